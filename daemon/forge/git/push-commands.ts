@@ -66,8 +66,8 @@ function readOptions(bytes: Buffer, start: number): readonly string[] | "malform
  * Returns the refs that git reports as moved in its response to a push; undefined when the response has no report.
  * @param isBanded whether the report is wrapped in a side band
  */
-export function readReport(answer: Buffer, isBanded: boolean): ReadonlySet<string> | undefined {
-  const report = isBanded ? unwrapBand(answer) : answer;
+export function readReport(response: Buffer, isBanded: boolean): ReadonlySet<string> | undefined {
+  const report = isBanded ? unwrapBand(response) : response;
   const accepted = new Set<string>();
   let hasReport = false;
   let at = 0;
@@ -82,11 +82,11 @@ export function readReport(answer: Buffer, isBanded: boolean): ReadonlySet<strin
 }
 
 /** Returns the first side band of a response: the report without progress and messages. */
-function unwrapBand(answer: Buffer): Buffer {
+function unwrapBand(response: Buffer): Buffer {
   const parts: Buffer[] = [];
   let at = 0;
   for (;;) {
-    const line = readLine(answer, at);
+    const line = readLine(response, at);
     if (line === undefined || line === "malformed") return Buffer.concat(parts);
     at = line.next;
     if (line.data?.[0] === 1) parts.push(line.data.subarray(1));

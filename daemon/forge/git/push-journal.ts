@@ -6,7 +6,7 @@ import {
   type ForgeRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import {
-  type AskedChange,
+  type RequestedChange,
   deletePush,
   type ForgePush,
   insertPush,
@@ -30,7 +30,7 @@ export interface PushJournal {
   begin(
     repository: ForgeRepository,
     pusherId: number,
-    changes: readonly AskedChange[],
+    changes: readonly RequestedChange[],
   ): Promise<PushNote>;
   /** Enqueues recovery at startup. `isAlone`: no other process runs pushes on this database. */
   recover(isAlone: boolean): Promise<void>;
@@ -161,7 +161,7 @@ export function createPushJournal(deps: PushJournalDeps): PushJournal {
 }
 
 /** Returns the changes that led to the current refs, and reverts them in `refs`. */
-function revertMoved(refs: Map<string, string>, changes: readonly AskedChange[]): RefChange[] {
+function revertMoved(refs: Map<string, string>, changes: readonly RequestedChange[]): RefChange[] {
   const moved: RefChange[] = [];
   for (const { ref, before, after } of changes) {
     if (before === after || refs.get(ref) !== after) continue;
@@ -172,7 +172,7 @@ function revertMoved(refs: Map<string, string>, changes: readonly AskedChange[])
   return moved;
 }
 
-function withinBounds(changes: readonly AskedChange[]): readonly AskedChange[] {
+function withinBounds(changes: readonly RequestedChange[]): readonly RequestedChange[] {
   let room = CHARACTERS_MAX;
   return changes.slice(0, CHANGES_MAX).filter(({ ref }) => {
     room -= ref.length + 200;

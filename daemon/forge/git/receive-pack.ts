@@ -45,18 +45,18 @@ export function createReceivePack(deps: ReceivePackDeps) {
       what: OwnedRepository & { readonly pusher: ForgeUser },
     ): Readable {
       const commands = createCollector(COMMANDS_BYTES_MAX);
-      let asked: PushCommands | "malformed" | undefined;
+      let push: PushCommands | "malformed" | undefined;
       let note: PushNote | undefined;
       const isWhole = pipeBody({ body, contentEncoding }, child, {
         bytesMax: pushBytesMax + ALLOWANCE_BYTES,
         onBytes(chunk) {
-          if (asked !== undefined || !commands.add(chunk)) return undefined;
-          asked = readCommands(commands.bytes());
-          if (asked === undefined) return undefined;
+          if (push !== undefined || !commands.add(chunk)) return undefined;
+          push = readCommands(commands.bytes());
+          if (push === undefined) return undefined;
           commands.clear();
-          if (asked === "malformed" || asked.commands.length === 0) return undefined;
+          if (push === "malformed" || push.commands.length === 0) return undefined;
           return journal
-            .begin(what.repository, what.pusher.id, toAsked(asked))
+            .begin(what.repository, what.pusher.id, toRequestedChanges(push))
             .then((made) => (note = made))
             .catch((error: unknown) => {
               log.error(
@@ -73,16 +73,16 @@ export function createReceivePack(deps: ReceivePackDeps) {
       };
       signal.addEventListener("abort", stopUnlessWhole, { once: true });
 
-      const answer = new PassThrough();
+      const response = new PassThrough();
       const report = createCollector(REPORT_BYTES_MAX);
       child.stdout.on("data", (chunk: Buffer) => {
         report.add(chunk);
-        if (answer.writable && !answer.write(chunk)) child.stdout.pause();
+        if (response.writable && !response.write(chunk)) child.stdout.pause();
       });
-      answer.on("drain", () => child.stdout.resume());
+      response.on("drain", () => child.stdout.resume());
       // A client that disconnects must not block git.
-      answer.once("close", () => child.stdout.resume());
-      answer.on("error", () => child.stdout.resume());
+      response.once("close", () => child.stdout.resume());
+      response.on("error", () => child.stdout.resume());
       void child.ended
         .then(async ({ exitCode, stderr }) => {
           if (exitCode !== 0)
@@ -90,10 +90,10 @@ export function createReceivePack(deps: ReceivePackDeps) {
               { repository_id: what.repository.id, exit_code: exitCode, stderr },
               "push failed",
             );
-          if (asked === undefined || asked === "malformed" || note === undefined) return;
+          if (push === undefined || push === "malformed" || note === undefined) return;
           const { repository, pusher } = what;
-          const changes = await toChanges(repository, asked, report.bytes());
-          const options = toPushOptions(asked.options);
+          const changes = await toChanges(repository, push, report.bytes());
+          const options = toPushOptions(push.options);
           await recordPush({ noteId: note.id, repository, pusher, changes, options });
         })
         .catch((error: unknown) =>
@@ -104,20 +104,20 @@ export function createReceivePack(deps: ReceivePackDeps) {
         )
         .finally(() => {
           note?.end();
-          answer.end();
+          response.end();
         });
-      return answer;
+      return response;
     },
   };
 
   /** Returns the refs that a push moved: those that git reports as accepted, else those that have the new value now. */
   async function toChanges(
     repository: ForgeRepository,
-    asked: PushCommands,
-    answer: Buffer | undefined,
+    push: PushCommands,
+    response: Buffer | undefined,
   ): Promise<RefChange[]> {
-    const { commands, capabilities } = asked;
-    const accepted = answer && readReport(answer, capabilities.has("side-band-64k"));
+    const { commands, capabilities } = push;
+    const accepted = response && readReport(response, capabilities.has("side-band-64k"));
     const refs =
       accepted === undefined
         ? await readRefs(
@@ -126,14 +126,14 @@ export function createReceivePack(deps: ReceivePackDeps) {
             commands.map(({ ref }) => ref),
           )
         : undefined;
-    return toAsked(asked).filter(({ ref, before, after }) => {
+    return toRequestedChanges(push).filter(({ ref, before, after }) => {
       if (before === after) return false;
       return refs === undefined ? accepted?.has(ref) === true : refs.get(ref) === after;
     });
   }
 }
 
-function toAsked({ commands }: PushCommands): RefChange[] {
+function toRequestedChanges({ commands }: PushCommands): RefChange[] {
   return commands.map(({ ref, before, after }) => ({
     ref,
     before: toId(before),

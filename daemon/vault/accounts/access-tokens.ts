@@ -3,7 +3,7 @@ import { type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { createTextCache } from "../../../storage/engine/text-cache.ts";
 import type { VaultRole } from "../caller.ts";
 
-/** What an access token says. */
+/** The claims of an access token. */
 export interface AccessClaims {
   readonly userId: string;
   readonly role: VaultRole;
@@ -11,21 +11,21 @@ export interface AccessClaims {
   readonly sessionId: string;
   /** The account's `token_version` at the time of issue. */
   readonly tokenVersion: number;
-  /** Of the client that it was issued to; see `fingerprintOf`. */
+  /** The fingerprint of the client that it was issued to; see `fingerprintOf`. */
   readonly fingerprint: string;
 }
 
-/** Makes and reads access tokens: JWT, HS256, one key. */
+/** Issues and verifies access tokens (JWT, HS256). */
 export interface AccessTokens {
   issue(claims: AccessClaims): Promise<string>;
   /**
-   * The claims of a token that this server issued and that has not run out; undefined for anything else. At once for a
-   * token that was read before.
+   * Returns the claims of a token that this server issued and that has not expired, else undefined. Synchronous for a
+   * token whose verification is cached.
    */
   read(token: string): Promise<AccessClaims | undefined> | AccessClaims | undefined;
 }
 
-/** A token whose signature is right; times in epoch seconds. */
+/** A token with a verified signature; times in epoch seconds. */
 interface CheckedToken {
   readonly claims: AccessClaims;
   readonly issued: number;
@@ -33,16 +33,16 @@ interface CheckedToken {
 }
 
 export interface AccessTokenOptions {
-  /** 32 bytes each, newest first: the first signs, all are good for checking. */
+  /** Keys of 32 bytes, newest first: the first signs, all verify. */
   readonly keys: readonly Uint8Array[];
   readonly clock: () => number;
   readonly newId: () => string;
   readonly lifetimeSeconds: number;
 }
 
-/** Longest token that is looked at; issued ones have some 500 characters. */
+/** Maximum length of a token; issued ones have about 500 characters. */
 const TOKEN_LENGTH_MAX = 2048;
-/** How far a clock of another process may be ahead when it says that it issued a token just now. */
+/** Tolerated clock skew between processes for the time of issue. */
 const CLOCK_AHEAD_SECONDS = 5;
 /**
  * Tokens whose verified signature is cached; whether they are still valid is checked with every request. Three times the
@@ -50,7 +50,7 @@ const CLOCK_AHEAD_SECONDS = 5;
  */
 const REMEMBERED_MAX = 2000;
 
-/** Ready to issue and read. Reading takes the signature once per token, then a look at the clock. */
+/** Creates the issuer. It verifies the signature once per token and checks the expiry with every request. */
 export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
   const keys = options.keys.map((bytes) => createSecretKey(bytes));
   const [newest] = keys;
@@ -103,12 +103,12 @@ export interface BoundHeaders {
   readonly acceptLanguage: string;
 }
 
-/** What binds a token to its client: SHA-256 over the User-Agent and Accept-Language headers as sent. */
+/** Returns the fingerprint that binds a token to its client: SHA-256 over the User-Agent and Accept-Language headers. */
 export function fingerprintOf(client: BoundHeaders): string {
   return toFingerprint(toBoundText(client));
 }
 
-/** `fingerprintOf` that remembers: the same few clients send all the requests. */
+/** Returns a memoized `fingerprintOf`, because few clients send most requests. */
 export function createFingerprints(): (client: BoundHeaders) => string {
   const remembered = createTextCache(toFingerprint);
   return (client) => remembered(toBoundText(client));
@@ -122,7 +122,7 @@ function toFingerprint(text: string): string {
   return hash("sha256", text, "base64url");
 }
 
-/** What a token says that `key` signed and that has not run out; undefined for anything else. */
+/** Returns the payload of an unexpired token that `key` signed, else undefined. */
 async function payloadOf(
   token: string,
   key: KeyObject,
@@ -137,14 +137,14 @@ async function payloadOf(
     });
     return Object.keys(protectedHeader).length === 2 ? payload : undefined;
   } catch {
-    // Whatever is wrong with a token, its bearer hears the same; jose throws one error per reason.
+    // jose throws an error for each reason, but the response must be the same for all.
     return undefined;
   }
 }
 
 const CLAIM_NAMES = new Set(["sub", "role", "iat", "exp", "jti", "sid", "ver", "fgp"]);
 
-/** The claims when they are exactly those that `issue` writes. */
+/** Returns the claims if they are exactly those that `issue` writes. */
 function toClaims(payload: Readonly<Record<string, unknown>>): AccessClaims | undefined {
   const { sub, role, sid, ver, fgp } = payload;
   const isOurs =
@@ -158,7 +158,7 @@ function toClaims(payload: Readonly<Record<string, unknown>>): AccessClaims | un
   return { userId: sub, role, sessionId: sid, tokenVersion: ver, fingerprint: fgp };
 }
 
-/** Three parts, the last one spelled as base64url spells it: other spellings of the same bytes are refused. */
+/** Returns whether the signature is canonical base64url: other encodings of the same bytes are refused. */
 function isCanonical(token: string): boolean {
   const signature = /^[\w-]+\.[\w-]+\.([\w-]{43})$/.exec(token)?.[1];
   if (signature === undefined) return false;

@@ -1,7 +1,5 @@
-// daemon/vault/accounts: registration, sign-in, sessions, passwords, second factor (vault API, /api/auth).
-// May import: daemon/contract/vault, daemon/errors.ts, daemon/utilities/password-hasher.ts, storage/engine, storage/tables/vault.
-// Services never see HTTP; only *.routes.ts, *.view.ts and client.ts know the wire.
-// Start here (what accounts consist of), then sign-in.service.ts, which reads in the order of the document.
+// Registration, sign-in, sessions, passwords and the second factor (vault API, /api/auth). Start here: one factory wires
+// up the services of this folder. sign-in.service.ts follows the order of the document.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";
 import type { BreachLookup } from "../../outbound/breach/lookup.ts";
@@ -22,22 +20,21 @@ import { createSignIn, type SignIn } from "./sign-in.service.ts";
 import { createTotp, type Totp } from "./totp.service.ts";
 import { createTotpSecrets } from "./totp-secrets.ts";
 
-/** Seals secrets and gives the keys that tokens are signed with; see storage/keys. */
+/** Seals secrets and derives the signing keys of tokens; see storage/keys. */
 export interface AccountKeys extends Sealer {
   /** 32 bytes for each known master key, newest first. */
   deriveAll(purpose: string): readonly Uint8Array[];
 }
 
-/** What accounts are told once, at start. */
+/** The settings of accounts. */
 export interface AccountSettings {
   readonly allowRegistration: boolean;
   readonly accessTokenSeconds: number;
   readonly defaultQuotaBytes: number;
-  /** What authenticator apps and mails call this server. */
+  /** The name of this server in authenticator apps and mails. */
   readonly instanceName: string;
 }
 
-/** What accounts stand on. */
 export interface VaultAccountsDeps {
   readonly db: Database;
   /** Epoch milliseconds. */
@@ -67,11 +64,11 @@ export interface VaultAccounts {
   readonly totp: Totp;
   readonly profile: Profile;
   readonly machineTokens: MachineTokens;
-  /** Its job is to be registered with the queue. */
+  /** Register its job with the queue. */
   readonly resetMails: ResetMails;
 }
 
-/** Wires the services of accounts. Opens nothing and starts nothing. */
+/** Wires up the services of accounts, without starting anything. */
 export function createVaultAccounts(deps: VaultAccountsDeps): VaultAccounts {
   const { db, clock, newId, randomBytes, hasher, breaches, attempts, keys, settings } = deps;
   const { instanceName } = settings;

@@ -19,17 +19,17 @@ import type { IssuedTokens } from "./session-issue.ts";
 import type { SignInInput, SignInOutcome } from "./sign-in.service.ts";
 import type { Totp } from "./totp.service.ts";
 
-/** A user as registration and `/me` show it. */
+/** Converts a user for registration and `/me`. */
 export function toUser(user: VaultUser): z.output<typeof userSchema> {
   return { ...toSignedInUser(user), created_at: toTime(user.createdAt) };
 }
 
-/** A quota as the wire has it. */
+/** Converts a quota. */
 export function toQuota({ usedBytes, limitBytes }: VaultQuota): z.output<typeof quotaSchema> {
   return { used_bytes: usedBytes, limit_bytes: limitBytes };
 }
 
-/** What the body of a sign-in asks for. */
+/** Converts the body of a sign-in. */
 export function toSignInInput(body: BodyOf<typeof login>): SignInInput {
   return {
     email: body.email,
@@ -40,7 +40,7 @@ export function toSignInInput(body: BodyOf<typeof login>): SignInInput {
   };
 }
 
-/** The answer to a sign-in: tokens with their cookie, or what is missing. */
+/** The response to a sign-in: tokens with their cookie, or the missing step. */
 export function signInAnswer(outcome: SignInOutcome) {
   switch (outcome.kind) {
     case "signed_in":
@@ -57,7 +57,7 @@ export function signInAnswer(outcome: SignInOutcome) {
   }
 }
 
-/** The answer that hands tokens out: the access token in the body, the refresh token in the cookie. */
+/** The response with new tokens: the access token in the body, the refresh token in the cookie. */
 export function tokensAnswer({ accessToken, refreshToken, refreshSeconds, user }: IssuedTokens) {
   return {
     status: 200,
@@ -69,7 +69,7 @@ export function tokensAnswer({ accessToken, refreshToken, refreshSeconds, user }
   } as const;
 }
 
-/** The answer to a sign-out: the cookie is taken back, known or not. */
+/** The response to a sign-out, which always clears the cookie. */
 export function signedOutAnswer() {
   return {
     status: 200,
@@ -78,7 +78,7 @@ export function signedOutAnswer() {
   } as const;
 }
 
-/** The answer to a sign-out of every session, with their count. */
+/** The response to a sign-out of every session, with their count. */
 export function signedOutAllAnswer(count: number) {
   const sessions = count === 1 ? "1 session" : `${count} sessions`;
   return {
@@ -88,7 +88,7 @@ export function signedOutAllAnswer(count: number) {
   } as const;
 }
 
-/** The answer to a change of password. */
+/** The response to a change of the password. */
 export function passwordChangedAnswer(sessionsRevoked: number) {
   return {
     status: 200,
@@ -96,7 +96,7 @@ export function passwordChangedAnswer(sessionsRevoked: number) {
   } as const;
 }
 
-/** The answer to a request for a reset link, whether or not somebody has the address. */
+/** The response to a request for a reset link; it does not reveal whether an account has the address. */
 export function resetRequestedAnswer() {
   return {
     status: 202,
@@ -104,17 +104,17 @@ export function resetRequestedAnswer() {
   } as const;
 }
 
-/** The answer to a password set by a reset link (vault API, Rules for /password-reset/confirm). */
+/** The response to a password reset (vault API, Rules for /password-reset/confirm). */
 export function passwordResetAnswer() {
   return { status: 200, body: { message: "Password updated. Please sign in." } } as const;
 }
 
-/** What an authenticator app needs. */
+/** Converts a setup for an authenticator app. */
 export function toTotpSetup(setup: Awaited<ReturnType<Totp["setUp"]>>) {
   return { provisioning_uri: setup.provisioningUri, secret: setup.secret };
 }
 
-/** The backup codes, shown this once. */
+/** Converts the backup codes, which no later response shows. */
 export function toTotpEnrolment(enrolment: Awaited<ReturnType<Totp["enable"]>>) {
   return {
     backup_codes: [...enrolment.backupCodes],
@@ -122,7 +122,7 @@ export function toTotpEnrolment(enrolment: Awaited<ReturnType<Totp["enable"]>>) 
   };
 }
 
-/** The answer to turning the second factor off. */
+/** The response to turning the second factor off. */
 export function totpDisabledAnswer(sessionsRevoked: number) {
   return {
     status: 200,
@@ -130,12 +130,12 @@ export function totpDisabledAnswer(sessionsRevoked: number) {
   } as const;
 }
 
-/** The answer to ending one session. */
+/** The response to revoking one session. */
 export function sessionEndedAnswer() {
   return { status: 200, body: { message: "Session revoked." } } as const;
 }
 
-/** A session as its owner sees it. */
+/** Converts a session for its owner. */
 export function toSession(
   session: VaultSession,
   currentId: string | undefined,
@@ -151,7 +151,7 @@ export function toSession(
   };
 }
 
-/** A token for scripts as its owner sees it. */
+/** Converts a token for scripts for its owner. */
 export function toMachineToken(token: MachineToken): z.output<typeof machineToken> {
   return {
     id: token.id,
@@ -163,7 +163,7 @@ export function toMachineToken(token: MachineToken): z.output<typeof machineToke
   };
 }
 
-/** The answer to a token created: the only one with its secret. */
+/** The response to the creation of a token, the only one with its secret. */
 export function tokenCreatedAnswer(made: {
   readonly token: MachineToken;
   readonly secret: string;

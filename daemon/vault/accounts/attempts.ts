@@ -1,6 +1,6 @@
 import { AppError } from "../../errors.ts";
 
-/** Counts in fixed windows that begin with the first count, for all processes and over restarts. */
+/** Counts in fixed windows that begin with the first count, across processes and restarts. */
 export interface AttemptCounter {
   consume(
     key: string,
@@ -21,8 +21,8 @@ export function countSignIn(attempts: AttemptCounter, email: string): Promise<vo
 }
 
 /**
- * Counts one check of a signed-in user's password, right or wrong, so that whoever got hold of an access token cannot
- * try passwords with it. Throws `rate_limited` from the eleventh in 15 minutes on.
+ * Counts one check of a signed-in user's password, right or wrong, so that a stolen access token does not allow guessing
+ * the password. Throws `rate_limited` from the eleventh in 15 minutes on.
  */
 export function countPasswordCheck(attempts: AttemptCounter, userId: string): Promise<void> {
   return count(attempts, `vault.password:${userId}`, "Too many attempts. Try again in 15 minutes.");

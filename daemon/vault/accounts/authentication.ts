@@ -11,7 +11,7 @@ import { hasMachineTokenPrefix } from "./machine-token-secret.ts";
 import type { MachineTokens } from "./machine-tokens.service.ts";
 import { badAccessToken } from "./refusals.ts";
 
-/** Finds out who sends a request. */
+/** Authenticates requests. */
 export interface Authentication {
   /**
    * Returns the bearer of an access token or a machine token. Throws `unauthenticated`, always with the same text, when
@@ -22,12 +22,12 @@ export interface Authentication {
   identify(token: string, client: Client): Promise<IdentifiedCaller>;
 }
 
-/** A caller with the account as it was read when the token was looked at. */
+/** A caller with the account as it was read when the token was verified. */
 export interface IdentifiedCaller extends VaultCaller {
   readonly account: VaultUser;
 }
 
-/** The account that came with a caller; undefined for a caller that was made elsewhere. */
+/** Returns the account that `identify` read for a caller; undefined for a caller from elsewhere. */
 export function accountOf(caller: VaultCaller): VaultUser | undefined {
   return (caller as Partial<IdentifiedCaller>).account;
 }

@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto";
 
-/** How many codes an enrolment gives (vault API, Limits). */
+/** Number of codes of an enrolment (vault API, Limits). */
 const CODES = 10;
 const CODE_LENGTH = 10;
 /** Crockford's base32: no i, l, o, u. */
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
-/** Ten different codes of the form `xxxxx-xxxxx`, 50 bits each. */
+/** Returns ten different codes of the form `xxxxx-xxxxx`, 50 bits each. */
 export function createBackupCodes(randomBytes: (length: number) => Uint8Array): string[] {
   const codes = new Set<string>();
   while (codes.size < CODES) {
@@ -18,8 +18,8 @@ export function createBackupCodes(randomBytes: (length: number) => Uint8Array): 
 }
 
 /**
- * What is stored of a code. Keyed with the user's own second-factor secret, which lies sealed: 50 bits could be
- * searched through if the hash were a plain one. Dashes, spaces and case do not count; i and l are 1, o is 0.
+ * Returns the stored hash of a code. It is keyed with the user's sealed second-factor secret, because 50 bits could be
+ * brute-forced from a plain hash. Ignores dashes, spaces and case; reads i and l as 1 and o as 0.
  */
 export function hashBackupCode(given: {
   readonly code: string;

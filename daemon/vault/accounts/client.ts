@@ -1,7 +1,7 @@
 import type { ServerRequest } from "../../http/handle.ts";
 import { readRefreshCookie } from "./refresh-cookie.ts";
 
-/** What the account rules look at of who sends a request. */
+/** The facts about the sender of a request that the account rules use. */
 export interface Client {
   readonly address: string;
   readonly userAgent: string;
@@ -10,7 +10,7 @@ export interface Client {
   readonly refreshToken: string | undefined;
 }
 
-/** The client of a request. */
+/** Returns the client of a request. */
 export function toClient({ address, headers }: ServerRequest): Client {
   return {
     address,

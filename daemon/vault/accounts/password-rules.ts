@@ -1,7 +1,7 @@
 import { AppError } from "../../errors.ts";
 import type { BreachLookup } from "../../outbound/breach/lookup.ts";
 
-/** One rule of strength: what a password must have, to end the sentence "Password must have …". */
+/** A rule of password strength; `wish` completes the sentence "Password must have …". */
 export interface StrengthRule {
   readonly wish: string;
   readonly pattern: RegExp;

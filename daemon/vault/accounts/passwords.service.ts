@@ -14,23 +14,23 @@ import { fingerprintOfHash, type ResetTokens } from "./reset-tokens.ts";
 import type { ResetMails } from "./reset-mails.ts";
 import { endOtherSessions } from "./sessions.service.ts";
 
-/** Changing and replacing passwords. */
+/** Changes and resets passwords. */
 export interface Passwords {
   /**
-   * Replaces the caller's password and tells how many other sessions it ended (vault API, Rules for
-   * /change-password). Throws `invalid_credentials` for a wrong current one, `unprocessable` for a breached or weak new
-   * one, `rate_limited` when too many were tried.
+   * Changes the caller's password and returns how many other sessions it revoked (vault API, Rules for
+   * /change-password). Throws `invalid_credentials` for a wrong current password, `unprocessable` for a breached or weak
+   * new one, and `rate_limited` after too many attempts.
    */
   change(
     caller: VaultCaller,
     passwords: { readonly current: string; readonly next: string },
     client: Client,
   ): Promise<number>;
-  /** Has a reset link mailed, if somebody has this address. Takes the same time and says the same either way. */
+  /** Mails a reset link if an account has the address. Time and result are the same for an unknown address. */
   requestReset(email: string): Promise<void>;
   /**
-   * Replaces the password that a reset link is for (vault API, Rules for /password-reset/confirm). Throws
-   * `invalid_argument` for a link that is not good, any more or at all, `unprocessable` for a weak or breached password.
+   * Sets the password with the token of a reset link (vault API, Rules for /password-reset/confirm). Throws
+   * `invalid_argument` for an invalid, expired or used link, and `unprocessable` for a weak or breached password.
    */
   confirmReset(token: string, next: string, client: Client): Promise<void>;
 }
@@ -69,7 +69,7 @@ export function createPasswords(deps: PasswordsDeps): Passwords {
         });
         return others;
       });
-      // Somebody else changed it, or the account was deactivated, while the new one was hashed.
+      // The password changed or the account was deactivated while the new password was hashed.
       if (ended === undefined) throw wrongCurrent();
       return ended;
     },
@@ -100,7 +100,7 @@ export function createPasswords(deps: PasswordsDeps): Passwords {
         });
         return true;
       });
-      // The link was used twice at once, and this was the second.
+      // A concurrent request used the link first.
       if (!changed) throw badLink();
     },
   };

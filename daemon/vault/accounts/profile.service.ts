@@ -11,7 +11,7 @@ import type { VaultCaller } from "../caller.ts";
 import { accountOf } from "./authentication.ts";
 import { badAccessToken } from "./refusals.ts";
 
-/** What a user may see and choose of the own account. */
+/** The caller's own account and preferences. */
 export interface Profile {
   /** The caller's account. */
   view(caller: VaultCaller): Promise<VaultUser>;
@@ -27,7 +27,7 @@ export function createProfile({ db }: { readonly db: Database }): Profile {
   return {
     async view(caller) {
       const user = accountOf(caller) ?? (await findVaultUser(db, caller.userId));
-      // Deleted since the token was looked at.
+      // Deleted since the token was verified.
       if (user === undefined) throw badAccessToken();
       return user;
     },

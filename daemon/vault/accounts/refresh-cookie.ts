@@ -1,20 +1,20 @@
 /** Life of the cookie of a sign-in and of every refresh, in seconds (vault API, Limits). */
 export const REFRESH_SECONDS = 16 * 3600;
-/** Life of the first cookie of a sign-in that shall be remembered. */
+/** Lifetime of the first cookie of a sign-in with `remember_me`. */
 export const REMEMBERED_SECONDS = 30 * 86_400;
 
 const NAME = "refresh_token";
 const ATTRIBUTES = "Path=/api/auth/refresh; HttpOnly; Secure; SameSite=Strict";
 
-/** The `Set-Cookie` that hands a refresh token out. */
+/** Returns the `Set-Cookie` header with a refresh token. */
 export function setRefreshCookie(token: string, maxAgeSeconds: number): string {
   return `${NAME}=${token}; Max-Age=${maxAgeSeconds}; ${ATTRIBUTES}`;
 }
 
-/** The `Set-Cookie` that takes the refresh token back. */
+/** The `Set-Cookie` header that clears the refresh token. */
 export const CLEAR_REFRESH_COOKIE = `${NAME}=; Max-Age=0; ${ATTRIBUTES}`;
 
-/** The refresh token of a `Cookie` header: the first of that name, undefined when it is missing or empty. */
+/** Returns the first refresh token of a `Cookie` header; undefined when it is missing or empty. */
 export function readRefreshCookie(header: string | undefined): string | undefined {
   for (const pair of header?.split(";") ?? []) {
     const [name, value] = splitOnce(pair.trim());

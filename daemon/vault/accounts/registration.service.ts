@@ -13,24 +13,24 @@ import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import type { VaultRole } from "../caller.ts";
 import { assertNotBreached, assertStrong } from "./password-rules.ts";
 
-/** A new account's name, address and password, already shaped by the contract. */
+/** The handle, address and password of a new account, already normalized by the contract. */
 export interface NewAccount {
   readonly handle: string;
   readonly email: string;
   readonly password: string;
 }
 
-/** Makes accounts. */
+/** Creates accounts. */
 export interface Registration {
   /**
    * Registers a regular user with an empty quota (vault API, Rules for /register). Throws `forbidden` when the server
-   * takes no registrations, `unprocessable` for a weak or breached password, `conflict` when e-mail or handle are taken.
+   * takes no registrations, `unprocessable` for a weak or breached password, `conflict` when e-mail or handle is taken.
    */
   register(account: NewAccount): Promise<VaultUser>;
   /**
-   * The administrator of a fresh server. Whoever runs `croft init` owns the machine: no rule of strength, no look-up.
-   * Address and password are shaped as a sign-in shapes them. Throws `unprocessable` when none could ever be signed in
-   * with, `conflict` when e-mail or handle are taken.
+   * Creates the administrator of a new server. The user of `croft init` owns the machine, so the strength rules and the
+   * breach lookup do not apply. Normalizes address and password as a sign-in does. Throws `unprocessable` for values that
+   * no sign-in accepts, and `conflict` when e-mail or handle is taken.
    */
   createFirstAdministrator(account: NewAccount): Promise<VaultUser>;
 }
@@ -71,8 +71,8 @@ export function createRegistration(deps: RegistrationDeps): Registration {
 }
 
 /**
- * What every way of making an account ends in: the user, the quota and what `also` adds, in one transaction.
- * Throws `conflict` when e-mail or handle are taken.
+ * Inserts the user, the quota and the rows that `also` adds, in one transaction. Throws `conflict` when e-mail or handle
+ * is taken.
  */
 export async function insertAccount(
   deps: Pick<RegistrationDeps, "db" | "newId" | "defaultQuotaBytes">,
@@ -96,12 +96,12 @@ export async function insertAccount(
       return user;
     });
   } catch (error) {
-    // Somebody else took the name since it was looked for.
+    // A concurrent request took the name after the check.
     throw isConflict(error) && error.constraint?.startsWith("vault_users") ? nameTaken() : error;
   }
 }
 
-/** The value as requests bring it. Throws `unprocessable` with the contract's words. */
+/** Normalizes a value as the contract does for requests. Throws `unprocessable` with the contract's text. */
 function toShape(schema: z.ZodType<string>, value: string): string {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

@@ -5,7 +5,7 @@ import type { Enqueue } from "../../jobs/queue.ts";
 import type { JobKind } from "../../jobs/job-kind.ts";
 import { fingerprintOfHash, type ResetTokens } from "./reset-tokens.ts";
 
-/** A mail as the queue of mails takes it. */
+/** A message for the mail queue. */
 export interface MailMessage {
   readonly to: string;
   readonly subject: string;
@@ -15,17 +15,17 @@ export interface MailMessage {
 /** Adds a mail to the queue in the caller's transaction. */
 export type QueueMail = (tx: Transaction, message: MailMessage) => Promise<unknown>;
 
-/** Why a link is mailed; it decides what the mail says. */
+/** The reason for a reset link, which selects the text of the mail. */
 export type ResetReason = "asked" | "demanded" | "created";
 
-/** Has reset links mailed by a job. */
+/** Mails reset links by a job. */
 export interface ResetMails {
-  /** Asks for a mail to an address, whoever has it. Several requests that wait are one. */
+  /** Enqueues a mail to an address, known or not. Waiting requests for one address are deduplicated. */
   request(
     tx: Transaction,
     given: { readonly email: string; readonly reason: ResetReason },
   ): Promise<void>;
-  /** The job: looks who has the address, makes the link and queues the mail, or does nothing. */
+  /** The job: finds the account of the address, creates the link and queues the mail, or does nothing. */
   readonly job: JobKind;
 }
 
@@ -42,8 +42,8 @@ export interface ResetMailsDeps {
 const KIND = "vault.password-reset";
 
 /**
- * The look-up is the job's and not the request's: a request takes as long for an address that nobody has as for
- * any other, and what it leaves behind looks the same.
+ * The job looks the account up, not the request, so an unknown address takes the same time and leaves the same rows as a
+ * known one.
  */
 export function createResetMails(deps: ResetMailsDeps): ResetMails {
   return {

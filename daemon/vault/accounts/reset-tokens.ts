@@ -1,24 +1,24 @@
 import { createSecretKey, hash } from "node:crypto";
 import { jwtVerify, SignJWT } from "jose";
 
-/** What a reset token says: whose password it may replace, and which one. */
+/** The claims of a reset token: the user, and the password that it may replace. */
 export interface ResetClaims {
   readonly userId: string;
-  /** Of the hash that is to be replaced; see `fingerprintOfHash`. */
+  /** The fingerprint of the hash to replace; see `fingerprintOfHash`. */
   readonly replaces: string;
 }
 
-/** Makes and reads the tokens of reset links: signed, good for an hour and for one password only. */
+/** Issues and verifies the tokens of reset links: signed, valid for an hour and for a single use. */
 export interface ResetTokens {
   issue(claims: ResetClaims): Promise<string>;
-  /** Undefined for anything that this server did not issue within the last hour. */
+  /** Returns undefined for a token that this server did not issue within the last hour. */
   read(token: string): Promise<ResetClaims | undefined>;
 }
 
-/** Life of a reset token (vault API, Limits). */
+/** Lifetime of a reset token (vault API, Limits). */
 const RESET_SECONDS = 3600;
 
-/** `keys` are 32 bytes each, newest first: the first signs, all are good for checking. */
+/** Creates the issuer. `keys` are 32 bytes each, newest first: the first signs, all verify. */
 export function createResetTokens(options: {
   readonly keys: readonly Uint8Array[];
   readonly clock: () => number;
@@ -49,7 +49,7 @@ export function createResetTokens(options: {
           if (typeof sub === "string" && typeof rpl === "string")
             return { userId: sub, replaces: rpl };
         } catch {
-          // Not of this key, or not good any more: its bearer hears the same either way.
+          // Signed by another key, or expired: the response is the same.
         }
       }
       return undefined;
@@ -57,7 +57,7 @@ export function createResetTokens(options: {
   };
 }
 
-/** Names a password hash without giving it away: once the hash is replaced, tokens that name it are spent. */
+/** Identifies a password hash without revealing it. Replacing the hash invalidates tokens with its fingerprint. */
 export function fingerprintOfHash(passwordHash: string): string {
   return hash("sha256", `password-reset\n${passwordHash}`, "base64url").slice(0, 22);
 }

@@ -5,7 +5,7 @@ import type { VaultUser } from "../../../storage/tables/vault/users.ts";
 import { type AccessTokens, fingerprintOf } from "./access-tokens.ts";
 import type { Client } from "./client.ts";
 
-/** What a successful sign-in or refresh hands out. */
+/** The tokens of a successful sign-in or refresh. */
 export interface IssuedTokens {
   readonly accessToken: string;
   readonly refreshToken: string;
@@ -13,7 +13,7 @@ export interface IssuedTokens {
   readonly user: VaultUser;
 }
 
-/** A refresh token that the database has committed to, and the account as it was in that transaction. */
+/** A refresh token in a committed session, and the account as of that transaction. */
 export interface PendingTokens {
   readonly sessionId: string;
   readonly refreshToken: string;
@@ -21,16 +21,16 @@ export interface PendingTokens {
   readonly user: VaultUser;
 }
 
-/** Makes sessions and the tokens of their clients. */
+/** Creates sessions and the tokens of their clients. */
 export interface SessionIssuer {
-  /** A refresh token that nobody has: 32 random bytes. */
+  /** Returns a new refresh token of 32 random bytes. */
   newRefreshToken(): string;
-  /** Begins a session in the transaction of the sign-in. */
+  /** Inserts a session in the transaction of the sign-in. */
   begin(
     tx: Transaction,
     given: { readonly user: VaultUser; readonly client: Client; readonly refreshSeconds: number },
   ): Promise<PendingTokens>;
-  /** Adds the access token. After the commit: a token that carries an overtaken version is worth nothing. */
+  /** Adds the access token. Call it after the commit, because a token with an outdated version is invalid. */
   complete(pending: PendingTokens, client: Client): Promise<IssuedTokens>;
 }
 
@@ -70,14 +70,14 @@ export function createSessionIssuer(deps: {
   };
 }
 
-/** What is stored of a refresh token. It has 256 random bits: a plain hash cannot be searched. */
+/** Returns the stored hash of a refresh token. A plain hash is enough for 256 random bits. */
 export function hashRefreshToken(token: string): string {
   return hash("sha256", token, "hex");
 }
 
 const USER_AGENT_LENGTH_MAX = 300;
 
-/** What a session keeps of the client that used it last. */
+/** Returns the recorded facts about the last client of a session. */
 export function toTrace(client: Client): {
   readonly userAgent: string;
   readonly ipAddress: string;

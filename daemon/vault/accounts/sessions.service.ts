@@ -24,28 +24,28 @@ import {
   toTrace,
 } from "./session-issue.ts";
 
-/** How long the rows of a session stay after it ran out, so that its tokens are still told from unknown ones. */
+/** Retention of an expired session, during which its tokens are distinguished from unknown ones. */
 const KEPT_MS = 30 * 86_400_000;
 
-/** What becomes of sessions after the sign-in. */
+/** Refreshes, lists and revokes sessions. */
 export interface Sessions {
   /**
-   * Exchanges the refresh token of the cookie (vault API, Rules for /refresh). Throws `invalid_credentials` with the
-   * document's text; a token that was exchanged before takes its whole session with it.
+   * Rotates the refresh token of the cookie (vault API, Rules for /refresh). Throws `invalid_credentials` with the
+   * document's text; reuse of a rotated token revokes its session.
    */
   refresh(client: Client): Promise<IssuedTokens>;
-  /** Ends the session of the refresh token in the cookie, if there is one. */
+  /** Revokes the session of the refresh token in the cookie, if any. */
   signOut(client: Client): Promise<void>;
-  /** Ends all sessions of the caller and tells how many could still have been used. */
+  /** Revokes all sessions of the caller and returns how many were still valid. */
   signOutAll(caller: VaultCaller): Promise<number>;
-  /** One page of the caller's sessions that can still be refreshed, the one used last first. */
+  /** Returns one page of the caller's valid sessions, last used first. */
   list(
     caller: VaultCaller,
     page: PageRequest,
   ): Promise<{ readonly sessions: readonly VaultSession[]; readonly total: number }>;
-  /** Ends one of the caller's sessions. Throws `not_found` when it is none of theirs or has ended. */
+  /** Revokes one of the caller's sessions. Throws `not_found` when the caller has no such session or it has ended. */
   end(caller: VaultCaller, sessionId: string): Promise<void>;
-  /** Deletes what is left of sessions that ran out long ago, and tells how many. For a schedule. */
+  /** Deletes the rows of sessions that expired long ago and returns how many. For a schedule. */
   deleteExpired(): Promise<number>;
 }
 
@@ -155,7 +155,7 @@ export function createSessions({ db, clock, sessions }: SessionsDeps): Sessions 
       ...toTrace(client),
     });
     if (!isMine) {
-      // Another process exchanged it between the look and the update.
+      // Another process rotated it between the query and the update.
       await endSession(tx, token);
       return { kind: "revoked" };
     }
@@ -172,8 +172,8 @@ export function createSessions({ db, clock, sessions }: SessionsDeps): Sessions 
 }
 
 /**
- * Ends the sessions of a user but the one whose refresh token the client sent along, and tells how many could still
- * have been used. A token that is not theirs, or no longer good, spares nothing.
+ * Revokes the sessions of a user except that of the client's refresh token, and returns how many were still valid. A
+ * token of another user or an invalid one spares no session.
  */
 export async function endOtherSessions(
   tx: Transaction,

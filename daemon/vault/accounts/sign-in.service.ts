@@ -20,7 +20,7 @@ import type { IssuedTokens, PendingTokens, SessionIssuer } from "./session-issue
 import { findTotpStep } from "../../utilities/totp.ts";
 import type { TotpSecrets } from "./totp-secrets.ts";
 
-/** What a sign-in brings. Codes are undefined when they were not given. */
+/** The input of a sign-in. Absent codes are undefined. */
 export interface SignInInput {
   readonly email: string;
   readonly password: string;
@@ -29,17 +29,18 @@ export interface SignInInput {
   readonly rememberMe: boolean;
 }
 
-/** What a sign-in with the right password comes to. */
+/** The result of a sign-in with the right password. */
 export type SignInOutcome =
   | { readonly kind: "signed_in"; readonly tokens: IssuedTokens }
   | { readonly kind: "password_change_required"; readonly userId: string }
   | { readonly kind: "totp_required" };
 
-/** Signing in to the vault (vault API, Rules for /login). */
+/** Sign-in to the vault (vault API, Rules for /login). */
 export interface SignIn {
   /**
-   * The eight steps of the vault API, Rules for /login, in their order. Throws `rate_limited` at step 1,
-   * `invalid_credentials` with the document's text at steps 2, 3, 6 and 7, `unavailable` when too many wait to be hashed.
+   * Runs the eight steps of the vault API, Rules for /login, in order. Throws `rate_limited` at step 1,
+   * `invalid_credentials` with the document's text at steps 2, 3, 6 and 7, and `unavailable` when the queue of the
+   * password hasher is full.
    */
   signIn(input: SignInInput, client: Client): Promise<SignInOutcome>;
 }
@@ -52,7 +53,7 @@ export interface SignInDeps {
   readonly sessions: SessionIssuer;
 }
 
-/** What the transaction found: a refusal must not roll back the audit record that it leaves. */
+/** The result of the transaction. A refusal is a value, because an error would roll back its audit record. */
 type Admission =
   | { readonly kind: "admitted"; readonly tokens: PendingTokens }
   | { readonly kind: "wrong_password" }
@@ -62,10 +63,10 @@ type Admission =
 export function createSignIn(deps: SignInDeps): SignIn {
   return {
     async signIn(input, client) {
-      // 1. The counter goes first, whoever asks: a locked address learns nothing.
+      // 1. Counts first, so that responses for a locked address reveal nothing.
       await countSignIn(deps.attempts, input.email);
 
-      // 2. Unknown address and wrong password are one case, in time as well.
+      // 2. An unknown address and a wrong password are indistinguishable, also in time.
       const user = await findVaultUserByEmail(deps.db, input.email);
       const { fits, outdated } = await deps.hasher.verify(user?.passwordHash ?? "", input.password);
       if (user === undefined || !fits) return wrongPassword(user?.id, input, client);
@@ -93,7 +94,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
     },
   };
 
-  /** Steps 3 to 8, on the account as it is while nobody else can change it. */
+  /** Runs steps 3 to 8 in a transaction that holds the lock of the account. */
   async function admit(
     tx: Transaction,
     given: {
@@ -105,7 +106,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
   ): Promise<Admission> {
     const { input, client, rehashed } = given;
     const user = await findVaultUser(tx, given.user.id);
-    // The password was changed while it was being checked: what was right then is wrong by now.
+    // The password changed during its verification.
     if (user === undefined || user.passwordHash !== given.user.passwordHash)
       return { kind: "wrong_password" };
 

@@ -2,13 +2,13 @@ import type { SealAgain, Sealer } from "../../../storage/keys/keyring.ts";
 
 const PURPOSE = "vault-totp";
 
-/** Keeps second-factor secrets sealed under the identity of their row and column. */
+/** Seals second-factor secrets with the identity of their row and column as the context. */
 export interface TotpSecrets {
   seal(secret: string, place: TotpPlace, userId: string): string;
   open(sealed: string, place: TotpPlace, userId: string): string;
 }
 
-/** The secret in use, and the one of a setup under way: a value of the one does not open as the other. */
+/** The columns of the active and of the pending secret. A value sealed for one does not open for the other. */
 export type TotpPlace = "totp_secret" | "totp_pending_secret";
 
 export function createTotpSecrets(sealer: Sealer): TotpSecrets {
@@ -18,7 +18,7 @@ export function createTotpSecrets(sealer: Sealer): TotpSecrets {
   };
 }
 
-/** The sealed secret in a place, sealed again for the same place. */
+/** Reseals the secret of a column with the current key. */
 export function sealTotpSecretAgain(place: TotpPlace) {
   return (sealed: string, userId: number | string, again: SealAgain): string =>
     again(PURPOSE, sealed, contextOf(place, userId));

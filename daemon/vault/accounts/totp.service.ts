@@ -17,22 +17,22 @@ import type { TotpSecrets } from "./totp-secrets.ts";
 /** The second factor. */
 export interface Totp {
   /**
-   * A fresh secret that waits 15 minutes for its first code, in place of an earlier one. Throws `invalid_argument` when
-   * the second factor is on.
+   * Creates a pending secret, valid for 15 minutes, and replaces an earlier one. Throws `invalid_argument` when the second
+   * factor is on.
    */
   setUp(
     caller: VaultCaller,
   ): Promise<{ readonly secret: string; readonly provisioningUri: string }>;
   /**
-   * Locks the second factor on when `code` is one of the secret set up. Gives the ten backup codes, which are never
-   * shown again, and how many other sessions it ended. Throws `invalid_argument` otherwise.
+   * Turns the second factor on if `code` matches the pending secret. Returns the ten backup codes, which are never shown
+   * again, and how many other sessions it revoked. Throws `invalid_argument` otherwise.
    */
   enable(
     caller: VaultCaller,
     code: string,
     client: Client,
   ): Promise<{ readonly backupCodes: readonly string[]; readonly sessionsRevoked: number }>;
-  /** Locks the second factor off and tells how many other sessions it ended; does nothing when it is off. */
+  /** Turns the second factor off and returns how many other sessions it revoked. Idempotent. */
   disable(caller: VaultCaller, client: Client): Promise<number>;
 }
 
@@ -43,7 +43,7 @@ export interface TotpDeps {
   readonly instanceName: string;
 }
 
-/** How long a secret that was set up waits for its first code. */
+/** Validity of a pending secret. */
 const PENDING_MS = 15 * 60_000;
 
 export function createTotp({ db, randomBytes, totpSecrets, instanceName }: TotpDeps): Totp {

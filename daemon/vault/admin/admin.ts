@@ -10,7 +10,7 @@ import {
   type UserAdministration,
 } from "./users.service.ts";
 
-/** What administrators may do beyond what every account may. */
+/** The services that only administrators may use. */
 export interface VaultAdministration {
   readonly users: UserAdministration;
   readonly localFolders: Pick<LocalFolders, "listGrants" | "setGrants">;
@@ -19,13 +19,13 @@ export interface VaultAdministration {
   readonly overview: Overview;
 }
 
-/** Wires the services of administration. Opens nothing and starts nothing. */
+/** Wires up the services of administration, without starting anything. */
 export function createVaultAdministration(deps: {
   readonly db: Database;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly newId: () => string;
-  /** Of the accounts: links to choose a password go out the same way. */
+  /** Mails the links to choose a password. */
   readonly resetMails: ResetMails;
   readonly releaseStorages: ReleaseStorages;
   readonly localFolders: LocalFolders;

@@ -8,7 +8,7 @@ import { toTime, toUser } from "../accounts/accounts.view.ts";
 import type { DailyExport, OpenExport } from "./daily-exports.ts";
 import type { Overview } from "./overview.service.ts";
 
-/** A user as administrators see it. */
+/** Converts a user for administrators. */
 export function toManagedUser(user: VaultUser): z.output<typeof managedUser> {
   return {
     ...toUser(user),
@@ -17,12 +17,12 @@ export function toManagedUser(user: VaultUser): z.output<typeof managedUser> {
   };
 }
 
-/** The folders of the server that were granted to a user. */
+/** Converts the server folders that are granted to a user. */
 export function toLocalFolders(folders: readonly string[]) {
   return { folders: [...folders] };
 }
 
-/** An audit record as the list shows it. */
+/** Converts an audit record for the list. */
 export function toAuditEntry(record: AuditRecord): z.output<typeof auditEntry> {
   return {
     id: record.id,
@@ -39,7 +39,7 @@ export function toAuditEntry(record: AuditRecord): z.output<typeof auditEntry> {
   };
 }
 
-/** CSV that is read as it is sent. */
+/** Returns a streamed CSV response. */
 export function toCsvAnswer(lines: AsyncIterable<string>): BytesAnswer {
   return {
     status: 200,
@@ -54,7 +54,7 @@ export function toCsvAnswer(lines: AsyncIterable<string>): BytesAnswer {
   };
 }
 
-/** The file of one day. */
+/** Returns a daily export as a response. */
 export function toDailyExportAnswer(file: OpenExport): BytesAnswer {
   return {
     status: 200,
@@ -64,19 +64,19 @@ export function toDailyExportAnswer(file: OpenExport): BytesAnswer {
       etag: undefined,
       lastModified: file.modifiedAt,
       open: async (range) => file.read(range),
-      // It was only read: nothing is lost by what a disk says of its closing, and nobody is there to be told.
+      // Closing a file that was only read loses no data, so its errors are ignored.
       release: () => void file.close().catch(() => undefined),
     },
     headers: toFileHeaders(`audit-${file.day}.csv`),
   };
 }
 
-/** The file of one day as the list shows it. */
+/** Converts a daily export for the list. */
 export function toDailyExport({ day, sizeBytes }: DailyExport): z.output<typeof dailyExport> {
   return { date: day, size_bytes: sizeBytes };
 }
 
-/** The overview. */
+/** Converts the overview. */
 export function toOverview(found: Awaited<ReturnType<Overview["view"]>>) {
   return {
     user_count: found.users,

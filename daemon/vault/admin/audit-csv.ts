@@ -7,7 +7,7 @@ import {
 
 const BATCH = 1_000;
 
-/** Audit records as CSV (RFC 4180), oldest first: the head, then a batch of lines at a time. */
+/** Yields audit records as CSV (RFC 4180), oldest first: the header line, then batches of lines. */
 export async function* toAuditCsv(db: Queries, filter: AuditFilter): AsyncGenerator<string> {
   yield auditCsvHead;
   let last: AuditRecord | undefined;
@@ -53,7 +53,7 @@ function toCsvLine(cells: readonly (string | undefined)[]): string {
   return `${cells.map((cell) => toCell(cell ?? "")).join(",")}\r\n`;
 }
 
-/** What a spreadsheet would take for a formula begins with an apostrophe (vault decisions, Administration). */
+/** Prefixes text that a spreadsheet would run as a formula with an apostrophe (vault decisions, Administration). */
 function toCell(text: string): string {
   const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;

@@ -8,9 +8,9 @@ import { findVaultUserByHandle } from "../../../storage/tables/vault/users.ts";
 import type { PageRequest } from "../page.ts";
 import { toAuditCsv } from "./audit-csv.ts";
 
-/** What narrows the audit trail. Times are epoch milliseconds, `from` included and `to` not. */
+/** The filters of the audit trail. Times are epoch milliseconds, `from` included and `to` excluded. */
 export interface AuditConditions {
-  /** Of the user whom a record is about. Records of a handle that nobody has are none. */
+  /** The handle of the user whom a record is about. An unknown handle matches no record. */
   readonly userHandle?: string | undefined;
   /** The part of the event type before its first dot. */
   readonly eventPrefix?: string | undefined;
@@ -18,16 +18,15 @@ export interface AuditConditions {
   readonly to?: number | undefined;
 }
 
-/** Reading the audit trail. */
+/** Reads the audit trail. */
 export interface AuditTrail {
-  /** One page, newest first. */
+  /** Returns one page, newest first. */
   list(
     conditions: AuditConditions,
     page: PageRequest,
   ): Promise<{ readonly records: readonly AuditRecord[]; readonly total: number }>;
   /**
-   * The records that there are by now as CSV, oldest first. Read as they are taken: however many there are, they need the
-   * room of one batch.
+   * Returns the existing records as CSV, oldest first. Reads batches on demand, so that the memory stays bounded.
    */
   exportCsv(conditions: AuditConditions): Promise<AsyncIterable<string>>;
 }
@@ -50,13 +49,13 @@ export function createAuditTrail({
     async exportCsv(conditions) {
       const filter = await toFilter(conditions);
       const now = clock();
-      // Else an export would follow what is written while it is read, itself without end.
+      // Without this limit an export would never end, because it would follow new records.
       const to = Math.min(filter?.to ?? now + 1, now + 1);
       return toAuditCsv(db, filter === undefined ? { to: 0 } : { ...filter, to });
     },
   };
 
-  /** Undefined when nobody has the handle. */
+  /** Returns undefined for an unknown handle. */
   async function toFilter({
     userHandle,
     ...filter

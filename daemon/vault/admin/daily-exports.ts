@@ -9,20 +9,19 @@ import type { PageRequest } from "../page.ts";
 import { toAuditCsv } from "./audit-csv.ts";
 
 /**
- * Files with the audit records of one day each, in UTC: `audit-YYYY-MM-DD.csv`. Of several daemons on one database one
- * writes them by the clock, each in a folder of its own; the others write what is asked of them.
+ * Files with the audit records of one day (UTC) each: `audit-YYYY-MM-DD.csv`. Each daemon has a folder of its own. Of
+ * several daemons on one database, one writes the files on schedule; the others write them on request.
  */
 export interface DailyExports {
   /**
-   * Writes the files of all days that are over and have none, and removes those that are older than is kept. A file
-   * appears when it is whole. Returns the days that were written.
+   * Writes the missing files of past days atomically, and deletes files beyond the retention. Returns the written days.
    */
   writeMissing(signal: AbortSignal): Promise<readonly string[]>;
-  /** One page of the files that there are, newest day first. */
+  /** Returns one page of the existing files, newest day first. */
   list(
     page: PageRequest,
   ): Promise<{ readonly exports: readonly DailyExport[]; readonly total: number }>;
-  /** The file of a day, `YYYY-MM-DD`. Throws `not_found` when there is none. */
+  /** Opens the file of a day, `YYYY-MM-DD`. Throws `not_found` when it is missing. */
   open(day: string): Promise<OpenExport>;
 }
 
@@ -33,10 +32,10 @@ export interface DailyExport {
   readonly sizeBytes: number;
 }
 
-/** A file that is being read; it stays whole even when it is removed meanwhile. */
+/** An open file; it stays readable when it is deleted. */
 export interface OpenExport extends DailyExport {
   readonly modifiedAt: Date;
-  /** Its bytes, or those from `start` to `end`, both included. */
+  /** Reads the bytes, or those from `start` to `end`, both included. */
   read(range?: { readonly start: number; readonly end: number }): Readable;
   close(): Promise<void>;
 }
@@ -52,14 +51,14 @@ export interface DailyExportsDeps {
 }
 
 const DAY_MS = 86_400_000;
-/** How long after its end a day is asked for at the earliest: what was begun in it is in the database by then. */
+/** Delay after the end of a day before its export: transactions of that day are committed by then. */
 const SETTLED_MS = 5 * 60_000;
 const NAME = /^audit-(\d{4}-\d{2}-\d{2})\.csv$/;
 
 export function createDailyExports(deps: DailyExportsDeps): DailyExports {
   const { db, clock, folder, temporaryFolder, keptDays } = deps;
   let begun = 0;
-  let asked: Promise<unknown> | undefined;
+  let pendingWrite: Promise<unknown> | undefined;
   return {
     writeMissing: (signal) => writeMissing(clock(), signal),
 
@@ -102,12 +101,12 @@ export function createDailyExports(deps: DailyExportsDeps): DailyExports {
     },
   };
 
-  /** Those who ask at one time wait for the same files. */
+  /** Concurrent requests share one write. */
   function writeSettled(): Promise<unknown> {
-    asked ??= writeMissing(clock() - SETTLED_MS).finally(() => {
-      asked = undefined;
+    pendingWrite ??= writeMissing(clock() - SETTLED_MS).finally(() => {
+      pendingWrite = undefined;
     });
-    return asked;
+    return pendingWrite;
   }
 
   async function writeMissing(now: number, signal?: AbortSignal): Promise<readonly string[]> {
@@ -130,7 +129,7 @@ export function createDailyExports(deps: DailyExportsDeps): DailyExports {
 
   async function writeDay(day: number, signal: AbortSignal | undefined): Promise<void> {
     begun += 1;
-    // A name of its own: the clock and somebody who asks may have the same day written at one time.
+    // A unique name, because the schedule and a request may write the same day at once.
     const half = join(temporaryFolder, `${begun}-${toFile(toName(day))}`);
     try {
       const file = await open(half, "w", 0o600);
@@ -151,7 +150,7 @@ export function createDailyExports(deps: DailyExportsDeps): DailyExports {
   }
 }
 
-/** The days that have a file, as `YYYY-MM-DD`. */
+/** Returns the days that have a file, as `YYYY-MM-DD`. */
 async function listDays(folder: string): Promise<ReadonlySet<string>> {
   const names = await readdir(folder);
   return new Set(names.flatMap((name) => NAME.exec(name)?.[1] ?? []));
@@ -161,7 +160,7 @@ function toName(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** Undefined for a file that is not there, any more or at all. */
+/** Returns undefined for a missing file and rethrows other errors. */
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error;
 }

@@ -1,7 +1,5 @@
-// daemon/vault/admin: what administrators do with accounts, and the audit trail (vault API, /api/admin).
-// May import: daemon/contract/vault, daemon/errors.ts, daemon/vault/accounts, storage/engine, storage/tables/vault.
-// The gate of the routes lets only administrators in; the rules here are about whom they act on.
-// Start here, then audit.service.ts.
+// Administration of accounts and the audit trail (vault API, /api/admin). The gates of the routes admit administrators
+// only; the rules here restrict the accounts that they may change. Start here, then audit.service.ts.
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import { findQuota, setQuotaLimit, type VaultQuota } from "../../../storage/tables/vault/quotas.ts";
@@ -24,28 +22,28 @@ import type { ResetMails } from "../accounts/reset-mails.ts";
 import type { VaultCaller, VaultRole } from "../caller.ts";
 import type { PageRequest } from "../page.ts";
 
-/** Managing accounts. Every method that names a user throws `not_found` when there is none. */
+/** Manages accounts. Every method with a user id throws `not_found` for an unknown user. */
 export interface UserAdministration {
   list(
     filter: VaultUserFilter,
     page: PageRequest,
   ): Promise<{ readonly users: readonly VaultUser[]; readonly total: number }>;
-  /** Makes an account that nobody can sign in to until its owner chose a password by the mailed link. Throws `conflict`. */
+  /** Creates an account without a password and mails a link to choose one. Throws `conflict`. */
   create(
     caller: VaultCaller,
     account: { readonly handle: string; readonly email: string; readonly role: VaultRole },
   ): Promise<VaultUser>;
   /**
-   * Activates or deactivates. Deactivating ends the user's access tokens with the next request, wherever it goes,
+   * Activates or deactivates an account. Deactivation revokes the user's access tokens in all daemons at once,
    * and deletes the machine tokens.
-   * Throws `conflict` for oneself and for the last active administrator.
+   * Throws `conflict` for the caller's own account and for the last active administrator.
    */
   setActive(caller: VaultCaller, userId: string, isActive: boolean): Promise<VaultUser>;
-  /** Demands another password: ends all sessions and mails a link. */
+  /** Requires a new password: revokes all sessions and mails a link. */
   resetPassword(caller: VaultCaller, userId: string): Promise<void>;
   /**
    * Deletes a user with sessions, connections and cached bytes; the files of connected storages and the audit records
-   * stay. Throws `conflict` for oneself and for the last active administrator.
+   * stay. Throws `conflict` for the caller's own account and for the last active administrator.
    */
   remove(caller: VaultCaller, userId: string): Promise<void>;
   viewQuota(userId: string): Promise<VaultQuota>;
@@ -53,8 +51,8 @@ export interface UserAdministration {
 }
 
 /**
- * Finds out what a user's connections keep outside of the database. What it gives lets go of that, and is to be called
- * once the user's rows are gone.
+ * Collects the resources of a user's connections outside of the database. Returns a function that releases them; call it
+ * after the user's rows are deleted.
  */
 export type ReleaseStorages = (userId: string) => Promise<() => Promise<void>>;
 
@@ -75,7 +73,7 @@ export function createUserAdministration(deps: UserAdministrationDeps): UserAdmi
     create: (caller, account) =>
       insertAccount(
         deps,
-        // An empty hash fits no password; checking one against it takes as long as against any other.
+        // An empty hash matches no password, and its verification takes as long as any other.
         { ...account, passwordHash: "", passwordMustChange: true },
         async (tx, user) => {
           await deps.resetMails.request(tx, { email: user.email, reason: "created" });
@@ -88,7 +86,7 @@ export function createUserAdministration(deps: UserAdministrationDeps): UserAdmi
         const user = await getUser(tx, userId);
         if (!isActive) await assertDispensable(tx, caller, user, "deactivate");
         if (!(await setVaultUserActive(tx, userId, isActive))) return user;
-        // Sessions from before the deactivation must not come back to life with the account.
+        // Sessions from before the deactivation must stay revoked.
         if (isActive) await endSessions(tx, userId);
         else await deleteMachineTokensOf(tx, userId);
         await record(tx, caller, "admin.user_status_changed", userId, { is_active: isActive });
@@ -149,7 +147,7 @@ async function getQuota(db: Db, userId: string): Promise<VaultQuota> {
   return quota;
 }
 
-/** Refuses to lock out oneself or the last one who could let others in again. */
+/** Refuses to lock out the caller or the last active administrator. */
 async function assertDispensable(
   tx: Transaction,
   caller: VaultCaller,

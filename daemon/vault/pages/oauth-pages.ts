@@ -1,36 +1,36 @@
 import { createPage, escapeHtml, type Page } from "./page.ts";
 
-/** A sign-in whose credentials work, and that waits for the person to confirm it. */
+/** A sign-in with working credentials that waits for the user's confirmation. */
 export interface OauthConfirm {
   readonly kind: "confirm";
   readonly providerName: string;
-  /** The vendor's account: its address or name, or its id where the vendor tells no more. */
+  /** The vendor's account: its address or name, else its id. */
   readonly vendorAccount: string;
   readonly displayName: string;
-  /** The account of this server that will have the storage. */
+  /** The account of this server that will own the connection. */
   readonly handle: string;
   /** Whether an existing connection gets new credentials. */
   readonly isReconnect: boolean;
   readonly state: string;
-  /** Connects once. */
+  /** One-time token of the confirmation. */
   readonly token: string;
-  /** The tried credentials, sealed. */
+  /** The tested credentials, sealed. */
   readonly grant: string;
 }
 
-/** How a sign-in at a vendor's page ended, as far as the person in the browser is told. */
+/** The result of a sign-in at a vendor's page, as the browser shows it. */
 export type OauthEnd =
   | {
       readonly kind: "connected";
       readonly providerName: string;
       readonly displayName: string;
-      /** The account of this server that has the storage now. */
+      /** The account of this server that owns the connection now. */
       readonly handle: string;
     }
   | {
       /**
-       * `declined`: the person said no, or left out a permission. `other_account`: of another person's storage.
-       * `other_browser`: the start page was opened in another browser.
+       * `declined`: the user declined or withheld a permission. `other_account`: the user signed in to another account at
+       * the vendor. `other_browser`: the start page was opened in another browser.
        */
       readonly kind: "declined" | "expired" | "failed" | "other_account" | "other_browser";
       readonly providerName: string;
@@ -38,7 +38,7 @@ export type OauthEnd =
 
 export type OauthOutcome = OauthConfirm | OauthEnd;
 
-/** The page between the vendor and the connection: it says which account goes where, and connects with its button. */
+/** Creates the confirmation page, which names both accounts and connects with its button. */
 export function createOauthConfirmPage(confirm: OauthConfirm): Page {
   const { providerName, vendorAccount, displayName, handle, isReconnect } = confirm;
   const strong = (text: string) => `<strong>${escapeHtml(text)}</strong>`;
@@ -65,7 +65,7 @@ ${field("grant", confirm.grant)}
   });
 }
 
-/** The page that a sign-in ends with. It says what to do next and nothing else. */
+/** Creates the final page of a sign-in, which says what to do next. */
 export function createOauthPage(outcome: OauthEnd): Page {
   const { heading, next } = toWords(outcome);
   return createPage({

@@ -1,27 +1,26 @@
-// daemon/vault/pages: the few pages that people open in a browser: choosing a password, and coming back from OAuth.
-// May import: daemon/vault (rules and types), node:crypto. Each page is one value: its HTML and the headers that lock it in.
-// Start here (what all pages have in common), then reset-page.ts.
+// The pages that people open in a browser: choosing a password, and returning from OAuth. Each page is one value with its
+// HTML and its security headers. Start here, then reset-page.ts.
 import { hash } from "node:crypto";
 
-/** A page as it is sent: the same bytes each time. */
+/** A page as it is sent. */
 export interface Page {
   readonly html: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What a page is made of. `body` is trusted HTML: whoever writes it escapes what it quotes. */
+/** The parts of a page. `body` is trusted HTML: its author must escape quoted text with `escapeHtml`. */
 export interface PageParts {
   readonly title: string;
   readonly body: string;
-  /** Runs when the document has been read; everything it needs is in the page. */
+  /** Runs when the document is parsed; it can use only the page. */
   readonly script?: string;
   /** `no-referrer` when absent. */
   readonly referrerPolicy?: "no-referrer" | "same-origin";
 }
 
 /**
- * Puts a page together that loads nothing from anywhere. Its policy lets exactly its own style and script run, by
- * hash, and it may talk to its own origin only.
+ * Creates a page that loads no resources. Its content security policy allows its own style and script by hash, and
+ * requests to its own origin only.
  */
 export function createPage({
   title,
@@ -57,7 +56,7 @@ ${script === undefined ? "" : `<script type="module">${script}</script>\n`}</bod
   };
 }
 
-/** Text as it may stand in HTML, in attributes too. */
+/** Escapes text for HTML, including attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

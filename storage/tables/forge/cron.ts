@@ -1,19 +1,19 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
 
-/** What is known of a scheduled task's runs. Times are epoch milliseconds. */
+/** The record of a scheduled task's runs. Times are epoch milliseconds. */
 export interface CronRecord {
   readonly name: string;
-  /** Runs begun so far, by any process. */
+  /** Number of runs that any process has started. */
   readonly execTimes: number;
-  /** When the newest run began. */
+  /** Start of the latest run. */
   readonly startedAt: number;
-  /** When it ended; undefined while it runs, or when its process ended first. */
+  /** End of the latest run; undefined while it runs, or when its process died. */
   readonly finishedAt: number | undefined;
-  /** Why the newest run failed; undefined when it did not, or has not ended. */
+  /** The error of the latest run; undefined when it succeeded or has not ended. */
   readonly error: string | undefined;
 }
 
-/** Counts a run that begins. */
+/** Records the start of a run. */
 export async function beginCronRun(tx: Transaction, name: string): Promise<void> {
   await tx.run(
     `INSERT INTO forge_cron_tasks (name, exec_times, started_at) VALUES (?, 1, ?)
@@ -24,7 +24,7 @@ export async function beginCronRun(tx: Transaction, name: string): Promise<void>
   );
 }
 
-/** Writes down how the newest run ended. */
+/** Records the end of the latest run. */
 export async function endCronRun(
   tx: Transaction,
   name: string,
@@ -38,7 +38,7 @@ export async function endCronRun(
   );
 }
 
-/** Every task that has ever run, by name. */
+/** Returns the records of all tasks that have ever run, by name. */
 export async function listCronRecords(db: Queries): Promise<ReadonlyMap<string, CronRecord>> {
   const rows = await db.all<{
     name: string;

@@ -8,21 +8,21 @@ export type ThreadKind = (typeof threadKinds)[number];
 const threadStatuses = ["unread", "read", "pinned"] as const;
 export type ThreadStatus = (typeof threadStatuses)[number];
 
-/** One thing that a person is told of. Times are epoch milliseconds. */
+/** A notification thread of a user. Times are epoch milliseconds. */
 export interface ForgeThread {
   readonly id: number;
   readonly userId: number;
   readonly repositoryId: number;
   readonly kind: ThreadKind;
   readonly status: ThreadStatus;
-  /** Of `issue` and `pull`. */
+  /** Set for the kinds `issue` and `pull`. */
   readonly issueId: number | undefined;
-  /** Of `commit`. */
+  /** Set for the kind `commit`. */
   readonly commitId: string | undefined;
   readonly updatedAt: number;
 }
 
-/** Whose threads, and which of them. Empty lists choose nothing away; both ends of the time are included. */
+/** Conditions of a list of a user's threads. An empty list matches every thread; both ends of the time are included. */
 export interface ThreadFilter {
   readonly userId: number;
   readonly repositoryId?: number | undefined;
@@ -33,20 +33,20 @@ export interface ThreadFilter {
   readonly before?: number | undefined;
 }
 
-/** What a person is told: which thread, and when it happened. */
+/** A notification: the subject of its thread and the time of the event. */
 export interface NewThread {
   readonly userId: number;
   readonly repositoryId: number;
   readonly kind: ThreadKind;
   readonly issueId?: number;
   readonly commitId?: string;
-  /** Epoch milliseconds. What is not later than the thread's last news is known already and changes nothing. */
+  /** Epoch milliseconds. A time that is not later than the thread's latest event changes nothing. */
   readonly notifiedAt: number;
 }
 
 /**
- * Tells a person something: a new unread thread, or the one of the same issue or commit becomes unread again, unless it
- * is pinned. Returns the thread's id, or undefined when it was told of this already.
+ * Notifies a user: adds an unread thread, or marks the thread of the same issue or commit unread unless it is pinned.
+ * Returns the id of the thread. Idempotent: returns undefined when the thread has this event already.
  */
 export async function upsertThread(
   tx: Transaction,
@@ -88,14 +88,14 @@ export async function upsertThread(
   return row.id;
 }
 
-/** Revisions of a mailbox: `after` is known already, `upTo` is not. */
+/** A range of mailbox revisions: `after` excluded, `upTo` included. */
 export interface UpdateRange {
   readonly after: number;
   readonly upTo: number;
   readonly limit: number;
 }
 
-/** A person's threads that were told of after one revision of the mailbox and up to another, in that order. */
+/** Returns a user's threads that changed within a range of mailbox revisions, in the order of the revisions. */
 export async function listUpdates(
   db: Queries,
   userId: number,
@@ -106,7 +106,7 @@ export async function listUpdates(
   return rows.map((row) => ({ revision: row.news_revision, thread: toThread(row) }));
 }
 
-/** A page of a person's threads, the last changed first. */
+/** Returns a page of a user's threads, last changed first. */
 export async function listThreads(
   db: Queries,
   filter: ThreadFilter,
@@ -116,13 +116,13 @@ export async function listThreads(
   return (await db.all<ThreadRow>(sql, ...values)).map(toThread);
 }
 
-/** How many threads fit. One row says it when nothing but statuses is asked for. */
+/** Returns the number of matching threads; it reads one row when the filter has only statuses. */
 export async function countThreads(db: Queries, filter: ThreadFilter): Promise<number> {
   const { sql, values } = toCountStatement(filter);
   return (await db.get<{ total: number }>(sql, ...values))?.total ?? 0;
 }
 
-/** Gives every thread that fits a status and the time of the transaction, in one statement. Returns how many. */
+/** Sets the status and the time of all matching threads in one statement. Returns how many. */
 export async function markThreads(
   tx: Transaction,
   filter: ThreadFilter,
@@ -141,7 +141,7 @@ export async function markThreads(
   return changes;
 }
 
-/** Gives one thread of a person a status; undefined when the person has no such thread. */
+/** Sets the status of a user's thread; undefined when the user has no such thread. */
 export async function markThread(
   tx: Transaction,
   { id, userId }: { readonly id: number; readonly userId: number },
@@ -172,7 +172,7 @@ export async function findThread(db: Queries, id: number): Promise<ForgeThread |
   return row && toThread(row);
 }
 
-/** The ids of the people who own an organization. */
+/** Returns the ids of an organization's owners. */
 export async function listOrganizationOwners(db: Queries, orgId: number): Promise<number[]> {
   const rows = await db.all<{ id: number }>(
     `SELECT DISTINCT m.user_id AS id FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
@@ -183,7 +183,7 @@ export async function listOrganizationOwners(db: Queries, orgId: number): Promis
   return rows.map(({ id }) => id);
 }
 
-/** Since when a person watches a repository, in epoch milliseconds; undefined for whom does not. */
+/** Returns since when a user watches a repository, in epoch milliseconds; undefined for a user who does not. */
 export async function findWatch(
   db: Queries,
   repositoryId: number,
@@ -197,7 +197,7 @@ export async function findWatch(
   return row?.at;
 }
 
-/** Ends a watch; does nothing when there is none. */
+/** Deletes a watch. Idempotent. */
 export async function deleteWatch(
   db: Queries,
   repositoryId: number,
@@ -210,13 +210,13 @@ export async function deleteWatch(
   );
 }
 
-/** A statement with its values. */
+/** A statement with its parameters. */
 export interface Statement {
   readonly sql: string;
   readonly values: readonly SqlValue[];
 }
 
-/** Of `listThreads`: one ordered range of the index per status, merged, so that a page costs what it shows. */
+/** Returns the query of `listThreads`: one ordered index range for each status, merged, so that it reads only the page. */
 export function toPageStatement(
   filter: ThreadFilter,
   { limit, offset }: { readonly limit: number; readonly offset: number },
@@ -252,7 +252,7 @@ export function toCountStatement(filter: ThreadFilter): Statement {
   };
 }
 
-/** Counts what fits by its status; a status that nothing has is left out. */
+/** Returns the query that counts matching threads by status, without statuses of no thread. */
 function toTallyStatement(filter: ThreadFilter): Statement {
   const statuses = statusesOf(filter);
   const rest = toRest(filter);

@@ -1,13 +1,13 @@
 import type { Queries } from "../../engine/database.ts";
 
-/** What a user chose for the cache and for the analysis of items. */
+/** A user's settings for the cache and for the analysis of items. */
 export interface AnalysisSettings {
   readonly byteCacheLimitBytes: number;
   readonly autoAnalyze: boolean;
   readonly maxAnalyzeBytes: number;
 }
 
-/** A user's choices; undefined before the first. */
+/** Returns a user's settings; undefined before the first change. */
 export async function findAnalysisSettings(
   db: Queries,
   userId: string,
@@ -30,7 +30,7 @@ export async function findAnalysisSettings(
   );
 }
 
-/** The bytes that a user's cache may take: chosen, or the server's default. */
+/** Returns the limit of a user's cache in bytes: the user's setting, else the server's default. */
 export async function getCacheLimit(
   db: Queries,
   userId: string,
@@ -39,7 +39,7 @@ export async function getCacheLimit(
   return (await findAnalysisSettings(db, userId))?.byteCacheLimitBytes ?? byDefault;
 }
 
-/** Keeps a user's choices in place of the earlier ones. */
+/** Replaces a user's settings. */
 export async function putAnalysisSettings(
   db: Queries,
   userId: string,

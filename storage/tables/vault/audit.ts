@@ -1,18 +1,18 @@
 import type { Queries, Row, SqlValue, Transaction } from "../../engine/database.ts";
 
-/** What an audit record says. Metadata never holds tokens, provider addresses, file bytes or document text. */
+/** The content of an audit record. Metadata never contains tokens, provider URLs, file bytes or document text. */
 export interface NewAuditRecord {
   readonly eventType: string;
-  /** Whom it is about. */
+  /** The user whom the record is about. */
   readonly userId?: string | undefined;
-  /** Who did it. */
+  /** The user who acted. */
   readonly actorId?: string | undefined;
   readonly resourceId?: string | undefined;
   readonly ipAddress?: string | undefined;
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A stored record with the names of those it is about, as far as they still exist. */
+/** A stored record with the names of its users, as far as their accounts exist. */
 export interface AuditRecord extends NewAuditRecord {
   readonly id: number;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -22,7 +22,7 @@ export interface AuditRecord extends NewAuditRecord {
   readonly createdAt: number;
 }
 
-/** Adds a record, in the transaction of the change that it tells of. */
+/** Adds a record, in the transaction of the change that it describes. */
 export async function insertAudit(tx: Transaction, record: NewAuditRecord): Promise<void> {
   await tx.run(
     `INSERT INTO vault_audit (event_type, user_id, actor_id, resource_id, ip_address, metadata, created_at)
@@ -37,7 +37,7 @@ export async function insertAudit(tx: Transaction, record: NewAuditRecord): Prom
   );
 }
 
-/** Which records a list holds. */
+/** Conditions of a list of records; an absent one matches every record. */
 export interface AuditFilter {
   readonly userId?: string | undefined;
   /** The part of the event type before its first dot. */
@@ -48,7 +48,7 @@ export interface AuditFilter {
   readonly to?: number | undefined;
 }
 
-/** One page of records, newest first, and how many match in all. */
+/** Returns one page of records, newest first, and the total count. */
 export async function listAudit(
   db: Queries,
   filter: AuditFilter,
@@ -74,7 +74,7 @@ export async function listAudit(
   return { records: rows.map(toRecord), total: Number(count?.total ?? 0) };
 }
 
-/** Records, oldest first, after the given one: for work that goes through all of them without holding them all. */
+/** Returns the records after the given one, oldest first, in batches that bound the memory. */
 export async function listAuditAfter(
   db: Queries,
   filter: AuditFilter,
@@ -98,7 +98,7 @@ export async function listAuditAfter(
   return rows.map(toRecord);
 }
 
-/** When the first record was made, in epoch milliseconds; undefined while there is none. */
+/** Returns the time of the oldest record in epoch milliseconds; undefined without records. */
 export async function findFirstAuditTime(db: Queries): Promise<number | undefined> {
   const row = await db.get<{ created_at: number }>(
     "SELECT created_at FROM vault_audit ORDER BY created_at LIMIT 1",

@@ -1,6 +1,6 @@
 import type { Transaction } from "../../engine/database.ts";
 
-/** Puts these codes in the place of all the user had. */
+/** Replaces all codes of a user. */
 export async function replaceBackupCodes(
   tx: Transaction,
   userId: string,
@@ -11,7 +11,7 @@ export async function replaceBackupCodes(
     await tx.run("INSERT INTO vault_backup_codes (user_id, code_hash) VALUES (?, ?)", userId, hash);
 }
 
-/** Takes one code of this user. False when it is none of theirs or was taken before. */
+/** Uses up one code of a user. False when the user has no such unused code. */
 export async function takeBackupCode(
   tx: Transaction,
   userId: string,
@@ -26,7 +26,7 @@ export async function takeBackupCode(
   return changes > 0;
 }
 
-/** Forgets all codes of a user, used or not. */
+/** Deletes all codes of a user, used or not. */
 export async function deleteBackupCodes(tx: Transaction, userId: string): Promise<void> {
   await tx.run("DELETE FROM vault_backup_codes WHERE user_id = ?", userId);
 }

@@ -2,17 +2,17 @@ import type { Queries, Transaction } from "../../engine/database.ts";
 
 /** One cached file. Times are epoch milliseconds. */
 export interface CacheEntry {
-  /** Names the file. */
+  /** The name of the file. */
   readonly key: string;
   readonly userId: string;
   readonly connectionId: string;
   readonly size: number;
-  /** What the bytes are checked by, in hex. */
+  /** The digest of the bytes, in hex. */
   readonly hash: string;
   readonly lastUsedAt: number;
 }
 
-/** Adds an entry to a store, or replaces the one of the same key. */
+/** Adds an entry to a store, or replaces the one with the same key. */
 export async function putCacheEntry(
   tx: Transaction,
   store: string,
@@ -46,7 +46,7 @@ export async function findCacheEntry(
   return row && toEntry(row);
 }
 
-/** The bytes that a user's entries take in a store. */
+/** Returns the total size of a user's entries in a store, in bytes. */
 export async function sumCacheBytes(db: Queries, store: string, userId: string): Promise<number> {
   const row = await db.get<{ bytes: number }>(
     `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes FROM vault_cache_entries
@@ -57,7 +57,7 @@ export async function sumCacheBytes(db: Queries, store: string, userId: string):
   return row?.bytes ?? 0;
 }
 
-/** A user's entries, least recently used first. */
+/** Returns a user's entries, least recently used first. */
 export async function listCacheEntries(
   db: Queries,
   store: string,
@@ -74,7 +74,7 @@ export async function listCacheEntries(
   return rows.map(toEntry);
 }
 
-/** Everybody's entries, least recently used first. */
+/** Returns the entries of all users, least recently used first. */
 export async function listOldestCacheEntries(
   db: Queries,
   store: string,
@@ -89,7 +89,7 @@ export async function listOldestCacheEntries(
   return rows.map(toEntry);
 }
 
-/** The keys of a connection's entries. */
+/** Returns the keys of a connection's entries. */
 export async function listCacheKeysOf(
   db: Queries,
   store: string,
@@ -103,7 +103,7 @@ export async function listCacheKeysOf(
   return rows.map((row) => row.cache_key);
 }
 
-/** The keys and sizes behind `after`, in the order of the keys: for comparing them with the files. */
+/** Returns keys and sizes after `after`, by key, to reconcile them with the files. */
 export async function listCacheKeysAfter(
   db: Queries,
   store: string,
@@ -120,7 +120,7 @@ export async function listCacheKeysAfter(
   return rows.map((row) => ({ key: row.cache_key, size: row.size }));
 }
 
-/** Removes entries; their files may go once this has committed. */
+/** Deletes entries. Delete their files only after the commit. */
 export async function deleteCacheEntries(
   tx: Transaction,
   store: string,
@@ -130,7 +130,7 @@ export async function deleteCacheEntries(
     await tx.run("DELETE FROM vault_cache_entries WHERE store = ? AND cache_key = ?", store, key);
 }
 
-/** Notes when entries were last used. */
+/** Records when entries were last used. */
 export async function touchCacheEntries(
   tx: Transaction,
   store: string,

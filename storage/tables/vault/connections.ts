@@ -2,10 +2,10 @@ import { z } from "zod";
 import type { Queries, Transaction } from "../../engine/database.ts";
 import { jsonColumn } from "../json-column.ts";
 
-/** Whether the storage compares and acts in one step, the adapter compares just before, or nothing is compared. */
+/** How a precondition is checked: atomically by the storage, by the adapter just before the change, or not at all. */
 export type Guarantee = "atomic" | "emulated" | "none";
 
-/** What a connection can really do, as found by the trial at connecting. */
+/** The capabilities of a connection, as measured by a trial when it was connected. */
 export interface Capabilities {
   /** Upload and create-folder never replace an existing item. */
   readonly createOnly: Guarantee;
@@ -17,7 +17,7 @@ export interface Capabilities {
   readonly deletePrecondition: Guarantee;
   /** Deleted items go to a trash. */
   readonly trash: boolean;
-  /** Part of a file can be read without the bytes before it. */
+  /** Range requests are supported. */
   readonly range: boolean;
   readonly quota: boolean;
   /** Folders can be renamed and moved. */
@@ -26,7 +26,7 @@ export interface Capabilities {
 
 export type ConnectionStatus = "connected" | "reauth_required" | "offline";
 
-/** One person's connection to a storage. Times are epoch milliseconds. */
+/** A user's connection to a storage. Times are epoch milliseconds. */
 export interface Connection {
   readonly id: string;
   readonly userId: string;
@@ -48,7 +48,7 @@ export interface Connection {
   readonly lastCheckedAt: number | undefined;
 }
 
-/** What may change of a connection after it was made. */
+/** The members of a connection that can change. */
 export type ConnectionChanges = Partial<
   Pick<
     Connection,
@@ -65,7 +65,7 @@ export type ConnectionChanges = Partial<
   >
 >;
 
-/** Adds a connection; its times and state are given, nothing is filled in. */
+/** Adds a connection without filling in defaults. */
 export async function insertConnection(db: Queries, connection: Connection): Promise<void> {
   const row = toRow(connection);
   const columns = Object.keys(row);
@@ -75,7 +75,7 @@ export async function insertConnection(db: Queries, connection: Connection): Pro
   );
 }
 
-/** The connection with this id if it is that user's, else undefined. */
+/** Returns the connection of an id if the user owns it, else undefined. */
 export async function findConnection(
   db: Queries,
   userId: string,
@@ -89,7 +89,7 @@ export async function findConnection(
   return row && toConnection(row);
 }
 
-/** The connection with this id, whoever owns it: for jobs, which act for its owner. */
+/** Returns the connection of an id without checking its owner, for jobs. */
 export async function findConnectionById(db: Queries, id: string): Promise<Connection | undefined> {
   const row = await db.get<ConnectionRow>(
     `SELECT ${columnList} FROM vault_connections WHERE id = ?`,
@@ -98,7 +98,7 @@ export async function findConnectionById(db: Queries, id: string): Promise<Conne
   return row && toConnection(row);
 }
 
-/** One page of a user's connections, oldest first, and how many there are. */
+/** Returns one page of a user's connections, oldest first, and the total count. */
 export async function listConnections(
   db: Queries,
   userId: string,
@@ -117,7 +117,7 @@ export async function listConnections(
   return { connections: rows.map(toConnection), total: counted?.total ?? 0 };
 }
 
-/** Writes the given members; false when the connection is gone. */
+/** Writes the given members. False when the connection is gone. */
 export async function updateConnection(
   db: Queries,
   id: string,
@@ -135,8 +135,7 @@ export async function updateConnection(
 }
 
 /**
- * Keeps credentials that were renewed while the connection was in use; false when its owner has given it others since
- * then, which must stay.
+ * Stores refreshed credentials. False, changing nothing, when the owner has replaced the credentials in the meantime.
  */
 export async function renewCredentials(
   db: Queries,
@@ -151,7 +150,7 @@ export async function renewCredentials(
   return changes > 0;
 }
 
-/** Notes how a connection fares with the credentials of this generation; others that it was given meanwhile fare otherwise. */
+/** Records the status of a connection, unless its credentials are of another generation by now. */
 export async function noteConnectionStatus(
   db: Queries,
   { id, generation, status }: Pick<Connection, "id" | "generation" | "status">,
@@ -164,7 +163,7 @@ export async function noteConnectionStatus(
   );
 }
 
-/** The ids of all connections of a user. */
+/** Returns the ids of all connections of a user. */
 export async function listConnectionIds(db: Queries, userId: string): Promise<string[]> {
   const rows = await db.all<{ id: string }>(
     "SELECT id FROM vault_connections WHERE user_id = ?",
@@ -173,7 +172,7 @@ export async function listConnectionIds(db: Queries, userId: string): Promise<st
   return rows.map(({ id }) => id);
 }
 
-/** The settings of all local folders of other accounts that were connected before folders belonged to accounts. */
+/** Returns the settings of other accounts' local folders that were connected before folders belonged to accounts. */
 export async function listForeignConnectionsBelowLocalRoots(
   db: Queries,
   userId: string,
@@ -185,7 +184,7 @@ export async function listForeignConnectionsBelowLocalRoots(
   return rows.map(({ settings }) => settingsColumn.parse(settings));
 }
 
-/** Makes every daemon open the local folders of a user again: what they may reach has changed. */
+/** Makes every daemon reopen the local folders of a user, after a change of the folders that the user may use. */
 export async function reopenConnections(
   tx: Transaction,
   userId: string,
@@ -198,7 +197,7 @@ export async function reopenConnections(
   );
 }
 
-/** Forgets a connection with its items, folders and cache rows; false when it was gone. */
+/** Deletes a connection with its items, folders and cache rows. False when it is gone already. */
 export async function deleteConnection(tx: Transaction, id: string): Promise<boolean> {
   return (await tx.run("DELETE FROM vault_connections WHERE id = ?", id)).changes > 0;
 }

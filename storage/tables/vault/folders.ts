@@ -3,7 +3,7 @@ import { REF_BYTES_MAX, toRefKey } from "./refs.ts";
 
 export type RefreshState = "never" | "fresh" | "warning" | "failed";
 
-/** What is known of the listing of one folder. The root's `parentRef` is empty. */
+/** The state of the recorded listing of a folder. The root's `parentRef` is empty. */
 export interface FolderState {
   readonly connectionId: string;
   readonly parentRef: string;
@@ -12,11 +12,11 @@ export interface FolderState {
   readonly errorMessage: string | undefined;
   /** Epoch milliseconds of the last listing that succeeded. */
   readonly listedAt: number | undefined;
-  /** How many changes were made through the service. */
+  /** Number of changes made through the service. */
   readonly mutations: number;
 }
 
-/** The state of a folder; one that was never listed has a state, too. */
+/** Returns the state of a folder, also of one that was never listed. */
 export async function getFolderState(
   db: Queries,
   connectionId: string,
@@ -39,7 +39,7 @@ export async function getFolderState(
   };
 }
 
-/** Notes a listing that succeeded. */
+/** Records a successful listing. */
 export async function markListed(
   tx: Transaction,
   folder: { readonly connectionId: string; readonly userId: string; readonly parentRef: string },
@@ -57,7 +57,7 @@ export async function markListed(
   );
 }
 
-/** Notes that a folder must be listed again, and why. A `warning` counts as a change made through the service. */
+/** Marks a folder stale, with a reason. A `warning` counts as a change made through the service. */
 export async function markFolder(
   tx: Transaction,
   folder: { readonly connectionId: string; readonly userId: string; readonly parentRef: string },
@@ -84,8 +84,8 @@ export async function markFolder(
 }
 
 /**
- * Gives the states of a folder and everything below it the new ids, where ids are paths. Those whose ids would be too
- * long are forgotten.
+ * Changes the ids of a folder's state and of all states below it, where ids are paths. Deletes states whose ids would be
+ * too long.
  */
 export async function rekeyFolders(
   tx: Transaction,

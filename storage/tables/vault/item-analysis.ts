@@ -4,7 +4,7 @@ import { toRefKey } from "./refs.ts";
 export type AnalysisStatus = "none" | "pending" | "processing" | "ready" | "failed" | "unsupported";
 export type IndexStatus = "none" | "pending" | "ready" | "failed" | "stale";
 
-/** What an analysis left with an item. */
+/** The result of an item's analysis. */
 export interface ItemAnalysis {
   readonly extractedText: string | undefined;
   readonly topics: readonly string[];
@@ -13,7 +13,7 @@ export interface ItemAnalysis {
   readonly isStale: boolean;
 }
 
-/** What an analysis found out about an item. */
+/** Returns the result of an item's analysis. */
 export async function getItemAnalysis(db: Queries, id: string): Promise<ItemAnalysis> {
   const row = await db.get<{
     extracted_text: string | null;
@@ -34,7 +34,7 @@ export async function getItemAnalysis(db: Queries, id: string): Promise<ItemAnal
   };
 }
 
-/** Notes that an analysis was asked for; false when the item is gone. */
+/** Marks the analysis of an item as pending. False when the item is gone. */
 export async function markAnalysisPending(tx: Transaction, id: string): Promise<boolean> {
   const { changes } = await tx.run(
     "UPDATE vault_items SET analysis_status = 'pending' WHERE id = ? AND deleted_at IS NULL",

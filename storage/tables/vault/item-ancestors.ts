@@ -1,7 +1,7 @@
 import type { Queries } from "../../engine/database.ts";
 import { toRefKey } from "./refs.ts";
 
-/** Whether the folders above an item, as far as they are known, are or lie in this one; a cycle ends the walk. */
+/** Returns whether an item lies in a folder, by the recorded parents. A cycle of parents ends the walk. */
 export async function isWithin(
   db: Queries,
   scope: { readonly connectionId: string; readonly userId: string },
@@ -13,7 +13,7 @@ export async function isWithin(
   return false;
 }
 
-/** An item and the folders above it, as far as they are known; a cycle ends the walk. */
+/** Yields an item and its recorded ancestors. A cycle of parents ends the walk. */
 export async function* walkUp(
   db: Queries,
   scope: { readonly connectionId: string; readonly userId: string },

@@ -2,8 +2,8 @@ import type { Transaction } from "../../engine/database.ts";
 import { REF_BYTES_MAX, toLongRef, toRefKey } from "./refs.ts";
 
 /**
- * Gives an item its new id, and where ids are paths everything below it, too. What was known under the new ids is
- * forgotten: the provider has just said that the place was free.
+ * Changes the id of an item and, where ids are paths, of everything below it. Deletes records that have the new ids: the
+ * provider has just reported that the target was free.
  */
 export async function rekeyItems(
   tx: Transaction,
@@ -15,7 +15,7 @@ export async function rekeyItems(
     `connection_id = ? AND (${id} = ? OR substr(${id}, 1, length(?)) = ?)`;
   const at = (ref: string) => [connectionId, ref, `${ref}/`, `${ref}/`];
   await tx.run(`DELETE FROM vault_items WHERE ${within(WHOLE_ID)}`, ...at(to));
-  // The hashes of ids that are, or will be, too long to be searched by are not made by the database.
+  // The database cannot compute the hashes of ids that are, or become, too long for the index.
   const long = await tx.all<{ id: string; ref: string; parent: string }>(
     `SELECT id, ${WHOLE_ID} AS ref, COALESCE(long_parent_ref, parent_ref) AS parent FROM vault_items
      WHERE ${within(WHOLE_ID)} AND (long_id IS NOT NULL OR octet_length(provider_item_id) + ? > ?)`,
@@ -49,5 +49,5 @@ export async function rekeyItems(
   );
 }
 
-/** An item's id, whether or not it is searched by its hash. */
+/** An item's full id, also of one that is indexed by its hash. */
 const WHOLE_ID = "COALESCE(long_id, provider_item_id)";

@@ -3,7 +3,7 @@ import type { AnalysisStatus, IndexStatus } from "./item-analysis.ts";
 import { walkUp } from "./item-ancestors.ts";
 import { toLongRef, toRefKey } from "./refs.ts";
 
-/** What is known of one file or folder of a connection. Times are epoch milliseconds. */
+/** The record of a file or folder of a connection. Times are epoch milliseconds. */
 export interface CloudItem {
   readonly id: string;
   readonly connectionId: string;
@@ -24,13 +24,13 @@ export interface CloudItem {
   readonly semanticIndexStatus: IndexStatus;
 }
 
-/** What a provider says about an item. */
-export interface SeenItem {
+/** The metadata of an item as its provider reports it. */
+export interface ItemMetadata {
   readonly providerItemId: string;
   readonly name: string;
   readonly kind: "file" | "folder";
   readonly parentRef: string;
-  /** Undefined keeps what is known. */
+  /** Undefined keeps the recorded type. */
   readonly contentType: string | undefined;
   readonly size: number | undefined;
   readonly modifiedAt: number | undefined;
@@ -38,14 +38,14 @@ export interface SeenItem {
   readonly version: string | undefined;
 }
 
-/** Whose items, and how new ones are named. */
+/** The owner of recorded items, and the generator of their ids. */
 export interface ItemOwner {
   readonly connectionId: string;
   readonly userId: string;
   readonly newId: () => string;
 }
 
-/** The item with this id, deleted or not. */
+/** Returns the item of an id, deleted or not. */
 async function findItem(
   db: Queries,
   connectionId: string,
@@ -59,7 +59,7 @@ async function findItem(
   return row && toItem(row);
 }
 
-/** The live item with this id. */
+/** Returns the live item of an id. */
 export async function findLiveItem(
   db: Queries,
   connectionId: string,
@@ -69,7 +69,7 @@ export async function findLiveItem(
   return item?.deletedAt === undefined ? item : undefined;
 }
 
-/** A live item of a connection that is that user's, with the connection's generation; undefined when either is missing. */
+/** Returns a live item with the generation of its connection; undefined when the user has no such connection or item. */
 export async function findOwnedItem(
   db: Queries,
   userId: string,
@@ -87,7 +87,7 @@ export async function findOwnedItem(
   return { item: toItem(row), generation: row.generation };
 }
 
-/** The live item of a row, wherever it is by now. */
+/** Returns the live item of a row id, which moves do not change. */
 export async function findLiveItemByRow(db: Queries, id: string): Promise<CloudItem | undefined> {
   const row = await db.get<ItemRow>(
     `SELECT ${columnList} FROM vault_items WHERE id = ? AND deleted_at IS NULL`,
@@ -96,7 +96,7 @@ export async function findLiveItemByRow(db: Queries, id: string): Promise<CloudI
   return row && toItem(row);
 }
 
-/** The live item of a folder with exactly this name; the oldest where names may repeat. */
+/** Returns the live item of a folder with exactly this name; the oldest where names may repeat. */
 export async function findItemByName(
   db: Queries,
   connectionId: string,
@@ -107,7 +107,7 @@ export async function findItemByName(
   return item;
 }
 
-/** The live items of a folder with exactly this name, the oldest first: some providers let names repeat. */
+/** Returns the live items of a folder with exactly this name, oldest first: some providers let names repeat. */
 export async function listItemsByName(
   db: Queries,
   { connectionId, parentRef }: { readonly connectionId: string; readonly parentRef: string },
@@ -128,18 +128,18 @@ export async function listItemsByName(
   return rows.map(toItem);
 }
 
-/** Where a page of a folder begins: behind the item with this key. */
+/** A keyset cursor: a page of a folder begins after the item with this key. */
 export interface ItemCursor {
   readonly sortKey: Uint8Array;
   readonly id: string;
 }
 
-/** An item with its place in the order of its folder. */
+/** An item with its sort key. */
 export interface ListedItem extends CloudItem {
   readonly cursor: ItemCursor;
 }
 
-/** Live items of a folder, folders first, then by name without case. */
+/** Returns live items of a folder: folders first, then by name without case. */
 export async function listItems(
   db: Queries,
   folder: { readonly connectionId: string; readonly parentRef: string },
@@ -159,19 +159,19 @@ export async function listItems(
   return rows.map((row) => ({ ...toItem(row), cursor: { sortKey: row.sort_key, id: row.id } }));
 }
 
-/** Records what the provider said of one item: a new row, or the known one brought up to date and back to life. */
+/** Inserts the row of an item, or updates and undeletes the existing one. */
 export async function recordItem(
   tx: Transaction,
   owner: ItemOwner,
-  seen: SeenItem,
+  item: ItemMetadata,
 ): Promise<CloudItem> {
-  await tx.run(upsertOne, ...toValues(owner, seen));
-  const item = await findItem(tx, owner.connectionId, seen.providerItemId);
-  if (item === undefined) throw new Error("a recorded item is missing");
-  return item;
+  await tx.run(upsertOne, ...toValues(owner, item));
+  const recorded = await findItem(tx, owner.connectionId, item.providerItemId);
+  if (recorded === undefined) throw new Error("a recorded item is missing");
+  return recorded;
 }
 
-/** Marks an item as gone, and everything below it. What comes back under the same ids is listed anew. */
+/** Marks an item and everything below it as deleted. Folders whose ids reappear are listed again. */
 export async function softDeleteItem(
   tx: Transaction,
   item: Pick<CloudItem, "id" | "connectionId" | "kind">,
@@ -199,8 +199,8 @@ export async function softDeleteItem(
 }
 
 /**
- * An item and what is known to lie below it. UNION and not UNION ALL: a cycle of parents, which no provider should have,
- * ends the walk. CROSS JOIN, as SQLite would otherwise look through the whole connection for the children of each folder.
+ * An item and its recorded descendants. UNION instead of UNION ALL ends the walk at a cycle of parents. CROSS JOIN fixes
+ * the join order, because SQLite would otherwise scan the whole connection for the children of each folder.
  */
 const TREE = `WITH RECURSIVE tree (ref) AS (
     SELECT provider_item_id FROM vault_items WHERE id = ?
@@ -209,7 +209,7 @@ const TREE = `WITH RECURSIVE tree (ref) AS (
     WHERE child.connection_id = ? AND child.parent_ref = tree.ref AND child.deleted_at IS NULL
   )`;
 
-/** The ids of the folders above an item, nearest first, as far as they are known; a cycle ends the walk. */
+/** Returns the ids of an item's recorded ancestors, nearest first. A cycle of parents ends the walk. */
 export async function listAncestors(
   db: Queries,
   scope: { readonly connectionId: string; readonly userId: string },
@@ -222,14 +222,14 @@ export async function listAncestors(
 }
 
 /**
- * Makes what is known of a folder what the provider says: new items are added, changed ones brought up to date, missing
- * ones marked as gone. Only rows that differ are written.
+ * Replaces the recorded items of a folder with those that the provider lists: inserts new items, updates changed ones
+ * and marks missing ones as deleted. Writes only rows that differ.
  */
 export async function replaceFolderItems(
   tx: Transaction,
   owner: ItemOwner,
   parentRef: string,
-  items: readonly SeenItem[],
+  items: readonly ItemMetadata[],
 ): Promise<void> {
   const known = new Map(
     (
@@ -242,13 +242,13 @@ export async function replaceFolderItems(
     ).map((row) => [row.provider_item_id, row]),
   );
   const changed: SqlValue[][] = [];
-  for (const seen of items) {
-    const key = toRefKey(seen.providerItemId);
+  for (const item of items) {
+    const key = toRefKey(item.providerItemId);
     const row = known.get(key);
     known.delete(key);
-    if (row === undefined || differs(row, seen)) changed.push(toValues(owner, seen, row?.id));
-    // A file in the place of a folder: what was below it is gone.
-    if (row?.kind === "folder" && seen.kind === "file") known.set(key, row);
+    if (row === undefined || differs(row, item)) changed.push(toValues(owner, item, row?.id));
+    // A file replaced a folder: the items below it are deleted.
+    if (row?.kind === "folder" && item.kind === "file") known.set(key, row);
   }
   for (const gone of known.values()) {
     await softDeleteItem(tx, {
@@ -257,7 +257,7 @@ export async function replaceFolderItems(
       kind: gone.kind,
     });
   }
-  // Two sizes of statement, so that few are prepared.
+  // Two sizes of statements, so that few are prepared.
   let at = 0;
   for (; at + ROWS_AT_ONCE <= changed.length; at += ROWS_AT_ONCE) {
     await tx.run(upsertMany, ...changed.slice(at, at + ROWS_AT_ONCE).flat());
@@ -266,8 +266,8 @@ export async function replaceFolderItems(
 }
 
 /**
- * The key that a folder's items are sorted by: folders first, then names without case, then as they are written. Of names
- * that are longer than most storages take, the beginning has to do.
+ * Returns the sort key of an item in its folder: folders first, then names without case, then with case. Names that are
+ * longer than most storages allow are truncated.
  */
 function toSortKey(kind: "file" | "folder", name: string): Uint8Array {
   const folded = name.normalize("NFC").toLowerCase();
@@ -278,10 +278,10 @@ function toSortKey(kind: "file" | "folder", name: string): Uint8Array {
 }
 
 const ROWS_AT_ONCE = 100;
-/** An index of PostgreSQL takes no more than some 2,700 bytes in all. */
+/** An index entry of PostgreSQL has at most about 2,700 bytes. */
 const KEY_BYTES_MAX = 1024;
 
-/** Text and topics of an earlier version stay and are marked stale; a deleted item that comes back starts anew. */
+/** Keeps text and topics of an earlier version and marks them stale; an undeleted item starts without them. */
 const [upsertOne, upsertMany] = [1, ROWS_AT_ONCE].map((rows) => toUpsert(rows)) as [string, string];
 
 interface ItemRow {
@@ -321,20 +321,20 @@ const columnList = `id, connection_id, user_id, provider_item_id, long_id, name,
   content_type, provider_size, modified_at, etag, version, deleted_at, analysis_status, semantic_index_status`;
 
 /**
- * Asked with every download, and so put together once. A subquery and no join: SQLite takes a fifth of the time for it.
+ * Runs with every download, so the text is built once. A subquery takes SQLite a fifth of the time of a join.
  */
 const OWNED_ITEM = `SELECT (SELECT generation FROM vault_connections WHERE id = ? AND user_id = ?) AS generation, ${columnList}
   FROM vault_items WHERE connection_id = ? AND provider_item_id = ? AND deleted_at IS NULL`;
 
-function differs(row: KnownRow, seen: SeenItem): boolean {
+function differs(row: KnownRow, item: ItemMetadata): boolean {
   return (
-    row.name !== seen.name ||
-    row.kind !== seen.kind ||
-    row.etag !== (seen.etag ?? null) ||
-    row.version !== (seen.version ?? null) ||
-    row.provider_size !== (seen.size ?? null) ||
-    row.modified_at !== (seen.modifiedAt ?? null) ||
-    (seen.contentType !== undefined && row.content_type !== seen.contentType)
+    row.name !== item.name ||
+    row.kind !== item.kind ||
+    row.etag !== (item.etag ?? null) ||
+    row.version !== (item.version ?? null) ||
+    row.provider_size !== (item.size ?? null) ||
+    row.modified_at !== (item.modifiedAt ?? null) ||
+    (item.contentType !== undefined && row.content_type !== item.contentType)
   );
 }
 
@@ -356,23 +356,23 @@ function toUpsert(rows: number): string {
       etag = excluded.etag, version = excluded.version, deleted_at = NULL`;
 }
 
-function toValues(owner: ItemOwner, seen: SeenItem, id = owner.newId()): SqlValue[] {
+function toValues(owner: ItemOwner, item: ItemMetadata, id = owner.newId()): SqlValue[] {
   return [
     id,
     owner.connectionId,
     owner.userId,
-    toRefKey(seen.providerItemId),
-    toLongRef(seen.providerItemId),
-    seen.name,
-    toSortKey(seen.kind, seen.name),
-    seen.kind,
-    toRefKey(seen.parentRef),
-    toLongRef(seen.parentRef),
-    seen.contentType ?? null,
-    seen.size ?? null,
-    seen.modifiedAt ?? null,
-    seen.etag ?? null,
-    seen.version ?? null,
+    toRefKey(item.providerItemId),
+    toLongRef(item.providerItemId),
+    item.name,
+    toSortKey(item.kind, item.name),
+    item.kind,
+    toRefKey(item.parentRef),
+    toLongRef(item.parentRef),
+    item.contentType ?? null,
+    item.size ?? null,
+    item.modifiedAt ?? null,
+    item.etag ?? null,
+    item.version ?? null,
   ];
 }
 

@@ -1,8 +1,8 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
 
 /**
- * The id of the account that owns the folders of a handle; undefined when nobody ever had one. The account may have been
- * deleted since.
+ * Returns the id of the account that owns the folders of a handle; undefined when no account ever had folders. The
+ * account may have been deleted since.
  */
 export async function findFolderOwner(db: Queries, handle: string): Promise<string | undefined> {
   const row = await db.get<{ user_id: string }>(
@@ -36,7 +36,7 @@ export async function retireFolders(
   );
 }
 
-/** The handles, in lower case, whose folders belong to other accounts than this one. */
+/** Returns the handles, in lower case, whose folders belong to other accounts. */
 export async function listForeignFolderHandles(
   db: Queries,
   userId: string,
@@ -48,7 +48,7 @@ export async function listForeignFolderHandles(
   return new Set(rows.map((row) => row.handle_key));
 }
 
-/** The absolute paths of the folders that were granted to an account, sorted. */
+/** Returns the absolute paths of the folders that are granted to an account, sorted. */
 export async function listFolderGrants(db: Queries, userId: string): Promise<string[]> {
   const rows = await db.all<{ folder: string }>(
     "SELECT folder FROM vault_local_folder_grants WHERE user_id = ?",
@@ -57,7 +57,7 @@ export async function listFolderGrants(db: Queries, userId: string): Promise<str
   return rows.map(({ folder }) => folder).toSorted();
 }
 
-/** The absolute paths of the folders that were granted to other accounts than this one. */
+/** Returns the absolute paths of the folders that are granted to other accounts. */
 export async function listForeignFolderGrants(db: Queries, userId: string): Promise<string[]> {
   const rows = await db.all<{ folder: string }>(
     "SELECT folder FROM vault_local_folder_grants WHERE user_id <> ?",

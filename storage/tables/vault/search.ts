@@ -6,7 +6,7 @@ export interface SearchEntry {
   readonly source: { readonly documentId: string } | { readonly itemId: string };
   /** The file's name. */
   readonly title: string;
-  /** Extracted text without control characters other than tab and line feed; empty where there is none. */
+  /** Extracted text without control characters other than tab and line feed; empty without a text. */
   readonly body: string;
   readonly contentType: string;
   /** Of an item, or of a document in connected storage. */
@@ -52,7 +52,7 @@ const TITLE_WEIGHT = 5;
 const PASSAGE_WORDS = 24;
 /** PostgreSQL's tsvector takes at most 1 MiB of distinct words. */
 const FOLDED_CHARACTERS_MAX = 300_000;
-/** How far into a body PostgreSQL looks for a passage to show. */
+/** Number of characters of a body that PostgreSQL searches for a passage. */
 const PASSAGE_SOURCE_MAX = 50_000;
 
 /** Folds a text for comparison: without case, accents and compatibility forms; everything but letters and digits is a space. */
@@ -202,7 +202,7 @@ async function searchSqlite(
     );
     return Number(row?.total ?? 0);
   };
-  // Passages are made for the page alone, not for every match that the sort looks at.
+  // Builds passages only for the rows of the page, not for every match.
   const ids = rows.map((row) => Number(row["id"]));
   const passages = await db.all<{ id: number; passage: string }>(
     `SELECT rowid AS id, ${SQLITE_PASSAGE} AS passage

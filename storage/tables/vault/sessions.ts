@@ -1,28 +1,28 @@
 import type { Queries, Row, Transaction } from "../../engine/database.ts";
 
-/** What one sign-in began. Times are epoch milliseconds. */
+/** A session, which a sign-in begins. Times are epoch milliseconds. */
 export interface VaultSession {
   readonly id: string;
   readonly userId: string;
   readonly createdAt: number;
   readonly lastUsedAt: number;
-  /** When its newest refresh token runs out. */
+  /** When its newest refresh token expires. */
   readonly expiresAt: number;
   readonly userAgent: string;
   readonly ipAddress: string;
 }
 
-/** A refresh token, known by the SHA-256 of it, with the session it belongs to. */
+/** A refresh token, identified by its SHA-256, with its session. */
 export interface RefreshToken {
   readonly tokenHash: string;
   readonly sessionId: string;
   readonly userId: string;
   readonly expiresAt: number;
-  /** Whether it was exchanged, or its session ended. */
+  /** True once it was exchanged or its session ended. */
   readonly isRevoked: boolean;
 }
 
-/** Begins a session whose first refresh token has the given hash. */
+/** Inserts a session whose first refresh token has the given hash. */
 export async function insertSession(
   tx: Transaction,
   session: Omit<VaultSession, "createdAt" | "lastUsedAt">,
@@ -42,7 +42,7 @@ export async function insertSession(
   await insertToken(tx, { ...session, sessionId: session.id, tokenHash, parentHash: null });
 }
 
-/** What is known of a refresh token, or undefined when it never was one. */
+/** Returns a refresh token by its hash; undefined when it is unknown. */
 export async function findRefreshToken(
   db: Queries,
   tokenHash: string,
@@ -107,7 +107,7 @@ export async function rotateRefreshToken(
   return true;
 }
 
-/** Ends one session of a user. False when it is none of theirs or has ended. */
+/** Revokes a session. False when the user has no such session or it has ended. */
 export async function endSession(
   tx: Transaction,
   { sessionId, userId }: { readonly sessionId: string; readonly userId: string },
@@ -121,7 +121,7 @@ export async function endSession(
   return changes > 0;
 }
 
-/** Ends all sessions of a user but `keepId`, and tells how many of them could still have been used. */
+/** Revokes all sessions of a user except `keepId`. Returns how many of them were still valid. */
 export async function endSessions(
   tx: Transaction,
   userId: string,
@@ -137,7 +137,7 @@ export async function endSessions(
   return ended.filter((session) => session.expires_at > tx.now).length;
 }
 
-/** One page of a user's sessions that can still be used, the one used last first, and how many there are in all. */
+/** Returns one page of a user's valid sessions, last used first, and the total count. */
 export async function listLiveSessions(
   db: Queries,
   userId: string,
@@ -161,7 +161,7 @@ export async function listLiveSessions(
   return { sessions: rows.map(toSession), total: Number(count?.total ?? 0) };
 }
 
-/** Deletes the sessions, with all their tokens, that ran out before `time`, and tells how many. */
+/** Deletes the sessions that expired before `time` with their tokens. Returns how many. */
 export async function deleteSessionsExpiredBefore(db: Queries, time: number): Promise<number> {
   const { changes } = await db.run("DELETE FROM vault_sessions WHERE expires_at < ?", time);
   return changes;

@@ -1,6 +1,6 @@
 import type { Transaction } from "../../engine/database.ts";
 
-/** Keeps the sealed secret of a setup under way, in place of an earlier one. False when the second factor is on. */
+/** Stores the sealed secret of a pending setup and replaces an earlier one. False when the second factor is on. */
 export async function storePendingTotp(
   tx: Transaction,
   userId: string,
@@ -16,8 +16,8 @@ export async function storePendingTotp(
 }
 
 /**
- * Turns the second factor on with the given secret, sealed for its lasting place, ends the access tokens issued before,
- * and counts `step` as used. False, changing nothing, when it is on or no setup is under way any more.
+ * Turns the second factor on with the given sealed secret, revokes the access tokens issued before, and records `step`
+ * as used. False, changing nothing, when it is on already or no setup is pending.
  */
 export async function enableTotp(
   tx: Transaction,
@@ -37,7 +37,7 @@ export async function enableTotp(
   return changes > 0;
 }
 
-/** Turns the second factor off, forgets its secret and ends the access tokens issued before. False when it is off. */
+/** Turns the second factor off, deletes its secret and revokes the access tokens issued before. False when it is off. */
 export async function disableTotp(tx: Transaction, userId: string): Promise<boolean> {
   const { changes } = await tx.run(
     `UPDATE vault_users SET totp_enabled = 0, totp_secret = NULL, totp_last_step = 0, totp_pending_secret = NULL,
@@ -49,7 +49,7 @@ export async function disableTotp(tx: Transaction, userId: string): Promise<bool
   return changes > 0;
 }
 
-/** Takes a time step for one sign-in. False when it or a later one was taken before, by whichever process. */
+/** Uses up a time step for one sign-in. False when this or a later step was used before, by any process. */
 export async function takeTotpStep(
   tx: Transaction,
   userId: string,

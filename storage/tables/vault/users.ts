@@ -1,45 +1,44 @@
-// storage/tables/vault: rows of the vault's accounts, sessions, connections and their items.
-// May import: storage/engine. Functions take `db` first, return camelCase records, and know no rule and no permission.
-// Start here: everything else hangs on a user.
+// Rows of the vault's accounts, sessions, connections and items. Functions take `db` first, return camelCase records,
+// and check no rules or permissions. Start here: every other row belongs to a user.
 import type { Changes, Queries, Row, SqlValue, Transaction } from "../../engine/database.ts";
 
-/** Where a PDF file opens. */
+/** Where the web client opens a PDF file. */
 export type PdfOpenMode = "in_app" | "new_tab";
 
 /** An account of the vault. Times are epoch milliseconds. */
 export interface VaultUser {
   readonly id: string;
-  /** As its owner wrote it; unique when case is ignored. */
+  /** With the owner's case; unique ignoring case. */
   readonly handle: string;
   /** In lower case; unique. */
   readonly email: string;
-  /** PHC string; empty when no password fits. */
+  /** PHC string; empty when no password is set. */
   readonly passwordHash: string;
   readonly role: "user" | "admin";
   readonly isActive: boolean;
   readonly passwordMustChange: boolean;
   /** Undefined until the user chooses. */
   readonly pdfOpenMode: PdfOpenMode | undefined;
-  /** Access tokens that carry another value are not accepted. */
+  /** Access tokens with another value are revoked. */
   readonly tokenVersion: number;
   readonly totpEnabled: boolean;
   /** Sealed; present exactly while `totpEnabled`. */
   readonly totpSecret: string | undefined;
-  /** The newest time step that a code was accepted for. */
+  /** The latest time step of an accepted code. */
   readonly totpLastStep: number;
-  /** Sealed; the secret of a setup under way. */
+  /** Sealed; the secret of a pending setup. */
   readonly totpPendingSecret: string | undefined;
   readonly totpPendingExpiresAt: number | undefined;
   readonly createdAt: number;
 }
 
-/** What an account begins with. */
+/** The members of a new account. */
 export type NewVaultUser = Pick<
   VaultUser,
   "id" | "handle" | "email" | "passwordHash" | "role" | "passwordMustChange"
 >;
 
-/** Adds an active account. Throws `conflict` when handle (in any case) or e-mail are taken. */
+/** Adds an active account. Throws `conflict` when the handle (ignoring case) or the e-mail address is taken. */
 export async function insertVaultUser(tx: Transaction, user: NewVaultUser): Promise<VaultUser> {
   await tx.run(
     `INSERT INTO vault_users (id, handle, handle_key, email, password_hash, role, is_active, password_must_change,
@@ -69,14 +68,14 @@ export async function insertVaultUser(tx: Transaction, user: NewVaultUser): Prom
   };
 }
 
-/** The account of an id, active or not. */
+/** Returns the account of an id, active or not. */
 export async function findVaultUser(db: Queries, id: string): Promise<VaultUser | undefined> {
   return toUser(await db.get(`SELECT ${COLUMNS} FROM vault_users WHERE id = ?`, id));
 }
 
 /**
- * The account of an id, and whether it has that session and the session has not ended. Read with every request: one
- * statement, and a sub-select instead of a join, because SQLite prepares a join with parameters anew each time.
+ * Returns the account of an id, and whether its session exists and has not ended. Runs with every request: one statement
+ * with a subquery, because SQLite prepares a join with parameters again each time.
  */
 export async function findVaultUserInSession(
   db: Queries,
@@ -87,7 +86,7 @@ export async function findVaultUserInSession(
   return row && { user: toKnownUser(row), isSessionLive: row["is_session_live"] === 1 };
 }
 
-/** The account of an e-mail address in lower case, active or not. */
+/** Returns the account of an e-mail address in lower case, active or not. */
 export async function findVaultUserByEmail(
   db: Queries,
   email: string,
@@ -95,7 +94,7 @@ export async function findVaultUserByEmail(
   return toUser(await db.get(`SELECT ${COLUMNS} FROM vault_users WHERE email = ?`, email));
 }
 
-/** The account of a handle in any case, active or not. */
+/** Returns the account of a handle, ignoring case, active or not. */
 export async function findVaultUserByHandle(
   db: Queries,
   handle: string,
@@ -105,7 +104,7 @@ export async function findVaultUserByHandle(
   );
 }
 
-/** Whether handle (in any case) or e-mail belong to an account. */
+/** Returns whether an account has the handle (ignoring case) or the e-mail address. */
 export async function isVaultNameTaken(
   db: Queries,
   handle: string,
@@ -119,15 +118,15 @@ export async function isVaultNameTaken(
   return row !== undefined;
 }
 
-/** Which accounts a list holds. */
+/** Conditions of a list of accounts; an absent one matches every account. */
 export interface VaultUserFilter {
-  /** Part of the handle or e-mail, in any case. */
+  /** Part of the handle or e-mail address, ignoring case. */
   readonly text?: string | undefined;
   readonly role?: "user" | "admin" | undefined;
   readonly isActive?: boolean | undefined;
 }
 
-/** One page of accounts, oldest first, and how many match in all. */
+/** Returns one page of accounts, oldest first, and the total count. */
 export async function listVaultUsers(
   db: Queries,
   filter: VaultUserFilter,
@@ -158,8 +157,8 @@ export async function replacePasswordHash(
 }
 
 /**
- * Sets another password and ends the access tokens issued before. False, changing nothing, when the password is
- * no longer the one that `from` is the hash of, or the account is not active.
+ * Sets a new password and revokes the access tokens issued before. False, changing nothing, when the current hash is not
+ * `from` or the account is not active.
  */
 export async function changePassword(
   tx: Transaction,
@@ -178,7 +177,7 @@ export async function changePassword(
   );
 }
 
-/** Demands another password at the next sign-in and ends the access tokens issued before. */
+/** Requires a new password at the next sign-in and revokes the access tokens issued before. */
 export async function demandPasswordChange(tx: Transaction, id: string): Promise<boolean> {
   return happened(
     await tx.run(
@@ -189,7 +188,7 @@ export async function demandPasswordChange(tx: Transaction, id: string): Promise
   );
 }
 
-/** Activates or deactivates, and ends the access tokens issued before. False when it already is so. */
+/** Activates or deactivates an account and revokes the access tokens issued before. False when nothing changes. */
 export async function setVaultUserActive(
   tx: Transaction,
   id: string,
@@ -207,18 +206,18 @@ export async function setVaultUserActive(
   );
 }
 
-/** Deletes an account with all rows that are its own; audit records stay. False when there is none. */
+/** Deletes an account with all of its rows except audit records. False when it is gone already. */
 export async function deleteVaultUser(tx: Transaction, id: string): Promise<boolean> {
   return happened(await tx.run("DELETE FROM vault_users WHERE id = ?", id));
 }
 
-/** How many accounts there are, active or not. */
+/** Returns the number of accounts, active or not. */
 export async function countVaultUsers(db: Queries): Promise<number> {
   const row = await db.get<{ total: number }>("SELECT count(*) AS total FROM vault_users");
   return Number(row?.total ?? 0);
 }
 
-/** How many administrators can sign in. Called in the transaction that would take one away. */
+/** Returns the number of administrators who can sign in. Call it in the transaction that removes one. */
 export async function countActiveAdministrators(tx: Transaction): Promise<number> {
   const row = await tx.get<{ total: number }>(
     "SELECT count(*) AS total FROM vault_users WHERE role = 'admin' AND is_active = 1",
@@ -226,7 +225,7 @@ export async function countActiveAdministrators(tx: Transaction): Promise<number
   return Number(row?.total ?? 0);
 }
 
-/** Keeps how the user wants PDF files opened. False when the account is gone. */
+/** Stores where the user wants PDF files opened. False when the account is gone. */
 export async function setPdfOpenMode(db: Queries, id: string, mode: PdfOpenMode): Promise<boolean> {
   return happened(await db.run("UPDATE vault_users SET pdf_open_mode = ? WHERE id = ?", mode, id));
 }
@@ -239,7 +238,7 @@ const COLUMNS = `id, handle, email, password_hash, role, is_active, password_mus
   token_version, totp_enabled, totp_secret, totp_last_step, totp_pending_secret, totp_pending_expires_at,
   created_at`;
 
-/** Asked with every request, and so put together once. */
+/** Runs with every request, so the text is built once. */
 const USER_IN_SESSION = `SELECT ${COLUMNS}, (SELECT CASE WHEN ended_at IS NULL THEN 1 ELSE 0 END FROM vault_sessions
     WHERE vault_sessions.id = ? AND user_id = vault_users.id) AS is_session_live
   FROM vault_users WHERE id = ?`;

@@ -17,7 +17,7 @@ import type { Adapters } from "../connections/adapters.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
 import { markFolderStale } from "../items/stale-folders.ts";
 import type { ItemPlace } from "../items/item-place.ts";
-import { toItemOwner, toSeenItem } from "../items/item-records.ts";
+import { toItemOwner, toItemMetadata } from "../items/item-records.ts";
 import type { CloudItems } from "../items/items.service.ts";
 import { isPreviewable } from "./previewable.ts";
 import { createVersionNames, type VersionNames } from "./version-key.ts";
@@ -162,7 +162,7 @@ export function createBytes(
     stream.on("error", () => undefined);
     const contentType = item.contentType ?? known?.contentType;
     const owner = { userId: connection.userId, connectionId: connection.id };
-    const names = toNames(owner, { ...toSeenItem(item), providerItemId: itemId, contentType });
+    const names = toNames(owner, { ...toItemMetadata(item), providerItemId: itemId, contentType });
     const isNewer = known !== undefined && names.cacheKey !== toNames(owner, known).cacheKey;
     if (from === undefined && isNewer) {
       // The recorded version is no more: these bytes go under their own key, never under the old one.
@@ -188,7 +188,7 @@ export function createBytes(
         const still = await findLiveItem(tx, connection.id, item.id);
         if (still === undefined || item.kind !== "file") return;
         await recordItem(tx, owner, {
-          ...toSeenItem(item),
+          ...toItemMetadata(item),
           name: still.name,
           parentRef: still.parentRef,
         });

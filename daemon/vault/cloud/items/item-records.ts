@@ -9,11 +9,11 @@ import {
   recordItem,
   type CloudItem,
   type ItemOwner,
-  type SeenItem,
+  type ItemMetadata,
 } from "../../../../storage/tables/vault/items.ts";
 
 /** What a provider says of an item, as the tables take it. */
-export function toSeenItem(item: ProviderItem): SeenItem {
+export function toItemMetadata(item: ProviderItem): ItemMetadata {
   return {
     providerItemId: item.id,
     name: item.name,
@@ -54,14 +54,14 @@ export async function recordNewItem(
   made: ProviderItem,
   parent: KnownParent,
 ): Promise<CloudItem | undefined> {
-  if (parent === undefined) return recordItem(tx, owner, toSeenItem(made));
+  if (parent === undefined) return recordItem(tx, owner, toItemMetadata(made));
   const now = await findLiveItemByRow(tx, parent.id);
   if (now === undefined) return undefined;
-  if (now.providerItemId === made.parent) return recordItem(tx, owner, toSeenItem(made));
+  if (now.providerItemId === made.parent) return recordItem(tx, owner, toItemMetadata(made));
   // Only ids that are paths change with their folder.
   const id = `${now.providerItemId}/${made.name}`;
   return recordItem(tx, owner, {
-    ...toSeenItem(made),
+    ...toItemMetadata(made),
     providerItemId: id,
     parentRef: now.providerItemId,
   });
@@ -78,5 +78,5 @@ export async function relocateItem(
     await rekeyItems(tx, owner.connectionId, itemId, item.id);
     await rekeyFolders(tx, owner.connectionId, itemId, item.id);
   }
-  return recordItem(tx, owner, toSeenItem(item));
+  return recordItem(tx, owner, toItemMetadata(item));
 }

@@ -20,7 +20,7 @@ import { enqueueAutoAnalysis } from "../analysis/auto-analysis.ts";
 import type { VaultCaller } from "../../caller.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import { markFolderStale } from "./stale-folders.ts";
-import { findParent, toItemOwner, toSeenItem } from "./item-records.ts";
+import { findParent, toItemOwner, toItemMetadata } from "./item-records.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
 
 /** One page of a folder. */
@@ -99,7 +99,7 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
         provider.list({ folder: parentRef, signal }),
       );
       if (outcome.kind !== "ok") return noteFailure(connection, parentRef, outcome);
-      const seen = outcome.items.map(toSeenItem);
+      const seen = outcome.items.map(toItemMetadata);
       const owner = toItemOwner(connection, deps.newId);
       const isCurrent = await db.transaction(async (tx) => {
         // A change that was recorded while the provider was listing may be missing in what it said.

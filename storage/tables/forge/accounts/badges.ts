@@ -24,7 +24,7 @@ export async function insertBadge(
   return { ...badge, id: row.id };
 }
 
-/** Removes a definition and takes the badge from everybody; false when there is none of that slug. */
+/** Deletes a badge and removes it from all users. False when no badge has the slug. */
 export async function deleteBadge(db: Queries, slug: string): Promise<boolean> {
   const { changes } = await db.run("DELETE FROM forge_badges WHERE slug = ?", slug);
   return changes > 0;

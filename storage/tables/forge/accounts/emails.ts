@@ -38,7 +38,7 @@ export async function deleteEmail(
   { id, email }: Pick<ForgeEmail, "id" | "email">,
 ): Promise<void> {
   await tx.run("DELETE FROM forge_emails WHERE id = ?", id);
-  // The index keeps no text of its own, so it has to be told what to forget.
+  // The contentless index stores no text, so the deletion must give it.
   if (tx.dialect === "sqlite")
     await tx.run(
       "INSERT INTO forge_email_grams (forge_email_grams, rowid, lower_email) VALUES ('delete', ?, ?)",
@@ -61,7 +61,7 @@ export async function deleteEmailsOf(tx: Transaction, userId: number): Promise<v
   for (const email of await listEmailsOf(tx, userId)) await deleteEmail(tx, email);
 }
 
-/** Finds the address, whoever has it; case is ignored. */
+/** Finds an address of any user, ignoring case. */
 export async function findEmail(db: Queries, email: string): Promise<ForgeEmail | undefined> {
   const row = await db.get<EmailRow>(
     `SELECT ${columns} FROM forge_emails WHERE lower_email = ?`,

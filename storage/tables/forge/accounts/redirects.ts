@@ -14,7 +14,7 @@ export async function putRedirect(
   );
 }
 
-/** Forgets a former name, because somebody has it again. */
+/** Deletes the redirect of a name that an account has again. */
 export async function deleteRedirect(tx: Transaction, name: string): Promise<void> {
   await tx.run("DELETE FROM forge_user_redirects WHERE lower_name = ?", name.toLowerCase());
 }

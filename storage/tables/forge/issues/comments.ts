@@ -4,14 +4,14 @@ import type { Queries, Transaction } from "../../../engine/database.ts";
 export interface ForgeComment {
   readonly id: number;
   readonly issueId: number;
-  /** Undefined once the account is gone. */
+  /** Undefined once the account is deleted. */
   readonly authorId: number | undefined;
   readonly body: string;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
 
-/** Adds a comment; the issue's count and time follow. */
+/** Adds a comment and updates the count and the time of the issue. */
 export async function insertComment(
   tx: Transaction,
   { issueId, authorId, body }: Pick<ForgeComment, "issueId" | "authorId" | "body">,
@@ -34,7 +34,7 @@ export async function insertComment(
   return toComment(row);
 }
 
-/** Writes a comment's text; undefined when it is gone. */
+/** Updates the text of a comment; undefined when it is gone. */
 export async function updateComment(
   tx: Transaction,
   id: number,
@@ -49,7 +49,7 @@ export async function updateComment(
   return row && toComment(row);
 }
 
-/** Deletes everything that somebody commented, wherever; the issues' counts follow. */
+/** Deletes all comments of a user and updates the counts of the issues. */
 export async function deleteCommentsOf(tx: Transaction, authorId: number): Promise<void> {
   await tx.run(
     `UPDATE forge_issues SET comment_count = comment_count -
@@ -61,7 +61,7 @@ export async function deleteCommentsOf(tx: Transaction, authorId: number): Promi
   await tx.run("DELETE FROM forge_issue_comments WHERE author_id = ?", authorId);
 }
 
-/** A comment of a repository: one of another repository counts as missing. */
+/** Returns a comment of a repository; undefined also for one of another repository. */
 export async function findComment(
   db: Queries,
   repositoryId: number,
@@ -76,7 +76,7 @@ export async function findComment(
   return row && toComment(row);
 }
 
-/** Which comments of an issue: last changed between these times, both included, in epoch milliseconds. */
+/** Range of the last change of comments in epoch milliseconds, both ends included. */
 export interface CommentFilter {
   readonly issueId: number;
   readonly since?: number | undefined;
@@ -84,8 +84,8 @@ export interface CommentFilter {
 }
 
 /**
- * Comments on an issue, oldest first, and the count of all that fit. The list has no pages, so it is cut where there are
- * more than `count` of them, or more than `bytes` of text; the first one is always there.
+ * Returns the comments on an issue, oldest first, and the total count. The list has no pages, so it is truncated at
+ * `count` comments or `bytes` of text, but always includes the first comment.
  */
 export async function listComments(
   db: Queries,
@@ -107,7 +107,7 @@ export async function listComments(
     `SELECT COUNT(*) AS total FROM forge_issue_comments WHERE ${where}`,
     ...values,
   );
-  // Lengths alone first: the texts together may be more than there is room for.
+  // Reads only the lengths first, because all texts together may not fit into memory.
   const sizes = await db.all<{ id: number; bytes: number }>(
     `SELECT id, OCTET_LENGTH(body) AS bytes FROM forge_issue_comments WHERE ${where} ORDER BY id LIMIT ?`,
     ...values,
@@ -125,7 +125,7 @@ export async function listComments(
   return { comments: rows.map(toComment), total: counted?.total ?? rows.length };
 }
 
-/** The newest comment's id; undefined while there is none. */
+/** Returns the id of the newest comment; undefined without comments. */
 export async function findLastCommentId(db: Queries, issueId: number): Promise<number | undefined> {
   const row = await db.get<{ id: number }>(
     "SELECT id FROM forge_issue_comments WHERE issue_id = ? ORDER BY id DESC LIMIT 1",
@@ -134,7 +134,7 @@ export async function findLastCommentId(db: Queries, issueId: number): Promise<n
   return row?.id;
 }
 
-/** The ids of those who commented on an issue. */
+/** Returns the ids of the users who commented on an issue. */
 export async function listCommenters(db: Queries, issueId: number): Promise<number[]> {
   const rows = await db.all<{ id: number }>(
     "SELECT DISTINCT author_id AS id FROM forge_issue_comments WHERE issue_id = ? AND author_id IS NOT NULL ORDER BY author_id",

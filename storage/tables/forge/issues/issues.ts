@@ -7,14 +7,14 @@ export interface ForgeIssue {
   readonly repositoryId: number;
   /** From 1 in each repository. */
   readonly number: number;
-  /** Undefined once the account is gone. */
+  /** Undefined once the account is deleted. */
   readonly authorId: number | undefined;
   readonly title: string;
   readonly body: string;
   readonly ref: string;
   readonly isClosed: boolean;
   readonly commentCount: number;
-  /** Grows with every change of the body. */
+  /** Increases with every change of the body. */
   readonly contentVersion: number;
   readonly dueAt: number | undefined;
   readonly closedAt: number | undefined;
@@ -22,12 +22,12 @@ export interface ForgeIssue {
   readonly updatedAt: number;
 }
 
-/** What may change of an issue. */
+/** The members of an issue that can change. */
 export type IssueChanges = Partial<
   Pick<ForgeIssue, "title" | "body" | "ref" | "isClosed" | "dueAt" | "closedAt">
 >;
 
-/** Adds an issue under the repository's next number. */
+/** Adds an issue with the next number of the repository. */
 export async function insertIssue(
   tx: Transaction,
   issue: Pick<
@@ -63,7 +63,7 @@ export async function insertIssue(
   return toIssue(row);
 }
 
-/** Writes the given members, and the time. With `ifVersion` only while the body has that version. Undefined when nothing fits. */
+/** Writes the given members and the time. Undefined when the issue is gone or its body does not have `ifVersion`. */
 export async function updateIssue(
   tx: Transaction,
   id: number,
@@ -104,7 +104,7 @@ export async function findIssueById(db: Queries, id: number): Promise<ForgeIssue
   return row && toIssue(row);
 }
 
-/** The issue of this number in a repository. */
+/** Returns the issue of a number in a repository. */
 export async function findIssue(
   db: Queries,
   repositoryId: number,
@@ -118,7 +118,7 @@ export async function findIssue(
   return row && toIssue(row);
 }
 
-/** Notes that an issue names these people. */
+/** Records that an issue mentions these users. */
 export async function insertMentions(
   tx: Transaction,
   issueId: number,
@@ -133,7 +133,7 @@ export async function insertMentions(
     );
 }
 
-/** Makes exactly these people an issue's assignees. */
+/** Replaces the assignees of an issue. */
 export async function replaceAssignees(
   tx: Transaction,
   issueId: number,
@@ -148,7 +148,7 @@ export async function replaceAssignees(
     );
 }
 
-/** The ids of an issue's assignees, in the order of the ids. */
+/** Returns the ids of an issue's assignees, sorted. */
 export async function listAssignees(db: Queries, issueId: number): Promise<number[]> {
   const rows = await db.all<{ id: number }>(
     "SELECT user_id AS id FROM forge_issue_assignees WHERE issue_id = ? ORDER BY user_id",
@@ -157,7 +157,7 @@ export async function listAssignees(db: Queries, issueId: number): Promise<numbe
   return rows.map(({ id }) => id);
 }
 
-/** Puts labels on an issue; those of other repositories are left out. */
+/** Adds labels to an issue; ignores labels of other repositories. */
 export async function insertIssueLabels(
   tx: Transaction,
   issue: ForgeIssue,
@@ -173,7 +173,7 @@ export async function insertIssueLabels(
     );
 }
 
-/** An issue's labels, by name. */
+/** Returns the labels of an issue, by name. */
 export async function listIssueLabels(db: Queries, issueId: number): Promise<ForgeLabel[]> {
   const rows = await db.all<{
     id: number;
@@ -192,7 +192,7 @@ export async function listIssueLabels(db: Queries, issueId: number): Promise<For
   }));
 }
 
-/** Records that a person wants to be told of an issue, or not to be. Whether that is news. */
+/** Subscribes a user to an issue or unsubscribes the user. Returns whether that changed anything. */
 export async function setSubscription(
   tx: Transaction,
   issueId: number,
@@ -211,7 +211,7 @@ export async function setSubscription(
   return row !== undefined;
 }
 
-/** What people have said about being told of an issue, by their ids. */
+/** Returns the explicit subscriptions to an issue by user id; false for users who unsubscribed. */
 export async function listSubscriptions(
   db: Queries,
   issueId: number,
@@ -231,7 +231,7 @@ async function countOpenIssues(tx: Transaction, repositoryId: number, by: number
   );
 }
 
-/** A row of the table, as `issueColumns` name it. */
+/** A row of the table with the columns of `issueColumns`. */
 export interface IssueRow {
   id: number;
   repository_id: number;

@@ -1,24 +1,24 @@
 import type { Database, Queries, SqlValue } from "../../../engine/database.ts";
 import { type ForgeIssue, issueColumns, type IssueRow, toIssue } from "./issues.ts";
 
-/** Which issues of a repository; absent members choose nothing away. */
+/** Conditions of a list of issues; an absent one matches every issue. */
 export interface IssueFilter {
   readonly repositoryId: number;
   readonly state: "open" | "closed" | "all";
-  /** Found in the title or the beginning of the body, whatever the case; empty: all. */
+  /** Part of the title or of the beginning of the body, ignoring case; empty matches every issue. */
   readonly term: string;
   readonly authorId?: number | undefined;
   readonly assigneeId?: number | undefined;
-  /** Whom its text or a comment names. */
+  /** A user whom the issue or a comment mentions. */
   readonly mentionedId?: number | undefined;
-  /** All of them. */
+  /** An issue must have all of them. */
   readonly labelIds: readonly number[];
-  /** Last changed at this time or later, in epoch milliseconds; `before`: or earlier. */
+  /** Range of the last change in epoch milliseconds, both ends included. */
   readonly since?: number | undefined;
   readonly before?: number | undefined;
 }
 
-/** A page of a repository's issues, newest first, and the count of all that fit. */
+/** Returns a page of a repository's issues, newest first, and the total count. */
 export async function listIssues(
   db: Database,
   filter: IssueFilter,
@@ -39,7 +39,7 @@ export async function listIssues(
   return { issues: rows.map(toIssue), total: counted?.total ?? 0 };
 }
 
-/** The ids of a repository's labels that have one of these names. */
+/** Returns the ids of a repository's labels with these names; unknown names are ignored. */
 export async function listLabelIds(
   db: Queries,
   repositoryId: number,
@@ -54,9 +54,9 @@ export async function listLabelIds(
   return rows.map(({ id }) => id);
 }
 
-/** Longest term, in characters. A longer one finds nothing, and costs nothing. */
+/** Maximum length of a term in characters. A longer one matches nothing. */
 const TERM_MAX = 200;
-/** How much of a text is searched, in characters: whoever writes long ones must not make others wait. */
+/** Number of characters of a text that are searched, which bounds the time of a search. */
 const SEARCHED_MAX = 8_192;
 
 function toCondition(
@@ -68,7 +68,7 @@ function toCondition(
 } {
   const conditions = ["repository_id = ?"];
   const values: SqlValue[] = [filter.repositoryId];
-  // Not LIKE: for a text of one letter it takes the length of the text times that of the term.
+  // Not LIKE, which takes quadratic time for a text of one repeated letter.
   const toContains = (text: string) =>
     dialect === "sqlite" ? `INSTR(${text}, ?) > 0` : `STRPOS(${text}, ?) > 0`;
   const add = (condition: string, ...more: SqlValue[]) => {
@@ -88,15 +88,15 @@ function toCondition(
   for (const labelId of filter.labelIds) isIn("forge_issue_labels", "label_id", labelId);
   if (filter.term !== "") {
     const small = filter.term.toLowerCase();
-    const looks = [`LOWER(title)`, `LOWER(SUBSTR(body, 1, ${SEARCHED_MAX}))`].map(
+    const comparisons = [`LOWER(title)`, `LOWER(SUBSTR(body, 1, ${SEARCHED_MAX}))`].map(
       (text) => [text, small] as const,
     );
-    // An engine may know small letters of ASCII only: others are found as they are written.
+    // A database may fold the case of ASCII letters only, so other letters match case-sensitively.
     if (/[^\p{ASCII}]/u.test(small))
-      looks.push(["title", filter.term], [`SUBSTR(body, 1, ${SEARCHED_MAX})`, filter.term]);
+      comparisons.push(["title", filter.term], [`SUBSTR(body, 1, ${SEARCHED_MAX})`, filter.term]);
     add(
-      `(${looks.map(([text]) => toContains(text)).join(" OR ")})`,
-      ...looks.map(([, term]) => term),
+      `(${comparisons.map(([text]) => toContains(text)).join(" OR ")})`,
+      ...comparisons.map(([, term]) => term),
     );
   }
   return { where: conditions.join(" AND "), values };

@@ -1,6 +1,6 @@
 import type { Queries } from "../../../engine/database.ts";
 
-/** Of these names, in lower case, those of users and organizations that everybody may see. */
+/** Returns those of the lower-case names that belong to public users and organizations. */
 export async function listPublicNames(
   db: Queries,
   lowerNames: readonly string[],

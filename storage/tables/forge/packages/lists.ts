@@ -7,7 +7,7 @@ export interface ListedVersion {
   readonly package: ForgePackage;
   readonly id: number;
   readonly version: string;
-  /** Undefined once the account is gone. */
+  /** Undefined once the account is deleted. */
   readonly creatorId: number | undefined;
   /** Epoch milliseconds. */
   readonly createdAt: number;

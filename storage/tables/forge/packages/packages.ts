@@ -21,11 +21,11 @@ export interface ForgePackage {
 export interface ForgePackageVersion {
   readonly id: number;
   readonly packageId: number;
-  /** Undefined once the account is gone. */
+  /** Undefined once the account is deleted. */
   readonly creatorId: number | undefined;
   /** As published; unique in its package when case is ignored. */
   readonly version: string;
-  /** JSON of what the type keeps about a version. */
+  /** JSON with the type's own metadata of a version. */
   readonly metadata: string;
   readonly createdAt: number;
 }
@@ -44,7 +44,7 @@ export interface ForgePackageFile {
   readonly createdAt: number;
 }
 
-/** The owner's package of this type and name; case is ignored. */
+/** Returns the owner's package of a type and a name, ignoring case. */
 export async function findPackage(
   db: Queries,
   { ownerId, type, name }: Pick<ForgePackage, "ownerId" | "type" | "name">,
@@ -58,7 +58,7 @@ export async function findPackage(
   return row && toPackage(row);
 }
 
-/** The package of this name, made when there is none. Counts as a change of it. */
+/** Returns the package of a name, and creates it if it is missing. Increments its revision. */
 export async function openPackage(
   tx: Transaction,
   key: Pick<ForgePackage, "ownerId" | "type" | "name">,
@@ -78,12 +78,12 @@ export async function openPackage(
     tx.now,
   );
   if (row === undefined) throw new Error("an opened package came back as no row");
-  // A first revision is a package that was not there.
+  // The first revision is that of a new package.
   if (row.revision === 1) await indexPackageName(tx, row.id, key.name);
   return toPackage(row);
 }
 
-/** Notes a change of a package, and returns it as it is then; undefined when it is gone. */
+/** Increments the revision of a package and returns it; undefined when it is gone. */
 export async function touchPackage(
   tx: Transaction,
   packageId: number,
@@ -115,7 +115,7 @@ export async function deletePackagesOf(tx: Transaction, ownerId: number): Promis
   for (const { id } of rows) await deletePackage(tx, id);
 }
 
-/** Links a package to a repository, or to none. */
+/** Links a package to a repository, or removes the link. */
 export async function linkPackage(
   tx: Transaction,
   id: number,
@@ -128,7 +128,7 @@ export async function linkPackage(
   );
 }
 
-/** Whether an account owns any package. */
+/** Returns whether an account owns a package. */
 export async function ownsPackage(db: Queries, ownerId: number): Promise<boolean> {
   const row = await db.get(
     "SELECT 1 AS found FROM forge_packages WHERE owner_id = ? LIMIT 1",
@@ -137,7 +137,7 @@ export async function ownsPackage(db: Queries, ownerId: number): Promise<boolean
   return row !== undefined;
 }
 
-/** Links the packages of a repository to none. */
+/** Removes the links of packages to a repository. */
 export async function unlinkPackagesOf(tx: Transaction, repositoryId: number): Promise<void> {
   await tx.run(
     "UPDATE forge_packages SET repository_id = NULL, revision = revision + 1 WHERE repository_id = ?",
@@ -145,7 +145,7 @@ export async function unlinkPackagesOf(tx: Transaction, repositoryId: number): P
   );
 }
 
-/** Adds a version, or undefined when the package has it. */
+/** Adds a version; undefined when the package has it already. */
 export async function insertVersion(
   tx: Transaction,
   { id: packageId, type }: Pick<ForgePackage, "id" | "type">,
@@ -166,7 +166,7 @@ export async function insertVersion(
   return row && toVersion(row);
 }
 
-/** The package's version; case is ignored. */
+/** Returns a version of a package, ignoring case. */
 export async function findVersion(
   db: Queries,
   packageId: number,
@@ -180,7 +180,7 @@ export async function findVersion(
   return row && toVersion(row);
 }
 
-/** Every version of a package, oldest first. */
+/** Returns all versions of a package, oldest first. */
 export async function listVersions(db: Queries, packageId: number): Promise<ForgePackageVersion[]> {
   const rows = await db.all<VersionRow>(
     `SELECT ${versionColumns} FROM forge_package_versions WHERE package_id = ? ORDER BY id`,
@@ -197,7 +197,7 @@ export async function updateVersionMetadata(
   await tx.run("UPDATE forge_package_versions SET metadata = ? WHERE id = ?", metadata, id);
 }
 
-/** Removes a version with its files and tags, and the package when that was its last. */
+/** Deletes a version with its files and tags, and the package with its last version. */
 export async function deleteVersion(
   tx: Transaction,
   { id, packageId }: Pick<ForgePackageVersion, "id" | "packageId">,
@@ -212,7 +212,7 @@ export async function deleteVersion(
   if (last !== undefined) await unindexPackageName(tx, last.id, last.lower_name);
 }
 
-/** Adds a file, or undefined when the version has one of that name. */
+/** Adds a file; undefined when the version has one of that name. */
 export async function insertFile(
   tx: Transaction,
   file: Omit<ForgePackageFile, "id" | "createdAt">,
@@ -233,7 +233,7 @@ export async function insertFile(
   return row && toFile(row);
 }
 
-/** The version's file of this name; case is ignored. */
+/** Returns the file of a version by name, ignoring case. */
 export async function findFile(
   db: Queries,
   versionId: number,
@@ -247,7 +247,7 @@ export async function findFile(
   return row && toFile(row);
 }
 
-/** The files of a version, in the order of their upload. */
+/** Returns the files of a version, in the order of their upload. */
 export async function listFiles(db: Queries, versionId: number): Promise<ForgePackageFile[]> {
   const rows = await db.all<FileRow>(
     `SELECT ${fileColumns} FROM forge_package_files WHERE version_id = ? ORDER BY id`,
@@ -256,7 +256,7 @@ export async function listFiles(db: Queries, versionId: number): Promise<ForgePa
   return rows.map(toFile);
 }
 
-/** The files of all versions of a package, in the order of their upload. */
+/** Returns the files of all versions of a package, in the order of their upload. */
 export async function listFilesOfPackage(
   db: Queries,
   packageId: number,
@@ -274,7 +274,7 @@ export async function deleteFile(tx: Transaction, id: number): Promise<void> {
   await tx.run("DELETE FROM forge_package_files WHERE id = ?", id);
 }
 
-/** Whether any file has its bytes in this object. */
+/** Returns whether a file refers to this object. */
 export async function isObjectInUse(db: Queries, sha256: string): Promise<boolean> {
   const row = await db.get(
     "SELECT 1 AS found FROM forge_package_files WHERE sha256 = ? LIMIT 1",
@@ -291,14 +291,14 @@ async function nextId(tx: Transaction): Promise<number> {
   return state.id;
 }
 
-/** What a removed package was found by. */
+/** The index terms of a deleted package. */
 interface GoneRow {
   id: number;
   type: string;
   lower_name: string;
 }
 
-/** A row of packages, for other files of this folder. */
+/** A row of the packages table, for other files of this folder. */
 export interface PackageRow {
   id: number;
   owner_id: number;
@@ -335,7 +335,7 @@ const packageColumns = "id, owner_id, type, name, repository_id, revision, creat
 const versionColumns = "id, package_id, creator_id, version, metadata, created_at";
 const fileColumns = "id, version_id, name, size, sha256, sha512, sha1, md5, created_at";
 
-/** A package of its row. */
+/** Converts a row. */
 export function toPackage(row: PackageRow): ForgePackage {
   return {
     id: row.id,

@@ -1,6 +1,6 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 
-/** The names that a package's versions go by: tag to version. */
+/** Returns the tags of a package: tag to version. */
 export async function listTags(db: Queries, packageId: number): Promise<Map<string, string>> {
   const rows = await db.all<{ name: string; version: string }>(
     `SELECT t.name, v.version FROM forge_package_tags t JOIN forge_package_versions v ON v.id = t.version_id
@@ -10,7 +10,7 @@ export async function listTags(db: Queries, packageId: number): Promise<Map<stri
   return new Map(rows.map(({ name, version }) => [name, version]));
 }
 
-/** Gives a version a name, and takes it from whichever had it. */
+/** Sets a tag to a version and replaces its former version. */
 export async function setTag(
   tx: Transaction,
   packageId: number,
@@ -26,7 +26,7 @@ export async function setTag(
   );
 }
 
-/** Takes a name away. Whether a version had it. */
+/** Deletes a tag and returns whether it existed. */
 export async function deleteTag(
   tx: Transaction,
   packageId: number,

@@ -1,6 +1,6 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 
-/** A label of a repository's issues; `color` is six hex digits without a mark. */
+/** A label of a repository's issues; `color` is six hex digits without `#`. */
 export interface ForgeLabel {
   readonly id: number;
   readonly name: string;
@@ -9,7 +9,7 @@ export interface ForgeLabel {
   readonly isExclusive: boolean;
 }
 
-/** Adds labels to a repository, in their order. */
+/** Adds labels to a repository, in order. */
 export async function insertLabels(
   tx: Transaction,
   repositoryId: number,
@@ -26,7 +26,7 @@ export async function insertLabels(
     );
 }
 
-/** A repository's labels, by name. */
+/** Returns the labels of a repository, by name. */
 export async function listLabels(db: Queries, repositoryId: number): Promise<ForgeLabel[]> {
   const rows = await db.all<{
     id: number;

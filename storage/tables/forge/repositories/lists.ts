@@ -1,10 +1,10 @@
 import type { Queries, SqlValue } from "../../../engine/database.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
 
-/** More owners than this are not merged from one ordered range each. */
+/** Maximum number of owners whose index ranges are merged. */
 const RANGES_MAX = 64;
 
-/** A page of the repositories that a person owns or reaches through a team, by name, and the count of all. */
+/** Returns a page of the repositories that a user owns or reaches through a team, by name, and the total count. */
 export async function listRepositoriesOfMember(
   db: Queries,
   userId: number,
@@ -28,7 +28,7 @@ export async function listRepositoriesOfMember(
   const total = counted?.total ?? 0;
   const limit = Math.min(window.limit, total - window.offset);
   if (limit <= 0) return { repositories: [], total };
-  // The second half of the list is read from its end.
+  // Reads the second half of the list from its end, so that offsets stay small.
   const fromEnd = total - window.offset - limit;
   const isBackwards = fromEnd < window.offset;
   const offset = isBackwards ? fromEnd : window.offset;
@@ -42,8 +42,8 @@ export async function listRepositoriesOfMember(
 }
 
 /**
- * The statement for the ids of a page, in order: one ordered range of the index per owner, merged, so that nothing is
- * sorted; also for tests of its plan.
+ * Returns the statement for the ids of a page, in order: one ordered index range for each owner, merged without a sort.
+ * Exported for the test of its query plan.
  */
 export function toOwnedStatement(
   ownerIds: readonly number[],

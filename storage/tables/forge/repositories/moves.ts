@@ -1,26 +1,26 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 
-/** A repository whose files are not where they belong. Paths are relative to the folder of repositories. */
+/** A repository whose files must move to `target`. Paths are relative to the folder of repositories. */
 export interface MovingRepository {
   readonly id: number;
   readonly path: string;
-  /** Where they belong: `{owner}/{name}.git` in lower case. */
+  /** `{owner}/{name}.git` in lower case. */
   readonly target: string;
 }
 
-/** Work on files that a committed change has left to be done. */
+/** Pending work on files after a committed change. */
 export interface RepositoryChore {
   readonly id: number;
   /**
-   * `remove`: the folder at `path` goes. `follow`: what lies in `path` moves into `target`. `head`: HEAD of the repository
-   * whose id is `path` shall name its default branch.
+   * `remove` deletes the folder at `path`. `follow` moves the content of `path` into `target`. `head` points HEAD of the
+   * repository whose id is `path` to its default branch.
    */
   readonly kind: "remove" | "follow" | "head";
   readonly path: string;
   readonly target: string | undefined;
 }
 
-/** The repositories whose files still have to be moved, by id after the given one. */
+/** Returns the repositories whose files must move, by id after the given one. */
 export async function listMovingRepositories(
   db: Queries,
   { afterId, limit }: { readonly afterId: number; readonly limit: number },
@@ -32,7 +32,7 @@ export async function listMovingRepositories(
   );
 }
 
-/** The same of one repository; undefined when its files are where they belong, or when it is gone. */
+/** Returns the pending move of a repository; undefined without one, or when the repository is gone. */
 export async function findMovingRepository(
   db: Queries,
   id: number,
@@ -40,7 +40,7 @@ export async function findMovingRepository(
   return db.get<MovingRepository>(`${movingSelect} WHERE r.needs_move = 1 AND r.id = ?`, id);
 }
 
-/** The repository whose files lie at `path`, or are said to. */
+/** Returns the id of the repository with this path. */
 export async function findRepositoryIdByPath(
   db: Queries,
   path: string,
@@ -52,9 +52,9 @@ export async function findRepositoryIdByPath(
   return row?.id;
 }
 
-/** The paths of repositories whose files lie in an owner's folder, whoever the owner is today. */
+/** Returns the paths of repositories in an owner's folder, whichever owner they have now. */
 export async function listPathsIn(db: Queries, ownerFolder: string): Promise<string[]> {
-  // "0" follows "/": all that begins with the folder's name and a slash.
+  // "0" follows "/", so the range has all paths that begin with the folder and a slash.
   const rows = await db.all<{ path: string }>(
     "SELECT path FROM forge_repositories WHERE path >= ? AND path < ? ORDER BY path",
     `${ownerFolder}/`,
@@ -63,17 +63,17 @@ export async function listPathsIn(db: Queries, ownerFolder: string): Promise<str
   return rows.map((row) => row.path);
 }
 
-/** Whether any repository's files lie at this path. */
+/** Returns whether a repository has this path. */
 export async function isPathInUse(db: Queries, path: string): Promise<boolean> {
   return (await findRepositoryIdByPath(db, path)) !== undefined;
 }
 
-/** An owner has another name: the files of all its repositories have to move. */
+/** Marks all repositories of a renamed owner for a move. */
 export async function markForMove(tx: Transaction, ownerId: number): Promise<void> {
   await tx.run("UPDATE forge_repositories SET needs_move = 1 WHERE owner_id = ?", ownerId);
 }
 
-/** Notes work on files, to be done after the commit. Returns its id. */
+/** Records work on files for after the commit and returns its id. */
 export async function insertChore(
   tx: Transaction,
   chore: Omit<RepositoryChore, "id">,
@@ -88,7 +88,7 @@ export async function insertChore(
   return row.id;
 }
 
-/** What is left to be done, oldest first. */
+/** Returns all pending work, oldest first. */
 export async function listChores(db: Queries): Promise<RepositoryChore[]> {
   const rows = await db.all<ChoreRow>(
     "SELECT id, kind, path, target FROM forge_repository_chores ORDER BY id",
@@ -96,7 +96,7 @@ export async function listChores(db: Queries): Promise<RepositoryChore[]> {
   return rows.map(toChore);
 }
 
-/** What is left to be done with these folders. */
+/** Returns the pending work on these folders. */
 export async function listChoresAt(
   db: Queries,
   paths: readonly string[],

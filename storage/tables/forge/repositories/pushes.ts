@@ -7,15 +7,15 @@ export interface ForgePush {
   readonly id: number;
   readonly repositoryId: number;
   readonly pusherId: number;
-  /** The changes that the client asked for; git may have carried them out or not. */
-  readonly changes: readonly AskedChange[];
+  /** The changes that the client requested; git may have carried them out or not. */
+  readonly changes: readonly RequestedChange[];
   readonly createdAt: number;
   /** The process that runs the push is alive until then. */
   readonly leasedUntil: number;
 }
 
 /** A requested change of one ref. An absent side is a ref that does not exist before or after. */
-export interface AskedChange {
+export interface RequestedChange {
   readonly ref: string;
   readonly before?: string | undefined;
   readonly after?: string | undefined;

@@ -1,6 +1,6 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 
-/** Remembers a former name of an owner's repository; whatever the name led to before is forgotten. */
+/** Adds the redirect of a former name and replaces an earlier redirect of that name. */
 export async function putRepositoryRedirect(
   tx: Transaction,
   { ownerId, name, repositoryId }: RepositoryRedirect,
@@ -14,14 +14,14 @@ export async function putRepositoryRedirect(
   );
 }
 
-/** A name under which an owner's repository was known once. */
+/** A former name of an owner's repository. */
 export interface RepositoryRedirect {
   readonly ownerId: number;
   readonly name: string;
   readonly repositoryId: number;
 }
 
-/** Forgets a former name, because the owner has a repository of that name again. */
+/** Deletes the redirect of a name that a repository of the owner has again. */
 export async function deleteRepositoryRedirect(
   tx: Transaction,
   ownerId: number,
@@ -34,7 +34,7 @@ export async function deleteRepositoryRedirect(
   );
 }
 
-/** The id of the repository that once had this name at this owner. */
+/** Returns the id of the repository that formerly had this name. */
 export async function findRepositoryRedirect(
   db: Queries,
   ownerId: number,

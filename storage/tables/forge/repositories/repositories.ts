@@ -15,13 +15,13 @@ const licensesSchema = z.array(z.string());
 export interface ForgeRepository {
   readonly id: number;
   readonly ownerId: number;
-  /** As its creator wrote it; unique among the repositories of the owner, ignoring case. */
+  /** With the creator's case; unique among the repositories of the owner, ignoring case. */
   readonly name: string;
   readonly lowerName: string;
   readonly description: string;
   /** Empty when it is not set. */
   readonly website: string;
-  /** Maintained by the table of issues. */
+  /** Maintained by the functions of the issues table. */
   readonly openIssueCount: number;
   readonly isPrivate: boolean;
   readonly isTemplate: boolean;
@@ -29,19 +29,19 @@ export interface ForgeRepository {
   readonly archivedAt: number | undefined;
   /** Settings that differ from the defaults. */
   readonly settings: RepositorySettings;
-  /** It has no branch yet. */
+  /** True without branches. */
   readonly isEmpty: boolean;
   readonly branchCount: number;
-  /** The branch that HEAD names, whether it exists or not. */
+  /** The branch that HEAD names, which may not exist. */
   readonly defaultBranch: string;
   readonly objectFormat: ObjectFormat;
   readonly trustModel: string;
   /** Keys of license templates. */
   readonly licenses: readonly string[];
   readonly sizeKib: number;
-  /** Where the files are, relative to the folder of repositories, with slashes. */
+  /** The path of the files, relative to the folder of repositories, with slashes. */
   readonly path: string;
-  /** The files are not yet where owner and name say. */
+  /** The files must move to the path of owner and name. */
   readonly needsMove: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -52,7 +52,7 @@ export type NewForgeRepository = Omit<
   "id" | "lowerName" | "website" | "openIssueCount" | "archivedAt" | "createdAt" | "updatedAt"
 >;
 
-/** What may change of a repository after it was made. */
+/** The members of a repository that can change. */
 export type ForgeRepositoryChanges = Partial<
   Pick<
     ForgeRepository,
@@ -73,7 +73,7 @@ export type ForgeRepositoryChanges = Partial<
   >
 > & { readonly archivedAt?: number | null };
 
-/** Adds a repository. Throws `conflict`: `lower_name` when the owner has one of that name, `path` when the place is taken. */
+/** Adds a repository. Throws `conflict` of `lower_name` when the owner has that name, of `path` when the path is taken. */
 export async function insertRepository(
   tx: Transaction,
   repository: NewForgeRepository,
@@ -102,7 +102,10 @@ export async function insertRepository(
   return record;
 }
 
-/** Writes the given members of a repository, in a transaction when owner or privacy are among them; whether it was there. Throws `conflict` as `insertRepository` does. */
+/**
+ * Writes the given members of a repository, with owner or privacy only in a transaction. Returns false when it is gone.
+ * Throws `conflict` as `insertRepository` does.
+ */
 export async function updateRepository(
   db: Queries,
   id: number,
@@ -144,7 +147,7 @@ export async function updateRepository(
   return count > 0;
 }
 
-/** Removes a repository and, by foreign keys, its labels and watches; its threads from the counts, too. Whether it was there. */
+/** Deletes a repository with its labels, watches and threads, and updates the counts. Returns whether it existed. */
 export async function deleteRepository(tx: Transaction, id: number): Promise<boolean> {
   await emptyMailboxesOf(tx, id);
   const gone = await tx.get<{ owner_id: number; is_private: number }>(
@@ -182,7 +185,7 @@ export async function findRepositoryById(
   return row && toRepository(row);
 }
 
-/** Those of these repositories that exist, in no order. */
+/** Returns the existing repositories of these ids, unordered. */
 export async function findRepositoriesByIds(
   db: Queries,
   ids: readonly number[],
@@ -195,7 +198,7 @@ export async function findRepositoriesByIds(
   return rows.map(toRepository);
 }
 
-/** The owner's repository of this name; case is ignored. */
+/** Returns the owner's repository of a name, ignoring case. */
 export async function findRepositoryByName(
   db: Queries,
   ownerId: number,
@@ -209,7 +212,7 @@ export async function findRepositoryByName(
   return row && toRepository(row);
 }
 
-/** Every repository of an owner, by name. */
+/** Returns all repositories of an owner, by name. */
 export async function listRepositoriesOf(db: Queries, ownerId: number): Promise<ForgeRepository[]> {
   const rows = await db.all<RepositoryRow>(
     `SELECT ${repositoryColumns} FROM forge_repositories WHERE owner_id = ? ORDER BY lower_name`,
@@ -218,7 +221,7 @@ export async function listRepositoriesOf(db: Queries, ownerId: number): Promise<
   return rows.map(toRepository);
 }
 
-/** The lower-case names of an owner's repositories. */
+/** Returns the lower-case names of an owner's repositories. */
 export async function listRepositoryNames(db: Queries, ownerId: number): Promise<string[]> {
   const rows = await db.all<{ lower_name: string }>(
     "SELECT lower_name FROM forge_repositories WHERE owner_id = ?",
@@ -227,7 +230,7 @@ export async function listRepositoryNames(db: Queries, ownerId: number): Promise
   return rows.map((row) => row.lower_name);
 }
 
-/** Whether an account owns any repository. */
+/** Returns whether an account owns a repository. */
 export async function ownsRepository(db: Queries, ownerId: number): Promise<boolean> {
   const row = await db.get(
     "SELECT 1 AS found FROM forge_repositories WHERE owner_id = ? LIMIT 1",
@@ -236,7 +239,7 @@ export async function ownsRepository(db: Queries, ownerId: number): Promise<bool
   return row !== undefined;
 }
 
-/** A page of all repositories by id, after the given one: for work that goes through all of them. */
+/** Returns repositories by id, after the given one, for work on all of them in batches. */
 export async function listRepositoriesAfter(
   db: Queries,
   afterId: number,

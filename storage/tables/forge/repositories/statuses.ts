@@ -1,6 +1,6 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 
-/** What a report may say of a commit, as the forge spells it. */
+/** The states of a commit status, as the forge spells them. */
 export const commitStates = [
   "pending",
   "success",
@@ -11,20 +11,20 @@ export const commitStates = [
 ] as const;
 export type CommitState = (typeof commitStates)[number];
 
-/** What somebody reported of a commit. Times are epoch milliseconds. */
+/** A reported status of a commit. Times are epoch milliseconds. */
 export interface CommitStatus {
   readonly id: number;
   readonly repositoryId: number;
-  /** In full. */
+  /** The full object id. */
   readonly commitId: string;
-  /** What kind of check it is; the last report of a context counts. */
+  /** The name of the check; the latest status of a context counts. */
   readonly context: string;
   readonly state: CommitState;
   readonly targetUrl: string;
   readonly description: string;
-  /** Undefined once the account is gone. */
+  /** Undefined once the account is deleted. */
   readonly creatorId: number | undefined;
-  /** Whose commit it is; undefined when nobody here is known by the address in it. */
+  /** The author of the commit; undefined when no account has the address in it. */
   readonly authorId: number | undefined;
   readonly createdAt: number;
 }
@@ -51,7 +51,7 @@ export async function insertCommitStatus(
   return toStatus(row);
 }
 
-/** A page of what was reported of a commit, and the count of all that fit. */
+/** Returns a page of the statuses of a commit, and the total count. */
 export async function listCommitStatuses(
   db: Queries,
   commit: { readonly repositoryId: number; readonly commitId: string },
@@ -79,7 +79,7 @@ export async function listCommitStatuses(
   return { statuses: rows.map(toStatus), total: counted?.total ?? 0 };
 }
 
-/** The last report of each context of a commit, by context. */
+/** Returns the latest status of each context of a commit, by context. */
 export async function listLatestStatuses(
   db: Queries,
   repositoryId: number,
@@ -95,7 +95,7 @@ export async function listLatestStatuses(
   return rows.map(toStatus);
 }
 
-/** The last report of a context about a person's commits that says how it went; `pending` and `skipped` do not. */
+/** Returns the latest final status of a context for commits of a user; `pending` and `skipped` are not final. */
 export async function findLastOutcome(
   db: Queries,
   of: { readonly repositoryId: number; readonly context: string; readonly authorId: number },

@@ -76,7 +76,7 @@ export async function isOfferedTo(
   return row !== undefined;
 }
 
-/** The ids of an organization's members who may make repositories there. */
+/** Returns the ids of an organization's members who may create repositories. */
 export async function listRepositoryMakers(db: Queries, orgId: number): Promise<number[]> {
   const rows = await db.all<{ id: number }>(
     `SELECT DISTINCT m.user_id AS id FROM forge_team_members m JOIN forge_teams e ON e.id = m.team_id
@@ -86,7 +86,7 @@ export async function listRepositoryMakers(db: Queries, orgId: number): Promise<
   return rows.map(({ id }) => id);
 }
 
-/** How many repositories an account owns. */
+/** Returns the number of repositories that an account owns. */
 export async function countRepositoriesOf(db: Queries, ownerId: number): Promise<number> {
   const row = await db.get<{ total: number }>(
     "SELECT COUNT(*) AS total FROM forge_repositories WHERE owner_id = ?",

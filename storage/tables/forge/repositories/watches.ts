@@ -1,6 +1,6 @@
 import type { Queries } from "../../../engine/database.ts";
 
-/** Has a person watch a repository; watching twice is once. */
+/** Adds a watch of a repository. Idempotent. */
 export async function insertWatch(
   db: Queries,
   watch: { readonly repositoryId: number; readonly userId: number; readonly createdAt: number },
@@ -13,7 +13,7 @@ export async function insertWatch(
   );
 }
 
-/** How many people watch each of these repositories; those that nobody watches are left out. */
+/** Returns the numbers of watchers by repository, without repositories that have no watcher. */
 export async function countWatchers(
   db: Queries,
   repositoryIds: readonly number[],
@@ -27,7 +27,7 @@ export async function countWatchers(
   return new Map(rows.map(({ id, watchers }) => [id, watchers]));
 }
 
-/** The ids of the people who watch a repository. */
+/** Returns the ids of a repository's watchers. */
 export async function listWatchers(db: Queries, repositoryId: number): Promise<number[]> {
   const rows = await db.all<{ id: number }>(
     "SELECT user_id AS id FROM forge_watches WHERE repository_id = ? ORDER BY user_id",

@@ -86,7 +86,7 @@ export async function insertDocument(
   };
 }
 
-/** Returns the document of an id, whoever owns it. */
+/** Returns the document of an id, without checking its owner. */
 export async function findDocument(db: Queries, id: string): Promise<VaultDocument | undefined> {
   const row = await db.get(`SELECT ${COLUMNS} FROM vault_documents AS document WHERE id = ?`, id);
   return row && toDocument(row);
@@ -238,7 +238,7 @@ export async function deleteDocument(tx: Transaction, id: string): Promise<boole
   return changes > 0;
 }
 
-/** Returns the extracted text of a document; undefined until it was extracted, and where there is none. */
+/** Returns the extracted text of a document; undefined before the extraction, and when it found no text. */
 export async function findDocumentText(db: Queries, id: string): Promise<string | undefined> {
   const row = await db.get<{ body: string }>(
     "SELECT body FROM vault_search_entries WHERE document_id = ?",

@@ -34,7 +34,7 @@ export async function insertShare(
   );
 }
 
-/** Returns the share of an id, whoever it belongs to. */
+/** Returns the share of an id, without checking its owner. */
 export async function findShare(db: Queries, id: string): Promise<VaultShare | undefined> {
   const row = await db.get(`${SELECT} WHERE share.id = ?`, id);
   return row && toShare(row);

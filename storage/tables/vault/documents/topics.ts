@@ -31,7 +31,7 @@ export async function insertTopic(tx: Transaction, topic: NewTopic): Promise<Vau
   return { ...topic, createdAt: tx.now, updatedAt: tx.now };
 }
 
-/** Returns the topic of an id, whoever owns it. */
+/** Returns the topic of an id, without checking its owner. */
 export async function findTopic(db: Queries, id: string): Promise<VaultTopic | undefined> {
   const row = await db.get(`SELECT ${COLUMNS} FROM vault_topics WHERE id = ?`, id);
   return row && toTopic(row);
