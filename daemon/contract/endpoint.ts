@@ -4,7 +4,7 @@ import type { z } from "zod";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** The categories of forge token scopes; a route asks for `read:` on GET and `write:` otherwise. */
+/** The categories of forge token scopes; a route requires `read:` on GET and `write:` otherwise. */
 export type ScopeCategory =
   | "activitypub"
   | "admin"
@@ -40,7 +40,7 @@ export type Gate =
   | { readonly who: "forge_basic"; readonly scope: "user" }
   | {
       readonly who: "vault_account" | "vault_user" | "vault_administrator";
-      /** Only somebody who signed in may call: the route gives access that outlives the token. */
+      /** Requires a session instead of a machine token, because the route gives access that outlives the token. */
       readonly refusesMachineTokens?: true;
     }
   | { readonly who: "vault_upload_address" };
@@ -180,7 +180,7 @@ export interface Endpoint<
    * that default.
    */
   readonly maxBodyBytes?: number;
-  /** Forge lists: which paging headers the answer carries. */
+  /** Forge lists: the paging headers of the response. */
   readonly paging?: "link_and_total" | "total";
   readonly replies: Replies;
   /** Why no command of the command line calls this operation. */

@@ -105,7 +105,7 @@ const MAX_PAGE_SIZE = 50;
 /** What no number of 64 bits reaches is not read as one: such a page is absent, as one that is a word. */
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** A number of at least 1, and at most `most` of what is written; anything else is none. */
+/** A number of at least 1, capped at `most`; any other value is treated as absent. */
 const upTo = (most: number) => (value: QueryValue) => {
   const word = first(value)?.trim() ?? "";
   if (!/^\+?\d{1,19}$/.test(word) || BigInt(word.replace("+", "")) > INT64_MAX) return undefined;

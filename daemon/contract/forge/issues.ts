@@ -23,7 +23,7 @@ import { userShape } from "./accounts/users.ts";
 
 /** Characters of a title, as in the reference. */
 const TITLE_MAX = 255;
-/** Characters of a text: what fits into the largest JSON body anyway, told apart from it. */
+/** Maximum length of a text in characters; it fits into the largest JSON body but has an error of its own. */
 const TEXT_MAX = 262_144;
 /** People and labels of one issue. */
 const LIST_MAX = 50;
@@ -92,7 +92,7 @@ const commentShape = z.object({
 });
 export type WireComment = z.output<typeof commentShape>;
 
-/** Whether somebody is told of a repository or an issue. */
+/** A subscription to a repository or an issue. */
 const watchShape = z.object({
   subscribed: z.boolean(),
   ignored: z.boolean(),
@@ -191,7 +191,7 @@ export const listIssueComments = endpoint({
   name: "forge.issues.comments.list",
   method: "GET",
   path: "/api/v1/repos/:owner/:repo/issues/:index/comments",
-  summary: "Comments on an issue, oldest first; as many as fit into one answer",
+  summary: "Comments on an issue, oldest first; as many as fit into one response",
   gate: anyoneWithin("issue"),
   params: issueParams,
   query: z.object({ since: trimmedQueryText, before: trimmedQueryText }),
@@ -234,13 +234,13 @@ export const editIssueComment = endpoint({
 });
 
 const subscriptionParams = issueParams.extend({ user: z.string() });
-const told = { 200: empty, 201: empty, ...seen } as const;
+const subscriptionReplies = { 200: empty, 201: empty, ...seen } as const;
 
 export const listIssueSubscriptions = endpoint({
   name: "forge.issues.subscriptions.list",
   method: "GET",
   path: "/api/v1/repos/:owner/:repo/issues/:index/subscriptions",
-  summary: "Who asked to be told of an issue",
+  summary: "The users who subscribed to an issue",
   gate: anyoneWithin("issue"),
   params: issueParams,
   query: z.object(paging),
@@ -253,7 +253,7 @@ export const checkIssueSubscription = endpoint({
   name: "forge.issues.subscriptions.check",
   method: "GET",
   path: "/api/v1/repos/:owner/:repo/issues/:index/subscriptions/check",
-  summary: "Whether you are told of an issue",
+  summary: "Whether you are subscribed to an issue",
   gate: forgeUser("issue"),
   params: issueParams,
   replies: { 200: watchShape, ...seen },
@@ -264,20 +264,20 @@ export const subscribeToIssue = endpoint({
   name: "forge.issues.subscriptions.add",
   method: "PUT",
   path: "/api/v1/repos/:owner/:repo/issues/:index/subscriptions/:user",
-  summary: "Have somebody told of an issue: 201 when that is news, else 200",
+  summary: "Subscribe a user to an issue: 201 when that changes anything, else 200",
   gate: forgeUser("issue"),
   params: subscriptionParams,
-  replies: told,
+  replies: subscriptionReplies,
 });
 
 export const unsubscribeFromIssue = endpoint({
   name: "forge.issues.subscriptions.remove",
   method: "DELETE",
   path: "/api/v1/repos/:owner/:repo/issues/:index/subscriptions/:user",
-  summary: "Have somebody not told of an issue any more: 201 when that is news, else 200",
+  summary: "Unsubscribe a user from an issue: 201 when that changes anything, else 200",
   gate: forgeUser("issue"),
   params: subscriptionParams,
-  replies: told,
+  replies: subscriptionReplies,
 });
 
 export const getWatch = endpoint({
@@ -295,7 +295,7 @@ export const watchRepository = endpoint({
   name: "forge.repos.watch.add",
   method: "PUT",
   path: "/api/v1/repos/:owner/:repo/subscription",
-  summary: "Watch a repository: be told of its pushes and issues",
+  summary: "Watch a repository: get notifications of its pushes and issues",
   gate: forgeUser("repository"),
   params: repositoryParams,
   replies: { 200: watchShape, ...seen },
@@ -305,7 +305,7 @@ export const unwatchRepository = endpoint({
   name: "forge.repos.watch.remove",
   method: "DELETE",
   path: "/api/v1/repos/:owner/:repo/subscription",
-  summary: "Watch a repository no more",
+  summary: "Stop watching a repository",
   gate: forgeUser("repository"),
   params: repositoryParams,
   replies: { 204: empty, ...seen },

@@ -73,7 +73,7 @@ const markQuery = z.object({
   "to-status": targetStatus,
 });
 
-/** How many threads are unread: the answer of the count, and an event of the stream. */
+/** The number of unread threads: the response of the count, and an event of the stream. */
 const unreadCountShape = z.object({ new: z.int() });
 export type WireUnreadCount = z.output<typeof unreadCountShape>;
 

@@ -44,7 +44,7 @@ export const signedIn = z.object({
   user: user.omit({ created_at: true }),
 });
 
-/** What a sign-in answers instead while something is missing: no tokens, no cookie. */
+/** The response to an incomplete sign-in, without tokens and cookie. */
 const challenge = z.union([
   z.object({ requires_totp: z.literal(true) }),
   z.object({ requires_password_change: z.literal(true), user_id: uuid }),

@@ -72,7 +72,7 @@ const validationFailure = z.object({
 /** The body of a refusal. Failed validation lists what did not fit. */
 export const detail = z.object({ detail: z.union([z.string(), z.array(validationFailure)]) });
 
-/** An answer that only says what was done. */
+/** A response with only a message. */
 export const message = z.object({ message: z.string() });
 
 /** A whole number in a query, written in decimal digits only: not `0x10`, `1e2` or `" 5"`. */

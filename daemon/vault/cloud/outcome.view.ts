@@ -3,14 +3,14 @@ import type { failure as failureSchema } from "../../contract/vault/cloud/shapes
 import type { Failure } from "../../../storage/cloud/outcomes.ts";
 import { assertNever } from "../../errors.ts";
 
-/** A failed change as an answer (vault API, Errors): a flat body and the status of its kind. */
+/** The response to a failed change (vault API, Errors): a flat body and the status of its kind. */
 export interface FailureReply {
   readonly status: 401 | 409 | 422 | 503;
   readonly body: z.input<typeof failureSchema>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The one mapping of outcomes to statuses and bodies. */
+/** Maps outcomes to statuses and bodies. */
 export function toFailureReply(
   failure: Failure | { readonly kind: "recording_failed" },
 ): FailureReply {

@@ -11,7 +11,7 @@ import {
   wireTime,
 } from "../common.ts";
 
-/** An access token (forge behaviour, 21.3); `sha1` is the secret in the answer that makes it, and empty afterwards. */
+/** An access token (forge behaviour, 21.3); `sha1` is the secret in the response to the creation, and empty afterwards. */
 const tokenShape = z.object({
   id: wireId,
   name: z.string(),
@@ -39,7 +39,7 @@ export const createToken = endpoint({
   name: "forge.tokens.create",
   method: "POST",
   path: "/api/v1/users/:username/tokens",
-  summary: "Make an access token; the answer is the only one that shows its secret",
+  summary: "Create an access token; only this response shows its secret",
   gate: basicSelfOrAdmin,
   params: usernameParams,
   body: z.object({ name: requiredText(), scopes: optionalWords }),

@@ -4,7 +4,7 @@ import { apiError, requiredText, signedInReplies, usernameParams } from "../comm
 
 // These routes are croft's own: the reference enrols second factors on its web pages only.
 
-/** Whether Basic authentication with the password asks for a code. */
+/** Whether Basic authentication with the password requires a code. */
 export const getTwoFactor = endpoint({
   name: "forge.user.two_factor.get",
   method: "GET",

@@ -83,7 +83,7 @@ export const hookEditShape = z.object({
   name: optionalText({ max: 255 }),
 });
 
-/** Croft's own: nobody can read the header back, so a client that changes something else could only lose it. */
+/** Croft's own: no response contains the header, so a client that edits other members could only lose it. */
 export const hookEditQuery = z.object({ keep_authorization_header: queryFlag });
 
 const hookParams = z.object({ id: pathInteger.brand<"HookId">() });
@@ -107,7 +107,7 @@ export const createHook = endpoint({
   name: "forge.admin.hooks.create",
   method: "POST",
   path: "/api/v1/admin/hooks",
-  summary: "Create a system or default hook; active only when asked for",
+  summary: "Create a system or default hook; inactive unless requested",
   gate: siteAdminOfAll,
   body: newHookShape,
   replies: { 201: hookShape, 400: apiError, ...signedInReplies, 422: apiError },

@@ -35,7 +35,7 @@ export const createRepositoryHook = endpoint({
   name: "forge.repos.hooks.create",
   method: "POST",
   path: "/api/v1/repos/:owner/:repo/hooks",
-  summary: "Create a hook of a repository; active only when asked for",
+  summary: "Create a hook of a repository; inactive unless requested",
   gate,
   params: repositoryParams,
   body: newHookShape,
@@ -79,7 +79,7 @@ export const testRepositoryHook = endpoint({
   name: "forge.repos.hooks.test",
   method: "POST",
   path: "/api/v1/repos/:owner/:repo/hooks/:id/tests",
-  summary: "Have a push of the newest commit delivered to a hook, whether it is active or not",
+  summary: "Send a test delivery of the latest commit to a hook, active or not",
   gate,
   params: hookParams,
   /** The default branch when absent; in full or a branch's name. */

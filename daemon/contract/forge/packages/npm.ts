@@ -58,7 +58,7 @@ export const viewNpmPackage = inBothForms(({ label, at }) =>
     name: `forge.packages.npm.${label}view`,
     method: "GET",
     path: `${root}/${at}`,
-    summary: "A package with its versions; abbreviated when the client asks for that type",
+    summary: "A package with its versions; abbreviated if the client requests that media type",
     gate: read,
     params: packageParams,
     replies: { 200: z.union([packumentShape, abbreviatedPackumentShape]), ...toolRefusals },
@@ -138,7 +138,7 @@ export const listNpmTags = inBothForms(({ label, at }) =>
     name: `forge.packages.npm.${label}tags.list`,
     method: "GET",
     path: `${root}/-/package/${at}/dist-tags`,
-    summary: "The names that versions go by",
+    summary: "The distribution tags of a package",
     gate: read,
     params: packageParams,
     replies: { 200: z.record(z.string(), z.string()), ...toolRefusals },
@@ -151,7 +151,7 @@ export const setNpmTag = inBothForms(({ label, at }) =>
     name: `forge.packages.npm.${label}tags.set`,
     method: "PUT",
     path: `${root}/-/package/${at}/dist-tags/:tag`,
-    summary: "Give a version a name",
+    summary: "Set a distribution tag to a version",
     gate: write,
     params: tagParams,
     body: jsonBody,
@@ -165,7 +165,7 @@ export const deleteNpmTag = inBothForms(({ label, at }) =>
     name: `forge.packages.npm.${label}tags.delete`,
     method: "DELETE",
     path: `${root}/-/package/${at}/dist-tags/:tag`,
-    summary: "Take a name from a version",
+    summary: "Delete a distribution tag",
     gate: write,
     params: tagParams,
     replies: { 200: done, ...writeReplies },
@@ -175,7 +175,7 @@ export const deleteNpmTag = inBothForms(({ label, at }) =>
 
 const person = z.object({ username: z.string() });
 
-/** What a search tells of a package: its newest version. */
+/** A search result: the newest version of a package. */
 export const searchResultShape = z.object({
   objects: z.array(
     z.object({

@@ -23,7 +23,7 @@ export const statusStates = [
   "skipped",
 ] as const;
 
-/** What somebody, such as a build server, has to say of a commit. Its creator is null once the account is gone. */
+/** The status of a commit, as a build server reports it. Its creator is null once the account is deleted. */
 const commitStatusShape = z.object({
   id: wireId,
   status: z.enum(statusStates),
@@ -37,7 +37,7 @@ const commitStatusShape = z.object({
 });
 export type WireCommitStatus = z.output<typeof commitStatusShape>;
 
-/** What the last status of each context amounts to. */
+/** The combination of the latest status of each context. */
 export const combinedStatusShape = z.object({
   state: z.enum(["pending", "success", "failure"]),
   sha: z.string(),
@@ -64,7 +64,7 @@ export const createCommitStatus = endpoint({
   name: "forge.repos.statuses.create",
   method: "POST",
   path: "/api/v1/repos/:owner/:repo/statuses/:sha",
-  summary: "Report what became of a commit, as build servers do",
+  summary: "Set the status of a commit, as build servers do",
   gate: forgeUser("repository"),
   limit,
   params: commitParams,
@@ -75,14 +75,14 @@ export const createCommitStatus = endpoint({
     context: optionalText({ max: 255 }),
   }),
   replies: { 201: commitStatusShape, ...seen, 422: apiError },
-  apiOnly: "build servers report what became of a commit",
+  apiOnly: "build servers report the status of a commit",
 });
 
 export const listCommitStatuses = endpoint({
   name: "forge.repos.statuses.list",
   method: "GET",
   path: "/api/v1/repos/:owner/:repo/statuses/:sha",
-  summary: "What was reported of a commit, the last report first",
+  summary: "The statuses of a commit, newest first",
   gate: anyoneWithin("repository"),
   limit,
   params: commitParams,
@@ -96,7 +96,7 @@ export const listRefStatuses = endpoint({
   name: "forge.repos.commits.statuses",
   method: "GET",
   path: "/api/v1/repos/:owner/:repo/commits/**:ref/statuses",
-  summary: "What was reported of the commit at a branch or tag, the last report first",
+  summary: "The statuses of the commit at a branch or tag, newest first",
   gate: anyoneWithin("repository"),
   limit,
   params: refParams,
@@ -110,7 +110,7 @@ export const getCombinedStatus = endpoint({
   name: "forge.repos.commits.status",
   method: "GET",
   path: "/api/v1/repos/:owner/:repo/commits/**:ref/status",
-  summary: "What the last report of each context amounts to",
+  summary: "The combined status of a commit: the latest status of each context",
   gate: anyoneWithin("repository"),
   limit,
   params: refParams,

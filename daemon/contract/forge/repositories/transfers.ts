@@ -6,12 +6,12 @@ import { repositoryParams, repositoryShape } from "./repositories.ts";
 const TEAMS_MAX = 50;
 const seen = { ...signedInReplies, 404: apiError } as const;
 
-/** 202: it belongs to the new owner. 201: it is offered, and waits for an answer. */
+/** 202: the repository belongs to the new owner. 201: the offer is pending. */
 export const transferRepository = endpoint({
   name: "forge.repos.transfer.start",
   method: "POST",
   path: "/api/v1/repos/:owner/:repo/transfer",
-  summary: "Give a repository to another owner, or offer it where you may not decide",
+  summary: "Transfer a repository to another owner, or offer it if you may not decide for that owner",
   gate: forgeUser("repository"),
   params: repositoryParams,
   body: z.object({
@@ -35,7 +35,7 @@ export const rejectTransfer = endpoint({
   name: "forge.repos.transfer.reject",
   method: "POST",
   path: "/api/v1/repos/:owner/:repo/transfer/reject",
-  summary: "Reject a repository that is offered to you, or take your own offer back",
+  summary: "Reject a repository that is offered to you, or withdraw your own offer",
   gate: forgeUser("repository"),
   params: repositoryParams,
   replies: { 200: repositoryShape, ...seen },

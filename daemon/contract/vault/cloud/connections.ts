@@ -115,7 +115,7 @@ export const testConnection = endpoint({
   name: "vault.cloud.connections.test",
   method: "POST",
   path: "/api/cloud/connections/:connection_id/test",
-  summary: "Look at the storage now; the answer's status tells how it went",
+  summary: "Test the connection now; the status of the response is the result",
   gate: vaultUser,
   limit: perMinute,
   params: connectionParams,

@@ -188,7 +188,7 @@ export const listing = z.object({
   next_cursor: z.string().nullable(),
 });
 
-/** What a change may answer besides success. 401 and 422 are typed when the provider says so, else `detail`. */
+/** The failures of a change. 401 and 422 are typed when the provider reports them, else they have `detail`. */
 export const refusals = {
   401: z.union([failure, detail]),
   403: detail,
@@ -200,7 +200,7 @@ export const refusals = {
   503: z.union([failure, detail]),
 } as const;
 
-/** What looking may answer besides success. */
+/** The failures of a read. */
 export const lookRefusals = {
   401: detail,
   403: detail,

@@ -158,7 +158,7 @@ export function createBytes(
     );
     if (outcome.kind !== "ok") return outcome;
     const { item, stream, length } = outcome;
-    // Whoever reads it hears of an error; a stream that is given up before it is read must not end the process.
+    // The reader handles errors; an error of a stream that is closed before it is read must not end the process.
     stream.on("error", () => undefined);
     const contentType = item.contentType ?? known?.contentType;
     const owner = { userId: connection.userId, connectionId: connection.id };

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 
-/** What the bytes of an item are told apart by. */
+/** The facts that identify a version of an item's bytes. */
 export interface VersionFacts {
   readonly providerItemId: string;
   readonly version: string | undefined;
@@ -26,7 +26,7 @@ function toVersionKey(item: VersionFacts): string {
   );
 }
 
-/** The key of an item's cached bytes: per user, so that nobody can tell what another one has. */
+/** Returns the cache key of an item's bytes: per user, so that no user can probe for files of another. */
 function toCacheKey(userId: string, connectionId: string, versionKey: string): string {
   return hash("sha256", `${userId}/${connectionId}/${versionKey}`);
 }
@@ -36,14 +36,14 @@ function toEntityTag(versionKey: string): string {
   return hash("sha256", `entity tag ${versionKey}`, "base64url").slice(0, 27);
 }
 
-/** What is derived from the version of an item: nobody else's can be told from it. */
+/** The names derived from the version of an item; they reveal nothing about other users' items. */
 export interface VersionNames {
   readonly versionKey: string;
   readonly cacheKey: string;
   readonly entityTag: string;
 }
 
-/** Derived names by version, for items that are asked for again and again. */
+/** Maximum number of cached names of versions. */
 const REMEMBERED_MAX = 10_000;
 
 /** Derives the names of versions, and remembers the latest: hashing them is a good part of answering from the cache. */

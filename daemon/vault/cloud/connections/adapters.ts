@@ -31,21 +31,21 @@ import { sealCredentials, unsealCredentials } from "./credentials.ts";
 
 /** Open storages of connections: one each, with its credentials unsealed. */
 export interface Adapters {
-  /** The caller's connection. Refuses with `not_found`: somebody else's is as good as none. */
+  /** Returns the caller's connection. Refuses with `not_found`, also for a connection of another user. */
   own(userId: string, connectionId: string): Promise<Connection>;
   /** Whether a connection is open with the credentials of this generation: then `open` has nothing to refuse. */
   isOpen(connectionId: string, generation: number): boolean;
   /** Refuses what cannot be opened at all (vault API, Adapter construction): 401 and 422. */
   open(connection: Connection): Promise<CloudProvider>;
   /**
-   * Opens a storage and makes one call on it; a connection whose credentials were refused before is not asked again. What
-   * the outcome tells of the connection is kept as its status.
+   * Opens a storage and makes one call, unless its credentials were refused before. Stores the status of the connection
+   * that follows from the outcome.
    */
   call<T extends { readonly kind: string }>(
     connection: Connection,
     work: (provider: CloudProvider) => Promise<T>,
   ): Promise<T | Extract<Failure, { kind: "reauth" }>>;
-  /** Tries settings and credentials for the first time, or anew. */
+  /** Tests settings and credentials, new or replaced ones. */
   connect(input: {
     readonly connectionId: string;
     readonly type: CloudProviderType;

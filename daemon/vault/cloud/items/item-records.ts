@@ -12,7 +12,7 @@ import {
   type ItemMetadata,
 } from "../../../../storage/tables/vault/items.ts";
 
-/** What a provider says of an item, as the tables take it. */
+/** Converts an item of a provider for the tables. */
 export function toItemMetadata(item: ProviderItem): ItemMetadata {
   return {
     providerItemId: item.id,
@@ -27,12 +27,12 @@ export function toItemMetadata(item: ProviderItem): ItemMetadata {
   };
 }
 
-/** Whose the items of a connection are, as the tables take it. */
+/** Returns the owner of a connection's items for the tables. */
 export function toItemOwner(connection: Connection, newId: () => string): ItemOwner {
   return { connectionId: connection.id, userId: connection.userId, newId };
 }
 
-/** The folder that something is made in, as it was known before; undefined for the root and for one that nobody listed. */
+/** The recorded parent folder of a new item; undefined for the root and for a folder that was never listed. */
 export type KnownParent = CloudItem | undefined;
 
 /** What is known of a folder before something is made in it. */

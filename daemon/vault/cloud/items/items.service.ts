@@ -15,7 +15,7 @@ import type { VaultCaller } from "../../caller.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import type { ItemPlace } from "./item-place.ts";
 
-/** Everything that is known of an item without asking the provider. */
+/** The recorded details of an item. */
 export interface ItemDetail {
   readonly item: CloudItem;
   readonly analysis: ItemAnalysis;
@@ -24,7 +24,7 @@ export interface ItemDetail {
   readonly folders: readonly string[];
 }
 
-/** What is recorded of items. The provider is never asked; what is not recorded is refused with `not_found`. */
+/** The recorded items, without requests to the provider. Refuses an item that is not recorded with `not_found`. */
 export interface CloudItems {
   get(
     caller: VaultCaller,

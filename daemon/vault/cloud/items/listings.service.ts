@@ -42,12 +42,12 @@ export interface BrowseRequest {
 /** Listings of folders: kept in the database, fetched again when they are due. */
 export interface CloudListings {
   /**
-   * A page of a folder. The provider is asked when the folder was never listed, must be listed again, is older than the
-   * configured age, or `refresh` says so; never in the middle of a list. A listing that fails leaves what is known, and the
-   * state says why. Refuses with `not_found` a folder that nobody knows.
+   * Returns a page of a folder. The first page lists the folder at the provider if it was never listed, is stale or older
+   * than the configured age, or if `refresh` is set. A failed listing keeps the recorded items and sets the state. Refuses
+   * an unknown folder with `not_found`.
    */
   browse(caller: VaultCaller, connectionId: string, request: BrowseRequest): Promise<FolderPage>;
-  /** Lists a folder again now, for its connection's owner. False when the provider could not be asked. */
+  /** Lists a folder at the provider now, for the owner of the connection. False when that failed. */
   relist(connection: Connection, parentRef: string): Promise<boolean>;
   /** Has a folder listed again by the next look at it: for what the database did not take down. */
   markStale(connection: Connection, parentRef: string): void;
@@ -80,7 +80,7 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
   const stale = new Set<string>();
   const keyOf = (connectionId: string, parentRef: string) => `${connectionId}/${parentRef}`;
 
-  /** Many may open one folder at once: the provider is asked once for all of them. */
+  /** Concurrent requests for one folder share one listing. */
   function listOnce(connection: Connection, parentRef: string): Promise<ListingResult> {
     const key = keyOf(connection.id, parentRef);
     const known = underWay.get(key);

@@ -54,7 +54,7 @@ export interface LocalFoldersDeps {
   readonly db: Database;
   /** Absolute paths. A relative folder lies below the first. */
   readonly localRoots: readonly string[];
-  /** The data directory: nobody but croft makes folders in there. */
+  /** The data directory, in which only croft creates folders. */
   readonly ownFolders: readonly string[];
 }
 
@@ -72,7 +72,7 @@ export function createLocalFolders({ db, localRoots, ownFolders }: LocalFoldersD
     return user;
   }
 
-  /** Why the folder of a handle may hold the files of somebody else; undefined when it does not. */
+  /** Returns why the folder of a handle may contain files of another account; undefined when it cannot. */
   async function findOwnRefusal(
     user: VaultUser,
     grants: readonly string[],
