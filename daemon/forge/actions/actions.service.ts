@@ -42,7 +42,7 @@ import { notFound, userNotFound } from "../refusals.ts";
 import { type AccessLevel, findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import type { SeenRepository } from "../repositories/repository.view.ts";
+import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import type { Logs } from "./runners/logs.service.ts";
 import type { Registration } from "./runners/registration.service.ts";
 import type { Tasks } from "./runners/tasks.service.ts";
@@ -69,7 +69,7 @@ export interface SeenRunner {
 /** A run with what its view shows; the actor is undefined once the account is deleted. */
 export interface SeenRun {
   readonly run: ActionRun;
-  readonly repository: SeenRepository;
+  readonly repository: RepositoryDetails;
   readonly actor: ForgeUser | undefined;
 }
 

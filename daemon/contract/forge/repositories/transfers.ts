@@ -11,7 +11,8 @@ export const transferRepository = endpoint({
   name: "forge.repos.transfer.start",
   method: "POST",
   path: "/api/v1/repos/:owner/:repo/transfer",
-  summary: "Transfer a repository to another owner, or offer it if you may not decide for that owner",
+  summary:
+    "Transfer a repository to another owner, or offer it if you may not decide for that owner",
   gate: forgeUser("repository"),
   params: repositoryParams,
   body: z.object({

@@ -59,7 +59,8 @@ export const listItems = endpoint({
   name: "vault.cloud.items.list",
   method: "GET",
   path: "/api/cloud/connections/:connection_id/items",
-  summary: "One page of a folder: folders first, then by name; refreshed from the provider when stale",
+  summary:
+    "One page of a folder: folders first, then by name; refreshed from the provider when stale",
   gate: vaultUser,
   limit: perMinute,
   params: connectionParams,
