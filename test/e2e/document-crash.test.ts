@@ -22,7 +22,12 @@ interface Acknowledged {
 
 test("documents and quota survive kills whole or not at all", { timeout: 900_000 }, async () => {
   const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
-  const env = { CROFT_RATE_LIMITS: "off", CROFT_LOG_LEVEL: "warn", CROFT_BREACH_URL: "off" };
+  const env = {
+    CROFT_RATE_LIMITS: "off",
+    CROFT_LOG_LEVEL: "warn",
+    CROFT_BREACH_URL: "off",
+    CROFT_DEFAULT_QUOTA_BYTES: "100GB",
+  };
   const serve = () => serveCroft(command, { home, env });
   try {
     await croftJson(

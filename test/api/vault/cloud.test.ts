@@ -937,7 +937,9 @@ describe("choices and analyses", () => {
       202,
       { provider_item_id: "file.txt", analysis_status: "pending" },
     ]);
-    expect((await place.get(item("file.txt", "/detail"))).json.analysis_status).toBe("pending");
+    await expect
+      .poll(async () => (await place.get(item("file.txt", "/detail"))).json.analysis_status)
+      .toBe("ready");
     expect((await place.get(item("folder", "/analyze"), { method: "POST" })).status).toBe(422);
     expect((await place.get(item("nothing", "/analyze"), { method: "POST" })).status).toBe(404);
   });
