@@ -10,6 +10,7 @@ import type * as tokens from "../../daemon/contract/forge/accounts/tokens.ts";
 import type * as twoFactor from "../../daemon/contract/forge/accounts/two-factor.ts";
 import type * as users from "../../daemon/contract/forge/accounts/users.ts";
 import type * as actions from "../../daemon/contract/forge/actions/actions.ts";
+import type * as repositoryActions from "../../daemon/contract/forge/actions/repository-actions.ts";
 import type * as cron from "../../daemon/contract/forge/cron.ts";
 import type * as adminHooks from "../../daemon/contract/forge/hooks/admin-hooks.ts";
 import type * as repositoryHooks from "../../daemon/contract/forge/hooks/repository-hooks.ts";
@@ -61,6 +62,7 @@ type Forge = typeof adminEmails &
   typeof twoFactor &
   typeof users &
   typeof actions &
+  typeof repositoryActions &
   typeof cron &
   typeof adminHooks &
   typeof repositoryHooks &

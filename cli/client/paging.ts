@@ -37,6 +37,18 @@ export function forgeSearchPages<E extends AnyEndpoint>(
   return toForgePages(client, operation, input, {}, toItems);
 }
 
+/** A forge list in a field of an object, with the number of all items in `total_count`. */
+export function forgeFieldPages<E extends AnyEndpoint, F extends keyof BodyOf200<E> & string>(
+  client: Client,
+  operation: Operation<E>,
+  input: CallInput<E>,
+  field: F,
+): PageSource<ItemOf<BodyOf200<E>[F]>> {
+  type Item = ItemOf<BodyOf200<E>[F]>;
+  const toItems = (body: unknown) => (body as Record<F, readonly Item[]>)[field];
+  return toForgePages(client, operation, input, {}, toItems);
+}
+
 function toForgePages<E extends AnyEndpoint, Item>(
   client: Client,
   operation: Operation<E>,
@@ -51,8 +63,10 @@ function toForgePages<E extends AnyEndpoint, Item>(
       { ...input, query } as unknown as CallInput<E>,
       options,
     );
-    const items = assertList(toItems((answer as { readonly body: unknown }).body));
-    const total = totalOf(answer);
+    const { body } = answer as { readonly body: unknown };
+    const items = assertList(toItems(body));
+    const total =
+      totalOf(answer) ?? (body as { readonly total_count?: number }).total_count ?? null;
     const size = Math.min(limit ?? forgePageSize, forgeLargestPage);
     const seen = (page - 1) * size + items.length;
     return { items, page, limit: size, total, hasMore: items.length > 0 && seen < (total ?? 0) };

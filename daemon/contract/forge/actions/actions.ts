@@ -13,7 +13,7 @@ import {
 } from "../common.ts";
 import { jobShape, runnerShape, runShape, statusFilter } from "./shapes.ts";
 
-const noCommand = "scripts ask for it; a command of its own follows the runner commands";
+const noCommand = "croft run list and jobs show them by repository";
 
 const runnerParams = z.object({ runner_id: pathInteger });
 
@@ -82,7 +82,6 @@ export const listRunners = endpoint({
     200: z.object({ runners: z.array(runnerShape), total_count: z.int() }),
     ...signedInReplies,
   },
-  apiOnly: noCommand,
 });
 
 export const createRegistrationToken = endpoint({
@@ -93,7 +92,6 @@ export const createRegistrationToken = endpoint({
   gate: siteAdminOfAll,
   query: z.object({ renew: queryFlag }),
   replies: { 200: z.object({ token: z.string() }), ...signedInReplies },
-  apiOnly: noCommand,
 });
 
 export const getRunner = endpoint({
@@ -104,7 +102,6 @@ export const getRunner = endpoint({
   gate: siteAdminOfAll,
   params: runnerParams,
   replies: { 200: runnerShape, ...signedInReplies, 404: apiError },
-  apiOnly: noCommand,
 });
 
 export const editRunner = endpoint({
@@ -117,7 +114,6 @@ export const editRunner = endpoint({
   // That it is required counts only where there is such a runner (forge behaviour, 16.1).
   body: z.object({ disabled: optionalFlag }),
   replies: { 200: runnerShape, ...signedInReplies, 404: apiError, 422: apiError },
-  apiOnly: noCommand,
 });
 
 export const deleteRunner = endpoint({
@@ -128,7 +124,6 @@ export const deleteRunner = endpoint({
   gate: siteAdminOfAll,
   params: runnerParams,
   replies: { 204: empty, ...signedInReplies, 404: apiError },
-  apiOnly: noCommand,
 });
 
 export const adminActionEndpoints = [

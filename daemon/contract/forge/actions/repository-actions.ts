@@ -12,7 +12,7 @@ import {
 import { repositoryParams } from "../repositories/repositories.ts";
 import { jobShape, runShape, statusFilter } from "./shapes.ts";
 
-const apiOnly = "scripts ask for it; a command of its own follows the runner commands";
+const apiOnly = "croft run jobs shows the jobs of a run";
 const seen = { ...signedInReplies, 404: apiError } as const;
 const runParams = repositoryParams.extend({ run: pathInteger });
 const jobParams = repositoryParams.extend({ job_id: pathInteger });
@@ -41,7 +41,6 @@ export const listRepositoryRuns = endpoint({
     400: apiError,
     ...seen,
   },
-  apiOnly,
 });
 
 export const getRun = endpoint({
@@ -52,7 +51,6 @@ export const getRun = endpoint({
   gate: read,
   params: runParams,
   replies: { 200: runShape, ...seen },
-  apiOnly,
 });
 
 export const deleteRun = endpoint({
@@ -63,7 +61,6 @@ export const deleteRun = endpoint({
   gate: write,
   params: runParams,
   replies: { 204: empty, 400: apiError, ...seen },
-  apiOnly,
 });
 
 export const cancelRun = endpoint({
@@ -74,7 +71,6 @@ export const cancelRun = endpoint({
   gate: write,
   params: runParams,
   replies: { 204: empty, ...seen },
-  apiOnly,
 });
 
 export const listRunJobs = endpoint({
@@ -87,7 +83,6 @@ export const listRunJobs = endpoint({
   query: z.object({ status: statusFilter, ...paging }),
   paging: "link_and_total",
   replies: { 200: jobList, 400: apiError, ...seen },
-  apiOnly,
 });
 
 export const listRepositoryJobs = endpoint({
@@ -111,7 +106,6 @@ export const getJob = endpoint({
   gate: read,
   params: jobParams,
   replies: { 200: jobShape, ...seen },
-  apiOnly,
 });
 
 export const getJobLog = endpoint({
@@ -123,7 +117,6 @@ export const getJobLog = endpoint({
   params: jobParams,
   query: z.object({ from_row: queryInteger }),
   replies: { 200: text("text/plain; charset=utf-8"), ...seen },
-  apiOnly,
 });
 
 export const getRepositoryRegistrationToken = endpoint({
@@ -135,7 +128,6 @@ export const getRepositoryRegistrationToken = endpoint({
   params: repositoryParams,
   query: z.object({ renew: queryFlag }),
   replies: { 200: z.object({ token: z.string() }), ...seen },
-  apiOnly,
 });
 
 export const repositoryActionEndpoints = [

@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { WireJob, WireRun } from "../../daemon/contract/forge/actions/shapes.ts";
+import { forge } from "../client/operations.ts";
+import { forgeFieldPages } from "../client/paging.ts";
+import type { CliContext } from "../context.ts";
+import { usageError } from "../errors.ts";
+import { type Column, time } from "../output/cells.ts";
+import { listOf, resourceOf, shape } from "../output/spec.ts";
+import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
+import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List runs of a repository", () => listRuns, { aliases: ["ls"] }),
+  verb("view", "Show a run", () => viewRun),
+  verb("jobs", "List the jobs of a run", () => listJobs),
+  verb("log", "Print the log of a job", () => printLog),
+  verb("cancel", "Cancel a run", () => cancelRun),
+  verb("delete", "Delete a run that has ended", () => deleteRun),
+];
+
+interface RunListOptions extends RepositoryName {
+  readonly status?: string;
+  readonly branch?: string;
+  readonly event?: string;
+  readonly actor?: string;
+}
+
+const runColumns: readonly Column<WireRun>[] = [
+  { header: "id", cell: ({ id }) => id },
+  { header: "title", cell: ({ display_title: title }) => title },
+  { header: "workflow", cell: ({ path }) => path.split("@", 1).join() },
+  { header: "branch", cell: ({ head_branch: branch = "" }) => branch },
+  { header: "event", cell: ({ event }) => event },
+  { header: "status", cell: ({ status, conclusion }) => conclusion ?? status },
+  { header: "started", cell: ({ started_at: startedAt }) => time(startedAt) },
+];
+
+export const listRuns = {
+  operations: [forge.listRepositoryRuns],
+  output: listOf(forge.listRepositoryRuns, "workflow_runs"),
+  define(command, cli, run = runList): void {
+    command
+      .argument("<repository>", "the repository as OWNER/NAME")
+      .option("--status <status>", "such as queued, in_progress, success or failure")
+      .option("--branch <name>", "of this branch")
+      .option("--event <event>", "of this event, such as push")
+      .option("--actor <username>", "started by this user")
+      .action((given: string, options: Omit<RunListOptions, keyof RepositoryName>) =>
+        run(cli, { ...toRepositoryName(given), ...options }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Prints runs, the newest first. */
+async function runList(cli: CliContext, options: RunListOptions): Promise<void> {
+  const { owner, repo, status, ...query } = options;
+  const input = {
+    params: { owner, repo },
+    query: { ...query, ...(status === undefined ? {} : { status: [status] }) },
+  };
+  const pages = forgeFieldPages(cli.client, forge.listRepositoryRuns, input, "workflow_runs");
+  await cli.output.list(pages, runColumns);
+}
+
+interface RunName extends RepositoryName {
+  /** The id of a run or job. */
+  readonly id: number;
+}
+
+export const viewRun = {
+  operations: [forge.getRun],
+  output: resourceOf(forge.getRun),
+  define(command, cli, run = runView): void {
+    command
+      .argument("<run>", "the run as OWNER/NAME/ID")
+      .action((given: string) => run(cli, toRunName(given)));
+  },
+} satisfies CommandModule;
+
+/** Prints one run; that of an invalid file with its error. */
+async function runView(cli: CliContext, { owner, repo, id }: RunName): Promise<void> {
+  const { body } = await cli.client.call(forge.getRun, { params: { owner, repo, run: id } });
+  await cli.output.resource(body, [
+    ...runColumns,
+    { header: "commit", cell: ({ head_sha: sha }) => sha },
+    { header: "error", cell: ({ error = "" }) => error },
+  ]);
+}
+
+const jobColumns: readonly Column<WireJob>[] = [
+  { header: "id", cell: ({ id }) => id },
+  { header: "name", cell: ({ name }) => name },
+  { header: "status", cell: ({ status, conclusion }) => conclusion ?? status },
+  { header: "labels", cell: ({ labels }) => labels.join(",") },
+  { header: "runner", cell: ({ runner_name: runner = "" }) => runner },
+  { header: "started", cell: ({ started_at: startedAt }) => time(startedAt) },
+];
+
+export const listJobs = {
+  operations: [forge.listRunJobs],
+  output: listOf(forge.listRunJobs, "jobs"),
+  define(command, cli, run = runJobs): void {
+    command
+      .argument("<run>", "the run as OWNER/NAME/ID")
+      .action((given: string) => run(cli, toRunName(given)));
+  },
+} satisfies CommandModule;
+
+/** Prints the jobs of the last attempt of a run. */
+async function runJobs(cli: CliContext, { owner, repo, id }: RunName): Promise<void> {
+  const params = { owner, repo, run: id };
+  await cli.output.list(
+    forgeFieldPages(cli.client, forge.listRunJobs, { params }, "jobs"),
+    jobColumns,
+  );
+}
+
+interface LogOptions extends RunName {
+  readonly follow?: boolean;
+}
+
+/** How often a log that grows is asked for. */
+const FOLLOW_EVERY_MS = 1_000;
+
+export const printLog = {
+  operations: [forge.getJobLog, forge.getJob],
+  output: shape({ log: "string" }),
+  define(command, cli, run = runLog): void {
+    command
+      .argument("<job>", "the job as OWNER/NAME/ID")
+      .option("--follow", "print new lines until the job ends")
+      .action((given: string, options: { readonly follow?: boolean }) =>
+        run(cli, { ...toRunName(given), ...options }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Prints a log. With `follow`, asks for the rows after those printed until the job has ended. */
+async function runLog(cli: CliContext, { owner, repo, id, follow }: LogOptions): Promise<void> {
+  const params = { owner, repo, job_id: id };
+  if (follow === true && cli.output.isMachine)
+    throw usageError("--follow prints lines as they come, which is no JSON");
+  let rows = 0;
+  for (;;) {
+    // Asked first: what is logged until the job ends is in the answer that follows.
+    const { body: job } = await cli.client.call(forge.getJob, { params });
+    if (follow !== true || job.runner_name !== undefined) {
+      const { body: text } = await cli.client.call(forge.getJobLog, {
+        params,
+        query: { from_row: rows },
+      });
+      rows += text.split("\n").length - 1;
+      if (text !== "") await cli.output.text(text, { log: text });
+    }
+    if (follow !== true || job.status === "completed") return;
+    await sleep(FOLLOW_EVERY_MS);
+  }
+}
+
+const changedOutput = shape({ run: "integer" });
+
+export const cancelRun = {
+  operations: [forge.cancelRun],
+  output: changedOutput,
+  define(command, cli, run = runCancel): void {
+    command
+      .argument("<run>", "the run as OWNER/NAME/ID")
+      .action((given: string) => run(cli, toRunName(given)));
+  },
+} satisfies CommandModule;
+
+/** Cancels a run. One that has ended stays as it is. */
+async function runCancel(cli: CliContext, { owner, repo, id }: RunName): Promise<void> {
+  await cli.client.call(forge.cancelRun, { params: { owner, repo, run: id } });
+  await cli.output.done({ run: id }, `Cancelled run ${id}.`);
+}
+
+export const deleteRun = {
+  operations: [forge.deleteRun],
+  output: changedOutput,
+  destructive: true,
+  define(command, cli, run = runDelete): void {
+    command
+      .argument("<run>", "the run as OWNER/NAME/ID")
+      .action((given: string) => run(cli, toRunName(given)));
+  },
+} satisfies CommandModule;
+
+/** Deletes a run with its jobs and logs. */
+async function runDelete(cli: CliContext, { owner, repo, id }: RunName): Promise<void> {
+  await cli.prompts.confirm(`Delete run ${id} with its jobs and logs?`);
+  await cli.client.call(forge.deleteRun, { params: { owner, repo, run: id } });
+  await cli.output.done({ run: id }, `Deleted run ${id}.`);
+}
+
+function toRunName(given: string): RunName {
+  const at = given.lastIndexOf("/");
+  const id = Number(given.slice(at + 1));
+  if (at === -1 || !Number.isSafeInteger(id) || id < 1)
+    throw usageError(`a run or job is named OWNER/NAME/ID, not ${JSON.stringify(given)}`);
+  return { ...toRepositoryName(given.slice(0, at)), id };
+}

@@ -1,0 +1,90 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { listRuns, printLog, viewRun } from "../../../../cli/commands/run.ts";
+import { printToken } from "../../../../cli/commands/runner.ts";
+import { startTestDaemon, type TestDaemon } from "../../../support/daemon.ts";
+import { createForgePeople } from "../../../support/forge/forge-people.ts";
+import { createGitClient } from "../../../support/forge/git-client.ts";
+import { callRunner, fetchTask, registerRunner } from "../../../support/forge/runner-client.ts";
+import { optionsOf } from "../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+
+let daemon: TestDaemon;
+const people = createForgePeople(() => daemon);
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  await people.newUser("mira");
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+test("the lines become options", async () => {
+  expect(await optionsOf(listRuns.define, ["mira/one", "--status", "queued"])).toEqual({
+    owner: "mira",
+    repo: "one",
+    status: "queued",
+  });
+  expect(await optionsOf(viewRun.define, ["mira/one/7"])).toEqual({
+    owner: "mira",
+    repo: "one",
+    id: 7,
+  });
+  expect(await optionsOf(printLog.define, ["mira/one/7", "--follow"])).toMatchObject({
+    id: 7,
+    follow: true,
+  });
+  expect(await optionsOf(printToken.define, ["--repo", "mira/one", "--renew"])).toEqual({
+    repo: "mira/one",
+    renew: true,
+  });
+});
+
+test("a pushed workflow is listed, logged, cancelled and deleted by commands", async () => {
+  await using home = await temporaryHome();
+  await using git = await createGitClient();
+  const env = { CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: people.admin };
+  const croft = (...line: readonly string[]) =>
+    runCli([...line, "--json"], { home: home.path, env });
+  await people.api("POST", "/admin/users/mira/repos", { name: "one" });
+  await git.run("init", "-q", "-b", "main", "one");
+  await mkdir(join(git.folder, "one/.gitea/workflows"), { recursive: true });
+  const file = "on: push\njobs: { a: { runs-on: x, steps: [{ run: x }] } }\n";
+  await writeFile(join(git.folder, "one/.gitea/workflows/ci.yml"), file);
+  await git.in("one", "add", ".");
+  await git.in("one", "commit", "-q", "-m", "first");
+  const url = `${daemon.url.replace("://", `://mira:${people.tokenOf("mira")}@`)}/mira/one.git`;
+  await git.in("one", "push", "-q", url, "main");
+  const [run] = await vi.waitUntil(async () => {
+    const runs = (await croft("run", "list", "mira/one")).json() as { id: number }[];
+    return runs.length > 0 && runs;
+  }, 10_000);
+  const name = `mira/one/${run?.id}`;
+
+  const { token } = (await croft("runner", "token")).json() as { token: string };
+  const runner = await registerRunner(daemon, token, { name: "r", labels: ["x"] });
+  expect((await croft("runner", "list")).json()).toMatchObject([{ id: runner.id, name: "r" }]);
+  const { task } = await fetchTask(daemon, runner);
+  const rows = [{ time: "2026-01-01T00:00:00Z", content: "hello" }];
+  await callRunner(daemon, "UpdateLog", { taskId: String(task?.id), index: 0, rows }, runner);
+
+  const [job] = (await croft("run", "jobs", name)).json() as { id: number }[];
+  expect((await croft("run", "log", `mira/one/${job?.id}`)).json()).toEqual({
+    log: "2026-01-01T00:00:00.000Z hello\n",
+  });
+  expect((await croft("run", "cancel", name)).code).toBe(0);
+  expect((await croft("run", "view", name)).json()).toMatchObject({ conclusion: "cancelled" });
+  const followed = await runCli(["run", "log", `mira/one/${job?.id}`, "--follow"], {
+    home: home.path,
+    env,
+  });
+  expect(followed.out).toBe("2026-01-01T00:00:00.000Z hello\n");
+  expect((await croft("run", "delete", name, "--yes")).code).toBe(0);
+  expect((await croft("run", "list", "mira/one")).json()).toEqual([]);
+
+  expect((await croft("runner", "disable", String(runner.id))).json()).toMatchObject({
+    disabled: true,
+  });
+  expect((await croft("runner", "delete", String(runner.id), "--yes")).code).toBe(0);
+  expect((await croft("runner", "view", String(runner.id))).code).not.toBe(0);
+});
