@@ -40,6 +40,9 @@ export function processSystem(): System {
     },
     platform: process.platform,
     pid: process.pid,
+    get program() {
+      return programOf(process.execPath, process.argv[1]);
+    },
     userId: process.getuid?.(),
     nodeVersion: process.version,
     get stdin() {
@@ -99,6 +102,12 @@ function exitNow(code: number): void {
   if (process.platform !== "win32" && typeof process.execve === "function")
     process.execve("/bin/sh", ["sh", "-c", `exit ${code}`], {});
   process.exit(code);
+}
+
+/** The single executable has no script of its own: its second argument is the executable again. */
+function programOf(node: string, script: string | undefined): System["program"] {
+  const isExecutable = process.getBuiltinModule("node:sea").isSea();
+  return isExecutable || script === undefined ? [node] : [node, script];
 }
 
 /** Starts the system's own opener and leaves it to itself. A session without a desktop has nothing to show it on. */

@@ -31,6 +31,8 @@ export interface System {
   readonly homeDirectory: string;
   readonly platform: NodeJS.Platform;
   readonly pid: number;
+  /** The program and the arguments that run this croft, without a command. */
+  readonly program: readonly [string, ...string[]];
   /** The user id of the process; undefined on systems without numeric ids. */
   readonly userId: number | undefined;
   /** `v26.10.0`. */

@@ -48,7 +48,9 @@ export interface DaemonInput {
     readonly userId: number | undefined;
   };
   /** Where log lines go: standard error in the foreground. */
-  readonly logTo: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly logTo: { write(line: string): unknown; readonly isTTY?: boolean };
+  /** Receives the same lines as JSON, whatever `log_format` says: the log file. */
+  readonly recordTo?: { write(line: string): unknown };
   /** For tests: parse every JSON answer with its declared schema and fail on a difference. */
   readonly checkReplies?: boolean;
 }
@@ -210,11 +212,12 @@ export function readOutbox(
   return readMail(toDataDirectory(dataDirectory).outbox, id);
 }
 
-function openLog({ settings, clock, logTo }: DaemonInput): Promise<Log> {
+function openLog({ settings, clock, logTo, recordTo }: DaemonInput): Promise<Log> {
   return createLogger({
     level: settings.logLevel,
     format: settings.logFormat,
     to: logTo,
+    recordTo,
     clock,
     secrets: secretsOf(settings),
   });

@@ -8,7 +8,7 @@ export const commands: readonly Entry[] = [
     async () => (await import("./init.ts")).init,
   ),
   verb("serve", "Run the daemon in the foreground", async () => (await import("./serve.ts")).serve),
-  noun("daemon", "Manage the daemon", () => import("./daemon.ts")),
+  noun("daemon", "Manage the daemon", () => import("./daemon/daemon.ts")),
   noun("login", "Sign in", () => import("./login.ts")),
   verb("logout", "Sign out", async () => (await import("./logout.ts")).logout),
   verb("whoami", "Show who is signed in", async () => (await import("./whoami.ts")).whoami),

@@ -1,10 +1,11 @@
 import { join } from "node:path";
+import type { Command } from "commander";
 import type { RunningDaemon } from "../../daemon/main.ts";
 import { listSettings, type SettingName } from "../../daemon/settings/settings.ts";
 import type { CliContext } from "../context.ts";
 import { toJson } from "../output/sanitize.ts";
 import { toShellWord } from "../output/shell-word.ts";
-import { shape, toObjectSchema } from "../output/spec.ts";
+import { type JsonSchema, shape, toObjectSchema } from "../output/spec.ts";
 import { openDaemonLog } from "../profile/daemon-log.ts";
 import type { SettingFlags } from "../profile/settings.ts";
 import { toDaemonFailure } from "../support/daemon-failures.ts";
@@ -26,40 +27,75 @@ const flagged = listSettings().flatMap(([name, { flag, group, help }]) =>
   flag !== undefined && servedGroups.has(group) ? [{ name, flag, help }] : [],
 );
 
+/** The flags of `serve` as they were given, by the name of their setting. */
+export type ServeFlags = SettingFlags & { readonly background?: true };
+
+/** Adds the flags of the settings that have to do with serving. */
+export function addServeFlags(command: Command): void {
+  for (const { flag, help } of flagged) command.option(flag, help);
+}
+
+/** The words of a line that gives `flags` again. */
+export function toServeWords(flags: SettingFlags): string[] {
+  return flagged.flatMap(({ name, flag }) => {
+    const value = flags[name];
+    const [word = ""] = flag.split(" ");
+    return value === undefined ? [] : [`${word}=${String(value)}`];
+  });
+}
+
+/** The schema of what a first start made; null on later starts. */
+export const firstStartSchema: JsonSchema = {
+  anyOf: [
+    toObjectSchema({
+      home: "string",
+      forge: toObjectSchema({ username: "string", token: "string" }),
+      vault: toObjectSchema({ handle: "string", email: "string" }),
+      password: "string?",
+      password_file: "string?",
+    }),
+    { type: "null" },
+  ],
+};
+
 export const serve = {
   operations: [],
   output: shape({
     event: { const: "ready" },
     urls: { type: "array", items: { type: "string" } },
     pid: "integer",
-    first_start: {
-      anyOf: [
-        toObjectSchema({
-          home: "string",
-          forge: toObjectSchema({ username: "string", token: "string" }),
-          vault: toObjectSchema({ handle: "string", email: "string" }),
-          password: "string?",
-          password_file: "string?",
-        }),
-        { type: "null" },
-      ],
-    },
+    first_start: firstStartSchema,
   }),
   define(command, cli, run = runServe): void {
-    for (const { flag, help } of flagged) command.option(flag, help);
-    command.action((flags: SettingFlags) => {
-      const names = new Set<SettingName>(flagged.map(({ name }) => name));
-      const given = Object.entries(flags).filter(([name]) => names.has(name as SettingName));
-      return run(cli, Object.fromEntries(given));
-    });
+    addServeFlags(command);
+    command.option("--background", "write the log to the log file only");
+    command.action((flags: ServeFlags) =>
+      run(cli, toSettingFlags(flags), { isBackground: flags.background === true }),
+    );
   },
 } satisfies CommandModule;
+
+/** The flags of a line that are settings, without the common ones. */
+export function toSettingFlags(flags: ServeFlags): SettingFlags {
+  const names = new Set<SettingName>(flagged.map(({ name }) => name));
+  const given = Object.entries(flags).filter(([name]) => names.has(name as SettingName));
+  return Object.fromEntries(given);
+}
+
+export interface ServeOptions {
+  /** Standard error stays free of log lines: `daemon start` keeps it for a failed start and for crashes. */
+  readonly isBackground: boolean;
+}
 
 /**
  * Runs the daemon in the foreground until it is told to stop, then lets running requests finish. Says once, on
  * standard output, that it accepts requests.
  */
-async function runServe(cli: CliContext, flags: SettingFlags): Promise<void> {
+async function runServe(
+  cli: CliContext,
+  flags: SettingFlags,
+  { isBackground }: ServeOptions,
+): Promise<void> {
   cli.holdStops();
   const { readAllSettings } = await import("../profile/settings.ts");
   const { settings, paths } = readAllSettings(cli.system, cli.flags, flags);
@@ -75,7 +111,8 @@ async function runServe(cli: CliContext, flags: SettingFlags): Promise<void> {
     version,
     clock: cli.clock,
     process: { pid, mark: processMark(pid), userId },
-    logTo: log.stream,
+    logTo: isBackground ? { write: () => undefined } : log.screen,
+    recordTo: log.records,
   }).catch(async (error: unknown) => {
     await log.close();
     throw toDaemonFailure(error, { conflict: "already_running", invalid_argument: "usage" });
@@ -101,7 +138,7 @@ async function keepMemorySmall(): Promise<void> {
 }
 
 /** What is printed of the first start: the password, or the file that holds it. */
-type ShownFirstStart = Omit<NonNullable<RunningDaemon["firstStart"]>, "password"> & {
+export type ShownFirstStart = Omit<NonNullable<RunningDaemon["firstStart"]>, "password"> & {
   readonly password: string | null;
   readonly password_file: string | null;
 };
@@ -136,18 +173,18 @@ async function announce(
     cli.flags.jq === undefined
   )
     return cli.io.write(`${toJson(ready)}\n`);
-  await cli.output.text(toText(urls, firstStart, whatToType(cli)), ready);
+  await cli.output.text(toReadyText(urls, firstStart, whatToType(cli)), ready);
 }
 
 /** Started by `npm start` croft is no command of the shell's, but one that npx finds. A home that was named is named again. */
-function whatToType({ system, flags }: CliContext): string {
+export function whatToType({ system, flags }: CliContext): string {
   const croft = system.env["npm_lifecycle_event"] === "start" ? "npx croft" : "croft";
   if (flags.home === undefined) return croft;
   const home = /^[\w./-]+$/.test(flags.home) ? flags.home : toShellWord(flags.home);
   return `${croft} --home ${home}`;
 }
 
-function toText(
+export function toReadyText(
   urls: readonly string[],
   firstStart: ShownFirstStart | undefined,
   croft: string,

@@ -6,9 +6,12 @@ import { escapeJson } from "../output/sanitize.ts";
 import type { OutputStream } from "../system.ts";
 import { makePrivateFolder } from "./make-private-folder.ts";
 
-/** The destination of the daemon's log lines. */
+/** The destinations of the daemon's log lines. */
 export interface DaemonLog {
-  readonly stream: OutputStream;
+  /** Standard error, for lines in the format of `log_format`. */
+  readonly screen: { write(line: string): unknown; readonly isTTY: boolean };
+  /** The log file, for lines of JSON. */
+  readonly records: Writable;
   /** Writes out what is waiting. */
   close(): Promise<void>;
 }
@@ -21,10 +24,14 @@ export function daemonLogPath(stateDirectory: string): string {
   return join(stateDirectory, "daemon.log");
 }
 
+/** The log before the last rotation. */
+export function olderLogPath(path: string): string {
+  return `${path}.1`;
+}
+
 /**
- * A stream that passes lines on to standard error and to the log file. The daemon sees standard error's terminal, so
- * that its lines are pretty there; colours are left out of the file. Without a file that can be written there is
- * standard error alone.
+ * Opens the log file and standard error for the daemon's lines. The file has one format, a JSON object a line, whatever a
+ * terminal shows. Without a file that can be written there is standard error alone.
  */
 export async function openDaemonLog(
   stateDirectory: string,
@@ -33,14 +40,10 @@ export async function openDaemonLog(
   const path = daemonLogPath(stateDirectory);
   let file = await openFile(path, stderr);
   let size = file === undefined ? 0 : await sizeOf(path);
-  const stream = new Writable({
+  const records = new Writable({
     decodeStrings: false,
     write(chunk: string | Buffer, _encoding, done) {
-      // Log fields hold names from clients, and the log is read on terminals.
-      const text = escapeJson(String(chunk));
-      stderr.write(text);
-      // oxlint-disable-next-line no-control-regex -- colours are what is removed
-      const line = text.replace(/\u001b\[[\d;]*m/g, "");
+      const line = escapeJson(String(chunk));
       size += line.length;
       file?.write(line);
       if (size < largestLog || file === undefined) return done();
@@ -53,23 +56,25 @@ export async function openDaemonLog(
     },
   });
   return {
-    stream: Object.assign(stream, { isTTY: stderr.isTTY === true }),
+    // Log fields hold names from clients, and the log is read on terminals.
+    screen: { write: (line) => stderr.write(escapeJson(line)), isTTY: stderr.isTTY === true },
+    records,
     close: () =>
       new Promise((resolve) => {
-        stream.end(() => (file === undefined ? resolve() : file.end(() => resolve())));
+        records.end(() => (file === undefined ? resolve() : file.end(() => resolve())));
       }),
   };
 }
 
 async function rotate(path: string, stderr: OutputStream): Promise<WriteStream | undefined> {
-  await rename(path, `${path}.1`);
+  await rename(path, olderLogPath(path));
   return openFile(path, stderr);
 }
 
 async function openFile(path: string, stderr: OutputStream): Promise<WriteStream | undefined> {
   try {
     await makePrivateFolder(join(path, ".."));
-    if ((await sizeOf(path)) > largestLog) await rename(path, `${path}.1`);
+    if ((await sizeOf(path)) > largestLog) await rename(path, olderLogPath(path));
     const file = createWriteStream(path, { flags: "a", mode: 0o600 });
     await new Promise<void>((resolve, reject) => {
       file.once("open", () => resolve());

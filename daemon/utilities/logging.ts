@@ -18,6 +18,8 @@ export interface LoggerOptions {
   /** `auto` is pretty on a terminal and JSON otherwise. */
   readonly format: "auto" | "pretty" | "json";
   readonly to: { write(line: string): unknown; readonly isTTY?: boolean };
+  /** Receives every line as JSON, whatever the format: the log file. */
+  readonly recordTo?: { write(line: string): unknown } | undefined;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   /** Secrets of the settings: they are blotted out wherever they turn up. */
@@ -30,12 +32,13 @@ export interface LoggerOptions {
  * Everything happens in this thread: a worker could lose the last lines of a process that dies.
  */
 export async function createLogger(options: LoggerOptions): Promise<Log> {
-  const { to, clock } = options;
+  const { to, recordTo, clock } = options;
   const scrub = createScrubber(options.secrets ?? []);
   const isPretty = options.format === "pretty" || (options.format === "auto" && to.isTTY === true);
   const print = isPretty ? await createPrinter(to.isTTY === true) : undefined;
   const write = (line: string) => {
     const clean = scrub(line);
+    recordTo?.write(clean);
     to.write(print === undefined ? clean : print(clean));
   };
   const logger = pino<never>(

@@ -32,6 +32,8 @@ export interface FakeSystemOptions {
   /** The system does not say when absent. */
   readonly processMark?: (pid: number) => string | undefined;
   readonly platform?: NodeJS.Platform;
+  /** What `daemon start` runs. */
+  readonly program?: readonly [string, ...string[]];
   /** Polling is hurried, patience of a second and more is not, unless this says otherwise. */
   readonly hurried?: boolean;
   /** None when absent: no test touches the keyring of the machine it runs on. */
@@ -68,6 +70,7 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
     homeDirectory: options.home,
     platform: options.platform ?? "linux",
     pid: process.pid,
+    program: options.program ?? [process.execPath],
     userId: process.getuid?.(),
     nodeVersion: "v26.0.0",
     stdin: Object.assign(stdin, { isTTY: is.in === true }),

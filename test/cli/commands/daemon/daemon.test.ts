@@ -1,14 +1,13 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { daemonLogs, type DaemonLogsOptions } from "../../../../cli/commands/daemon/logs.ts";
 import {
-  daemonLogs,
-  type DaemonLogsOptions,
   type DaemonStopOptions,
   type DaemonWaitOptions,
   stopDaemon,
   waitDaemon,
-} from "../../../../cli/commands/daemon.ts";
+} from "../../../../cli/commands/daemon/process.ts";
 import { run } from "../../../../cli/main.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
@@ -77,11 +76,25 @@ describe("status", () => {
     expect(ran.json()).toMatchObject({ running: true, ready: false, pid: null });
   });
 
-  test("exits 10 when none runs, also after a crash", async () => {
+  test.each([{ pid: 999_999_999 }, undefined])(
+    "prints that none runs and exits 10, after a crash (%o) too",
+    async (crashed) => {
+      await using home = await temporaryHome();
+      if (crashed !== undefined) await announce(home.path, ["http://127.0.0.1:9"], crashed.pid);
+      await writeFile(join(home.path, "config.yaml"), "port: 9\n");
+      const ran = await runCli(["daemon", "status", "--json"], { home: home.path });
+      expect({ code: ran.code, out: ran.out, err: ran.err }).toEqual({
+        code: 10,
+        out: '{"running":false}\n',
+        err: "",
+      });
+    },
+  );
+
+  test("exits 10 with an error when a daemon that was named does not answer", async () => {
     await using home = await temporaryHome();
-    await announce(home.path, ["http://127.0.0.1:9"], 999_999_999);
-    await writeFile(join(home.path, "config.yaml"), "port: 9\n");
-    const ran = await runCli(["daemon", "status", "--json"], { home: home.path });
+    const line = ["daemon", "status", "--json", "--url", "http://127.0.0.1:9"];
+    const ran = await runCli(line, { home: home.path });
     expect(ran.error()).toMatchObject({ code: "daemon_unreachable", exit_code: 10 });
   });
 
@@ -90,10 +103,9 @@ describe("status", () => {
     await using stranger = await fakeDaemon({});
     await stopped(home.path, stranger.url);
     const ran = await runCli(["daemon", "status", "--json"], { home: home.path });
-    expect(ran.error()).toMatchObject({
-      code: "daemon_unreachable",
-      message: `no daemon runs on ${home.path}`,
-    });
+    expect(ran.json()).toEqual({ running: false });
+    const shown = await runCli(["daemon", "status"], { home: home.path });
+    expect(shown.err).toContain(`no daemon runs on ${home.path}`);
     expect(stranger.seen).toEqual([]);
   });
 });
@@ -197,7 +209,98 @@ describe("wait", () => {
   });
 });
 
+const logged = [
+  { level: "debug", time: "2026-11-21T10:00:00.000Z", message: "opened" },
+  {
+    level: "info",
+    time: "2026-11-21T11:00:00.000Z",
+    request_id: "r1",
+    message: "answered",
+    status: 200,
+  },
+  { level: "warn", time: "2026-11-21T11:30:00.000Z", request_id: "r1", message: "slow\u001b[31m" },
+  { level: "error", time: "2026-11-21T11:50:00.000Z", request_id: "r2", message: "failed" },
+];
+
+/** A home with a log, of which the first two lines have been rotated away. */
+async function homeWithLog() {
+  const home = await temporaryHome();
+  const path = join(home.path, "state", "daemon.log");
+  await mkdir(join(home.path, "state"));
+  const toText = (lines: readonly object[]) =>
+    lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+  await writeFile(`${path}.1`, toText(logged.slice(0, 2)));
+  await writeFile(path, toText(logged.slice(2)));
+  return home;
+}
+
 describe("logs", () => {
+  test.each([
+    [
+      ["--level", "warn"],
+      ["slow", "failed"],
+    ],
+    [
+      ["--request", "r1"],
+      ["answered", "slow"],
+    ],
+    [
+      ["--since", "40m"],
+      ["slow", "failed"],
+    ],
+    [
+      ["--since", "2026-11-21T11:00:00Z", "--until", "2026-11-21T11:40:00Z"],
+      ["answered", "slow"],
+    ],
+    [["--level", "info", "--request", "r1", "-n", "1"], ["slow"]],
+    [["--level", "fatal"], []],
+  ])("%j select records, those before the last rotation too", async (flags, messages) => {
+    await using home = await homeWithLog();
+    const ran = await runCli(["daemon", "logs", "--ndjson", ...flags], {
+      home: home.path,
+      now: () => startedAt,
+    });
+    const found = ran.out.trimEnd().split("\n").filter(Boolean);
+    expect(
+      found.map((line) => (JSON.parse(line) as { message: string }).message.slice(0, 8)),
+    ).toEqual(messages.map((message) => expect.stringContaining(message) as string));
+  });
+
+  test("shows a record as one line that cannot move the cursor", async () => {
+    await using home = await homeWithLog();
+    const { out } = await runCli(["daemon", "logs", "-n", "2"], { home: home.path });
+    expect(out).toBe(
+      '2026-11-21T11:30:00.000Z WARN  slow request_id="r1"\n' +
+        '2026-11-21T11:50:00.000Z ERROR failed request_id="r2"\n',
+    );
+  });
+
+  test.each(["--level=loud", "--since=yesterday", "--until=1w"])("refuses %s", async (flag) => {
+    await using home = await homeWithLog();
+    const ran = await runCli(["daemon", "logs", flag], { home: home.path });
+    expect(ran.code).toBe(2);
+  });
+
+  test("follows the log through a rotation", async () => {
+    await using home = await homeWithLog();
+    const path = join(home.path, "state", "daemon.log");
+    const system = fakeSystem({ home: home.path });
+    const running = run(["daemon", "logs", "-f", "-n", "0"], system);
+    const until = async (text: string) => {
+      while (!system.written.out().includes(text))
+        await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await writeFile(path, "before\n", { flag: "a" });
+    await until("before");
+    await rename(path, `${path}.1`);
+    await writeFile(path, "after\n");
+    await until("after");
+    system.stops.send("SIGINT");
+    expect(await running).toBe(130);
+    expect(system.written.out()).toBe("before\nafter\n");
+  });
+
   test("prints the last lines", async () => {
     await using home = await temporaryHome();
     await mkdir(join(home.path, "state"));

@@ -2,7 +2,10 @@ import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promi
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { type DaemonRestoreOptions, restoreDaemon } from "../../../../cli/commands/daemon.ts";
+import {
+  type DaemonRestoreOptions,
+  restoreDaemon,
+} from "../../../../cli/commands/daemon/restore.ts";
 import { startDaemon } from "../../../../daemon/main.ts";
 import { testInput } from "../../../support/daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";

@@ -1,0 +1,35 @@
+import { type Entry, verb } from "../../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb(
+    "start",
+    "Start the daemon in the background",
+    async () => (await import("./start.ts")).startDaemon,
+  ),
+  verb(
+    "status",
+    "Show whether the daemon runs, and where",
+    async () => (await import("./process.ts")).statusDaemon,
+  ),
+  verb(
+    "stop",
+    "Stop the daemon that runs on this home",
+    async () => (await import("./process.ts")).stopDaemon,
+  ),
+  verb(
+    "restart",
+    "Stop the daemon and start it in the background",
+    async () => (await import("./start.ts")).restartDaemon,
+  ),
+  verb(
+    "wait",
+    "Wait until the daemon accepts requests",
+    async () => (await import("./process.ts")).waitDaemon,
+  ),
+  verb("logs", "Show the daemon's log", async () => (await import("./logs.ts")).daemonLogs),
+  verb(
+    "restore",
+    "Put a copy of the database in its place",
+    async () => (await import("./restore.ts")).restoreDaemon,
+  ),
+];

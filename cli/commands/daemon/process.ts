@@ -1,0 +1,222 @@
+import { clientHeaders } from "../../client/client.ts";
+import {
+  addressOf,
+  findDaemonNotice,
+  findTarget,
+  isAlive,
+  type Target,
+} from "../../client/target.ts";
+import { createTransport } from "../../client/transport.ts";
+import { createTrust } from "../../client/trust.ts";
+import type { CliContext } from "../../context.ts";
+import { CliError, DryRun, exitCodeOf, usageError } from "../../errors.ts";
+import { type Column, time } from "../../output/cells.ts";
+import { type FieldType, shape, toFieldSchema } from "../../output/spec.ts";
+import type { CommandModule } from "../../tree/entry.ts";
+
+/** What is known of a daemon that answers. */
+interface DaemonStatus {
+  readonly running: boolean;
+  /** False while it starts or stops. */
+  readonly ready: boolean;
+  readonly url: string;
+  /** Null when it runs elsewhere. */
+  readonly pid: number | null;
+  readonly started_at: string | null;
+  /** `full` when the daemon has given up the disk space that it keeps for deleting. */
+  readonly disk: "full" | null;
+}
+
+const statusFields: Readonly<Record<Exclude<keyof DaemonStatus, "running">, FieldType>> = {
+  ready: "boolean",
+  url: "string",
+  pid: "integer?",
+  started_at: "string?",
+  disk: "string?",
+};
+
+export const statusDaemon = {
+  operations: [],
+  output: {
+    kind: "shape",
+    list: false,
+    schema: {
+      type: "object",
+      // A daemon that does not run has nothing else to show.
+      properties: Object.fromEntries(
+        Object.entries({ running: "boolean" as const, ...statusFields }).map(([name, type]) => [
+          name,
+          toFieldSchema(type),
+        ]),
+      ),
+      required: ["running"],
+      additionalProperties: true,
+    },
+  },
+  define(command, cli, run = runDaemonStatus): void {
+    command.action(() => run(cli));
+  },
+} satisfies CommandModule;
+
+/**
+ * Prints the state of the daemon. Without a daemon, machine modes print `{"running": false}` with exit code 10.
+ * @throws CliError `daemon_unreachable` when a daemon that was named, or whose process runs, does not answer
+ */
+async function runDaemonStatus(cli: CliContext): Promise<void> {
+  try {
+    await cli.output.resource(await readStatus(cli), statusColumns);
+  } catch (error) {
+    if (!cli.output.isMachine || !(error instanceof CliError)) throw error;
+    if (error.code !== "daemon_unreachable" || !(await isKnownStopped(cli))) throw error;
+    await cli.output.done({ running: false }, "");
+    cli.finishWith(exitCodeOf(error));
+  }
+}
+
+/** Whether requests go to this home's own daemon, and its process does not run. */
+async function isKnownStopped(cli: CliContext): Promise<boolean> {
+  const { paths, defaultUrl } = await cli.config();
+  if (findDaemonNotice(paths.dataDirectory, cli.system) !== undefined) return false;
+  const { url, absence } = await findTarget(cli);
+  return absence !== undefined || url === defaultUrl;
+}
+
+/** The state of the daemon that requests go to. */
+async function readStatus(cli: CliContext): Promise<DaemonStatus> {
+  const { url } = await cli.client.target();
+  const { status, body } = await cli.client.probe("/readyz");
+  const { paths } = await cli.config();
+  const notice = findDaemonNotice(paths.dataDirectory, cli.system);
+  // The notice is of this home's daemon, which need not be the one that was asked.
+  const own = notice?.urls.includes(url) === true ? notice : undefined;
+  return {
+    running: true,
+    ready: status === 200,
+    url,
+    pid: own?.pid ?? null,
+    started_at: own === undefined ? null : new Date(own.startedAt).toISOString(),
+    disk: /"disk":\s*"full"/.test(body.toString()) ? "full" : null,
+  };
+}
+
+const statusColumns: readonly Column<DaemonStatus>[] = [
+  { header: "running", cell: ({ running }) => running },
+  { header: "ready", cell: ({ ready }) => ready },
+  { header: "url", cell: ({ url }) => url },
+  { header: "pid", cell: ({ pid }) => pid },
+  { header: "started", cell: (status) => time(status.started_at) },
+  { header: "disk", cell: ({ disk }) => disk },
+];
+
+export interface DaemonStopOptions {
+  readonly timeoutSeconds: number;
+}
+
+export const stopDaemon = {
+  operations: [],
+  output: shape({ stopped: "boolean", pid: "integer?", data: "string" }),
+  writes: true,
+  define(command, cli, run = runDaemonStop): void {
+    command
+      .option("--timeout <seconds>", "how long to wait for its end", toSeconds, 60)
+      .action(({ timeout }: { readonly timeout: number }) => run(cli, { timeoutSeconds: timeout }));
+  },
+} satisfies CommandModule;
+
+const stopPollMs = 50;
+
+/**
+ * Asks the daemon of this home to stop and waits until its process has ended. When none runs there is nothing to do.
+ * @throws CliError `not_finished` when it has not ended in time
+ */
+async function runDaemonStop(cli: CliContext, options: DaemonStopOptions): Promise<void> {
+  const { dataDirectory: data } = (await cli.config()).paths;
+  const pid = await endDaemon(cli, options);
+  if (pid === undefined)
+    return cli.output.done({ stopped: false, pid: null, data }, `No daemon runs on ${data}.`);
+  await cli.output.done({ stopped: true, pid, data }, `Stopped the daemon (process ${pid}).`);
+}
+
+/**
+ * Stops the daemon of this home and waits for the end of its process. Returns its id; undefined when none ran.
+ * @throws CliError `not_finished` when the process has not ended in time
+ */
+export async function endDaemon(
+  cli: CliContext,
+  { timeoutSeconds }: DaemonStopOptions,
+): Promise<number | undefined> {
+  const { dataDirectory: data } = (await cli.config()).paths;
+  const notice = findDaemonNotice(data, cli.system);
+  if (notice === undefined) return undefined;
+  const { pid } = notice;
+  if (cli.flags.dryRun) throw new DryRun({ stop: { pid, data } });
+  cli.system.stopProcess(pid);
+  const deadline = cli.clock() + timeoutSeconds * 1000;
+  while (isAlive(notice, cli.system)) {
+    if (cli.clock() > deadline)
+      throw new CliError("not_finished", `process ${pid} has not ended within ${timeoutSeconds} s`);
+    await cli.system.sleep(stopPollMs, cli.signal);
+  }
+  return pid;
+}
+
+export interface DaemonWaitOptions {
+  readonly timeoutSeconds: number;
+}
+
+export const waitDaemon = {
+  operations: [],
+  output: shape({ ready: "boolean", url: "string" }),
+  define(command, cli, run = runDaemonWait): void {
+    command
+      .option("--timeout <seconds>", "how long to wait", toSeconds, 30)
+      .action(({ timeout }: { readonly timeout: number }) => run(cli, { timeoutSeconds: timeout }));
+  },
+} satisfies CommandModule;
+
+const waitPollMs = 100;
+
+/**
+ * Waits until the daemon accepts requests. The address is found anew each time, since a daemon that starts tells late.
+ * @throws CliError `daemon_unreachable` when nothing answered in time, `not_finished` when it was not ready yet
+ */
+async function runDaemonWait(
+  cli: CliContext,
+  { timeoutSeconds }: DaemonWaitOptions,
+): Promise<void> {
+  const { send } = createTransport(cli.system, () => createTrust(cli)());
+  const deadline = cli.clock() + timeoutSeconds * 1000;
+  for (;;) {
+    const target = await findTarget(cli);
+    const { url } = target;
+    const status = await ask(target).catch((error: unknown) => {
+      if (error instanceof CliError && error.code === "daemon_unreachable") return error;
+      throw error;
+    });
+    if (status === 200)
+      return cli.output.done({ ready: true, url }, `The daemon at ${url} accepts requests.`);
+    if (cli.clock() > deadline) {
+      if (status instanceof CliError) throw status;
+      throw new CliError("not_finished", `the daemon at ${url} is not ready yet`);
+    }
+    await cli.system.sleep(waitPollMs, cli.signal);
+  }
+
+  async function ask(target: Target): Promise<number> {
+    const { status } = await send({
+      method: "GET",
+      url: `${addressOf(target)}/readyz`,
+      headers: clientHeaders,
+      body: undefined,
+      signal: cli.signal,
+    });
+    return status;
+  }
+}
+
+/** A whole number of seconds. */
+export function toSeconds(given: string): number {
+  if (!/^\d{1,6}$/.test(given))
+    throw usageError(`--timeout takes whole seconds, not ${JSON.stringify(given)}`);
+  return Number(given);
+}

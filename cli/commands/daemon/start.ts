@@ -1,0 +1,191 @@
+import { join } from "node:path";
+import { findDaemonNotice } from "../../client/target.ts";
+import type { CliContext } from "../../context.ts";
+import { CliError, DryRun } from "../../errors.ts";
+import { errorCodes, type CliErrorCode } from "../../exit-codes.ts";
+import { shape } from "../../output/spec.ts";
+import { daemonLogPath } from "../../profile/daemon-log.ts";
+import { makePrivateFolder } from "../../profile/make-private-folder.ts";
+import type { SettingFlags } from "../../profile/settings.ts";
+import { type BackgroundProcess, startInBackground } from "../../support/background-process.ts";
+import type { CommandModule } from "../../tree/entry.ts";
+import {
+  addServeFlags,
+  firstStartSchema,
+  type ShownFirstStart,
+  toReadyText,
+  toServeWords,
+  toSettingFlags,
+  whatToType,
+} from "../serve.ts";
+import { endDaemon, toSeconds } from "./process.ts";
+
+export interface DaemonStartOptions {
+  readonly settings: SettingFlags;
+  readonly timeoutSeconds: number;
+}
+
+/** The flags of the line as commander hands them over. */
+type StartFlags = SettingFlags & { readonly timeout: number };
+
+const startOutput = shape({
+  started: "boolean",
+  pid: "integer",
+  urls: { type: "array", items: { type: "string" } },
+  log: "string",
+  first_start: firstStartSchema,
+});
+
+export const startDaemon = {
+  operations: [],
+  output: startOutput,
+  writes: true,
+  define(command, cli, run = runDaemonStart): void {
+    addServeFlags(command);
+    command
+      .option("--timeout <seconds>", "how long to wait until it is ready", toSeconds, 60)
+      .action((flags: StartFlags) =>
+        run(cli, { settings: toSettingFlags(flags), timeoutSeconds: flags.timeout }),
+      );
+  },
+} satisfies CommandModule;
+
+/**
+ * Starts the daemon of this home in a session of its own and waits until it accepts requests.
+ * @throws CliError `already_running`, the failure of the start, or `not_finished` when the daemon is not ready in time
+ */
+async function runDaemonStart(cli: CliContext, options: DaemonStartOptions): Promise<void> {
+  const { dataDirectory } = (await cli.config()).paths;
+  const notice = findDaemonNotice(dataDirectory, cli.system);
+  if (notice !== undefined)
+    throw new CliError(
+      "already_running",
+      `a daemon (process ${notice.pid}) already runs on ${dataDirectory}`,
+      { hint: '"croft daemon status" shows it, "croft daemon restart" starts it again' },
+    );
+  await startAndReport(cli, options);
+}
+
+export const restartDaemon = {
+  operations: [],
+  output: startOutput,
+  writes: true,
+  define(command, cli, run = runDaemonRestart): void {
+    addServeFlags(command);
+    command
+      .option(
+        "--timeout <seconds>",
+        "how long to wait for its end, then for its start",
+        toSeconds,
+        60,
+      )
+      .action((flags: StartFlags) =>
+        run(cli, { settings: toSettingFlags(flags), timeoutSeconds: flags.timeout }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Stops the daemon of this home, if one runs, and starts it in the background. */
+async function runDaemonRestart(cli: CliContext, options: DaemonStartOptions): Promise<void> {
+  await endDaemon(cli, options);
+  await startAndReport(cli, options);
+}
+
+async function startAndReport(
+  cli: CliContext,
+  { settings, timeoutSeconds }: DaemonStartOptions,
+): Promise<void> {
+  const { readAllSettings } = await import("../../profile/settings.ts");
+  // A wrong setting is reported here, before anything is started.
+  const { paths } = readAllSettings(cli.system, cli.flags, settings);
+  const { home, config } = cli.flags;
+  const words = [
+    "serve",
+    "--background",
+    "--json",
+    ...(home === undefined ? [] : [`--home=${home}`]),
+    ...(config === undefined ? [] : [`--config=${config}`]),
+    ...toServeWords(settings),
+  ];
+  const log = daemonLogPath(paths.stateDirectory);
+  if (cli.flags.dryRun) throw new DryRun({ start: { data: paths.dataDirectory, words, log } });
+  await makePrivateFolder(paths.stateDirectory);
+  const started = await startInBackground(
+    cli.system,
+    words,
+    join(paths.stateDirectory, "daemon.err"),
+  );
+  const line = await firstLineOf(cli, started, timeoutSeconds);
+  const { urls, first_start: firstStart } = parseReady(line);
+  const { pid } = started;
+  await cli.output.done(
+    { started: true, pid, urls, log, first_start: firstStart },
+    `${toReadyText(urls, firstStart ?? undefined, whatToType(cli))}\nStarted the daemon (process ${pid}). Its log: ${log}`,
+  );
+}
+
+/** Returns the line with which the daemon reports that it is ready. */
+async function firstLineOf(
+  cli: CliContext,
+  started: BackgroundProcess,
+  timeoutSeconds: number,
+): Promise<string> {
+  const waiting = new AbortController();
+  const deadline = cli.system
+    .sleep(timeoutSeconds * 1000, AbortSignal.any([cli.signal, waiting.signal]))
+    .then(() => "late" as const);
+  try {
+    const line = await Promise.race([started.firstLine, deadline]);
+    if (line === "late")
+      throw new CliError(
+        "not_finished",
+        `the daemon (process ${started.pid}) is not ready after ${timeoutSeconds} s`,
+        { hint: '"croft daemon wait" goes on waiting, "croft daemon stop" ends it' },
+      );
+    if (line === undefined) throw toStartFailure(await started.readErrors());
+    return line;
+  } catch (error) {
+    if (cli.signal.aborted) cli.system.stopProcess(started.pid);
+    throw error;
+  } finally {
+    deadline.catch(() => undefined);
+    waiting.abort();
+    started.release();
+  }
+}
+
+function parseReady(line: string): {
+  readonly urls: readonly string[];
+  readonly first_start: ShownFirstStart | null;
+} {
+  return JSON.parse(line) as ReturnType<typeof parseReady>;
+}
+
+/** The failure that the daemon reported in its last line, with the same code; a crash reports other text. */
+function toStartFailure(text: string): CliError {
+  const last = text.trimEnd().split("\n").at(-1) ?? "";
+  const reported = parseFailure(last);
+  if (reported === undefined)
+    return new CliError(
+      "unexpected",
+      `the daemon ended before it was ready: ${last || "no reason"}`,
+    );
+  const { code, message, hint } = reported;
+  return new CliError(code, message, { hint: hint ?? undefined });
+}
+
+function parseFailure(
+  line: string,
+):
+  | { readonly code: CliErrorCode; readonly message: string; readonly hint: string | null }
+  | undefined {
+  try {
+    const { error } = JSON.parse(line) as {
+      error: { code: CliErrorCode; message: string; hint: string | null };
+    };
+    return error.code in errorCodes ? error : undefined;
+  } catch {
+    // A stack trace of Node, which is no JSON.
+    return undefined;
+  }
+}
