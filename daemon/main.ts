@@ -32,7 +32,16 @@ import { type KeyRotation, rotateMasterKey } from "./composition/key-rotation.ts
 import { createLogger, type Log } from "./utilities/logging.ts";
 import { createUuid7 } from "./utilities/uuid7.ts";
 import { listMails, type OutboxMail, readMail } from "./outbound/mail/outbox.ts";
-import { openStores, restoreCopy, type Stores, toKeyringOptions } from "./composition/stores.ts";
+import {
+  backUpHome,
+  openStores,
+  restoreArchive,
+  restoreCopy,
+  type Stores,
+  toKeyringOptions,
+} from "./composition/stores.ts";
+import type { RestoredHome } from "../storage/backup/restore-backup.ts";
+import type { BackupSummary } from "../storage/backup/write-backup.ts";
 
 /** What a daemon is made of: resolved settings and the process' surroundings. */
 export interface DaemonInput {
@@ -197,6 +206,28 @@ export async function rotateKey(
  */
 export function restore(input: DaemonInput, copy: string): Promise<RestoredDatabase> {
   return restoreCopy(input, copy);
+}
+
+/**
+ * Writes a backup of the home, served or not. Refuses with `AppError` `not_found` without a home and `invalid_argument` when
+ * the database is on a server; throws `StorageError`.
+ */
+export function backUp(
+  input: DaemonInput,
+  options: Parameters<typeof backUpHome>[1],
+): Promise<BackupSummary> {
+  return backUpHome(input, options);
+}
+
+/**
+ * Replaces the home by a backup and keeps what was there. Refuses with `AppError` `conflict` while a daemon holds the home and
+ * `not_found` without the archive; throws `StorageError` when the archive is damaged, with nothing replaced.
+ */
+export function restoreHome(
+  input: DaemonInput,
+  options: Parameters<typeof restoreArchive>[1],
+): Promise<RestoredHome> {
+  return restoreArchive(input, options);
 }
 
 /** The mails that a home keeps as files because it knows no mail server, newest first. Needs no daemon, and no lock. */

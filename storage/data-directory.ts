@@ -118,7 +118,7 @@ export async function beginFirstStart(directory: DataDirectory): Promise<() => P
           "database_missing",
           root,
           `${root} holds keys, repositories or packages, but no database. Restore a copy with ` +
-            `\`croft daemon restore latest\` (copies are in ${backups}), or name an empty folder with CROFT_HOME.`,
+            `\`croft daemon restore --database latest\` (copies are in ${backups}), or name an empty folder with CROFT_HOME.`,
         );
     await writeFile(mark, "", { mode: 0o600 }).catch((error: unknown) => {
       throw toError(root, error);

@@ -40,7 +40,7 @@ export async function restoreDatabase(
   for (const end of ENDS) await rm(fresh + end, { force: true });
   try {
     await copyFile(copy, fresh, constants.COPYFILE_EXCL);
-    await prepare(fresh, copy, clock);
+    await prepareCopy(fresh, copy, clock);
     await syncFile(fresh);
     const kept = await keepPresent(database, await freeName(backups, copyTime(clock())));
     // The old log must not be read into the new file.
@@ -58,7 +58,11 @@ export async function restoreDatabase(
 /** A database with its log and its shared memory. */
 const ENDS = ["", "-wal", "-shm"] as const;
 
-async function prepare(path: string, copy: string, clock: () => number): Promise<void> {
+/**
+ * Checks a copy of the database at `path` and brings its schema up to date. `copy` names it in errors.
+ * @throws StorageError `corrupt` when it is damaged, empty or not croft's
+ */
+export async function prepareCopy(path: string, copy: string, clock: () => number): Promise<void> {
   if ((await stat(path)).size === 0) throw new StorageError("corrupt", `${copy} is empty`);
   const db = open(path, copy, clock);
   try {

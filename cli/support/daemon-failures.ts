@@ -57,7 +57,7 @@ function toStorageFailure(code: string, error: Error): CliError {
       return failure(
         "storage_unusable",
         "the database is damaged",
-        '"croft daemon restore" puts a copy of it in its place',
+        '"croft daemon restore --database latest" puts a copy of it in its place',
       );
     case "busy":
       return failure(
@@ -69,7 +69,7 @@ function toStorageFailure(code: string, error: Error): CliError {
       return failure(
         "storage_unusable",
         `the database cannot be used: ${error.message.replace(/ \((SQLITE_\w+)\) in: .*$/s, " ($1)")}`,
-        'look at croft.db, croft.db-wal and croft.db-shm; "croft daemon restore" puts a copy of the database in its place',
+        'look at croft.db, croft.db-wal and croft.db-shm; "croft daemon restore --database latest" puts a copy of the database in its place',
       );
   }
 }

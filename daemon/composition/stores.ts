@@ -24,6 +24,16 @@ import {
   openKeyring,
   type OpenKeyringOptions,
 } from "../../storage/keys/open.ts";
+import {
+  restoreBackup,
+  type RestoredHome,
+  type RestoreOptions,
+} from "../../storage/backup/restore-backup.ts";
+import {
+  type BackupOptions,
+  type BackupSummary,
+  writeBackup,
+} from "../../storage/backup/write-backup.ts";
 import { createReserve, type Reserve } from "../../storage/reserve.ts";
 import { isDiskFull } from "../../storage/system-errors.ts";
 import {
@@ -172,6 +182,54 @@ export async function restoreCopy(
   } finally {
     await lock.release();
   }
+}
+
+/** See `backUp` in main.ts. */
+export async function backUpHome(
+  { settings, paths, version, clock, process }: DaemonInput,
+  { passphrase, write }: Pick<BackupOptions, "passphrase" | "write">,
+): Promise<BackupSummary> {
+  assertEmbedded(settings.databaseUrl);
+  const directory = toDataDirectory(paths.dataDirectory);
+  if (!(await holdsDatabase(directory)))
+    throw new AppError("not_found", `${directory.root} holds no database: it was never started`);
+  return writeBackup({
+    directory,
+    configFile: paths.configFile,
+    passphrase,
+    version,
+    now: clock(),
+    mark: String(process.pid),
+    write,
+  });
+}
+
+/** See `restoreHome` in main.ts. */
+export async function restoreArchive(
+  { settings, paths, clock, process }: DaemonInput,
+  { archive, passphrase }: Pick<RestoreOptions, "archive" | "passphrase">,
+): Promise<RestoredHome> {
+  assertEmbedded(settings.databaseUrl);
+  if (!existsSync(archive)) throw new AppError("not_found", `there is no file ${archive}`);
+  const { pid, mark, userId } = process;
+  const directory = await openDataDirectory(paths.dataDirectory, {
+    userId,
+    createParents: paths.home === undefined,
+  });
+  const lock = await takeLock(directory, { pid, mark, startedAt: clock() });
+  try {
+    return await restoreBackup({ archive, directory, passphrase, clock });
+  } finally {
+    await lock.release();
+  }
+}
+
+function assertEmbedded(databaseUrl: string | undefined): void {
+  if (databaseUrl !== undefined)
+    throw new AppError(
+      "invalid_argument",
+      "the database is on a server (database_url): back it up and restore it with the server's own tools",
+    );
 }
 
 async function findCopy(copy: string, directory: DataDirectory): Promise<string> {

@@ -11,6 +11,6 @@ export async function assertSound(db: Pick<SqliteDatabase, "path" | "quickCheck"
   if ((await db.quickCheck()).length > 0)
     throw new StorageError(
       "corrupt",
-      `${db.path} is damaged: restore a backup with \`croft daemon restore\``,
+      `${db.path} is damaged: restore a backup with \`croft daemon restore --database latest\``,
     );
 }

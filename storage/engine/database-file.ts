@@ -18,7 +18,7 @@ export function watchDatabaseFile(path: string): DatabaseFile {
       if (identify(path) !== opened)
         throw new StorageError(
           "detached",
-          `${path} was removed or replaced while it was open: stop the daemon, then restore a copy with \`croft daemon restore\``,
+          `${path} was removed or replaced while it was open: stop the daemon, then restore a copy with \`croft daemon restore --database latest\``,
         );
     },
   };

@@ -90,7 +90,8 @@ function assertKnown(
 ): void {
   const known = migrations.find((migration) => migration.version === row.version);
   // A server's database is restored by who runs the server.
-  const tool = dialect === "sqlite" ? "`croft daemon restore`" : "the server's own tools";
+  const tool =
+    dialect === "sqlite" ? "`croft daemon restore --database latest`" : "the server's own tools";
   const step = `${String(row.version).padStart(4, "0")}_${row.name}`;
   if (known === undefined)
     throw new StorageError(

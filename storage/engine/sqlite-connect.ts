@@ -99,7 +99,7 @@ function assertUsable(path: string): void {
   if (found?.size === 0)
     throw new StorageError(
       "corrupt",
-      `${path} is empty: restore a backup with \`croft daemon restore\`, or remove the file to begin anew`,
+      `${path} is empty: restore a backup with \`croft daemon restore --database latest\`, or remove the file to begin anew`,
     );
 }
 
@@ -145,7 +145,7 @@ function toOpenError(error: unknown, path: string): StorageError {
   if (failure.code !== "corrupt") return failure;
   return new StorageError(
     "corrupt",
-    `${path} is damaged or no SQLite database: restore a backup with \`croft daemon restore\``,
+    `${path} is damaged or no SQLite database: restore a backup with \`croft daemon restore --database latest\``,
     { cause: failure },
   );
 }

@@ -46,7 +46,7 @@ describe("a home", () => {
       await writeFile(join(home, folder, "left"), "");
       await expect(start()).rejects.toMatchObject({
         code: "database_missing",
-        message: expect.stringContaining("croft daemon restore latest"),
+        message: expect.stringContaining("croft daemon restore --database latest"),
       });
       await rm(join(home, folder, "left"));
     }

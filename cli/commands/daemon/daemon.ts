@@ -28,8 +28,13 @@ export const entries: readonly Entry[] = [
   ),
   verb("logs", "Show the daemon's log", async () => (await import("./logs.ts")).daemonLogs),
   verb(
+    "backup",
+    "Back up the home to a file",
+    async () => (await import("./backup.ts")).backupDaemon,
+  ),
+  verb(
     "restore",
-    "Put a copy of the database in its place",
+    "Restore the home from a backup, or its database from a copy",
     async () => (await import("./restore.ts")).restoreDaemon,
   ),
 ];

@@ -22,15 +22,35 @@ async function homeWithCopy(): Promise<{ readonly path: string } & AsyncDisposab
 }
 
 const restore = (home: string, ...words: string[]) =>
-  runCli(["daemon", "restore", "--yes", "--json", ...words], { home });
+  runCli(
+    ["daemon", "restore", "--yes", "--json", "--database", words[0] ?? "latest", ...words.slice(1)],
+    { home },
+  );
 
 test("the line becomes options", async () => {
-  expect(await optionsOf<DaemonRestoreOptions>(restoreDaemon.define, [])).toEqual({
-    copy: "latest",
+  const options = {
+    file: undefined,
+    database: undefined,
+    withKeys: false,
+    passphraseStdin: false,
+  };
+  expect(await optionsOf<DaemonRestoreOptions>(restoreDaemon.define, ["home.tar"])).toEqual({
+    ...options,
+    file: "home.tar",
   });
-  expect(await optionsOf<DaemonRestoreOptions>(restoreDaemon.define, ["a.db"])).toEqual({
-    copy: "a.db",
-  });
+  expect(
+    await optionsOf<DaemonRestoreOptions>(restoreDaemon.define, ["--database", "a.db"]),
+  ).toEqual({ ...options, database: "a.db" });
+});
+
+test.each([
+  [[], "--database latest"],
+  [["latest"], "--database latest"],
+  [[copyName], `--database ${copyName}`],
+])("croft daemon restore %j says how a copy of the database is named now", async (words, hint) => {
+  await using home = await temporaryHome();
+  const ran = await runCli(["daemon", "restore", "--yes", "--json", ...words], { home: home.path });
+  expect(ran.error()).toMatchObject({ code: "usage", hint: `croft daemon restore ${hint}` });
 });
 
 describe("daemon restore", () => {
@@ -124,9 +144,14 @@ describe("daemon restore", () => {
   test("asks first, and tells only with --dry-run", async () => {
     await using home = await temporaryHome();
     await mkdir(join(home.path, "backups"));
-    const asked = await runCli(["daemon", "restore", "--json"], { home: home.path });
+    const asked = await runCli(["daemon", "restore", "--database", "latest", "--json"], {
+      home: home.path,
+    });
     expect(asked.error()).toMatchObject({ code: "missing_input", hint: "give --yes" });
-    const told = await runCli(["daemon", "restore", "--dry-run", "--json"], { home: home.path });
+    const told = await runCli(
+      ["daemon", "restore", "--database", "latest", "--dry-run", "--json"],
+      { home: home.path },
+    );
     expect(told.json()).toEqual({ dry_run: true, restore: { copy: "latest", data: home.path } });
   });
 });

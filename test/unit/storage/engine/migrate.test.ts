@@ -99,7 +99,7 @@ describe("migrating", () => {
     const refused = migrate(db, [first]);
     await expect(refused).rejects.toThrow("0002_step_2");
     await expect(refused).rejects.toThrow(
-      "upgrade croft, or restore a backup with `croft daemon restore`",
+      "upgrade croft, or restore a backup with `croft daemon restore --database latest`",
     );
   });
 

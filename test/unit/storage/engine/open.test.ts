@@ -54,7 +54,9 @@ describe("opening the database", () => {
     writeFileSync(join(dataDirectory, DATABASE_FILE), "nothing of the kind ".repeat(500));
     const refused = openDatabase(undefined, { dataDirectory, clock });
     await expect(refused).rejects.toMatchObject({ code: "corrupt" });
-    await expect(refused).rejects.toThrow("restore a backup with `croft daemon restore`");
+    await expect(refused).rejects.toThrow(
+      "restore a backup with `croft daemon restore --database latest`",
+    );
   });
 
   test("refuses a file with a damaged page that no statement of the start needs", async () => {
@@ -70,7 +72,9 @@ describe("opening the database", () => {
     writeFileSync(path, file);
     const refused = openDatabase(undefined, { dataDirectory, clock });
     await expect(refused).rejects.toMatchObject({ code: "corrupt" });
-    await expect(refused).rejects.toThrow("restore a backup with `croft daemon restore`");
+    await expect(refused).rejects.toThrow(
+      "restore a backup with `croft daemon restore --database latest`",
+    );
   });
 
   test("rejects a file that has lost everything instead of creating a new database in it", async () => {

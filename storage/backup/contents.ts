@@ -1,0 +1,79 @@
+import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto";
+import { z } from "zod";
+import { StorageError } from "../engine/database.ts";
+
+// The layout of a backup, a tar archive: INFO first, then the files, then MANIFEST, which has one line a file, as
+// `sha256sum` prints them. An archive that was cut off has no MANIFEST.
+
+/** Describes the archive; see `backupInfo`. */
+export const INFO = "backup.json";
+
+export const DATABASE = "croft.db";
+
+/** The settings, when they are not only in the environment. */
+export const CONFIG = "config.yaml";
+
+/** The files of `keys/`, sealed with a passphrase. */
+export const SEALED_KEYS = "keys.sealed";
+
+export const MANIFEST = "MANIFEST.sha256";
+
+/** The folders of a data directory that are backed up; caches, locks, logs and older copies are not. */
+export const FOLDERS = ["objects", "packages", "repositories", "outbox", "files"] as const;
+
+export const backupInfo = z.object({
+  format: z.literal(1),
+  version: z.string(),
+  created_at: z.string(),
+});
+
+/** Whether a path of an archive names something that a backup holds; refuses paths that leave the folder. */
+export function isContent(path: string): boolean {
+  const [top = "", ...below] = path.split("/");
+  if (below.length === 0) return [INFO, DATABASE, CONFIG, SEALED_KEYS, MANIFEST].includes(top);
+  const isPlain = below.every((name) => name !== "" && name !== "." && name !== "..");
+  return isPlain && !/[\0\\]/.test(path) && FOLDERS.some((folder) => folder === top);
+}
+
+const KDF = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 };
+
+const AAD = Buffer.from("croft backup keys 1");
+
+const sealedKeys = z.object({
+  salt: z.base64(),
+  nonce: z.base64(),
+  tag: z.base64(),
+  data: z.base64(),
+});
+
+/** Seals the files of `keys/` (name to bytes) with a key that scrypt (RFC 7914) derives from the passphrase. */
+export function sealKeys(files: ReadonlyMap<string, Buffer>, passphrase: string): Buffer {
+  const [salt, nonce] = [randomBytes(16), randomBytes(12)];
+  const cipher = createCipheriv("aes-256-gcm", scryptSync(passphrase, salt, 32, KDF), nonce);
+  cipher.setAAD(AAD);
+  const plain = JSON.stringify([...files].map(([name, bytes]) => [name, bytes.toString("base64")]));
+  const data = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
+  const parts = { salt, nonce, tag: cipher.getAuthTag(), data };
+  const texts = Object.entries(parts).map(([name, bytes]) => [name, bytes.toString("base64")]);
+  return Buffer.from(`${JSON.stringify(Object.fromEntries(texts))}\n`);
+}
+
+/** Opens what `sealKeys` sealed. @throws StorageError `failed` when the passphrase is wrong or the bytes were changed */
+export function openSealedKeys(sealed: Buffer, passphrase: string): ReadonlyMap<string, Buffer> {
+  try {
+    const parts = sealedKeys.parse(JSON.parse(sealed.toString("utf8")));
+    const bytes = (text: string) => Buffer.from(text, "base64");
+    const key = scryptSync(passphrase, bytes(parts.salt), 32, KDF);
+    const decipher = createDecipheriv("aes-256-gcm", key, bytes(parts.nonce));
+    decipher.setAAD(AAD).setAuthTag(bytes(parts.tag));
+    const plain = Buffer.concat([decipher.update(bytes(parts.data)), decipher.final()]);
+    const files = z
+      .array(z.tuple([z.string().regex(/^[\w.-]+$/), z.base64()]))
+      .parse(JSON.parse(plain.toString("utf8")));
+    return new Map(files.map(([name, text]) => [name, bytes(text)]));
+  } catch (error) {
+    throw new StorageError("failed", "the keys of the backup do not open with this passphrase", {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,212 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { access, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { extract as createExtract } from "tar-stream";
+import type { DataDirectory } from "../data-directory.ts";
+import { StorageError } from "../engine/database.ts";
+import { copyTime } from "../engine/rotating-backup.ts";
+import { prepareCopy } from "../restore-database.ts";
+import { syncFolder } from "../sync.ts";
+import {
+  backupInfo,
+  CONFIG,
+  DATABASE,
+  FOLDERS,
+  INFO,
+  isContent,
+  MANIFEST,
+  openSealedKeys,
+  SEALED_KEYS,
+} from "./contents.ts";
+
+/** A restored home. `kept` is the folder with what was there before; null when the home was empty. */
+export interface RestoredHome {
+  readonly files: number;
+  readonly createdAt: string;
+  readonly keys: "restored" | "kept" | "missing";
+  readonly kept: string | null;
+}
+
+export interface RestoreOptions {
+  readonly archive: string;
+  readonly directory: DataDirectory;
+  /** Opens the keys of the archive; undefined leaves them out. */
+  readonly passphrase: string | undefined;
+  readonly clock: () => number;
+}
+
+/**
+ * Replaces the contents of a data directory by those of a backup. The archive is unpacked aside and verified whole, its
+ * database included, before anything is replaced; what is replaced is moved to `replaced-<time>/` in the data directory. The
+ * database is moved away first and put in place last: a run that was interrupted leaves a home that does not start, and is
+ * repeated. Only for the holder of the instance lock.
+ * @throws StorageError `corrupt` for a damaged or incomplete archive, `failed` for a wrong passphrase; nothing is replaced
+ */
+export async function restoreBackup(options: RestoreOptions): Promise<RestoredHome> {
+  const { archive, directory, passphrase, clock } = options;
+  const stage = join(directory.tmp, "restore");
+  await rm(stage, { recursive: true, force: true });
+  try {
+    await mkdir(stage, { mode: 0o700 });
+    const files = await unpack(archive, stage);
+    const info = backupInfo.safeParse(JSON.parse(await readFile(join(stage, INFO), "utf8")));
+    if (!info.success)
+      throw new StorageError("corrupt", `${archive} is a backup of a later croft: upgrade croft`);
+    const hasKeys = await restoreKeys(stage, passphrase);
+    await prepareCopy(join(stage, DATABASE), archive, clock);
+    const kept = await swap(stage, directory, copyTime(clock()));
+    const keys = hasKeys ? "restored" : (await hasMasterKey(directory)) ? "kept" : "missing";
+    return { files, createdAt: info.data.created_at, keys, kept };
+  } finally {
+    await rm(stage, { recursive: true, force: true });
+  }
+}
+
+/** Unpacks and verifies an archive. Returns the number of its files. */
+async function unpack(archive: string, stage: string): Promise<number> {
+  const damaged = (reason: string, cause?: unknown) =>
+    new StorageError(
+      "corrupt",
+      `${archive} is not a whole backup (${reason}); nothing was replaced`,
+      {
+        cause,
+      },
+    );
+  const found = await open(join(stage, ".found"), "w", 0o600);
+  const extract = createExtract();
+  const reading = pipeline(createReadStream(archive), extract);
+  // Reported by the loop, which ends with it.
+  reading.catch(() => undefined);
+  let files = 0;
+  let isComplete = false;
+  try {
+    for await (const entry of extract) {
+      const { name, type } = entry.header;
+      const path = name.replace(/\/$/, "");
+      const isFolder = type === "directory";
+      if (isFolder ? !isContent(`${path}/x`) : type !== "file" || !isContent(path))
+        throw damaged(`it holds ${JSON.stringify(name)}`);
+      if (isComplete) throw damaged("it goes on after its end");
+      const at = join(stage, path);
+      if (isFolder) {
+        await mkdir(at, { recursive: true, mode: 0o700 });
+        entry.resume();
+        continue;
+      }
+      await mkdir(dirname(at), { recursive: true, mode: 0o700 });
+      const hash = await writeSynced(at, entry as AsyncIterable<Buffer>);
+      if (path === MANIFEST) isComplete = true;
+      else {
+        files += 1;
+        await found.writeFile(`${hash}  ${path}\n`);
+      }
+    }
+    await reading;
+  } catch (error) {
+    if (error instanceof StorageError || isFileError(error)) throw error;
+    throw damaged(error instanceof Error ? error.message : String(error), error);
+  } finally {
+    await found.close();
+  }
+  if (!isComplete) throw damaged("its end is missing");
+  const [listed, unpacked] = await Promise.all(
+    [MANIFEST, ".found"].map((name) => hashOf(join(stage, name))),
+  );
+  if (listed !== unpacked) throw damaged("a file differs from its SHA-256");
+  for (const name of [INFO, DATABASE])
+    await access(join(stage, name)).catch((error: unknown) => {
+      throw damaged(`it has no ${name}`, error);
+    });
+  return files;
+}
+
+/** Failures of this disk are not the archive's. */
+function isFileError(error: unknown): boolean {
+  return /^E[A-Z]+$/.test(String((error as NodeJS.ErrnoException).code ?? ""));
+}
+
+async function writeSynced(path: string, content: AsyncIterable<Buffer>): Promise<string> {
+  const hash = createHash("sha256");
+  const file = await open(path, "wx", 0o600);
+  try {
+    for await (const chunk of content) {
+      hash.update(chunk);
+      await file.writeFile(chunk);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return hash.digest("hex");
+}
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
+}
+
+/** Opens the sealed keys into `keys/` of the stage; false when there are none, or no passphrase was given. */
+async function restoreKeys(stage: string, passphrase: string | undefined): Promise<boolean> {
+  if (passphrase === undefined) return false;
+  const sealed = await readFile(join(stage, SEALED_KEYS)).catch((error: unknown) => {
+    throw new StorageError("failed", "the backup holds no keys: leave out the passphrase", {
+      cause: error,
+    });
+  });
+  const files = openSealedKeys(sealed, passphrase);
+  await mkdir(join(stage, "keys"), { mode: 0o700 });
+  for (const [name, bytes] of files)
+    await writeFile(join(stage, "keys", name), bytes, { mode: 0o600, flush: true });
+  return true;
+}
+
+async function hasMasterKey({ keys }: DataDirectory): Promise<boolean> {
+  const names = await readdir(keys).catch((): string[] => []);
+  return names.includes("master.json") || names.includes("master.key");
+}
+
+async function swap(stage: string, directory: DataDirectory, at: string): Promise<string | null> {
+  const { root } = directory;
+  const kept = await makeFreeFolder(root, `replaced-${at}`);
+  const staged = await readdir(stage);
+  const replaced = [
+    ...["", "-wal", "-shm"].map((end) => DATABASE + end),
+    ...FOLDERS,
+    ...["keys", CONFIG].filter((name) => staged.includes(name)),
+  ];
+  let count = 0;
+  for (const name of replaced) count += await move(join(root, name), join(kept, name));
+  await syncFolder(root);
+  for (const name of [...FOLDERS, "keys", CONFIG]) await move(join(stage, name), join(root, name));
+  await move(join(stage, DATABASE), join(root, DATABASE));
+  await syncFolder(root);
+  if (count > 0) return kept;
+  await rm(kept, { recursive: true });
+  return null;
+}
+
+async function makeFreeFolder(root: string, name: string): Promise<string> {
+  for (let count = 1; ; count += 1) {
+    const path = join(root, count === 1 ? name : `${name}-${count}`);
+    try {
+      await mkdir(path, { mode: 0o700 });
+      return path;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+}
+
+/** Moves a file or folder that need not exist; returns how many were moved. */
+async function move(from: string, to: string): Promise<number> {
+  try {
+    await rename(from, to);
+    return 1;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    throw error;
+  }
+}

@@ -1,0 +1,172 @@
+import { createHash } from "node:crypto";
+import { open, readdir, readFile, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { pack as createPack, type Pack } from "tar-stream";
+import type { DataDirectory } from "../data-directory.ts";
+import { StorageError } from "../engine/database.ts";
+import { backupDatabase } from "../engine/sqlite-maintenance.ts";
+import { CONFIG, DATABASE, FOLDERS, INFO, MANIFEST, SEALED_KEYS, sealKeys } from "./contents.ts";
+
+export interface BackupOptions {
+  readonly directory: DataDirectory;
+  /** The file of the settings; it need not exist. */
+  readonly configFile: string;
+  /** Includes `keys/`, sealed with this passphrase. */
+  readonly passphrase: string | undefined;
+  /** The version of croft. */
+  readonly version: string;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** Distinguishes the temporary files of this backup, such as the process id. */
+  readonly mark: string;
+  /** Receives the archive; resolves when it can take more. */
+  readonly write: (chunk: Uint8Array) => Promise<void>;
+}
+
+/** Counts of what a backup holds; `bytes` is the size of the archive. */
+export interface BackupSummary {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/**
+ * Writes a backup of a data directory with an embedded database, whether a daemon serves it or not, in constant memory. The
+ * database is copied first, by SQLite's online backup. References of a repository are read before its objects, so what a
+ * push adds meanwhile does no harm; what is deleted meanwhile may be missing from the backup.
+ * @throws StorageError, and whatever `write` throws
+ */
+export async function writeBackup(options: BackupOptions): Promise<BackupSummary> {
+  const { directory, mark, write } = options;
+  const copy = join(directory.tmp, `backup-${mark}.db`);
+  const manifest = join(directory.tmp, `backup-${mark}.sha256`);
+  try {
+    await backupDatabase(directory.database, copy);
+    const pack = createPack();
+    const writing = writeContents(pack, options, copy, manifest);
+    // The reader below reports the failure.
+    const produced = writing.catch((error: Error) => {
+      pack.destroy(error);
+      return 0;
+    });
+    let bytes = 0;
+    try {
+      for await (const chunk of pack) {
+        bytes += (chunk as Uint8Array).byteLength;
+        await write(chunk as Uint8Array);
+      }
+    } finally {
+      pack.destroy();
+      await produced;
+    }
+    return { files: await writing, bytes };
+  } finally {
+    await rm(copy, { force: true });
+    await rm(manifest, { force: true });
+  }
+}
+
+async function writeContents(
+  pack: Pack,
+  { directory, configFile, passphrase, version, now }: BackupOptions,
+  copy: string,
+  manifestPath: string,
+): Promise<number> {
+  const manifest = await open(manifestPath, "w", 0o600);
+  const mtime = new Date(now);
+  let files = 0;
+  const add = async (name: string, size: number, content: AsyncIterable<Buffer>) => {
+    const hash = createHash("sha256");
+    const entry = pack.entry({ name, size, mode: 0o600, mtime });
+    for await (const chunk of content) {
+      hash.update(chunk);
+      if (!entry.write(chunk)) await drained(entry);
+    }
+    entry.end(undefined);
+    if (name === MANIFEST) return;
+    files += 1;
+    await manifest.writeFile(`${hash.digest("hex")}  ${name}\n`);
+  };
+  const addBytes = (name: string, bytes: Buffer) => add(name, bytes.byteLength, once(bytes));
+  const addFile = async (name: string, path: string) => {
+    const size = await sizeOf(path);
+    if (size === undefined) return;
+    // A small file may be replaced at any moment; it is read at once.
+    if (size > SMALL_BYTES) return add(name, size, readExactly(path, size));
+    const bytes = await readFile(path).catch(ignoreMissing);
+    if (bytes !== undefined) await addBytes(name, bytes);
+  };
+  const addFolder = async (name: string, path: string): Promise<void> => {
+    const entries = await readdir(path, { withFileTypes: true }).catch(ignoreMissing);
+    if (entries === undefined) return;
+    pack.entry({ name: `${name}/`, type: "directory", mode: 0o700, mtime });
+    const isObjects = (entry: { readonly name: string }) => Number(entry.name === "objects");
+    for (const entry of entries.toSorted((a, b) => isObjects(a) - isObjects(b))) {
+      const [below, at] = [`${name}/${entry.name}`, join(path, entry.name)];
+      if (entry.isDirectory()) await addFolder(below, at);
+      else if (entry.isFile()) await addFile(below, at);
+    }
+  };
+
+  const info = { format: 1, version, created_at: mtime.toISOString() };
+  await addBytes(INFO, Buffer.from(`${JSON.stringify(info)}\n`));
+  await addFile(DATABASE, copy);
+  await addFile(CONFIG, configFile);
+  if (passphrase !== undefined)
+    await addBytes(SEALED_KEYS, sealKeys(await readKeys(directory), passphrase));
+  for (const folder of FOLDERS) await addFolder(folder, join(directory.root, folder));
+  await manifest.close();
+  await addFile(MANIFEST, manifestPath);
+  pack.finalize();
+  return files;
+}
+
+const SMALL_BYTES = 1024 * 1024;
+
+/** The files of `keys/`. @throws StorageError `failed` when the master key is kept elsewhere */
+async function readKeys({ keys }: DataDirectory): Promise<ReadonlyMap<string, Buffer>> {
+  const names = await readdir(keys);
+  if (!names.includes("master.key"))
+    throw new StorageError(
+      "failed",
+      "the master key is in the system's keyring or the environment and cannot be backed up with the home: " +
+        "leave out --with-keys, and keep the key itself in a safe place",
+    );
+  const files = new Map<string, Buffer>();
+  for (const name of names) files.set(name, await readFile(join(keys, name)));
+  return files;
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer, void, void> {
+  yield bytes;
+}
+
+async function* readExactly(path: string, size: number): AsyncGenerator<Buffer, void, void> {
+  const file = await open(path, "r");
+  let read = 0;
+  for await (const chunk of file.createReadStream({ end: size - 1, highWaterMark: 256 * 1024 })) {
+    read += (chunk as Buffer).byteLength;
+    yield chunk as Buffer;
+  }
+  if (read < size)
+    throw new StorageError("failed", `${path} was changed while it was read; back up once more`);
+}
+
+function drained(entry: ReturnType<Pack["entry"]>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const close = () => reject(new Error("the archive was closed early"));
+    entry.once("close", close);
+    entry.once("drain", () => {
+      entry.removeListener("close", close);
+      resolve();
+    });
+  });
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(ignoreMissing))?.size;
+}
+
+/** Files come and go under a running daemon. */
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+}
