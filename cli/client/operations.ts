@@ -21,6 +21,7 @@ import type * as adminPackages from "../../daemon/contract/forge/packages/admin-
 import type * as generic from "../../daemon/contract/forge/packages/generic.ts";
 import type * as npm from "../../daemon/contract/forge/packages/npm.ts";
 import type * as rendering from "../../daemon/contract/forge/rendering.ts";
+import type * as collaborators from "../../daemon/contract/forge/repositories/collaborators.ts";
 import type * as repositoryLists from "../../daemon/contract/forge/repositories/lists.ts";
 import type * as newRepositories from "../../daemon/contract/forge/repositories/new-repositories.ts";
 import type * as git from "../../daemon/contract/forge/repositories/git.ts";
@@ -75,6 +76,7 @@ type Forge = typeof adminEmails &
   typeof rendering &
   typeof newRepositories &
   typeof repositoryLists &
+  typeof collaborators &
   typeof git &
   typeof repositories &
   typeof statuses &

@@ -26,6 +26,11 @@ export const entries: readonly Entry[] = [
   verb("rename", "Rename a repository", () => renameRepo),
   verb("transfer", "Transfer a repository to another owner", () => transferRepo),
   verb("delete", "Delete a repository", () => deleteRepo, { aliases: ["rm"] }),
+  noun(
+    "collaborator",
+    "Manage users who may use a repository",
+    () => import("./repo-collaborator.ts"),
+  ),
   noun("hook", "Manage hooks of a repository", async () => ({
     entries: (await import("./hook/hook.ts")).repositoryEntries,
   })),
@@ -159,7 +164,10 @@ export const editRepo = {
       .argument("<repository>", "the repository as OWNER/NAME")
       .option("--description <text>", "what it is for; empty to clear it")
       .option("--website <url>", "its website; empty to clear it")
-      .option("--private <true|false>", "whether only its owner and administrators see it")
+      .option(
+        "--private <true|false>",
+        "whether only its owner, collaborators and administrators see it",
+      )
       .option("--as-template <true|false>", "whether others may begin from it")
       .option("--default-branch <name>", "the branch that clones begin with")
       .option("--archived <true|false>", "whether it takes no more pushes, issues and comments")

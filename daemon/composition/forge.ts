@@ -31,6 +31,7 @@ import {
   createForgeRepositories,
   createRepositoryFolders,
 } from "../forge/repositories/repositories.ts";
+import { collaboratorRoutes } from "../forge/repositories/collaborators.routes.ts";
 import { repositoryRoutes } from "../forge/repositories/repositories.routes.ts";
 import { createStatusPublisher } from "../forge/statuses/status-hooks.ts";
 import { statusRoutes } from "../forge/statuses/statuses.routes.ts";
@@ -180,6 +181,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   return {
     routes: [
       ...repositoryRoutes(repositories),
+      ...collaboratorRoutes(repositories),
       ...packages.routes,
       ...hookRoutes(hooks),
       ...repositoryHookRoutes(hooks),

@@ -18,6 +18,7 @@ import { notificationEndpoints } from "./forge/notifications.ts";
 import { genericPackageEndpoints } from "./forge/packages/generic.ts";
 import { npmPackageEndpoints } from "./forge/packages/npm.ts";
 import { renderingEndpoints } from "./forge/rendering.ts";
+import { collaboratorEndpoints } from "./forge/repositories/collaborators.ts";
 import { repositoryListEndpoints } from "./forge/repositories/lists.ts";
 import { repositoryEndpoints } from "./forge/repositories/repositories.ts";
 import { repositoryHookEndpoints } from "./forge/hooks/repository-hooks.ts";
@@ -65,6 +66,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...twoFactorEndpoints,
   ...repositoryListEndpoints,
   ...repositoryEndpoints,
+  ...collaboratorEndpoints,
   ...transferEndpoints,
   ...repositoryHookEndpoints,
   ...avatarEndpoints,

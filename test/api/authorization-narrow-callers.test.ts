@@ -132,6 +132,7 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
     filename: "lid",
     ref: "main",
     sha: "main",
+    collaborator: "mira",
     user: "hermit",
     scope: "@scope",
     tag: "next",

@@ -1,5 +1,6 @@
 import type { Queries } from "../../../storage/engine/database.ts";
 import { getTeamAccess, isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { getCollaboratorAccess } from "../../../storage/tables/forge/repositories/collaborators.ts";
 import { isOfferedTo } from "../../../storage/tables/forge/repositories/transfers.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
@@ -17,7 +18,7 @@ export function reaches(level: AccessLevel, needed: AccessLevel): boolean {
 
 /**
  * Returns the permission of a user, or of an anonymous caller, on a repository: `owner` for its owner and for site
- * administrators, the level of the teams in an organization, and `read` when the repository is public and its owner
+ * administrators, the highest level of a collaborator and of the teams in an organization, and `read` when the repository is public and its owner
  * visible to the viewer, or when it is offered to the viewer. To a restricted user only public owners are visible.
  */
 export async function findAccess(
@@ -37,10 +38,12 @@ async function findStandingAccess(
 ): Promise<AccessLevel> {
   if (viewer !== undefined) {
     if (viewer.isAdmin || viewer.id === owner.id) return "owner";
-    if (owner.kind === "organization") {
-      const level = accessLevels[await getTeamAccess(db, owner.id, viewer.id)];
-      if (level !== undefined && level !== "none") return level;
-    }
+    const granted = Math.max(
+      await getCollaboratorAccess(db, repository.id, viewer.id),
+      owner.kind === "organization" ? await getTeamAccess(db, owner.id, viewer.id) : 0,
+    );
+    const level = accessLevels[granted];
+    if (level !== undefined && level !== "none") return level;
   }
   if (repository.isPrivate) return "none";
   if (owner.visibility === "public") return "read";

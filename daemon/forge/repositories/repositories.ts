@@ -21,6 +21,7 @@ import {
   type FolderMoves,
   type FolderMovesDeps,
 } from "./folder-moves.ts";
+import { type Collaborators, createCollaborators } from "./collaborators.service.ts";
 import { createRepositoryLists, type RepositoryLists } from "./repository-lists.service.ts";
 import { createRepositoriesService, type Repositories } from "./repositories.service.ts";
 import { createTransfers, type Transfers } from "./transfers.service.ts";
@@ -45,6 +46,7 @@ export interface ForgeRepositoriesDeps {
 export interface ForgeRepositories {
   readonly repositories: Repositories;
   readonly lists: RepositoryLists;
+  readonly collaborators: Collaborators;
   readonly transfers: Transfers;
   readonly unadopted: Unadopted;
   readonly urls: ForgeUrls;
@@ -63,6 +65,7 @@ export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepos
       enqueue: jobs.enqueue,
     }),
     lists: createRepositoryLists(deps),
+    collaborators: createCollaborators(deps),
     transfers: createTransfers({ ...deps, moves, enqueue: jobs.enqueue }),
     unadopted: createUnadopted({ ...deps, moves, sweepSoon }),
     urls,

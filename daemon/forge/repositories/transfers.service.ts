@@ -18,6 +18,7 @@ import {
   isOfferedTo,
   listRepositoryMakers,
 } from "../../../storage/tables/forge/repositories/transfers.ts";
+import { deleteCollaborator } from "../../../storage/tables/forge/repositories/collaborators.ts";
 import { countWatchers, insertWatch } from "../../../storage/tables/forge/repositories/watches.ts";
 import {
   findUserById,
@@ -224,6 +225,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
         if (repository?.ownerId !== opened.owner.id || owner === undefined || !isOffered)
           throw notFound();
         await deleteTransfer(tx, id);
+        await deleteCollaborator(tx, id, owner.id);
         await deleteRepositoryRedirect(tx, owner.id, repository.name);
         await putRepositoryRedirect(tx, {
           ownerId: opened.owner.id,

@@ -31,7 +31,8 @@ export const listOwnRepositories = endpoint({
   name: "forge.user.repos.list",
   method: "GET",
   path: "/api/v1/user/repos",
-  summary: "The repositories that the signed-in user owns or reaches through a team, by name",
+  summary:
+    "The repositories that the signed-in user owns, collaborates in or reaches through a team, by name",
   gate: forgeUser("repository"),
   query: z.object(paging),
   paging: "link_and_total",

@@ -3,8 +3,12 @@ import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
 
 /** Maximum number of owners whose index ranges are merged. */
 const RANGES_MAX = 64;
+const NO_OWNER = 0;
 
-/** Returns a page of the repositories that a user owns or reaches through a team, by name, and the total count. */
+/**
+ * Returns a page of the repositories that a user owns or reaches as a collaborator or through a team, by name, and the
+ * count of all.
+ */
 export async function listRepositoriesOfMember(
   db: Queries,
   userId: number,
@@ -18,21 +22,23 @@ export async function listRepositoriesOfMember(
     userId,
     userId,
   );
-  const ownerIds = owners.map(({ id }) => id);
-  if (ownerIds.length === 0) return { repositories: [], total: 0 };
+  // An id that no owner has keeps the lists of placeholders from being empty, which PostgreSQL refuses.
+  const ownerIds = owners.length === 0 ? [NO_OWNER] : owners.map(({ id }) => id);
+  const shared = await listShared(db, userId, isPublicOnly);
+  const sharedIds = shared.filter(({ ownerId }) => !ownerIds.includes(ownerId)).map(({ id }) => id);
   const counted = await db.get<{ total: number }>(
     `SELECT CAST(COALESCE(SUM(repositories), 0) AS BIGINT) AS total FROM forge_repository_totals WHERE owner_id IN (${ownerIds.map(() => "?").join(", ")})` +
       (isPublicOnly ? " AND is_private = 0" : ""),
     ...ownerIds,
   );
-  const total = counted?.total ?? 0;
+  const total = (counted?.total ?? 0) + sharedIds.length;
   const limit = Math.min(window.limit, total - window.offset);
   if (limit <= 0) return { repositories: [], total };
   // Reads the second half of the list from its end, so that offsets stay small.
   const fromEnd = total - window.offset - limit;
   const isBackwards = fromEnd < window.offset;
   const offset = isBackwards ? fromEnd : window.offset;
-  const page = toOwnedStatement(ownerIds, { isPublicOnly, isBackwards, limit, offset });
+  const page = toOwnedStatement(ownerIds, { isPublicOnly, sharedIds, isBackwards, limit, offset });
   const ids = (await db.all<{ id: number }>(page.sql, ...page.values)).map(({ id }) => id);
   const found = new Map(
     (await findRepositoriesByIds(db, ids)).map((repository) => [repository.id, repository]),
@@ -49,6 +55,8 @@ export function toOwnedStatement(
   ownerIds: readonly number[],
   page: {
     readonly isPublicOnly: boolean;
+    /** Repositories of other owners besides. */
+    readonly sharedIds?: readonly number[];
     readonly isBackwards: boolean;
     readonly limit: number;
     readonly offset: number;
@@ -57,12 +65,34 @@ export function toOwnedStatement(
   const direction = page.isBackwards ? "DESC" : "ASC";
   const isPublic = page.isPublicOnly ? " AND is_private = 0" : "";
   const select = "SELECT id, lower_name FROM forge_repositories WHERE";
+  const { sharedIds = [] } = page;
+  const placeholders = (ids: readonly number[]) => ids.map(() => "?").join(", ");
   const isMerged = ownerIds.length <= RANGES_MAX;
   const ranges = isMerged
-    ? ownerIds.map(() => `${select} owner_id = ?${isPublic}`).join(" UNION ALL ")
-    : `${select} owner_id IN (${ownerIds.map(() => "?").join(", ")})${isPublic}`;
+    ? ownerIds.map(() => `${select} owner_id = ?${isPublic}`)
+    : [`${select} owner_id IN (${placeholders(ownerIds)})${isPublic}`];
+  const shared = sharedIds.length === 0 ? [] : [`${select} id IN (${placeholders(sharedIds)})`];
   return {
-    sql: `${ranges} ORDER BY lower_name ${direction}, id ${direction} LIMIT ? OFFSET ?`,
-    values: [...ownerIds, page.limit, page.offset],
+    sql: `${[...ranges, ...shared].join(" UNION ALL ")} ORDER BY lower_name ${direction}, id ${direction} LIMIT ? OFFSET ?`,
+    values: [...ownerIds, ...sharedIds, page.limit, page.offset],
   };
+}
+
+/** More repositories of other owners than this are not listed for a collaborator. */
+const SHARED_MAX = 10_000;
+
+async function listShared(
+  db: Queries,
+  userId: number,
+  isPublicOnly: boolean,
+): Promise<readonly { readonly id: number; readonly ownerId: number }[]> {
+  const rows = await db.all<{ id: number; owner_id: number }>(
+    `SELECT r.id AS id, r.owner_id AS owner_id FROM forge_collaborators c
+     JOIN forge_repositories r ON r.id = c.repository_id JOIN forge_users u ON u.id = r.owner_id
+     WHERE c.user_id = ?${isPublicOnly ? " AND r.is_private = 0 AND u.visibility = 0" : ""}
+     ORDER BY c.repository_id LIMIT ?`,
+    userId,
+    SHARED_MAX,
+  );
+  return rows.map((row) => ({ id: row.id, ownerId: row.owner_id }));
 }

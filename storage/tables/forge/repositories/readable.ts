@@ -39,17 +39,20 @@ export function toReadable(reader: Reader, isPublicOnly: boolean): Condition {
 }
 
 /**
- * Returns the condition for the repositories that a user owns or reaches through a team.
- * @param publicMemberships only by organizations whose membership the user shows to everybody
+ * Returns the condition for the repositories that a user owns or reaches as a collaborator or through a team.
+ * @param publicMemberships only what everybody may know: by organizations whose membership the user shows
  */
 export function toReached(userId: number, publicMemberships = false): Condition {
   const shown = publicMemberships
     ? ` AND EXISTS (SELECT 1 FROM forge_org_members o
           WHERE o.org_id = m.org_id AND o.user_id = m.user_id AND o.is_public = 1)`
     : "";
+  const collaborator = publicMemberships
+    ? ""
+    : " OR r.id IN (SELECT c.repository_id FROM forge_collaborators c WHERE c.user_id = ?)";
   return {
     sql: `r.owner_id = ?
-    OR r.owner_id IN (SELECT m.org_id FROM forge_team_members m WHERE m.user_id = ?${shown})`,
-    values: [userId, userId],
+    OR r.owner_id IN (SELECT m.org_id FROM forge_team_members m WHERE m.user_id = ?${shown})${collaborator}`,
+    values: [userId, userId, ...(publicMemberships ? [] : [userId])],
   };
 }

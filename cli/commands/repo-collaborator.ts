@@ -1,0 +1,140 @@
+import type { WireUser } from "../../daemon/contract/forge/accounts/users.ts";
+import { forge } from "../client/operations.ts";
+import { forgePages } from "../client/paging.ts";
+import type { CliContext } from "../context.ts";
+import { usageError } from "../errors.ts";
+import type { Column } from "../output/cells.ts";
+import { listOf, resourceOf, shape } from "../output/spec.ts";
+import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
+import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List the collaborators of a repository", () => listAll, { aliases: ["ls"] }),
+  verb("view", "Show what a user may do with a repository", () => viewOne),
+  verb("add", "Add a collaborator, or change the permission of one", () => addCollaborator),
+  verb("remove", "Remove a collaborator", () => removeCollaborator, { aliases: ["rm"] }),
+];
+
+const repositoryArgument = ["<repository>", "the repository as OWNER/NAME"] as const;
+const userArgument = ["<username>", "the user"] as const;
+const permissions: readonly string[] = ["read", "write", "admin"];
+
+const collaboratorColumns: readonly Column<WireUser>[] = [
+  { header: "id", cell: ({ id }) => id },
+  { header: "username", cell: ({ username }) => username },
+  { header: "full name", cell: ({ full_name: fullName }) => fullName },
+];
+
+const listAll = {
+  operations: [forge.listCollaborators],
+  output: listOf(forge.listCollaborators),
+  define(command, cli, run = runList): void {
+    command
+      .argument(...repositoryArgument)
+      .action((given: string) => run(cli, toRepositoryName(given)));
+  },
+} satisfies CommandModule;
+
+/** Prints the collaborators, in the order in which they were added. */
+async function runList(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
+  const input = { params: { owner, repo } };
+  await cli.output.list(
+    forgePages(cli.client, forge.listCollaborators, input),
+    collaboratorColumns,
+  );
+}
+
+export interface CollaboratorOptions extends RepositoryName {
+  readonly username: string;
+}
+
+const viewOne = {
+  operations: [forge.getCollaboratorPermission],
+  output: resourceOf(forge.getCollaboratorPermission),
+  define(command, cli, run = runView): void {
+    command
+      .argument(...repositoryArgument)
+      .argument(...userArgument)
+      .action((given: string, username: string) =>
+        run(cli, { ...toRepositoryName(given), username }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Prints the permission of a user, however it was granted. */
+async function runView(
+  cli: CliContext,
+  { owner, repo, username }: CollaboratorOptions,
+): Promise<void> {
+  const { body } = await cli.client.call(forge.getCollaboratorPermission, {
+    params: { owner, repo, collaborator: username },
+  });
+  await cli.output.resource(body, [
+    { header: "username", cell: ({ user }) => user.username },
+    { header: "permission", cell: ({ permission }) => permission },
+  ]);
+}
+
+export interface CollaboratorAddOptions extends CollaboratorOptions {
+  readonly permission: string;
+}
+
+export const addCollaborator = {
+  operations: [forge.putCollaborator],
+  output: shape({ added: "boolean", username: "string", permission: "string" }),
+  define(command, cli, run = runAdd): void {
+    command
+      .argument(...repositoryArgument)
+      .argument(...userArgument)
+      .option("--permission <permission>", "read, write or admin", "write")
+      .action((given: string, username: string, { permission }: { permission: string }) => {
+        if (!permissions.includes(permission))
+          throw usageError(
+            `--permission takes read, write or admin, not ${JSON.stringify(permission)}`,
+          );
+        return run(cli, { ...toRepositoryName(given), username, permission });
+      });
+  },
+} satisfies CommandModule;
+
+/** Adds a collaborator, or changes the permission of one. */
+async function runAdd(cli: CliContext, options: CollaboratorAddOptions): Promise<void> {
+  const { owner, repo, username, permission } = options;
+  await cli.client.call(forge.putCollaborator, {
+    params: { owner, repo, collaborator: username },
+    body: { permission },
+  });
+  await cli.output.done(
+    { added: true, username, permission },
+    `${username} is a collaborator of ${owner}/${repo} with the permission ${permission}.`,
+  );
+}
+
+export const removeCollaborator = {
+  operations: [forge.deleteCollaborator],
+  output: shape({ removed: "boolean", username: "string" }),
+  destructive: true,
+  define(command, cli, run = runRemove): void {
+    command
+      .argument(...repositoryArgument)
+      .argument(...userArgument)
+      .action((given: string, username: string) =>
+        run(cli, { ...toRepositoryName(given), username }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Removes a collaborator. */
+async function runRemove(
+  cli: CliContext,
+  { owner, repo, username }: CollaboratorOptions,
+): Promise<void> {
+  await cli.prompts.confirm(`Remove ${username} from ${owner}/${repo}?`);
+  await cli.client.call(forge.deleteCollaborator, {
+    params: { owner, repo, collaborator: username },
+  });
+  await cli.output.done(
+    { removed: true, username },
+    `${username} is no collaborator of ${owner}/${repo}.`,
+  );
+}

@@ -1,0 +1,170 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import { deleteAssignmentsOf } from "../../../storage/tables/forge/issues/issues.ts";
+import { deleteWatch } from "../../../storage/tables/forge/notifications.ts";
+import {
+  type CollaboratorAccess,
+  countCollaborators,
+  deleteCollaborator,
+  getCollaboratorAccess,
+  listCollaborators,
+  putCollaborator,
+} from "../../../storage/tables/forge/repositories/collaborators.ts";
+import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { AppError } from "../../errors.ts";
+import { isVisibleTo } from "../accounts/users.service.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { notFound } from "../refusals.ts";
+import { toRows, type PageWindow } from "../page-window.ts";
+import { type AccessLevel, assertScope, findAccess, reaches } from "./access.ts";
+import type { OwnedRepository } from "./events.ts";
+import { getOwned, noAdministrator, type RepositoryPath } from "./repositories.service.ts";
+
+/**
+ * The collaborators of repositories. Every function throws `not_found` for a repository that the caller may not read,
+ * `forbidden` for a token whose scope does not reach it.
+ */
+export interface Collaborators {
+  /** Returns a page of the collaborators in the order in which they were added, and the count of all. */
+  list(
+    path: RepositoryPath,
+    window: PageWindow,
+    caller: ForgeCaller,
+  ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }>;
+  /** Throws `unprocessable` for an unknown name, `not_found` for a user who is no collaborator. */
+  assertIsOne(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<void>;
+  /**
+   * Adds a collaborator or changes the permission of one: `read`, `write`, `admin`; empty is `write`. Throws `forbidden`
+   * unless the caller administers the repository, `unprocessable` for an unknown permission, for a name that is unknown or
+   * that of an organization, of an inactive account or of the owner, and for more collaborators than allowed.
+   */
+  put(path: RepositoryPath, name: string, permission: string, caller: ForgeCaller): Promise<void>;
+  /**
+   * Removes a collaborator; idempotent. A user who cannot read the repository any more stops watching it and is assigned
+   * to none of its issues. Throws `forbidden` and `unprocessable` as `put` does.
+   */
+  remove(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<void>;
+  /**
+   * Returns what a user may do. Throws `not_found` for an unknown name, `forbidden` for another user's permission unless
+   * the caller administers the repository.
+   */
+  getPermission(
+    path: RepositoryPath,
+    name: string,
+    caller: ForgeCaller,
+  ): Promise<{ readonly user: ForgeUser; readonly access: AccessLevel }>;
+}
+
+const permissions = { read: 1, write: 2, admin: 3 } as const satisfies Readonly<
+  Record<string, CollaboratorAccess>
+>;
+
+/** Most collaborators of one repository: an organization with teams suits more. */
+const COLLABORATORS_MAX = 1_000;
+
+export function createCollaborators({ db }: { readonly db: Database }): Collaborators {
+  return {
+    async list(path, window, caller) {
+      const { repository } = await open(path, caller, "", "read");
+      return listCollaborators(db, repository.id, toRows(window));
+    },
+
+    async assertIsOne(path, name, caller) {
+      const { repository } = await open(path, caller, `/${encodeURIComponent(name)}`, "read");
+      const user = await findPerson(name, caller);
+      if ((await getCollaboratorAccess(db, repository.id, user.id)) === 0) throw notFound();
+    },
+
+    async put(path, name, permission, caller) {
+      const opened = await openAsAdministrator(path, caller, name);
+      const access = toAccess(permission);
+      const user = await findPerson(name, caller);
+      if (user.id === opened.owner.id)
+        throw new AppError("unprocessable", "the owner of a repository cannot be a collaborator");
+      if (!user.isActive) throw new AppError("unprocessable", "collaborator's account is inactive");
+      const { id } = opened.repository;
+      await db.transaction(async (tx) => {
+        const today = await findRepositoryById(tx, id);
+        // It may have got another owner meanwhile, who did not ask for this.
+        if (today?.ownerId !== opened.owner.id) throw notFound();
+        const isNew = (await getCollaboratorAccess(tx, id, user.id)) === 0;
+        if (isNew && (await countCollaborators(tx, id)) >= COLLABORATORS_MAX)
+          throw new AppError(
+            "unprocessable",
+            `a repository has at most ${COLLABORATORS_MAX} collaborators`,
+          );
+        await putCollaborator(tx, id, { userId: user.id, access });
+      });
+    },
+
+    async remove(path, name, caller) {
+      const opened = await openAsAdministrator(path, caller, name);
+      const user = await findPerson(name, caller);
+      const { repository, owner } = opened;
+      await db.transaction(async (tx) => {
+        if (!(await deleteCollaborator(tx, repository.id, user.id))) return;
+        const left = await findAccess(tx, { repository, owner }, user);
+        if (reaches(left, "read")) return;
+        await deleteWatch(tx, repository.id, user.id);
+        await deleteAssignmentsOf(tx, repository.id, user.id);
+      });
+    },
+
+    async getPermission(path, name, caller) {
+      const rest = `/${encodeURIComponent(name)}/permission`;
+      const opened = await open(path, caller, rest, "read");
+      const user = await findUserByName(db, name);
+      const isSelf = user?.id === caller.user.id;
+      if (!isSelf && !reaches(opened.access, "admin"))
+        throw new AppError(
+          "forbidden",
+          "Only admins can query all permissions, repo admins can query all repo permissions, collaborators can query only their own",
+        );
+      if (user === undefined || (!isSelf && !isVisibleTo(user, caller.user))) throw notFound();
+      return { user, access: await findAccess(db, opened, user) };
+    },
+  };
+
+  async function openAsAdministrator(path: RepositoryPath, caller: ForgeCaller, name: string) {
+    const opened = await open(path, caller, `/${encodeURIComponent(name)}`, "write");
+    if (!reaches(opened.access, "admin")) throw noAdministrator();
+    return opened;
+  }
+
+  async function open(
+    path: RepositoryPath,
+    caller: ForgeCaller,
+    rest: string,
+    level: "read" | "write",
+  ): Promise<OwnedRepository & { readonly access: AccessLevel }> {
+    const { repository, owner } = await getOwned(
+      db,
+      path,
+      caller.user,
+      (today) => `/api/v1/repos/${today.owner}/${today.repo}/collaborators${rest}`,
+    );
+    const access = await findAccess(db, { repository, owner }, caller.user);
+    if (!reaches(access, "read")) throw notFound();
+    assertScope(caller.scope, level, { repository, owner });
+    return { repository, owner, access };
+  }
+
+  /** Returns the person of a name; one that is hidden from the caller counts as unknown. */
+  async function findPerson(name: string, caller: ForgeCaller): Promise<ForgeUser> {
+    const user = await findUserByName(db, name);
+    if (user?.kind !== "individual" || !isVisibleTo(user, caller.user))
+      throw new AppError("unprocessable", `user does not exist [uid: 0, name: ${name}]`);
+    return user;
+  }
+}
+
+function toAccess(permission: string): CollaboratorAccess {
+  if (permission === "") return permissions.write;
+  const access = Object.entries(permissions).find(([word]) => word === permission)?.[1];
+  if (access === undefined)
+    throw new AppError(
+      "unprocessable",
+      `invalid permission ${JSON.stringify(permission)}: read, write or admin`,
+    );
+  return access;
+}

@@ -1,0 +1,74 @@
+import type { Queries, Transaction } from "../../../engine/database.ts";
+import { type ForgeUser, toUser, toUserColumns, type UserRow } from "../accounts/users.ts";
+
+/** Access of a collaborator: 1 read, 2 write, 3 admin. */
+export type CollaboratorAccess = 1 | 2 | 3;
+
+/** Returns the access of a collaborator, 0 for a user who is none. */
+export async function getCollaboratorAccess(
+  db: Queries,
+  repositoryId: number,
+  userId: number,
+): Promise<CollaboratorAccess | 0> {
+  const row = await db.get<{ access: CollaboratorAccess }>(
+    "SELECT access FROM forge_collaborators WHERE repository_id = ? AND user_id = ?",
+    repositoryId,
+    userId,
+  );
+  return row?.access ?? 0;
+}
+
+/** Adds a collaborator, or changes the access of one. */
+export async function putCollaborator(
+  tx: Transaction,
+  repositoryId: number,
+  { userId, access }: { readonly userId: number; readonly access: CollaboratorAccess },
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO forge_collaborators (repository_id, user_id, access, created_at) VALUES (?, ?, ?, ?)
+     ON CONFLICT (repository_id, user_id) DO UPDATE SET access = excluded.access`,
+    repositoryId,
+    userId,
+    access,
+    tx.now,
+  );
+}
+
+/** Removes a collaborator. Returns whether the user was one. */
+export async function deleteCollaborator(
+  tx: Transaction,
+  repositoryId: number,
+  userId: number,
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    "DELETE FROM forge_collaborators WHERE repository_id = ? AND user_id = ?",
+    repositoryId,
+    userId,
+  );
+  return changes > 0;
+}
+
+/** Returns a page of a repository's collaborators in the order in which they were added, and the count of all. */
+export async function listCollaborators(
+  db: Queries,
+  repositoryId: number,
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
+  const total = await countCollaborators(db, repositoryId);
+  const rows = await db.all<UserRow>(
+    `SELECT ${toUserColumns("u.")} FROM forge_collaborators c JOIN forge_users u ON u.id = c.user_id
+     WHERE c.repository_id = ? ORDER BY c.created_at, c.user_id LIMIT ? OFFSET ?`,
+    repositoryId,
+    limit,
+    offset,
+  );
+  return { users: rows.map(toUser), total };
+}
+
+export async function countCollaborators(db: Queries, repositoryId: number): Promise<number> {
+  const row = await db.get<{ total: number }>(
+    "SELECT COUNT(*) AS total FROM forge_collaborators WHERE repository_id = ?",
+    repositoryId,
+  );
+  return row?.total ?? 0;
+}
