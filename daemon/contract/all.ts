@@ -5,7 +5,7 @@ import { adminBadgeEndpoints } from "./forge/accounts/badges.ts";
 import { adminCronEndpoints } from "./forge/cron.ts";
 import { adminEmailEndpoints } from "./forge/accounts/admin-emails.ts";
 import { adminHookEndpoints } from "./forge/hooks/admin-hooks.ts";
-import { adminKeyEndpoints } from "./forge/accounts/keys.ts";
+import { adminKeyEndpoints, ownKeyEndpoints } from "./forge/accounts/keys.ts";
 import { adminOrgEndpoints } from "./forge/accounts/orgs.ts";
 import { packageEndpoints } from "./forge/packages/admin-packages.ts";
 import { newRepositoryEndpoints } from "./forge/repositories/new-repositories.ts";
@@ -62,6 +62,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...versionEndpoints,
   ...userEndpoints,
   ...userEmailEndpoints,
+  ...ownKeyEndpoints,
   ...tokenEndpoints,
   ...twoFactorEndpoints,
   ...repositoryListEndpoints,

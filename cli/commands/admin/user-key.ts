@@ -1,10 +1,7 @@
-import { readFile } from "node:fs/promises";
-import { basename, resolve } from "node:path";
-import type { WirePublicKey } from "../../../daemon/contract/forge/accounts/keys.ts";
 import { forge } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
-import { type Column, time } from "../../output/cells.ts";
 import { resourceOf, shape } from "../../output/spec.ts";
+import { keyColumns, readKeyFile, toKeyTitle } from "../../support/public-key.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -21,14 +18,6 @@ interface UserKeyAddOptions {
   /** The file's name when absent. */
   readonly title?: string;
 }
-
-const columns: readonly Column<WirePublicKey>[] = [
-  { header: "id", cell: ({ id }) => id },
-  { header: "title", cell: ({ title }) => title },
-  { header: "fingerprint", cell: ({ fingerprint }) => fingerprint },
-  { header: "user", cell: ({ user }) => user.login },
-  { header: "created", cell: ({ created_at: createdAt }) => time(createdAt) },
-];
 
 export const addUserKey = {
   operations: [forge.addUserKey],
@@ -47,18 +36,13 @@ export const addUserKey = {
 /** Adds a public key to a user. */
 async function runUserKeyAdd(cli: CliContext, options: UserKeyAddOptions): Promise<void> {
   const { username, file } = options;
-  const key = await readKey(cli, file);
-  const title = options.title ?? (file === "-" ? "standard input" : basename(file));
+  const key = await readKeyFile(cli, file);
+  const title = options.title ?? toKeyTitle(file);
   const { body } = await cli.client.call(forge.addUserKey, {
     params: { username },
     body: { title, key },
   });
-  await cli.output.resource(body, columns);
-}
-
-async function readKey(cli: CliContext, file: string): Promise<string> {
-  if (file === "-") return cli.io.readInput(64 * 1024);
-  return readFile(resolve(cli.system.workingDirectory, file), "utf8");
+  await cli.output.resource(body, keyColumns);
 }
 
 interface UserKeyDeleteOptions {

@@ -11,6 +11,13 @@ import {
   deleteOwnEmails,
   listOwnEmails,
 } from "../../contract/forge/accounts/emails.ts";
+import {
+  addOwnKey,
+  deleteOwnKey,
+  getOwnKey,
+  listOwnKeys,
+} from "../../contract/forge/accounts/keys.ts";
+import { listOwnOrganizations } from "../../contract/forge/accounts/orgs.ts";
 import { changeOwnPassword, getCurrentUser, getUser } from "../../contract/forge/accounts/users.ts";
 import { forgeVersion } from "../../contract/forge/version.ts";
 import type { Route } from "../../http/handle.ts";
@@ -19,7 +26,10 @@ import type { ForgeUrls } from "../urls.ts";
 import type { OwnEmails } from "./emails.service.ts";
 import type { OwnPassword } from "./own-password.service.ts";
 import type { SecondFactors } from "./second-factors.service.ts";
-import { toMadeTokenView, toOwnEmailView, toTokenView } from "./accounts.view.ts";
+import { toMadeTokenView, toOwnEmailView, toPublicKeyView, toTokenView } from "./accounts.view.ts";
+import type { PublicKeys } from "./keys.service.ts";
+import { toOrganizationView } from "./organization.view.ts";
+import type { Organizations } from "./organizations.service.ts";
 import type { Tokens } from "./tokens.service.ts";
 import { toUserView } from "./user.view.ts";
 import type { Users } from "./users.service.ts";
@@ -32,6 +42,8 @@ interface AccountServices {
   readonly emails: OwnEmails;
   readonly tokens: Tokens;
   readonly secondFactors: SecondFactors;
+  readonly publicKeys: PublicKeys;
+  readonly organizations: Organizations;
   readonly ownPassword: OwnPassword;
   readonly urls: ForgeUrls;
 }
@@ -41,6 +53,8 @@ export function accountRoutes(services: AccountServices): Route[] {
   return [
     ...userRoutes(services),
     ...emailRoutes(services),
+    ...keyRoutes(services),
+    ...organizationRoutes(services),
     ...tokenRoutes(services),
     ...twoFactorRoutes(services),
   ];
@@ -80,6 +94,40 @@ function emailRoutes({ emails }: AccountServices): Route[] {
     handle(deleteOwnEmails, async ({ caller, body }) => {
       await emails.remove(body.emails ?? [], caller);
       return { status: 204 };
+    }),
+  ];
+}
+
+function keyRoutes({ publicKeys, urls }: AccountServices): Route[] {
+  return [
+    handle(listOwnKeys, async ({ caller, query }) => {
+      const { keys, total } = await publicKeys.listOwn(caller.user, query.fingerprint, query);
+      return {
+        status: 200,
+        body: keys.map((key) => toPublicKeyView(key, caller.user, urls)),
+        total,
+      };
+    }),
+    handle(getOwnKey, async ({ caller, params }) => ({
+      status: 200,
+      body: toPublicKeyView(await publicKeys.getOwn(caller.user, params.id), caller.user, urls),
+    })),
+    handle(addOwnKey, async ({ caller, body }) => ({
+      status: 201,
+      body: toPublicKeyView(await publicKeys.add(caller.user.name, body), caller.user, urls),
+    })),
+    handle(deleteOwnKey, async ({ caller, params }) => {
+      await publicKeys.deleteOwn(caller.user, params.id);
+      return { status: 204 };
+    }),
+  ];
+}
+
+function organizationRoutes({ organizations, urls }: AccountServices): Route[] {
+  return [
+    handle(listOwnOrganizations, async ({ caller, query }) => {
+      const { organizations: page, total } = await organizations.listOwn(query, caller);
+      return { status: 200, body: page.map((each) => toOrganizationView(each, urls)), total };
     }),
   ];
 }

@@ -6,6 +6,7 @@ import {
   hasFingerprint,
   hasKeyTitle,
   insertPublicKey,
+  listPublicKeysOf,
 } from "../../../storage/tables/forge/accounts/keys.ts";
 import {
   findUserById,
@@ -14,6 +15,7 @@ import {
 } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
+import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound, userNotFound } from "../refusals.ts";
 import { isPublicOnly } from "./scopes.ts";
 
@@ -25,6 +27,16 @@ export interface OwnedKey {
 
 /** Public SSH keys of users. */
 export interface PublicKeys {
+  /** Returns a page of the caller's keys, the oldest first, and the count of all; of one fingerprint unless it is empty. */
+  listOwn(
+    user: ForgeUser,
+    fingerprint: string,
+    window: PageWindow,
+  ): Promise<{ readonly keys: readonly OwnedKey[]; readonly total: number }>;
+  /** Returns a key of the caller. Throws `not_found` for an unknown id and for another user's. */
+  getOwn(user: ForgeUser, id: number): Promise<OwnedKey>;
+  /** Deletes a key of the caller. Throws `not_found` for an unknown id and for another user's. */
+  deleteOwn(user: ForgeUser, id: number): Promise<void>;
   /** Adds a key (forge behaviour, 9.1). Throws `unprocessable` for an invalid key, a known key and a used title. */
   add(
     username: string,
@@ -50,7 +62,24 @@ export function createPublicKeys({
     if (user === undefined) throw userNotFound(username);
     return user;
   };
+  const getOwn = async (owner: ForgeUser, id: number): Promise<OwnedKey> => {
+    const key = await findPublicKey(db, id);
+    if (key?.userId !== owner.id) throw notFound();
+    return { key, owner };
+  };
   return {
+    getOwn,
+
+    async listOwn(owner, fingerprint, window) {
+      const query = { fingerprint, ...toRows(window) };
+      const { keys, total } = await listPublicKeysOf(db, owner.id, query);
+      return { keys: keys.map((key) => ({ key, owner })), total };
+    },
+
+    async deleteOwn(owner, id) {
+      await deletePublicKey(db, (await getOwn(owner, id)).key.id);
+    },
+
     async add(username, { title, key: text }) {
       const owner = await ownerOf(username);
       // Loaded by the first use: the library is large, and few daemons ever read a key.

@@ -1,6 +1,10 @@
 import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
 import type { KeysetCursors } from "../../../storage/tables/forge/accounts/keyset-cursors.ts";
-import { insertOwnersTeam, isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
+import {
+  insertOwnersTeam,
+  isMember,
+  listOrganizationsOf,
+} from "../../../storage/tables/forge/accounts/orgs.ts";
 import { deleteRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import { listUsers, type UserPage } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import {
@@ -31,6 +35,11 @@ export interface NewOrganization {
 export interface Organizations {
   /** Returns a page of all organizations by name, and their count; of the public ones for a token for public things only. */
   list(window: PageWindow, caller: ForgeCaller): Promise<UserPage>;
+  /** Returns a page of the organizations that the caller is a member of, by name, and the count of all. */
+  listOwn(
+    window: PageWindow,
+    caller: ForgeCaller,
+  ): Promise<{ readonly organizations: readonly ForgeUser[]; readonly total: number }>;
   /**
    * Creates an organization that a user owns (forge behaviour, 10.2). Throws `unprocessable` for an owner that is an
    * organization, an invalid name and a taken one, `forbidden` for a user who may not create organizations.
@@ -77,6 +86,12 @@ export function createOrganizations({
         toRows(window),
         cursors,
       ),
+
+    listOwn: (window, caller) =>
+      listOrganizationsOf(db, caller.user.id, {
+        ...toRows(window),
+        isPublicOnly: isPublicOnly(caller),
+      }),
 
     async create(ownerName, wanted) {
       const taken = () => new AppError("unprocessable", nameTakenText(wanted.name));

@@ -1,9 +1,11 @@
 import { z } from "zod";
-import { empty, endpoint, siteAdmin } from "../../endpoint.ts";
+import { empty, endpoint, forgeUser, siteAdmin } from "../../endpoint.ts";
 import {
   apiError,
   optionalFlag,
+  paging,
   pathInteger,
+  queryText,
   requiredText,
   signedInReplies,
   usernameParams,
@@ -49,3 +51,49 @@ export const deleteUserKey = endpoint({
 });
 
 export const adminKeyEndpoints = [addUserKey, deleteUserKey];
+
+const keyParams = z.object({ id: pathInteger });
+
+export const listOwnKeys = endpoint({
+  name: "forge.user.keys.list",
+  method: "GET",
+  path: "/api/v1/user/keys",
+  summary: "Your public keys, the oldest first",
+  gate: forgeUser("user"),
+  query: z.object({ fingerprint: queryText, ...paging }),
+  paging: "link_and_total",
+  replies: { 200: z.array(publicKeyShape), ...signedInReplies },
+});
+
+export const getOwnKey = endpoint({
+  name: "forge.user.keys.get",
+  method: "GET",
+  path: "/api/v1/user/keys/:id",
+  summary: "One of your public keys",
+  gate: forgeUser("user"),
+  params: keyParams,
+  replies: { 200: publicKeyShape, ...signedInReplies, 404: apiError },
+  apiOnly: '"croft ssh-key list" shows everything about them',
+});
+
+export const addOwnKey = endpoint({
+  name: "forge.user.keys.add",
+  method: "POST",
+  path: "/api/v1/user/keys",
+  summary: "Add a public key to your account",
+  gate: forgeUser("user"),
+  body: z.object({ title: requiredText(), key: requiredText(), read_only: optionalFlag }),
+  replies: { 201: publicKeyShape, ...signedInReplies, 422: apiError },
+});
+
+export const deleteOwnKey = endpoint({
+  name: "forge.user.keys.delete",
+  method: "DELETE",
+  path: "/api/v1/user/keys/:id",
+  summary: "Delete one of your public keys",
+  gate: forgeUser("user"),
+  params: keyParams,
+  replies: { 204: empty, ...signedInReplies, 404: apiError },
+});
+
+export const ownKeyEndpoints = [listOwnKeys, getOwnKey, addOwnKey, deleteOwnKey];

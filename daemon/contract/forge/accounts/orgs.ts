@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyoneWithin, endpoint, siteAdmin } from "../../endpoint.ts";
+import { anyoneWithin, endpoint, forgeUser, siteAdmin } from "../../endpoint.ts";
 import {
   apiError,
   bindingNames,
@@ -96,4 +96,20 @@ export const getOrganization = endpoint({
   replies: { 200: organizationShape, ...signedInReplies, 404: apiError },
 });
 
-export const adminOrgEndpoints = [listOrganizations, createOrganization, getOrganization];
+export const listOwnOrganizations = endpoint({
+  name: "forge.user.orgs.list",
+  method: "GET",
+  path: "/api/v1/user/orgs",
+  summary: "The organizations that you are a member of, by name",
+  gate: forgeUser("organization"),
+  query: z.object(paging),
+  paging: "link_and_total",
+  replies: { 200: z.array(organizationShape), ...signedInReplies },
+});
+
+export const adminOrgEndpoints = [
+  listOrganizations,
+  createOrganization,
+  getOrganization,
+  listOwnOrganizations,
+];

@@ -38,6 +38,32 @@ export async function findPublicKey(db: Queries, id: number): Promise<ForgePubli
   return row && toKey(row);
 }
 
+/** Returns a page of a user's keys, the oldest first, and the count of all; of one fingerprint unless it is empty. */
+export async function listPublicKeysOf(
+  db: Queries,
+  userId: number,
+  {
+    fingerprint,
+    limit,
+    offset,
+  }: {
+    readonly fingerprint: string;
+    readonly limit: number;
+    readonly offset: number;
+  },
+): Promise<{ readonly keys: readonly ForgePublicKey[]; readonly total: number }> {
+  const from = `FROM forge_public_keys WHERE user_id = ?${fingerprint === "" ? "" : " AND fingerprint = ?"}`;
+  const values = [userId, ...(fingerprint === "" ? [] : [fingerprint])];
+  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
+  const rows = await db.all<KeyRow>(
+    `SELECT ${columns} ${from} ORDER BY id LIMIT ? OFFSET ?`,
+    ...values,
+    limit,
+    offset,
+  );
+  return { keys: rows.map(toKey), total: counted?.total ?? 0 };
+}
+
 /** Whether anybody has a key with this fingerprint. */
 export async function hasFingerprint(db: Queries, fingerprint: string): Promise<boolean> {
   const row = await db.get("SELECT id FROM forge_public_keys WHERE fingerprint = ?", fingerprint);

@@ -36,6 +36,24 @@ export async function countOrganizationsOf(db: Queries, userId: number): Promise
   return row?.total ?? 0;
 }
 
+/** Returns a page of the organizations that a user is a member of, by name, and the count of all. */
+export async function listOrganizationsOf(
+  db: Queries,
+  userId: number,
+  window: { readonly limit: number; readonly offset: number; readonly isPublicOnly: boolean },
+): Promise<{ readonly organizations: readonly ForgeUser[]; readonly total: number }> {
+  const from = `FROM forge_org_members m JOIN forge_users u ON u.id = m.org_id
+     WHERE m.user_id = ?${window.isPublicOnly ? " AND u.visibility = 0" : ""}`;
+  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, userId);
+  const rows = await db.all<UserRow>(
+    `SELECT ${toUserColumns("u.")} ${from} ORDER BY u.lower_name LIMIT ? OFFSET ?`,
+    userId,
+    window.limit,
+    window.offset,
+  );
+  return { organizations: rows.map(toUser), total: counted?.total ?? 0 };
+}
+
 /** The organizations that would have no owner without this person. */
 export async function listOrganizationsOnlyOwnedBy(
   db: Queries,
