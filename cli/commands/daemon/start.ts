@@ -119,9 +119,15 @@ async function startAndReport(
   const { urls, first_start: firstStart } = parseReady(line);
   const { pid } = started;
   await cli.output.done(
-    { started: true, pid, urls, log, first_start: firstStart },
+    { started: true, pid, urls, log, ...toFirstStartFields(cli, firstStart) },
     `${toReadyText(urls, firstStart ?? undefined, whatToType(cli))}\nStarted the daemon (process ${pid}). Its log: ${log}`,
   );
+}
+
+/** Secrets of the first start are printed in JSON only; rows in a pipe may end up in a log. */
+function toFirstStartFields(cli: CliContext, firstStart: ShownFirstStart | null) {
+  if (cli.output.isMachine) return { first_start: firstStart };
+  return firstStart === null ? {} : { first_password: firstStart.password_file };
 }
 
 /** Returns the line with which the daemon reports that it is ready. */
