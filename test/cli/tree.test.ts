@@ -124,7 +124,9 @@ function argumentsOf(line: string): string[] {
     .map((argument) => valueOf(line, argument.name()));
   const flags = command.options
     .filter(({ mandatory }) => mandatory)
-    .flatMap(({ long, variadic }) => (long ? (variadic ? [`${long}=x`] : [long, "x"]) : []));
+    .flatMap(({ long, variadic, argChoices: [choice = "x"] = [] }) =>
+      long ? (variadic ? [`${long}=${choice}`] : [long, choice]) : [],
+    );
   return [...values, ...flags];
 }
 

@@ -99,7 +99,7 @@ export const editShare = {
       .addOption(
         new Option("--permission <permission>", "view shows it in place only")
           .choices(permissions)
-          .default("view"),
+          .makeOptionMandatory(),
       )
       .action((id: string, flags: { readonly permission: Permission }) =>
         run(cli, { id, ...flags }),

@@ -65,7 +65,7 @@ function completeInBash(line: string): Promise<string[]> {
 skipUnless(has("bash"), "bash is not installed").describe("in bash", () => {
   test.each([
     ["croft adm", ["admin"]],
-    ["croft daemon st", ["status", "stop"]],
+    ["croft daemon st", ["start", "status", "stop"]],
     ["croft admin user li", ["list"]],
     ["croft --profile work admin user li", ["list"]],
     ["croft admin user list --sea", ["--search"]],
@@ -137,7 +137,7 @@ function files(): string[] {
 
 skipUnless(has("fish"), "fish is not installed").describe("in fish", () => {
   test.each([
-    ["croft daemon st", ["status", "stop"]],
+    ["croft daemon st", ["start", "status", "stop"]],
     ["croft admin user ls --sea", ["--search"]],
     ["croft config list --format ", ["csv", "json", "tsv", "yaml"]],
     ["croft vault item ls n", ["nas:/"]],
