@@ -38,7 +38,7 @@ export interface ServiceDeps {
   readonly addresses: Addresses;
   readonly queue: JobQueue;
   readonly log: Log;
-  /** Has hooks told of a new organization; absent where nothing is told. */
+  /** Publishes the creation of an organization to webhooks; absent where there are no webhooks. */
   readonly publishOrganization?: ForgeAccountsDeps["publishOrganization"];
 }
 

@@ -105,7 +105,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
     async createAddress(caller, promise) {
       const sizeBytes = promise.size_bytes;
       if (sizeBytes > uploadBytesMax) throw uploadTooLarge(uploadBytesMax);
-      await assertFits(caller.userId, sizeBytes);
+      if (sizeBytes > (await freeBytes(caller.userId))) throw quotaExceeded();
       if ((await countUploads(db, caller.userId)) >= UPLOADS_PER_USER_MAX)
         throw new AppError(
           "rate_limited",
@@ -177,8 +177,8 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
 
     async upload(caller, { filename, contentType, content, size }) {
       try {
-        if (size !== undefined) await assertFits(caller.userId, size);
         const room = await freeBytes(caller.userId);
+        if (size !== undefined && size > room) throw quotaExceeded();
         const facts = await writeObject(content, (bytes) =>
           bytes > room
             ? quotaExceeded()
@@ -268,10 +268,6 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
   async function freeBytes(userId: string): Promise<number> {
     const quota = await findQuota(db, userId);
     return quota === undefined ? 0 : Math.max(0, quota.limitBytes - quota.usedBytes);
-  }
-
-  async function assertFits(userId: string, size: number): Promise<void> {
-    if (size > (await freeBytes(userId))) throw quotaExceeded();
   }
 }
 
