@@ -27,6 +27,15 @@ test("answers a ping without credentials", async () => {
   });
 });
 
+test("answers a call with a deadline of hours, which a runner sends with every report", async () => {
+  const answer = await daemon.request("/api/actions/ping.v1.PingService/Ping", {
+    method: "POST",
+    headers: { "Connect-Protocol-Version": "1", "Connect-Timeout-Ms": "10799978" },
+    json: { data: "x" },
+  });
+  expect(answer.status, answer.text).toBe(200);
+});
+
 test.each([
   ["an unknown method", "/runner.v1.RunnerService/Missing", "POST", "application/json", "{}", 404],
   [

@@ -45,7 +45,6 @@ export function createRunnerHandler(
     writeMaxBytes: MESSAGE_BYTES_MAX,
     compressMinBytes: COMPRESS_FROM_BYTES,
     acceptCompression: [gzipCompression],
-    maxTimeoutMs: 60_000,
   });
   addRunnerProtocol(router, deps);
   const handlers = new Map(
@@ -78,10 +77,16 @@ export function createRunnerHandler(
   };
 }
 
+/**
+ * Deadlines of the caller. A runner sends the time limit of its job, which may be hours, with every report; no method takes
+ * longer than a held request for work, so a deadline says nothing here.
+ */
+const DEADLINES: ReadonlySet<string> = new Set(["connect-timeout-ms", "grpc-timeout"]);
+
 function toHeaders(message: IncomingMessage): Headers {
   const headers = new Headers();
   for (const [name, values] of Object.entries(message.headersDistinct))
-    for (const value of values ?? []) headers.append(name, value);
+    if (!DEADLINES.has(name)) for (const value of values ?? []) headers.append(name, value);
   return headers;
 }
 

@@ -1,0 +1,161 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { type ActRunner, startActRunner } from "../../support/forge/act-runner.ts";
+import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
+import { skipUnless } from "../../support/skip.ts";
+
+// Gitea's own runner program against a whole daemon: what its protocol needs is not what a test client believes.
+
+const program = process.env["CROFT_TEST_ACT_RUNNER"] ?? "";
+const onRunner = skipUnless(program, "CROFT_TEST_ACT_RUNNER names no runner program of Gitea");
+
+interface SeenJob {
+  readonly id: number;
+  readonly name: string;
+  readonly conclusion: string;
+  readonly steps: readonly object[];
+}
+
+onRunner.describe("the runner program of Gitea", () => {
+  let daemon: TestDaemon;
+  let git: GitClient;
+  let runner: ActRunner;
+  const people = createForgePeople(() => daemon);
+
+  beforeAll(async () => {
+    daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+    git = await createGitClient();
+    await people.newUser("mira");
+    const { json } = await people.api("POST", "/admin/actions/runners/registration-token");
+    runner = await startActRunner(program, {
+      url: daemon.url,
+      token: json.token,
+      labels: "host:host",
+    });
+  });
+  afterAll(async () => {
+    await runner[Symbol.asyncDispose]();
+    await git[Symbol.asyncDispose]();
+    await daemon[Symbol.asyncDispose]();
+  });
+
+  const get = async (path: string) => (await people.api("GET", path)).json;
+
+  /** Pushes one workflow to a new private repository and returns the path of its run. */
+  async function pushWorkflow(name: string, workflow: string): Promise<string> {
+    await people.api("POST", "/admin/users/mira/repos", { name, private: true });
+    await git.run("init", "-q", "-b", "main", name);
+    const origin = daemon.url.replace("://", `://mira:${people.tokenOf("mira")}@`);
+    await git.in(name, "remote", "add", "origin", `${origin}/mira/${name}.git`);
+    await mkdir(join(git.folder, name, ".gitea/workflows"), { recursive: true });
+    await writeFile(join(git.folder, name, ".gitea/workflows/ci.yml"), workflow);
+    await git.in(name, "add", ".");
+    await git.in(name, "commit", "-q", "-m", "change");
+    expect(await git.in(name, "push", "-q", "origin", "main")).toMatchObject({ exitCode: 0 });
+    const run = await vi.waitUntil(
+      async () => (await get(`/repos/mira/${name}/actions/runs`)).workflow_runs[0],
+      { timeout: 10_000 },
+    );
+    return `/repos/mira/${name}/actions/runs/${run.id}`;
+  }
+
+  /** Waits for the end of a run. Returns its conclusion, its jobs by name, and a function that reads a log. */
+  async function waitForEnd(run: string) {
+    const ended = await vi.waitUntil(
+      async () => {
+        const seen = await get(run);
+        return seen.status === "completed" && seen;
+      },
+      { timeout: 45_000, interval: 200 },
+    );
+    const { jobs } = await get(`${run}/jobs`);
+    const byName: Record<string, SeenJob> = Object.fromEntries(
+      (jobs as SeenJob[]).map((job) => [job.name, job]),
+    );
+    const logOf = async (name: string) => {
+      const repository = run.replace(/\/runs\/.*/, "");
+      return (await people.api("GET", `${repository}/jobs/${byName[name]?.id}/logs`)).text;
+    };
+    /** The last lines arrive up to a second after the job has ended. */
+    const waitForLog = (name: string, text: string) =>
+      vi.waitUntil(async () => (await logOf(name)).includes(text), { timeout: 5_000 });
+    return { conclusion: ended.conclusion, jobs: byName, logOf, waitForLog };
+  }
+
+  test("runs steps, a matrix and needed jobs, and passes on outputs", async () => {
+    const run = await pushWorkflow(
+      "whole",
+      `name: CI
+on: push
+env: { GREETING: hello }
+defaults: { run: { shell: bash } }
+jobs:
+  first:
+    runs-on: host
+    outputs: { made: "\${{ steps.make.outputs.made }}" }
+    steps:
+      - run: echo "$GREETING from \${{ github.repository }}"
+      - { id: make, name: Make, run: 'echo "made=cake" >> "$GITHUB_OUTPUT"' }
+  grid:
+    runs-on: host
+    strategy: { matrix: { n: [1, 2] } }
+    steps: [{ run: 'echo "number \${{ matrix.n }} of \${{ strategy.job-total }}"' }]
+  last:
+    runs-on: host
+    needs: [first, grid]
+    steps: [{ run: 'echo "got \${{ needs.first.outputs.made }} and \${{ needs.grid.result }}"' }]
+`,
+    );
+    const { conclusion, jobs, waitForLog } = await waitForEnd(run);
+    expect(conclusion, runner.output()).toBe("success");
+    expect(Object.keys(jobs).toSorted()).toEqual(["first", "grid (1)", "grid (2)", "last"]);
+    expect(jobs["first"]?.steps).toMatchObject([
+      { conclusion: "success" },
+      { name: "Make", conclusion: "success" },
+    ]);
+    await waitForLog("first", "hello from mira/whole");
+    await waitForLog("grid (2)", "number 2 of");
+    await waitForLog("last", "got cake and success");
+  });
+
+  test("reports a failed step, and a job for failures runs after it", async () => {
+    const run = await pushWorkflow(
+      "failing",
+      `on: push
+jobs:
+  bad:
+    runs-on: host
+    steps: [{ run: exit 3 }, { run: echo never }]
+  after: { runs-on: host, needs: bad, steps: [{ run: echo never }] }
+  care: { runs-on: host, needs: bad, if: failure(), steps: [{ run: echo cared }] }
+`,
+    );
+    const { conclusion, jobs, waitForLog } = await waitForEnd(run);
+    expect(conclusion).toBe("failure");
+    expect(jobs["bad"]).toMatchObject({
+      conclusion: "failure",
+      steps: [{ conclusion: "failure" }, { conclusion: "skipped" }],
+    });
+    expect(jobs["after"]).toMatchObject({ conclusion: "skipped" });
+    expect(jobs["care"]).toMatchObject({ conclusion: "success" });
+    await waitForLog("care", "cared");
+  });
+
+  test("ends a running job that is cancelled", async () => {
+    const run = await pushWorkflow(
+      "cancelled",
+      `on: push
+jobs:
+  long: { runs-on: host, steps: [{ run: "echo begun; sleep 300" }] }
+`,
+    );
+    await vi.waitUntil(async () => (await get(run)).status === "in_progress", { timeout: 10_000 });
+    expect((await people.api("POST", `${run}/cancel`)).status).toBe(204);
+    const { conclusion, jobs } = await waitForEnd(run);
+    expect(conclusion).toBe("cancelled");
+    expect(jobs["long"]).toMatchObject({ conclusion: "cancelled" });
+  });
+});
