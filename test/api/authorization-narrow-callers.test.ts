@@ -105,6 +105,8 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
     "notification",
   ])
     forgeTokens[`read:${scope}`] = await people.newToken("root", [`read:${scope}`]);
+  forgeTokens["mira read:admin"] = await people.newToken("mira", ["read:admin"]);
+  forgeTokens["mira all"] = await people.newToken("mira", ["all"]);
   forgeTokens["write:admin"] = await people.newToken("root", ["write:admin"]);
   await edit("ada", { admin: true });
   for (const user of ["mira", "rita", "dora", "pia", "ada"])
@@ -391,6 +393,21 @@ describe("an account without the right", () => {
     async (_name, declared) =>
       expect(await probe(declared, { token: forgeTokens["ada"] ?? "" })).toBe(403),
   );
+
+  // The scope limits what a token of an administrator may do; it does not make anybody an administrator.
+  test.each(
+    ["mira read:admin", "mira all"].flatMap((token) =>
+      forge
+        .filter(({ gate }) => "scope" in gate && gate.scope === "admin")
+        .map((each) => [each.name, token, each] as const),
+    ),
+  )("%s refuses the token %s of a regular account", async (_name, token, declared) => {
+    const as = { token: forgeTokens[token] ?? "" };
+    expect(await probe(declared, as)).toBe(403);
+    if (declared.method !== "GET") return;
+    for (const query of ["?q=hermit", "?visibility=private", "?sudo=root"])
+      expect((await daemon.request(pathOf(declared) + query, as)).status).toBe(403);
+  });
 
   test.each(
     ["mira", "rita"].flatMap((user) =>
