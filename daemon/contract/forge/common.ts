@@ -106,7 +106,8 @@ const MAX_PAGE_SIZE = 50;
 const INT64_MAX = 2n ** 63n - 1n;
 
 /** A number of at least 1, capped at `most`; any other value is treated as absent. */
-const upTo = (most: number) => (value: QueryValue) => {
+const upTo = (most: number) => (value: QueryValue, context: z.core.$RefinementCtx) => {
+  assertDecimal(value, context);
   const word = first(value)?.trim() ?? "";
   if (!/^\+?\d{1,19}$/.test(word) || BigInt(word.replace("+", "")) > INT64_MAX) return undefined;
   const number = Math.min(Number(word), most);
@@ -154,11 +155,21 @@ export const optionalQueryFlag = z.preprocess((value: QueryValue) => {
   return word === "" ? undefined : isTrueWord(word);
 }, z.boolean().optional());
 
-/** Anything that is no integer is 0. */
-export const queryInteger = z.preprocess(
-  (value: QueryValue) => toInteger(value) ?? 0,
-  z.int().default(0),
-);
+/** Anything that is no number is 0. */
+export const queryInteger = z.preprocess((value: QueryValue, context) => {
+  assertDecimal(value, context);
+  return toInteger(value) ?? 0;
+}, z.int().default(0));
+
+/** Refuses a number in another notation, such as `0x10`, `1e2` or `1.0`: it must not be taken for an absent one. */
+function assertDecimal(value: QueryValue, context: z.core.$RefinementCtx): void {
+  const word = first(value)?.trim().replace(/^[+-]/, "") ?? "";
+  if (word === "" || /^\d+$/.test(word) || Number.isNaN(Number(word))) return;
+  context.addIssue({
+    code: "custom",
+    message: "a number in a query must be written in decimal digits",
+  });
+}
 
 /** A number in a path; anything that is no integer is 0, which names nothing (forge behaviour, 1.1). */
 export const pathInteger = z.preprocess((value: string | number) => toInteger(value) ?? 0, z.int());
