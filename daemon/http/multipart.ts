@@ -64,7 +64,11 @@ export function readMultipart(
       if (!message.complete)
         stream.destroy(new AppError("invalid_argument", "The upload broke off."));
     });
-    const part = { field, filename: filename || undefined, contentType: contentType || undefined };
+    const part = {
+      field,
+      filename: lastSegment(filename) || undefined,
+      contentType: contentType || undefined,
+    };
     if (options.fieldNames.some((name) => name in fields)) {
       settled = true;
       resolve({
@@ -170,10 +174,17 @@ function openParser(
         headerPairs: HEADER_PAIRS_MAX,
         fileSize: maxFileBytes,
       },
+      // The parser's own way to the last part of a path turns `..` into no name at all.
+      preservePath: true,
     });
   } catch (error) {
     throw toMalformed("The form is malformed.", error);
   }
+}
+
+/** The name of a file without the path that some clients send with it. */
+function lastSegment(path: string | undefined): string {
+  return path?.split(/[/\\]/).at(-1) ?? "";
 }
 
 async function spoolPart(

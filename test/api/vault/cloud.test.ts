@@ -864,6 +864,21 @@ describe("attack: names and ids", () => {
     expect((await readdir(place.folder)).sort()).toEqual([".croft", "file.txt"]);
   });
 
+  test.each([".", ".."])(
+    "a file whose own name is %j is refused, not stored under another name",
+    async (name) => {
+      const place = await connect();
+      const form = new FormData();
+      form.set("file", new Blob(["x"]), name);
+      const uploaded = await place.get("/items/upload", { body: form });
+      expect([uploaded.status, uploaded.json.detail?.[0]]).toMatchObject([
+        422,
+        { loc: ["body", "filename"], type: "invalid_name" },
+      ]);
+      expect(await readdir(place.folder)).not.toContain("upload");
+    },
+  );
+
   test.each([
     "../secret",
     "..%2f..%2fsecret",

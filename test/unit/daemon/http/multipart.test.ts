@@ -105,6 +105,18 @@ describe("a form with a file", () => {
     expect(answer.body).toMatchObject({ folder: "docs", spooled: true });
   });
 
+  test.each([
+    ["..", ".."],
+    [".", "."],
+    ["../..", ".."],
+    ["C:\\fakepath\\notes.txt", "notes.txt"],
+    ["/tmp/notes.txt", "notes.txt"],
+    ["notes/", null],
+  ])("called %j has the name %j", async (given, name) => {
+    const answer = await send([["file", new File(["x"], given)]]);
+    expect(answer).toMatchObject({ status: 200, body: { name } });
+  });
+
   test("may be left out", async () => {
     expect((await send([["folder", "docs"]])).body).toMatchObject({
       folder: "docs",
