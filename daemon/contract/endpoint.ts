@@ -173,6 +173,8 @@ export interface Endpoint<
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
+  /** Lets the operation use the disk space that is kept for cleaning up a full disk, as every DELETE may. */
+  readonly mayUseReserve?: true;
   /** Whether no part of the request reaches the database: path and body may contain NUL and unpaired surrogates. */
   readonly isTransient?: true;
   /**

@@ -64,7 +64,7 @@ export interface BinderOptions {
   readonly maxUploadBytes: number;
   /** Holds the file of a form while fields that follow it are read. */
   readonly temporaryDirectory: string;
-  /** Frees disk space that is kept for deleting; returns whether a failed request may succeed now. */
+  /** Frees disk space that is kept for signing in and deleting; returns whether a failed request may succeed now. */
   readonly releaseReserve?: () => Promise<boolean>;
   /** For tests: parse every JSON response with its declared schema and fail on a difference. */
   readonly checkReplies: boolean;
@@ -94,6 +94,12 @@ interface Exchange {
   readonly headers: Record<string, string>;
   /** Memory of the bodies that were read. */
   readonly memory: BodyMemory[];
+  /** The body that was read whole: a second attempt gets the same bytes. */
+  body: Promise<Buffer> | undefined;
+  /** Whether the credentials are being checked, or failed to be. */
+  isSigningIn: boolean;
+  /** Whether the limit has counted the request. */
+  isCounted: boolean;
 }
 
 /**
@@ -131,6 +137,9 @@ export function bindRoutes<Caller>(
       rawParams: event.context.params ?? NO_PARAMS,
       headers: {},
       memory: [],
+      body: undefined,
+      isSigningIn: false,
+      isCounted: false,
     };
     const { request, declared } = exchange;
     let status: number;
@@ -157,13 +166,12 @@ export function bindRoutes<Caller>(
     return HANDLED;
   }
 
-  /** Deleting must succeed on a full disk: it is how its owner gets space back. */
+  /** Signing in and deleting must succeed on a full disk: it is how its owner gets space back. */
   async function retry(exchange: Exchange, error: unknown): Promise<AnyAnswer> {
-    const isFull = toRefusal(error)?.code === "storage_full";
-    if (exchange.declared.method !== "DELETE" || !isFull) throw error;
-    const isFreed = (await options.releaseReserve?.()) === true;
-    // A body is gone once it was read; its sender repeats the request.
-    if (!isFreed || exchange.memory.length > 0) throw error;
+    const { declared, isSigningIn } = exchange;
+    const mayRetry = declared.method === "DELETE" || declared.mayUseReserve === true || isSigningIn;
+    if (!mayRetry || toRefusal(error)?.code !== "storage_full") throw error;
+    if ((await options.releaseReserve?.()) !== true) throw error;
     return answerOf(exchange);
   }
 
@@ -181,8 +189,10 @@ export function bindRoutes<Caller>(
     const readAnonymously = toReader(exchange, undefined);
     let caller: Caller | undefined;
     let wrong: { readonly error: unknown } | undefined;
+    exchange.isSigningIn = true;
     try {
       caller = await api.authenticate(request, gate, readAnonymously);
+      exchange.isSigningIn = false;
     } catch (error) {
       wrong = { error };
     }
@@ -210,7 +220,9 @@ export function bindRoutes<Caller>(
 
   /** Makes the function that reads the body within the budget of a signed-in account, or of the address. */
   function toReader(exchange: Exchange, account: string | undefined): ReadBody {
-    return () => {
+    return () => (exchange.body ??= read());
+
+    function read(): Promise<Buffer> {
       const { declared, request, message } = exchange;
       const memory =
         account === undefined
@@ -221,13 +233,15 @@ export function bindRoutes<Caller>(
       const maxBytes =
         account === undefined ? Math.min(declaredMax, options.maxJsonBytes) : declaredMax;
       return readWholeBody(message, { maxBytes, memory });
-    };
+    }
   }
 
-  async function consume({ declared, headers }: Exchange, key: string): Promise<void> {
-    if (declared.limit === undefined || !options.limiter.counts) return;
+  async function consume(exchange: Exchange, key: string): Promise<void> {
+    const { declared, headers } = exchange;
+    if (declared.limit === undefined || !options.limiter.counts || exchange.isCounted) return;
     const { max } = declared.limit;
     const counted = await options.limiter.consume(`${declared.name}:${key}`, declared.limit);
+    exchange.isCounted = true;
     headers["RateLimit-Limit"] = String(max);
     headers["RateLimit-Remaining"] = String(counted.remaining);
     headers["RateLimit-Reset"] = String(counted.resetSeconds);

@@ -28,7 +28,7 @@ const probe = mountSmallDisk();
 if (probe !== undefined) execFileSync("umount", [probe]);
 
 skipUnless(probe !== undefined, "mounting a small file system takes root on Linux")(
-  "a full disk is told, allows deletes and a start, and loses nothing",
+  "a full disk is told, allows sign-ins, deletes and a start, and loses nothing",
   async () => {
     const home = mountSmallDisk() ?? "";
     try {
@@ -129,6 +129,13 @@ skipUnless(probe !== undefined, "mounting a small file system takes root on Linu
         expect(await deleteUser(onFullDisk.url, forge.token, "last-out")).toBe(204);
         expect(await onFullDisk.end("SIGTERM")).toBe(0);
       }
+      for (const signIn of [signInToVault, signInToForge]) {
+        await rm(join(home, "ballast"));
+        await using full = await serveCroft(command, { home });
+        fill(join(home, "ballast"));
+        expect(await signIn(full.url)).toBe(200);
+        expect(await full.end("SIGTERM")).toBe(0);
+      }
       const db = new Sqlite(join(home, "croft.db"), { readonly: true });
       expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
       db.close();
@@ -149,6 +156,23 @@ function fill(path: string): void {
       throw error;
     }
   }
+}
+
+async function signInToVault(url: string): Promise<number> {
+  const { status } = await fetch(`${url}/api/auth/login`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ email: "mira@example.org", password: PASSWORD }),
+  });
+  return status;
+}
+
+async function signInToForge(url: string): Promise<number> {
+  const credentials = Buffer.from(`keeper:${PASSWORD}`).toString("base64");
+  const { status } = await fetch(`${url}/api/v1/user`, {
+    headers: { Authorization: `Basic ${credentials}` },
+  });
+  return status;
 }
 
 async function createUser(url: string, token: string, username: string): Promise<number> {

@@ -89,6 +89,7 @@ export const login = endpoint({
   path: "/api/auth/login",
   summary: "Sign in, or learn what is missing",
   gate: anyone,
+  mayUseReserve: true,
   limit: tenPerMinute,
   body: z.object({
     email,
@@ -112,6 +113,7 @@ export const refresh = endpoint({
   path: "/api/auth/refresh",
   summary: "Exchange the refresh cookie for a new one and an access token",
   gate: anyone,
+  mayUseReserve: true,
   limit: tenPerMinute,
   replies: { 200: signedIn, 401: detail, 429: detail },
 });

@@ -212,6 +212,78 @@ describe("failures", () => {
     expect(busy.body).not.toContain("/x");
   });
 
+  describe("of a full disk", () => {
+    const full = () => new StorageError("full", "SQLITE_FULL");
+    /** Fails until the reserve is released. */
+    const startFullDisk = () => {
+      let isFull = true;
+      let released = 0;
+      return {
+        write: () => {
+          if (isFull) throw full();
+        },
+        released: () => released,
+        releaseReserve: async () => {
+          released += 1;
+          const had = isFull;
+          isFull = false;
+          return had;
+        },
+      };
+    };
+    const echo = (more: { readonly mayUseReserve?: true }, write: () => void) =>
+      route(
+        endpoint({
+          name: "test.echo",
+          method: "POST",
+          path: "/api/echo",
+          summary: "echo",
+          gate: anyone,
+          limit: perAddress(1, 60),
+          body: z.object({ password: z.string() }),
+          replies: { 200: z.object({ password: z.string() }) },
+          ...more,
+        }),
+        async ({ body }) => {
+          write();
+          return { status: 200, body };
+        },
+      );
+    const send = async (url: string) => {
+      const response = await fetch(`${url}/api/echo`, { method: "POST", body: '{"password":"x"}' });
+      return { status: response.status, body: await response.json() };
+    };
+
+    test("releases the reserve for a sign-in, which keeps its body and counts once", async () => {
+      const disk = startFullDisk();
+      const options = { releaseReserve: disk.releaseReserve };
+      await using app = await serveRoutes([echo({ mayUseReserve: true }, disk.write)], options);
+      expect(await send(app.url)).toEqual({ status: 200, body: { password: "x" } });
+      expect(disk.released()).toBe(1);
+      expect((await send(app.url)).status).toBe(429);
+    });
+
+    test("keeps the reserve from other writes", async () => {
+      const disk = startFullDisk();
+      const options = { releaseReserve: disk.releaseReserve };
+      await using app = await serveRoutes([echo({}, disk.write)], options);
+      expect((await send(app.url)).status).toBe(507);
+      expect(disk.released()).toBe(0);
+    });
+
+    test("releases the reserve for the check of a password on any route", async () => {
+      const disk = startFullDisk();
+      const authenticate = async () => {
+        disk.write();
+        return { name: "mira" };
+      };
+      const options = { releaseReserve: disk.releaseReserve, api: { authenticate } };
+      await using app = await serveRoutes([pong], options);
+      expect((await fetch(`${app.url}/api/ping`)).status).toBe(200);
+      expect(disk.released()).toBe(1);
+    });
+  });
+
   test("a process without file descriptors answers 503 and says when to try again", async () => {
     await using app = await serveRoutes([
       failing(
