@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import { createKeyring, type MasterKey, SealError, toCheckValue } from "./keyring.ts";
 import { readIfThere, writePrivately } from "./private-file.ts";
 import { probeSecretStore, type SecretStore } from "./system-keyring.ts";
@@ -115,15 +116,24 @@ export async function retireOldMasterKeys(options: MasterKeyOptions): Promise<Op
   return { ...opened, masters: [newest], retired };
 }
 
-interface KeyRecord {
-  readonly source: KeySource;
-  /** The name of the keyring's entry. */
-  readonly account: string;
-  /** Newest first. */
-  readonly keys: readonly { readonly version: number; readonly check: string }[];
-  /** Newest first, sealed with the newest key of its day. */
-  readonly retired?: readonly { readonly version: number; readonly sealed: string }[] | undefined;
-}
+const recordSchema = z
+  .object({
+    source: z.enum(["keyring", "file", "environment"]),
+    /** The name of the keyring's entry. */
+    account: z.string(),
+    /** Newest first. */
+    keys: z
+      .array(z.object({ version: z.number(), check: z.string() }).readonly())
+      .min(1)
+      .readonly(),
+    /** Newest first, each sealed with the master key that was the newest at that time. */
+    retired: z
+      .array(z.object({ version: z.number(), sealed: z.string() }).readonly())
+      .readonly()
+      .optional(),
+  })
+  .readonly();
+type KeyRecord = z.output<typeof recordSchema>;
 
 const KEY_BYTES = 32;
 const RETIRED = "retired-master-key";
@@ -326,10 +336,8 @@ async function readRecord(folder: string): Promise<KeyRecord | undefined> {
     return undefined;
   }
   try {
-    const { source, account, keys, retired } = JSON.parse(text) as KeyRecord;
-    if (["keyring", "file", "environment"].includes(source) && keys.length > 0) {
-      return { source, account, keys, retired };
-    }
+    const record = recordSchema.safeParse(JSON.parse(text));
+    if (record.success) return record.data;
   } catch {
     // Told below: no JSON and wrong JSON are the same to a person.
   }

@@ -1,9 +1,10 @@
 // daemon/outbound/mail: mails, written in the transaction of the change that they tell of and sent afterwards by a job.
 // Start here; compose.ts makes the message, outbox.ts keeps it as a file where there is no server.
+import { z } from "zod";
 import type { Transaction } from "../../../storage/engine/database.ts";
 import type { Keyring, SealAgain } from "../../../storage/keys/keyring.ts";
 import { type Enqueue } from "../../jobs/queue.ts";
-import { type JobKind, PermanentJobError } from "../../jobs/job-kind.ts";
+import { type JobKind, parsePayload, PermanentJobError } from "../../jobs/job-kind.ts";
 import { type ComposedMail, composeMail, type MailMessage } from "./compose.ts";
 import { writeMail } from "./outbox.ts";
 
@@ -35,10 +36,17 @@ const PURPOSE = "mail";
 const CONNECT_TIMEOUT_MS = 15_000;
 const SILENCE_TIMEOUT_MS = 30_000;
 
-interface QueuedMail {
-  readonly id: string;
-  readonly sealed: string;
-}
+const payloadSchema = z.object({ id: z.string(), sealed: z.string() });
+/** What the row of a queued mail holds: the content is sealed. */
+type QueuedMail = Readonly<z.output<typeof payloadSchema>>;
+
+const contentSchema = z.object({
+  to: z.string(),
+  subject: z.string(),
+  text: z.string(),
+  /** Epoch milliseconds. */
+  queuedAt: z.number(),
+});
 
 /**
  * Sends by SMTP when there is a server, else into the outbox. A server that fails or is away is tried again for about
@@ -62,9 +70,9 @@ export function createMailer(options: MailerOptions): Mailer {
       retryMaxMs: 3_600_000,
       timeoutMs: 120_000,
       async run(payload, { signal }) {
-        const { id, sealed } = payload as QueuedMail;
-        const content = keyring.openText(PURPOSE, sealed, rowOf(id));
-        const { queuedAt, ...message } = JSON.parse(content) as MailMessage & { queuedAt: number };
+        const { id, sealed } = parsePayload(payloadSchema, payload);
+        const content: unknown = JSON.parse(keyring.openText(PURPOSE, sealed, rowOf(id)));
+        const { queuedAt, ...message } = parsePayload(contentSchema, content);
         const mail = await composeMail(message, { id, from, date: new Date(queuedAt) });
         if (mail === undefined) {
           throw new PermanentJobError("the recipient is no e-mail address");
@@ -77,7 +85,7 @@ export function createMailer(options: MailerOptions): Mailer {
 
 /** The payload of a queued mail as it lies in the queue, its content sealed again. */
 export function sealMailAgain(payload: string, _job: number | string, again: SealAgain): string {
-  const { id, sealed } = JSON.parse(payload) as QueuedMail;
+  const { id, sealed } = payloadSchema.parse(JSON.parse(payload));
   return JSON.stringify({ id, sealed: again(PURPOSE, sealed, rowOf(id)) } satisfies QueuedMail);
 }
 

@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
+import { z } from "zod";
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import { findVaultUserByEmail, type VaultUser } from "../../../storage/tables/vault/users.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
-import type { JobKind } from "../../jobs/job-kind.ts";
+import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import { fingerprintOfHash, type ResetTokens } from "./reset-tokens.ts";
 
 /** A message for the mail queue. */
@@ -15,8 +16,9 @@ export interface MailMessage {
 /** Adds a mail to the queue in the caller's transaction. */
 export type QueueMail = (tx: Transaction, message: MailMessage) => Promise<unknown>;
 
+const reasonSchema = z.enum(["asked", "demanded", "created"]);
 /** The reason for a reset link, which selects the text of the mail. */
-export type ResetReason = "asked" | "demanded" | "created";
+export type ResetReason = z.output<typeof reasonSchema>;
 
 /** Mails reset links by a job. */
 export interface ResetMails {
@@ -40,6 +42,7 @@ export interface ResetMailsDeps {
 }
 
 const KIND = "vault.password-reset";
+const payloadSchema = z.object({ email: z.string(), reason: reasonSchema });
 
 /**
  * The job looks the account up, not the request, so an unknown address takes the same time and leaves the same rows as a
@@ -58,7 +61,7 @@ export function createResetMails(deps: ResetMailsDeps): ResetMails {
     job: {
       kind: KIND,
       async run(payload) {
-        const { email, reason } = payload as { email: string; reason: ResetReason };
+        const { email, reason } = parsePayload(payloadSchema, payload);
         const user = await findVaultUserByEmail(deps.db, email);
         if (user === undefined) return;
         const token = await deps.resetTokens.issue({

@@ -11,7 +11,7 @@ import {
 } from "../../../storage/tables/vault/documents/documents.ts";
 import { setDocumentTopics } from "../../../storage/tables/vault/documents/topics.ts";
 import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
-import type { JobKind } from "../../jobs/job-kind.ts";
+import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Extraction, UnreadableReason } from "./extraction/outcome.ts";
 import { EXTRACT_BYTES_MAX, type TextExtractor } from "./text-extractor.ts";
 import type { TopicChooser } from "./topic-chooser.ts";
@@ -45,12 +45,14 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
     attemptsMax: 4,
 
     async onAbandoned(tx, payload) {
-      const { document_id: id } = payloadSchema.parse(payload);
-      await setDocumentStatus(tx, id, "classification_failed");
+      // A payload that does not fit belongs to no document: the job is dead-lettered all the same.
+      const { data } = payloadSchema.safeParse(payload);
+      if (data !== undefined)
+        await setDocumentStatus(tx, data.document_id, "classification_failed");
     },
 
     async run(payload) {
-      const { document_id: id } = payloadSchema.parse(payload);
+      const { document_id: id } = parsePayload(payloadSchema, payload);
       const document = await findDocument(db, id);
       // Deleted meanwhile: nothing is left to do.
       if (document === undefined) return;

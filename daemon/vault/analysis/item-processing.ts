@@ -9,7 +9,7 @@ import {
 import { type CloudItem, findLiveItemByRow } from "../../../storage/tables/vault/items.ts";
 import { deleteSearchEntryOfItem, putSearchEntry } from "../../../storage/tables/vault/search.ts";
 import { findVaultUser } from "../../../storage/tables/vault/users.ts";
-import type { JobKind } from "../../jobs/job-kind.ts";
+import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import { ANALYZE_JOB, MAX_ANALYZE_BYTES } from "../cloud/analysis/analyze-job.ts";
 import type { CloudBytes } from "../cloud/bytes/bytes.service.ts";
 import type { Extraction, UnreadableReason } from "./extraction/outcome.ts";
@@ -42,11 +42,13 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
     attemptsMax: 5,
 
     async onAbandoned(tx, payload) {
-      await setAnalysisStatus(tx, payloadSchema.parse(payload).item_id, "failed");
+      // A payload that does not fit belongs to no item: the job is dead-lettered all the same.
+      const { data } = payloadSchema.safeParse(payload);
+      if (data !== undefined) await setAnalysisStatus(tx, data.item_id, "failed");
     },
 
     async run(payload, { attempt }) {
-      const { item_id: id } = payloadSchema.parse(payload);
+      const { item_id: id } = parsePayload(payloadSchema, payload);
       const item = await findLiveItemByRow(db, id);
       if (item === undefined) return;
       await db.transaction((tx) => setAnalysisStatus(tx, id, "processing"));

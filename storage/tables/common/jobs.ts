@@ -1,6 +1,8 @@
 // storage/tables/common: rows that belong to neither API: jobs, rate limits, facts about the instance.
 // Start here; daemon/jobs/queue.ts is the one that calls these in the right order.
+import { z } from "zod";
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
+import { parseColumn } from "../../engine/json-column.ts";
 
 export type JobState = "waiting" | "running" | "dead";
 
@@ -292,7 +294,7 @@ function toJob(row: JobRow): JobRecord {
   return {
     id: row.id,
     kind: row.kind,
-    payload: JSON.parse(row.payload) as unknown,
+    payload: parseColumn(z.unknown(), row.payload, "jobs.payload"),
     key: row.key ?? undefined,
     state: row.state,
     runAt: row.run_at,

@@ -1,4 +1,8 @@
+import { z } from "zod";
 import type { Queries, Row, SqlValue, Transaction } from "../../engine/database.ts";
+import { parseColumn } from "../../engine/json-column.ts";
+
+const metadataSchema = z.record(z.string(), z.unknown());
 
 /** The content of an audit record. Metadata never contains tokens, provider URLs, file bytes or document text. */
 export interface NewAuditRecord {
@@ -121,7 +125,7 @@ function toRecord(row: Row): AuditRecord {
     actorId: (row["actor_id"] ?? undefined) as string | undefined,
     resourceId: (row["resource_id"] ?? undefined) as string | undefined,
     ipAddress: (row["ip_address"] ?? undefined) as string | undefined,
-    metadata: JSON.parse(row["metadata"] as string) as Record<string, unknown>,
+    metadata: parseColumn(metadataSchema, row["metadata"] as string, "vault_audit.metadata"),
     createdAt: row["created_at"] as number,
     userHandle: (row["user_handle"] ?? undefined) as string | undefined,
     userEmail: (row["user_email"] ?? undefined) as string | undefined,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Queries, Transaction } from "../../engine/database.ts";
-import { jsonColumn } from "../json-column.ts";
+import { parseColumn } from "../../engine/json-column.ts";
 
 /** How a precondition is checked: atomically by the storage, by the adapter just before the change, or not at all. */
 export type Guarantee = "atomic" | "emulated" | "none";
@@ -181,7 +181,9 @@ export async function listForeignConnectionsBelowLocalRoots(
     "SELECT settings FROM vault_connections WHERE is_below_local_roots = 1 AND user_id <> ?",
     userId,
   );
-  return rows.map(({ settings }) => settingsColumn.parse(settings));
+  return rows.map(({ settings }) =>
+    parseColumn(settingsSchema, settings, "vault_connections.settings"),
+  );
 }
 
 /** Makes every daemon reopen the local folders of a user, after a change of the folders that the user may use. */
@@ -230,12 +232,17 @@ function toConnection(row: ConnectionRow): Connection {
     userId: row.user_id,
     provider: row.provider,
     displayName: row.display_name,
-    settings: settingsColumn.parse(row.settings),
+    settings: parseColumn(settingsSchema, row.settings, "vault_connections.settings"),
     isBelowLocalRoots: row.is_below_local_roots === 1,
     credentials: row.credentials,
-    facts: row.facts === null ? undefined : factsColumn.parse(row.facts),
+    facts:
+      row.facts === null
+        ? undefined
+        : parseColumn(factsSchema, row.facts, "vault_connections.facts"),
     capabilities:
-      row.capabilities === null ? undefined : capabilitiesColumn.parse(row.capabilities),
+      row.capabilities === null
+        ? undefined
+        : parseColumn(capabilitiesSchema, row.capabilities, "vault_connections.capabilities"),
     status: row.status,
     generation: row.generation,
     quotaUsedBytes: row.quota_used_bytes ?? undefined,
@@ -245,10 +252,8 @@ function toConnection(row: ConnectionRow): Connection {
   };
 }
 
-const settingsColumn = jsonColumn(z.record(z.string(), z.string()));
-const factsColumn = jsonColumn(
-  z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
-);
+const settingsSchema = z.record(z.string(), z.string());
+const factsSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 const guarantee = z.enum(["atomic", "emulated", "none"]);
 export const capabilitiesSchema: z.ZodType<Capabilities> = z.object({
   createOnly: guarantee,
@@ -260,7 +265,6 @@ export const capabilitiesSchema: z.ZodType<Capabilities> = z.object({
   quota: z.boolean(),
   folderRename: z.boolean(),
 });
-const capabilitiesColumn = jsonColumn(capabilitiesSchema);
 
 function toRow(connection: Connection): Record<string, string | number | null> {
   return {

@@ -1,5 +1,9 @@
+import { z } from "zod";
 import type { Queries, Transaction } from "../../engine/database.ts";
+import { parseColumn } from "../../engine/json-column.ts";
 import { toRefKey } from "./refs.ts";
+
+const topicsSchema = z.array(z.string());
 
 export type AnalysisStatus = "none" | "pending" | "processing" | "ready" | "failed" | "unsupported";
 export type IndexStatus = "none" | "pending" | "ready" | "failed" | "stale";
@@ -28,7 +32,7 @@ export async function getItemAnalysis(db: Queries, id: string): Promise<ItemAnal
   );
   return {
     extractedText: row?.extracted_text ?? undefined,
-    topics: row === undefined ? [] : (JSON.parse(row.topics) as string[]),
+    topics: row === undefined ? [] : parseColumn(topicsSchema, row.topics, "vault_items.topics"),
     unsupportedReason: row?.unsupported_analysis_reason ?? undefined,
     isStale: Number(row?.is_stale ?? 0) === 1,
   };

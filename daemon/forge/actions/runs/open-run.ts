@@ -1,12 +1,48 @@
+import { z } from "zod";
 import type { Queries } from "../../../../storage/engine/database.ts";
+import { parseColumn } from "../../../../storage/engine/json-column.ts";
 import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
 import { findRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeUrls } from "../../urls.ts";
-import { isMapping } from "../workflows/mapping.ts";
+import type { ExpressionValue } from "../workflows/expressions/values.ts";
+import { isMapping, type Mapping } from "../workflows/mapping.ts";
 import type { Workflow } from "../workflows/workflow.ts";
 import type { OpenRun } from "./advance-run.ts";
 import { toGithubContext } from "./run-contexts.ts";
+
+// The values of a file are whatever JSON it holds: `parseWorkflow` has checked them.
+const json = z.custom<ExpressionValue>((value) => value !== undefined);
+const mapping = z.custom<Mapping>(isMapping);
+const texts = z.array(z.string());
+const concurrency = z.object({ group: z.string(), cancelInProgress: json }).optional();
+
+/** The workflow as `startRun` stores it. JSON has no undefined: members without a value are absent. */
+const workflowSchema: z.ZodType<Workflow> = z.object({
+  name: z.string(),
+  runName: z.string(),
+  triggers: z.record(z.string(), z.custom<Workflow["triggers"][string]>(isMapping)),
+  env: mapping,
+  defaults: mapping,
+  permissions: json,
+  concurrency,
+  jobs: z.array(
+    z.object({
+      key: z.string(),
+      name: z.string(),
+      needs: texts,
+      condition: z.string().optional(),
+      runsOn: json,
+      matrix: json,
+      failFast: json,
+      maxParallel: json,
+      timeoutMinutes: json,
+      continueOnError: json,
+      concurrency,
+      source: mapping,
+    }),
+  ),
+});
 
 /** Loads a run with its workflow and contexts; undefined when its repository is gone or its file is invalid. */
 export async function openRun(
@@ -24,6 +60,6 @@ export async function openRun(
   const github = toGithubContext({ run, what: { repository, owner }, actorName, urls });
   const { event } = github;
   const inputs = isMapping(event) && isMapping(event["inputs"]) ? event["inputs"] : {};
-  // The run wrote it itself, from a parsed file.
-  return { run, workflow: JSON.parse(run.definition) as Workflow, github, inputs };
+  const workflow = parseColumn(workflowSchema, run.definition, "forge_action_runs.definition");
+  return { run, workflow, github, inputs };
 }

@@ -15,7 +15,7 @@ export interface Workflow {
   readonly env: Mapping;
   readonly defaults: Mapping;
   readonly permissions: ExpressionValue;
-  readonly concurrency: Concurrency | undefined;
+  readonly concurrency?: Concurrency | undefined;
   readonly jobs: readonly JobDefinition[];
 }
 
@@ -31,7 +31,7 @@ export interface JobDefinition {
   /** The name in the file, which may have expressions; empty when it has none. */
   readonly name: string;
   readonly needs: readonly string[];
-  readonly condition: string | undefined;
+  readonly condition?: string | undefined;
   /** A label, a list of labels, or an expression that gives one of both. */
   readonly runsOn: ExpressionValue;
   /** The matrix, or an expression that gives it; null without one. */
@@ -40,7 +40,7 @@ export interface JobDefinition {
   readonly maxParallel: ExpressionValue;
   readonly timeoutMinutes: ExpressionValue;
   readonly continueOnError: ExpressionValue;
-  readonly concurrency: Concurrency | undefined;
+  readonly concurrency?: Concurrency | undefined;
   /** The job as it is in the file. */
   readonly source: Mapping;
 }

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Credentials } from "../../../../storage/cloud/provider.ts";
 import { SealError, type Keyring, type SealAgain } from "../../../../storage/keys/keyring.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
@@ -6,6 +7,7 @@ import { AppError } from "../../../errors.ts";
 /** The text of 401 when credentials cannot be unsealed (vault API, Adapter construction). */
 const UNREADABLE_CREDENTIALS = "Credential decryption failed — reconnect this connection";
 const SEAL_PURPOSE = "cloud-credentials";
+const credentialsSchema = z.record(z.string(), z.string());
 
 /** Credentials as the row of their connection keeps them: sealed, and worthless in any other row. */
 export function sealCredentials(
@@ -23,7 +25,7 @@ export function unsealCredentials(
 ): Credentials {
   try {
     const text = keys.openText(SEAL_PURPOSE, connection.credentials, rowOf(connection.id));
-    return JSON.parse(text) as Credentials;
+    return credentialsSchema.parse(JSON.parse(text));
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
     throw new AppError("reauth_required", UNREADABLE_CREDENTIALS, { cause: error });

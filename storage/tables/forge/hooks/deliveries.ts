@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Queries, Row, Transaction } from "../../../engine/database.ts";
-import { jsonColumn } from "../../json-column.ts";
+import { parseColumn } from "../../../engine/json-column.ts";
 import type { DeliveryId, HookId } from "../ids.ts";
 
 export type DeliveryState = "waiting" | "delivered" | "failed";
@@ -25,7 +25,6 @@ export interface HookDelivery {
 }
 
 const headersSchema = z.record(z.string(), z.string());
-const headersColumn = jsonColumn(headersSchema);
 /** Headers by name as they were sent or received. */
 export type HeaderRecord = Readonly<z.output<typeof headersSchema>>;
 
@@ -225,8 +224,8 @@ function toDetails(row: DetailsRow): HookDeliveryDetails {
   return {
     ...toDelivery(row),
     payload: row.payload,
-    requestHeaders: fromJson(row.request_headers),
-    responseHeaders: fromJson(row.response_headers),
+    requestHeaders: toHeaders(row.request_headers, "request_headers"),
+    responseHeaders: toHeaders(row.response_headers, "response_headers"),
     responseBody: row.response_body ?? undefined,
   };
 }
@@ -235,6 +234,8 @@ function toJson(headers: HeaderRecord | undefined): string | null {
   return headers === undefined ? null : JSON.stringify(headers);
 }
 
-function fromJson(text: string | null): HeaderRecord | undefined {
-  return text === null ? undefined : headersColumn.parse(text);
+function toHeaders(text: string | null, column: string): HeaderRecord | undefined {
+  return text === null
+    ? undefined
+    : parseColumn(headersSchema, text, `forge_hook_deliveries.${column}`);
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Queries, Row, Transaction } from "../../../engine/database.ts";
-import { jsonColumn } from "../../json-column.ts";
+import { parseColumn } from "../../../engine/json-column.ts";
 import type { HookId } from "../ids.ts";
 
 export type HookScope = "system" | "default" | "repository";
@@ -14,8 +14,7 @@ const slackOptionsSchema = z.object({
 /** How the messages of a Slack hook look. */
 export type SlackOptions = Readonly<z.output<typeof slackOptionsSchema>>;
 
-const slackColumn = jsonColumn(slackOptionsSchema);
-const eventsColumn = jsonColumn(z.array(z.string()));
+const eventsSchema = z.array(z.string());
 
 /** A hook. Times are epoch milliseconds. */
 export interface ForgeHook {
@@ -209,9 +208,12 @@ function toHook(row: HookRow): ForgeHook {
     name: row.name,
     sealedTarget: row.sealed_target,
     contentType: row.content_type,
-    events: eventsColumn.parse(row.events),
+    events: parseColumn(eventsSchema, row.events, "forge_hooks.events"),
     branchFilter: row.branch_filter,
-    slack: row.slack === null ? undefined : slackColumn.parse(row.slack),
+    slack:
+      row.slack === null
+        ? undefined
+        : parseColumn(slackOptionsSchema, row.slack, "forge_hooks.slack"),
     isActive: row.is_active === 1,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -1,6 +1,9 @@
 import { z } from "zod";
 import type { Queries, Row, SqlValue, Transaction } from "../../../engine/database.ts";
+import { parseColumn } from "../../../engine/json-column.ts";
 import { type SearchTerm, toDocumentCondition } from "../search.ts";
+
+const wordsSchema = z.array(z.string());
 
 export type DocumentStatus = "pending" | "processing" | "ready" | "classification_failed";
 export type SemanticIndexStatus = "none" | "pending" | "ready" | "failed" | "stale";
@@ -378,7 +381,11 @@ function toDocument(row: Row): VaultDocument {
             topic,
             confidence: Number(row["classification_confidence"]),
             provider: String(row["classification_provider"]),
-            words: z.array(z.string()).parse(JSON.parse(String(row["classification_words"]))),
+            words: parseColumn(
+              wordsSchema,
+              String(row["classification_words"]),
+              "vault_documents.classification_words",
+            ),
           },
     createdAt: Number(row["created_at"]),
     updatedAt: Number(row["updated_at"]),
