@@ -1,7 +1,7 @@
-import type { Client } from "./client/client.ts";
-import { createClient } from "./client/client.ts";
+import { type Client, createClient } from "./client/client.ts";
+import type { CliEnvironment } from "./environment.ts";
 import { type CommonFlags, noFlags } from "./flags.ts";
-import { createIo, type Io } from "./io.ts";
+import { createIo } from "./io.ts";
 import { createOutput, type Output } from "./output/output.ts";
 import { type ClientConfig, readClientConfig } from "./profile/config.ts";
 import { createProfiles, type Profiles } from "./profile/profiles.ts";
@@ -11,35 +11,14 @@ import { createPrompts, type Prompts } from "./prompts.ts";
 import type { Stopping } from "./report.ts";
 import type { System } from "./system.ts";
 
-/**
- * What a command is given. Every member is made when it is first used, so that `--help` opens no file and no socket.
- */
-export interface CliContext {
-  readonly system: System;
-  /** The common flags of the line. */
-  readonly flags: CommonFlags;
-  readonly io: Io;
-  readonly output: Output;
-  /** Resolves the daemon's address, croft's folders and the environment. @throws CliError `invalid_config` */
-  config(): Promise<ClientConfig>;
+/** What a command is given. Every member is created on first use, so that `--help` opens no file and no socket. */
+export interface CliContext extends CliEnvironment {
   readonly profiles: Profiles;
   readonly credentials: Credentials;
   readonly client: Client;
   readonly prompts: Prompts;
   /** Progress reporting of transfers, loaded when one begins. */
   progress(): Promise<Progress>;
-  /** Aborted by Ctrl-C and SIGTERM. */
-  readonly signal: AbortSignal;
-  /** Epoch milliseconds. */
-  readonly clock: () => number;
-  /** The command sees to stop signals itself, as `serve` does. */
-  holdStops(): void;
-  /** Runs work that computes without a pause; until it is done, stop signals end the process at once. */
-  endedBySignals<T>(work: () => Promise<T>): Promise<T>;
-  /** Ends with another code than 0 although nothing failed: `--check` that is not finished, a batch partly done. */
-  finishWith(exitCode: number): void;
-  /** A native call does not come back: the process must not wait for it at the end. */
-  markStuck(): void;
 }
 
 /** The context as the program itself uses it. */
@@ -53,7 +32,7 @@ export interface CliRun extends CliContext {
   readonly isStuck: boolean;
 }
 
-/** Wires a run together: the one place that names what commands use. */
+/** Creates the context of a run: the composition root of the command line. */
 export function createContext(system: System, stopping: Stopping): CliRun {
   let flags = noFlags;
   let exitCode = 0;

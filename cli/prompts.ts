@@ -1,4 +1,4 @@
-import type { CliContext } from "./context.ts";
+import type { CliEnvironment } from "./environment.ts";
 import { CliError } from "./errors.ts";
 import { sanitizeLine } from "./output/sanitize.ts";
 
@@ -35,9 +35,9 @@ export interface Prompts {
 }
 
 /** Collaborators of the prompts. */
-type Dependencies = Pick<CliContext, "io" | "flags" | "config" | "system" | "signal" | "output">;
+type PromptsDeps = Pick<CliEnvironment, "io" | "flags" | "config" | "system" | "signal" | "output">;
 
-export function createPrompts(cli: Dependencies): Prompts {
+export function createPrompts(cli: PromptsDeps): Prompts {
   const { io, flags } = cli;
   const prompts: Prompts = {
     async canAsk() {

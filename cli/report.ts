@@ -1,4 +1,4 @@
-import type { CliRun } from "./context.ts";
+import type { CliEnvironment } from "./environment.ts";
 import { CliError, DryRun, exitCodeOf, toCliError, toErrorLine } from "./errors.ts";
 import { createOutput } from "./output/output.ts";
 import { toJson } from "./output/sanitize.ts";
@@ -84,7 +84,7 @@ export const neverStopping: Stopping = {
 /** Prints a failure on standard error and resolves to the exit code. */
 export async function reportFailure(
   error: unknown,
-  cli: CliRun,
+  cli: CliEnvironment,
   isMachine: boolean,
 ): Promise<number> {
   if (error instanceof DryRun) {

@@ -8,6 +8,7 @@ import { addKey, retireOldKeys } from "../storage/keys/open.ts";
 import type { RestoredDatabase } from "../storage/restore-database.ts";
 import { writePrivately } from "../storage/keys/private-file.ts";
 import { compose, type Composed } from "./composition/compose.ts";
+import type { DaemonInput, FirstAdministrator } from "./composition/daemon-input.ts";
 import type { SettingPaths } from "./settings/paths.ts";
 import { listSettings, type Settings } from "./settings/settings.ts";
 import { AppError } from "./errors.ts";
@@ -43,27 +44,6 @@ import {
 import type { RestoredHome } from "../storage/backup/restore-backup.ts";
 import type { BackupSummary } from "../storage/backup/write-backup.ts";
 
-/** What a daemon is made of: resolved settings and the process' surroundings. */
-export interface DaemonInput {
-  readonly settings: Settings;
-  readonly paths: SettingPaths;
-  readonly version: string;
-  /** Epoch milliseconds. */
-  readonly clock: () => number;
-  readonly process: {
-    readonly pid: number;
-    /** What tells this process from a later one with the same id; undefined where the system does not say. */
-    readonly mark?: string | undefined;
-    readonly userId: number | undefined;
-  };
-  /** Where log lines go: standard error in the foreground. */
-  readonly logTo: { write(line: string): unknown; readonly isTTY?: boolean };
-  /** Receives the same lines as JSON, whatever `log_format` says: the log file. */
-  readonly recordTo?: { write(line: string): unknown };
-  /** For tests: parse every JSON answer with its declared schema and fail on a difference. */
-  readonly checkReplies?: boolean;
-}
-
 /** A daemon that accepts requests. */
 export interface RunningDaemon {
   /** Where it listens, http first. */
@@ -80,13 +60,6 @@ export interface RunningDaemon {
 
 /** Who administers a home that nobody initialised by hand. */
 const DEFAULT_ADMINISTRATOR = { username: "keeper", email: "keeper@croft.localhost" } as const;
-
-/** The administrators' names and secret that `croft init` was given. */
-export interface FirstAdministrator {
-  readonly username: string;
-  readonly email: string;
-  readonly password: string;
-}
 
 /**
  * Starts a daemon on its data directory. On a home that was never initialised it makes both administrators

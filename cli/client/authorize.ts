@@ -1,6 +1,7 @@
-import type { CliContext } from "../context.ts";
+import type { CliEnvironment } from "../environment.ts";
+import type { Profiles } from "../profile/profiles.ts";
 import { CliError } from "../errors.ts";
-import type { Service } from "../profile/credentials.ts";
+import type { Credentials, Service } from "../profile/credentials.ts";
 import { addressOf, findTarget, type Target, toTarget } from "./target.ts";
 import type { IncomingResponse } from "./transport.ts";
 import { createVaultSession, type VaultSession } from "./vault-session.ts";
@@ -23,13 +24,14 @@ export interface Authorizer {
   readonly vaultSession: VaultSession;
 }
 
-type Dependencies = Pick<
-  CliContext,
-  "config" | "profiles" | "credentials" | "flags" | "system" | "clock" | "signal"
->;
+/** What signing in needs. */
+export type AuthorizerDeps = Pick<
+  CliEnvironment,
+  "config" | "flags" | "system" | "clock" | "signal"
+> & { readonly profiles: Profiles; readonly credentials: Credentials };
 
 export function createAuthorizer(
-  cli: Dependencies,
+  cli: AuthorizerDeps,
   refresh: (address: string, cookie: string) => Promise<IncomingResponse>,
 ): Authorizer {
   let known: Promise<Target> | undefined;
@@ -62,7 +64,7 @@ export function createAuthorizer(
 }
 
 /** A token of the environment, or of the command that it names. */
-async function fixedToken(cli: Dependencies, service: Service): Promise<string | undefined> {
+async function fixedToken(cli: AuthorizerDeps, service: Service): Promise<string | undefined> {
   const { forgeToken, vaultToken, tokenCommand } = await cli.config();
   const token = service === "forge" ? forgeToken : vaultToken;
   if (token !== undefined || tokenCommand === undefined) return token;
@@ -70,7 +72,7 @@ async function fixedToken(cli: Dependencies, service: Service): Promise<string |
   return runTokenCommand(tokenCommand, service, cli);
 }
 
-async function storedForgeToken(cli: Dependencies, target: Target): Promise<string> {
+async function storedForgeToken(cli: AuthorizerDeps, target: Target): Promise<string> {
   const profile = await cli.profiles.inUse();
   const stored = (await cli.credentials.read(profile, "forge")) as
     | { readonly token?: unknown; readonly url?: unknown }

@@ -1,27 +1,10 @@
 import { Readable } from "node:stream";
 import { CliError } from "../errors.ts";
 import type { Service } from "../profile/credentials.ts";
-import { multipartLength, multipartStream } from "./multipart.ts";
+import { type ByteUpload, multipartLength, multipartStream } from "./multipart.ts";
 import { toFailure } from "./outcomes.ts";
 import type { IncomingResponse, Transport } from "./transport.ts";
 import { parseJson } from "./vault-session.ts";
-
-/** A file to send as the last part of a form. */
-export interface ByteUpload {
-  /** Parts before the file; the server acts as soon as the file begins. */
-  readonly fields: Readonly<Record<string, string>>;
-  readonly fileField: string;
-  readonly filename: string;
-  readonly contentType: string;
-  /** Exact length, or undefined for a pipe. */
-  readonly size: number | undefined;
-  /** Whether `open` can be called again, so that the request can be repeated. */
-  readonly canRestart: boolean;
-  /** Opens the bytes. */
-  open(): Readable;
-  /** Told how many bytes of the file were sent in all. */
-  readonly onProgress: (sent: number) => void;
-}
 
 /** An answer of bytes. The stream must be consumed or destroyed. */
 export interface ByteDownload {

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { apiOf } from "../../daemon/contract/api-of.ts";
 import type { AnswerOf, AnyEndpoint, InputOf } from "../../daemon/contract/endpoint.ts";
-import type { CliContext } from "../context.ts";
 import { CliError, DryRun } from "../errors.ts";
 import type { Service } from "../profile/credentials.ts";
-import { type Authorizer, createAuthorizer } from "./authorize.ts";
-import type { ByteDownload, ByteUpload } from "./bytes.ts";
+import { type Authorizer, type AuthorizerDeps, createAuthorizer } from "./authorize.ts";
+import type { ByteDownload } from "./bytes.ts";
+import type { ByteUpload } from "./multipart.ts";
 import type { AnyOperation, Operation } from "./operation.ts";
 import { toFailure } from "./outcomes.ts";
 import { toAddress, toPreview } from "./request.ts";
@@ -101,7 +101,7 @@ const cookieRoutes: ReadonlySet<string> = new Set([
 const refreshPath = "/api/auth/refresh";
 
 export function createClient(
-  cli: CliContext,
+  cli: AuthorizerDeps,
   transport: Transport = createTransport(cli.system, createTrust(cli)),
 ): Client {
   const { system, signal } = cli;

@@ -1,4 +1,21 @@
-import type { ByteUpload } from "./bytes.ts";
+import type { Readable } from "node:stream";
+
+/** A file to send as the last part of a form. */
+export interface ByteUpload {
+  /** Parts before the file; the server acts as soon as the file begins. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly fileField: string;
+  readonly filename: string;
+  readonly contentType: string;
+  /** Exact length, or undefined for a pipe. */
+  readonly size: number | undefined;
+  /** Whether `open` can be called again, so that the request can be repeated. */
+  readonly canRestart: boolean;
+  /** Opens the bytes. */
+  open(): Readable;
+  /** Told how many bytes of the file were sent in all. */
+  readonly onProgress: (sent: number) => void;
+}
 
 /**
  * The bytes of a multipart form: the fields, then the file as a stream. Written by hand because a form with a stream

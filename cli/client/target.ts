@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { CliContext } from "../context.ts";
+import type { CliEnvironment } from "../environment.ts";
+import type { Profiles } from "../profile/profiles.ts";
+import type { System } from "../system.ts";
 import { CliError } from "../errors.ts";
 import { readTextFile } from "../profile/config.ts";
 
@@ -27,13 +29,15 @@ export interface Target {
   readonly absence?: CliError;
 }
 
-type Dependencies = Pick<CliContext, "config" | "profiles" | "flags" | "system">;
+type TargetDeps = Pick<CliEnvironment, "config" | "flags" | "system"> & {
+  readonly profiles: Pick<Profiles, "inUse">;
+};
 
 /**
  * Which daemon: `--url`, the profile that `--profile` names, `CROFT_URL`, the profile in use, the config file, the
  * daemon that runs on this home's data, where it would listen.
  */
-export async function findTarget(cli: Dependencies): Promise<Target> {
+export async function findTarget(cli: TargetDeps): Promise<Target> {
   const config = await cli.config();
   const profile = await cli.profiles.inUse();
   const candidates = [
@@ -99,7 +103,7 @@ export function isAlive({ pid, mark }: DaemonNotice, system: NoticeSystem): bool
   return found === undefined || found === mark;
 }
 
-type NoticeSystem = Pick<CliContext["system"], "isProcessAlive" | "processMark">;
+type NoticeSystem = Pick<System, "isProcessAlive" | "processMark">;
 
 function parseNotice(text: string | undefined): DaemonNotice | undefined {
   if (text === undefined) return undefined;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { SecureContext } from "node:tls";
-import type { CliContext } from "../context.ts";
+import type { CliEnvironment } from "../environment.ts";
 import { readTextFile } from "../profile/config.ts";
 
 /** Whom https is trusted to be; undefined for what Node does by itself. */
@@ -10,13 +10,13 @@ export type Trust = () => Promise<SecureContext | undefined>;
  * The usual certificates, and the one that this home's daemon has made for itself (`--tls self`). It is no authority
  * and for the names of its own machine, so that it vouches for nobody else.
  */
-export function createTrust(cli: Pick<CliContext, "config">): Trust {
+export function createTrust(cli: Pick<CliEnvironment, "config">): Trust {
   let known: Awaited<ReturnType<Trust>>;
   // What is not there yet is looked for again: a daemon makes it when it first starts.
   return async () => (known ??= await read(cli));
 }
 
-async function read(cli: Pick<CliContext, "config">): ReturnType<Trust> {
+async function read(cli: Pick<CliEnvironment, "config">): ReturnType<Trust> {
   const { paths } = await cli.config();
   try {
     const own = readTextFile(join(paths.dataDirectory, "keys", "tls.crt"));

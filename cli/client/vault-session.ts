@@ -1,6 +1,7 @@
-import type { CliContext } from "../context.ts";
+import type { CliEnvironment } from "../environment.ts";
 import { CliError } from "../errors.ts";
-import type { NamedProfile } from "../profile/profiles.ts";
+import type { Credentials } from "../profile/credentials.ts";
+import type { NamedProfile, Profiles } from "../profile/profiles.ts";
 import type { IncomingResponse } from "./transport.ts";
 
 /** A vault session as it is stored: one entry, so that its parts always belong together. */
@@ -30,7 +31,10 @@ export interface VaultSession {
 /** A token is renewed when it has less left than a request may need. */
 const leastLifeMs = 30_000;
 
-type Dependencies = Pick<CliContext, "profiles" | "credentials" | "system" | "clock">;
+type VaultSessionDeps = Pick<CliEnvironment, "system" | "clock"> & {
+  readonly profiles: Profiles;
+  readonly credentials: Credentials;
+};
 
 /**
  * The session of the profile in use. Refresh tokens work once, and a second use ends the session. So reading,
@@ -41,7 +45,7 @@ type Dependencies = Pick<CliContext, "profiles" | "credentials" | "system" | "cl
  * @param isIssuer whether this address is the present target's own
  */
 export function createVaultSession(
-  cli: Dependencies,
+  cli: VaultSessionDeps,
   refresh: (cookie: string) => Promise<IncomingResponse>,
   accept: (url: string) => boolean,
   isIssuer: (url: string) => boolean,

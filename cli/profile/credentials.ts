@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { CliContext } from "../context.ts";
+import type { CliEnvironment } from "../environment.ts";
 import { CliError } from "../errors.ts";
 import { createMachineKeyring } from "./keyring.ts";
-import type { NamedProfile } from "./profiles.ts";
+import type { NamedProfile, Profiles } from "./profiles.ts";
 import { type CredentialStore, createFileStore, probeStore, type StoreKind } from "./stores.ts";
 
 /** The APIs that a profile may be signed in to. */
@@ -26,9 +26,11 @@ export interface Credentials {
   lockPath(profile: NamedProfile, service: Service): Promise<string>;
 }
 
-type Dependencies = Pick<CliContext, "config" | "io" | "profiles" | "system" | "markStuck">;
+type CredentialsDeps = Pick<CliEnvironment, "config" | "io" | "system" | "markStuck"> & {
+  readonly profiles: Profiles;
+};
 
-export function createCredentials(cli: Dependencies): Credentials {
+export function createCredentials(cli: CredentialsDeps): Credentials {
   const key = (profile: NamedProfile, service: Service) => `${profile.id}.${service}`;
   const folder = async () => join((await cli.config()).paths.configDirectory, "credentials");
 

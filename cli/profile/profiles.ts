@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { CliContext } from "../context.ts";
+import type { CliEnvironment } from "../environment.ts";
 import { CliError } from "../errors.ts";
 import { readPrivateFile } from "./read-private-file.ts";
 import type { StoreKind } from "./stores.ts";
@@ -48,9 +48,9 @@ export function isProfileName(name: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
 }
 
-type Dependencies = Pick<CliContext, "config" | "system">;
+type ProfilesDeps = Pick<CliEnvironment, "config" | "system">;
 
-export function createProfiles(cli: Dependencies): Profiles {
+export function createProfiles(cli: ProfilesDeps): Profiles {
   const path = async () => join((await cli.config()).paths.configDirectory, "profiles.json");
   const newProfile = (): Profile => ({
     id: Buffer.from(cli.system.random(6)).toString("hex"),

@@ -8,6 +8,7 @@ import {
   PASSWORD_BYTES_MAX,
 } from "../contract/vault/common.ts";
 import { AppError } from "../errors.ts";
+import type { DaemonInput, FirstAdministrator } from "./daemon-input.ts";
 import type { Addresses } from "./network.ts";
 import { createForgeAccounts, type ForgeAccountsDeps } from "../forge/accounts/accounts.ts";
 import { createPackageDependents } from "../forge/packages/dependents.ts";
@@ -15,7 +16,6 @@ import { createRepositoryDependents } from "../forge/repositories/dependents.ts"
 import type { Limiter } from "../http/limits.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import type { Log } from "../utilities/logging.ts";
-import type { DaemonInput, FirstAdministrator } from "../main.ts";
 import { createCommonPasswords } from "../outbound/breach/common-passwords.ts";
 import { createBreachLookup } from "../outbound/breach/lookup.ts";
 import { createMailer } from "../outbound/mail/mailer.ts";

@@ -43,7 +43,7 @@ import {
 } from "../../storage/restore-database.ts";
 import { AppError } from "../errors.ts";
 import type { Log } from "../utilities/logging.ts";
-import type { DaemonInput } from "../main.ts";
+import type { DaemonInput } from "./daemon-input.ts";
 
 /** Everything that keeps rows, bytes or keys, held by this process alone. */
 export interface Stores {

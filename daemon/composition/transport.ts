@@ -10,7 +10,7 @@ import type { Api, Route } from "../http/handle.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { createServerRequest } from "../http/server-request.ts";
 import { createNodeHandler, type NodeHandler } from "../http/server.ts";
-import type { DaemonInput } from "../main.ts";
+import type { DaemonInput } from "./daemon-input.ts";
 import type { VaultCaller } from "../vault/caller.ts";
 import type { ServiceDeps } from "./accounts.ts";
 import type { Addresses } from "./network.ts";

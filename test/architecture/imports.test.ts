@@ -134,6 +134,16 @@ describe("who may know whom", () => {
   });
 });
 
+test("no files import each other in a cycle, neither by value nor by type", () => {
+  const graph = new Map(
+    sources.map(({ path, imports }) => [
+      path,
+      imports.flatMap(({ target, dynamic }) => (dynamic ? [] : [target])),
+    ]),
+  );
+  expect(findCycles(graph)).toEqual([]);
+});
+
 test("imports of the project's own files are relative and carry the extension", () => {
   const wrong = sources.flatMap(({ path, imports }) =>
     imports
@@ -163,6 +173,21 @@ test("Node's own modules are named with their prefix", () => {
   );
   expect(wrong).toEqual([]);
 });
+
+/** Returns one cycle, as a list of paths, of each group of files that import each other. Depth-first search. */
+function findCycles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
+  const cycles: string[][] = [];
+  const done = new Set<string>();
+  const visit = (path: string, above: readonly string[]) => {
+    const seen = above.indexOf(path);
+    if (seen !== -1) cycles.push(above.slice(seen));
+    if (seen !== -1 || done.has(path)) return;
+    for (const target of graph.get(path) ?? []) visit(target, [...above, path]);
+    done.add(path);
+  };
+  for (const path of graph.keys()) visit(path, []);
+  return cycles;
+}
 
 function isOurs(target: string): boolean {
   return /^(bench|bin|cli|daemon|storage|test)\//.test(target) || target === "package.json";

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { parse as parseYaml } from "yaml";
 import { resolvePaths, resolveSettings } from "../../daemon/settings/resolve.ts";
-import { startDaemon, type DaemonInput, type RunningDaemon } from "../../daemon/main.ts";
+import type { DaemonInput } from "../../daemon/composition/daemon-input.ts";
+import { startDaemon, type RunningDaemon } from "../../daemon/main.ts";
 import { sendRequest } from "./send-request.ts";
 
 /** One log line of the daemon under test, as its JSON format prints it. */

@@ -2,9 +2,39 @@ import { toCliError } from "../../errors.ts";
 import type { WireItem } from "../../support/find-item.ts";
 import type { TaskQueue } from "../task-queue.ts";
 import type { Dialogs } from "../dialogs.ts";
-import type { BrowseDeps } from "./browse.ts";
 import type { FolderView, Place } from "./folder-view.ts";
-import type { Transfers } from "./transfers.ts";
+import type { TransferReport, Transfers } from "./transfers.ts";
+
+/** Operations on the storage and the disk. */
+export interface BrowseActionsDeps {
+  /** Resolves to the name that the folder got. */
+  readonly mkdir: (
+    place: Place,
+    name: string,
+  ) => Promise<{ readonly id: string; readonly name: string }>;
+  /** Resolves to the item's id, which may be another one. */
+  readonly rename: (place: Place, item: WireItem, name: string) => Promise<string>;
+  readonly move: (place: Place, item: WireItem, target: Place) => Promise<void>;
+  /** Resolves to whether the storage's trash has it. */
+  readonly remove: (place: Place, item: WireItem) => Promise<boolean>;
+  /** Saves an item into a local folder; resolves to the path. */
+  readonly download: (
+    place: Place,
+    item: WireItem,
+    folder: string,
+    report: TransferReport,
+    signal: AbortSignal,
+  ) => Promise<string>;
+  /** Resolves to the name and id that the file got. */
+  readonly upload: (
+    place: Place,
+    path: string,
+    report: TransferReport,
+    signal: AbortSignal,
+  ) => Promise<{ readonly id: string; readonly name: string }>;
+  /** The path with as much added as is certain. */
+  readonly completePath: (path: string) => Promise<string>;
+}
 
 /** Actions that change local files and the storage. Each reports its own outcome. */
 export interface BrowseActions {
@@ -19,8 +49,8 @@ export interface BrowseActions {
   stopTransfers(): void;
 }
 
-interface ActionsDeps {
-  readonly deps: BrowseDeps;
+interface ActionsOptions {
+  readonly deps: BrowseActionsDeps;
   readonly tasks: TaskQueue;
   readonly dialogs: Dialogs;
   readonly transfers: Transfers;
@@ -37,7 +67,7 @@ export function createBrowseActions({
   transfers,
   stack,
   unselect,
-}: ActionsDeps): BrowseActions {
+}: ActionsOptions): BrowseActions {
   const complete = deps.completePath;
 
   return {

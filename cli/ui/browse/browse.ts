@@ -3,7 +3,6 @@
 // cli/commands/vault/item/browse.ts connects it to the daemon and the disk. Start here.
 import { toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
-import type { WireConnection } from "../../support/connection.ts";
 import type { WireItem } from "../../support/find-item.ts";
 import { createChangeListeners } from "../change-listeners.ts";
 import { createTaskQueue } from "../task-queue.ts";
@@ -11,7 +10,7 @@ import type { Key } from "../keys.ts";
 import { moveOf } from "../list-window.ts";
 import { createDialogs } from "../dialogs.ts";
 import type { ScreenModel, Size } from "../screen.tsx";
-import { createBrowseActions } from "./browse-actions.ts";
+import { type BrowseActionsDeps, createBrowseActions } from "./browse-actions.ts";
 import {
   type BrowseState,
   drawBrowse,
@@ -20,49 +19,16 @@ import {
   listHeight,
   type Preview,
 } from "./browse-view.ts";
-import type { FolderPage, FolderView, PageRequest, Place } from "./folder-view.ts";
-import { createTransfers, type TransferReport } from "./transfers.ts";
-import { createLocation } from "./location.ts";
+import type { FolderView, Place } from "./folder-view.ts";
+import { createTransfers } from "./transfers.ts";
+import { createLocation, type LocationDeps } from "./location.ts";
 
 /** Access to the daemon and the disk. */
-export interface BrowseDeps {
-  readonly connections: () => Promise<readonly WireConnection[]>;
-  readonly list: (place: Place, page: PageRequest) => Promise<FolderPage>;
-  /** Resolves to the name that the folder got. */
-  readonly mkdir: (
-    place: Place,
-    name: string,
-  ) => Promise<{ readonly id: string; readonly name: string }>;
-  /** Resolves to the item's id, which may be another one. */
-  readonly rename: (place: Place, item: WireItem, name: string) => Promise<string>;
-  readonly move: (place: Place, item: WireItem, target: Place) => Promise<void>;
-  /** Resolves to whether the storage's trash has it. */
-  readonly remove: (place: Place, item: WireItem) => Promise<boolean>;
+export interface BrowseDeps extends LocationDeps, BrowseActionsDeps {
   readonly preview: (place: Place, item: WireItem) => Promise<Preview["text"]>;
-  /** Saves an item into a local folder; resolves to the path. */
-  readonly download: (
-    place: Place,
-    item: WireItem,
-    folder: string,
-    report: TransferReport,
-    signal: AbortSignal,
-  ) => Promise<string>;
-  /** Resolves to the name and id that the file got. */
-  readonly upload: (
-    place: Place,
-    path: string,
-    report: TransferReport,
-    signal: AbortSignal,
-  ) => Promise<{ readonly id: string; readonly name: string }>;
-  /** The path with as much added as is certain. */
-  readonly completePath: (path: string) => Promise<string>;
   readonly style: Style;
   readonly clock: () => number;
   readonly pause: (milliseconds: number) => Promise<void>;
-  /** The start: the folders from the root of a connection downwards; empty for the list of connections. */
-  readonly start: readonly Place[];
-  /** The item that the cursor begins on. */
-  readonly startItem: string | undefined;
 }
 
 /** The browser as a screen. */

@@ -2,8 +2,23 @@ import { type CliError, toCliError } from "../../errors.ts";
 import type { WireConnection } from "../../support/connection.ts";
 import type { WireItem } from "../../support/find-item.ts";
 import { atTop, type ListWindow, moveTo } from "../list-window.ts";
-import type { BrowseDeps } from "./browse.ts";
-import { createFolderView, type FolderView, type Place } from "./folder-view.ts";
+import {
+  createFolderView,
+  type FolderPage,
+  type FolderView,
+  type PageRequest,
+  type Place,
+} from "./folder-view.ts";
+
+/** Access to the connections and folders, and where to start. */
+export interface LocationDeps {
+  readonly connections: () => Promise<readonly WireConnection[]>;
+  readonly list: (place: Place, page: PageRequest) => Promise<FolderPage>;
+  /** The start: the folders from the root of a connection downwards; empty for the list of connections. */
+  readonly start: readonly Place[];
+  /** The item that the cursor begins on. */
+  readonly startItem: string | undefined;
+}
 
 /** The current location: the list of connections or a folder, its visible rows, and the selected row. */
 export interface Location {
@@ -45,10 +60,7 @@ const loadAheadRows = 50;
 const lookThroughMax = 20_000;
 
 /** @param notify is called when there is something else to show */
-export function createLocation(
-  deps: Pick<BrowseDeps, "connections" | "list" | "start" | "startItem">,
-  notify: () => void,
-): Location {
+export function createLocation(deps: LocationDeps, notify: () => void): Location {
   let stack: readonly FolderView[] = deps.start.map(toView);
   let connections: readonly WireConnection[] | undefined;
   let connectionsFailure: CliError | undefined;

@@ -20,8 +20,7 @@ import type { ListWindow } from "../list-window.ts";
 import type { Size } from "../screen.tsx";
 import { layOut, type ScrolledText } from "../scrolled-text.ts";
 import { toShortAge } from "../short-age.ts";
-import type { ThreadText } from "./inbox.ts";
-import { type InboxView, statusOf } from "./thread-store.ts";
+import { type InboxView, statusOf, type ThreadText } from "./thread-store.ts";
 
 /** A thread that is being read. */
 export interface OpenThread extends ScrolledText {

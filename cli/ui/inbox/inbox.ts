@@ -19,13 +19,13 @@ import {
   listHeight,
   type OpenThread,
 } from "./inbox-view.ts";
-import { createThreadStore, type InboxView, statusOf, type ThreadSource } from "./thread-store.ts";
-
-/** The content of a notification's subject. */
-export interface ThreadText {
-  /** Rendered by the daemon; undefined when the subject has no text of its own. */
-  readonly html: string | undefined;
-}
+import {
+  createThreadStore,
+  type InboxView,
+  statusOf,
+  type ThreadSource,
+  type ThreadText,
+} from "./thread-store.ts";
 
 export interface InboxDeps {
   readonly source: ThreadSource;

@@ -6,6 +6,12 @@ import { createChangeListeners } from "../change-listeners.ts";
 /** Which threads are listed. */
 export type InboxView = "open" | "all" | "pinned";
 
+/** The content of a notification's subject. */
+export interface ThreadText {
+  /** Rendered by the daemon; undefined when the subject has no text of its own. */
+  readonly html: string | undefined;
+}
+
 /** One page of threads, the last changed first. */
 export interface ThreadPage {
   readonly threads: readonly WireThread[];

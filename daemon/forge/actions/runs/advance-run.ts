@@ -19,7 +19,8 @@ import {
   updateTask,
 } from "../../../../storage/tables/forge/actions/tasks.ts";
 import { expandJob } from "../workflows/expand-job.ts";
-import { type ConditionState, evaluateCondition } from "../workflows/expressions/evaluate.ts";
+import { evaluateCondition } from "../workflows/expressions/evaluate.ts";
+import type { ConditionState } from "../workflows/expressions/values.ts";
 import { ExpressionError } from "../workflows/expressions/values.ts";
 import type { Mapping } from "../workflows/mapping.ts";
 import type { JobDefinition, Workflow } from "../workflows/workflow.ts";

@@ -17,7 +17,7 @@ const mapping = z.custom<Mapping>(isMapping);
 const texts = z.array(z.string());
 const concurrency = z.object({ group: z.string(), cancelInProgress: json }).optional();
 
-/** The workflow as `startRun` stores it. JSON has no undefined: members without a value are absent. */
+/** The workflow as `createRunStarter` stores it. JSON has no undefined: members without a value are absent. */
 const workflowSchema: z.ZodType<Workflow> = z.object({
   name: z.string(),
   runName: z.string(),

@@ -1,7 +1,7 @@
 import type { ExpressionValue } from "./expressions/values.ts";
 import { compileFilter } from "./filter-patterns.ts";
 import { isMapping, type Mapping } from "./mapping.ts";
-import type { WorkflowReader } from "./workflow.ts";
+import type { WorkflowReader } from "./workflow-reader.ts";
 
 /** Events that start a workflow, by name, each with its filters. */
 export type Triggers = Readonly<Record<string, EventFilters>>;

@@ -4,7 +4,8 @@ import { ExpressionError, type ExpressionValue } from "./expressions/values.ts";
 import { isMapping, type Mapping } from "./mapping.ts";
 import { findCycle } from "./needs.ts";
 import { readTriggers, type Triggers } from "./triggers.ts";
-import { parseYaml, WorkflowError, type YamlSource } from "./yaml-source.ts";
+import { createReader, type WorkflowReader } from "./workflow-reader.ts";
+import { parseYaml, WorkflowError } from "./yaml-source.ts";
 
 /** A workflow file. All of it is JSON, so that a run can keep it. */
 export interface Workflow {
@@ -72,34 +73,6 @@ export function parseWorkflow(text: string): Workflow {
     permissions: root["permissions"] ?? null,
     concurrency: readConcurrency(reader, root["concurrency"], "concurrency"),
     jobs: definitions,
-  };
-}
-
-/** Reads values of a file and knows their lines. */
-export type WorkflowReader = ReturnType<typeof createReader>;
-
-function createReader(source: YamlSource) {
-  const error = (message: string, ...path: (string | number)[]) =>
-    new WorkflowError(message, source.lineOf(path));
-  return {
-    error,
-    text(value: ExpressionValue | undefined, ...path: (string | number)[]): string {
-      if (value === undefined || value === null) return "";
-      if (typeof value === "object") throw error(`${path.join(".")} must be a text`, ...path);
-      return String(value);
-    },
-    mapping(value: ExpressionValue | undefined, ...path: (string | number)[]): Mapping {
-      if (value === undefined || value === null) return {};
-      if (!isMapping(value)) throw error(`${path.join(".")} must be a mapping`, ...path);
-      return value;
-    },
-    texts(value: ExpressionValue | undefined, ...path: (string | number)[]): readonly string[] {
-      if (value === undefined || value === null) return [];
-      const list: readonly ExpressionValue[] = Array.isArray(value) ? value : [value];
-      if (list.some((each) => each === null || typeof each === "object"))
-        throw error(`${path.join(".")} must be a text or a list of texts`, ...path);
-      return list.map(String);
-    },
   };
 }
 

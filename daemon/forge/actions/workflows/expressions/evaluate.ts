@@ -2,6 +2,7 @@ import { callFunction } from "./functions.ts";
 import { type Expression, parseExpression } from "./parse.ts";
 import {
   compare,
+  type ConditionState,
   ExpressionError,
   type ExpressionValue,
   isList,
@@ -10,9 +11,6 @@ import {
   memberOf,
   toText,
 } from "./values.ts";
-
-/** State of the jobs that a condition asks about by `success()`, `failure()` and `cancelled()`. */
-export type ConditionState = "success" | "failure" | "cancelled" | "skipped";
 
 /** What an expression may refer to. */
 export interface Scope {

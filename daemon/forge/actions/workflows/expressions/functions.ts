@@ -1,5 +1,11 @@
-import type { ConditionState } from "./evaluate.ts";
-import { ExpressionError, type ExpressionValue, isList, looselyEquals, toText } from "./values.ts";
+import {
+  type ConditionState,
+  ExpressionError,
+  type ExpressionValue,
+  isList,
+  looselyEquals,
+  toText,
+} from "./values.ts";
 
 /** Longest text that one call of `format` or `join` may make. */
 const RESULT_CHARACTERS_MAX = 1024 * 1024;

@@ -7,6 +7,9 @@ export type ExpressionValue =
   | readonly ExpressionValue[]
   | { readonly [key: string]: ExpressionValue };
 
+/** State of the jobs that a condition tests with `success()`, `failure()` and `cancelled()`. */
+export type ConditionState = "success" | "failure" | "cancelled" | "skipped";
+
 /** An expression that cannot be parsed or evaluated. The message is shown to the author of the workflow. */
 export class ExpressionError extends Error {
   constructor(message: string) {

@@ -1,0 +1,30 @@
+import type { SettingPaths } from "../settings/paths.ts";
+import type { Settings } from "../settings/settings.ts";
+
+/** What a daemon is made of: resolved settings and the process' surroundings. */
+export interface DaemonInput {
+  readonly settings: Settings;
+  readonly paths: SettingPaths;
+  readonly version: string;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly process: {
+    readonly pid: number;
+    /** What tells this process from a later one with the same id; undefined where the system does not say. */
+    readonly mark?: string | undefined;
+    readonly userId: number | undefined;
+  };
+  /** Where log lines go: standard error in the foreground. */
+  readonly logTo: { write(line: string): unknown; readonly isTTY?: boolean };
+  /** Receives the same lines as JSON, whatever `log_format` says: the log file. */
+  readonly recordTo?: { write(line: string): unknown };
+  /** For tests: parse every JSON answer with its declared schema and fail on a difference. */
+  readonly checkReplies?: boolean;
+}
+
+/** The administrators' names and secret that `croft init` was given. */
+export interface FirstAdministrator {
+  readonly username: string;
+  readonly email: string;
+  readonly password: string;
+}
