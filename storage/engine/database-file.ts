@@ -8,8 +8,8 @@ export interface DatabaseFile {
 }
 
 /**
- * Remembers the file at `path`, by its device and inode. A process keeps an open file after its name is gone, and SQLite
- * goes on writing to it without an error.
+ * Records device and inode of the file at `path`. A process keeps an open file after its name is removed, and SQLite
+ * continues to write to it without an error.
  */
 export function watchDatabaseFile(path: string): DatabaseFile {
   const opened = identify(path);

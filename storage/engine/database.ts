@@ -1,26 +1,26 @@
-// storage/engine: one port to a relational database and its two engines.
-// Start here, then sqlite.ts or postgres.ts; migrate.ts brings a schema up to date.
+// storage/engine: one port to a relational database, and its two engines.
+// Start here, then sqlite.ts or postgres.ts; migrate.ts updates the schema.
 // SQL text is portable: `?` placeholders, RETURNING, ON CONFLICT, integers for booleans and epoch milliseconds, JSON as text.
 
 /**
- * What a placeholder takes and a column gives, bytes as a Uint8Array. Numbers are within 2^53 - 1: beyond, an engine
- * throws `corrupt` for what it read and `failed` for what it was given. It throws `failed` for text with a NUL, too.
+ * A value of a placeholder or a column; bytes are a Uint8Array. Numbers are within 2^53 - 1. For a larger one an engine
+ * throws `corrupt` when it reads it and `failed` when it is to write it. Text with a NUL is `failed` too.
  */
 export type SqlValue = string | number | null | Uint8Array;
 
 /** One row, by column name. */
 export type Row = Record<string, SqlValue>;
 
-/** What a statement that changes rows did. */
+/** The result of a statement that changes rows. */
 export interface Changes {
   readonly changes: number;
 }
 
-/** The three verbs that both the database and a running transaction have. */
+/** The three methods that a database and an open transaction share. */
 export interface Queries {
-  /** The first row, or undefined when there is none. */
+  /** Returns the first row, or undefined without rows. */
   get<T extends object = Row>(sql: string, ...values: SqlValue[]): Promise<T | undefined>;
-  /** All rows, in the order of the statement. As `get` it may change rows, with RETURNING. */
+  /** Returns all rows, in the order of the statement. Like `get` it may change rows, with RETURNING. */
   all<T extends object = Row>(sql: string, ...values: SqlValue[]): Promise<T[]>;
   /** Runs a statement for its effect. */
   run(sql: string, ...values: SqlValue[]): Promise<Changes>;
@@ -28,25 +28,25 @@ export interface Queries {
 
 /**
  * A database. Reads outside a transaction see the last commit and never wait for a writer.
- * A write outside a transaction is its own: it has committed, durably, when the promise resolves, and
- * waiting writes may share one commit. Every failure is a `StorageError`.
+ * A write outside a transaction is a transaction of its own: it is durable when the promise resolves. Waiting writes may
+ * share one commit. Every failure is a `StorageError`.
  */
 export interface Database extends Queries {
   readonly dialect: "sqlite" | "postgres";
   /**
-   * Runs `work` alone among writers and commits what it did, or rolls all of it back when it throws or one of its
-   * statements fails, even if `work` catches that: use ON CONFLICT DO NOTHING where a conflict is expected.
-   * `work` awaits nothing but calls of `tx`: no network, no hashing, no files, not this database. It may be run again
-   * from the start when the engine had to give way to another writer, so it has no other effect than its statements.
+   * Runs `work` without concurrent writers and commits it. Rolls back when `work` throws or one of its statements fails,
+   * even if `work` catches the failure: use ON CONFLICT DO NOTHING where a conflict is expected.
+   * `work` awaits nothing but calls of `tx`: no network, no hashing, no files, not this database. It is retried from
+   * the start after a serialization failure, so it must have no effects besides its statements.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-  /** Throws `detached` when the file of an embedded database is no longer in its place. Absent where there is no file. */
+  /** Throws `detached` when the file of an embedded database was removed or replaced. Absent without a file. */
   readonly assertInPlace?: () => void;
-  /** Finishes what is under way, checkpoints and closes. Further calls fail. */
+  /** Completes running calls, checkpoints and closes. Further calls fail. */
   close(): Promise<void>;
 }
 
-/** A transaction that is open for the length of one callback; used later it fails. `now` is read once, so all its rows carry one time. */
+/** A transaction that is open during one callback; later calls fail. `now` is read once, so that all its rows have one time. */
 export interface Transaction extends Queries {
   readonly dialect: "sqlite" | "postgres";
   /** Epoch milliseconds at the start of the transaction. */
@@ -54,12 +54,12 @@ export interface Transaction extends Queries {
 }
 
 /**
- * Why a statement failed, as far as a caller can act on it.
- * `conflict`: a UNIQUE, CHECK or FOREIGN KEY constraint refused the change. `busy`: another process holds the database, or its
- * server does not answer at the moment.
- * `full`: no room left. `readonly`: the files cannot be written. `corrupt`: the file is damaged or no database.
- * `closed`: the database was closed. `detached`: its file was removed or replaced while it was open. `failed`: anything else: a bug in the statement, a value that cannot be stored,
- * or a database that cannot be opened, with a message that says what helps.
+ * The reason of a failed statement, as far as a caller can act on it.
+ * `conflict`: a UNIQUE, CHECK or FOREIGN KEY constraint refused the change. `busy`: another process holds the database, or
+ * its server does not answer at the moment. `full`: no space left. `readonly`: the files cannot be written. `corrupt`: the
+ * file is damaged or not a database. `closed`: the database was closed. `detached`: its file was removed or replaced while
+ * it was open. `failed`: a bug in the statement, a value that cannot be stored, or a database that cannot be opened; the
+ * message says what to do.
  */
 export type StorageErrorCode =
   | "conflict"
@@ -71,10 +71,10 @@ export type StorageErrorCode =
   | "detached"
   | "failed";
 
-/** A failed statement. The message is for the log; made from the engine's error code, never from its words. */
+/** A failed statement. The message is for the log. It is made from the engine's error code, never from its text. */
 export class StorageError extends Error {
   readonly code: StorageErrorCode;
-  /** The violated constraint as `table.column[,table.column]`, or its name when it is no list of columns; a foreign key tells none on SQLite. */
+  /** The violated constraint as `table.column[,table.column]`, or its name when it has an expression. Undefined for a foreign key on SQLite. */
   readonly constraint: string | undefined;
 
   constructor(
@@ -89,7 +89,7 @@ export class StorageError extends Error {
   }
 }
 
-/** Whether `error` is the refusal of a constraint. */
+/** Returns whether `error` is a violated constraint. */
 export function isConflict(error: unknown): error is StorageError {
   return error instanceof StorageError && error.code === "conflict";
 }

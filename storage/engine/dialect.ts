@@ -4,10 +4,10 @@ import { toStatements, toTokens } from "./sql-text.ts";
 import type { Token } from "./sql-text.ts";
 
 /**
- * The statements of a migration for one engine. Both read the same file, in SQLite's types in capitals. For PostgreSQL
- * INTEGER becomes BIGINT, `INTEGER PRIMARY KEY [AUTOINCREMENT]` an identity column, BLOB BYTEA, REAL DOUBLE PRECISION,
- * a TEXT column compares by bytes as in SQLite, and `STRICT` and `WITHOUT ROWID` after a table are dropped. What stands
- * between a line `-- @sqlite` or `-- @postgres` and `-- @end` is for that engine alone, as written.
+ * Returns the statements of a migration for one engine. Both engines read the same file, in SQLite's types in capitals.
+ * For PostgreSQL INTEGER becomes BIGINT, `INTEGER PRIMARY KEY [AUTOINCREMENT]` an identity column, BLOB BYTEA, REAL DOUBLE
+ * PRECISION, a TEXT column compares by bytes as in SQLite, and `STRICT` and `WITHOUT ROWID` after a table are dropped.
+ * Text between a line `-- @sqlite` or `-- @postgres` and `-- @end` is for that engine alone, as written.
  * Throws `failed` for a block that is not closed or has another name.
  */
 export function toDialectStatements(script: string, dialect: Database["dialect"]): string[] {
@@ -25,7 +25,7 @@ interface Block {
   readonly text: string;
 }
 
-// Cut by lines, before tokens: inside a block may stand text that only its own engine can read.
+// Split by lines before tokens: a block may hold text that only its own engine can read.
 function toBlocks(script: string): Block[] {
   const blocks: Block[] = [];
   let only: Block["only"];

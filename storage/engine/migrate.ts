@@ -15,7 +15,7 @@ export interface Migration {
   readonly hash: string;
 }
 
-/** The migrations in `directory` (croft's own by default), by version. Throws `failed` for a bad or doubled number. */
+/** Returns the migrations in `directory` (croft's own by default), by version. Throws `failed` for an invalid or duplicate number. */
 export function readMigrations(
   directory = fileURLToPath(new URL("../migrations/", import.meta.url)),
 ): Migration[] {
@@ -33,25 +33,25 @@ function readMigration(directory: string, file: string): Migration {
   const [, version, name] = /^(\d{4})_([a-z0-9_]+)\.sql$/.exec(file) ?? [];
   if (version === undefined || name === undefined)
     throw new StorageError("failed", `a migration is called NNNN_name.sql, not ${file}`);
-  // A checkout on Windows may have changed the line ends: that is no change of the migration.
+  // A checkout on Windows may have changed the line ends, which does not change the migration.
   const script = readFileSync(join(directory, file), "utf8").replaceAll("\r\n", "\n");
   const hash = createHash("sha256").update(script).digest("hex");
   return { version: Number(version), name, script, hash };
 }
 
-/** What an engine offers migrations besides. */
+/** A database with what migrations need besides. */
 export interface MigratableDatabase extends Database {
   /**
-   * Runs `work` while nobody else migrates this database. Foreign keys may be unchecked meanwhile: SQLite cannot
-   * rebuild a table that others refer to otherwise.
+   * Runs `work` while holding the migration lock of this database. Foreign keys may be unchecked meanwhile: otherwise SQLite
+   * cannot rebuild a table that others refer to.
    */
   whileMigrating(work: () => Promise<void>): Promise<void>;
 }
 
 /**
- * Brings the schema up to date: each step that `schema_migrations` does not hold, in order, in a transaction of its own.
- * An interrupted run is completed by the next. Throws `failed`, having changed nothing, when the database was made
- * by a later croft or an applied step has been edited.
+ * Updates the schema: applies each step that `schema_migrations` does not hold, in order, in a transaction of its own.
+ * The next run completes an interrupted one. Throws `failed` without any change when the database was made by a later
+ * version of croft or an applied step has been edited.
  */
 export function migrate(db: MigratableDatabase, migrations: readonly Migration[]): Promise<void> {
   return db.whileMigrating(() => applyMissing(db, migrations));
@@ -89,7 +89,7 @@ function assertKnown(
   dialect: Database["dialect"],
 ): void {
   const known = migrations.find((migration) => migration.version === row.version);
-  // A server's database is restored by who runs the server.
+  // A database on a server is restored with the tools of the server.
   const tool =
     dialect === "sqlite" ? "`croft daemon restore --database latest`" : "the server's own tools";
   const step = `${String(row.version).padStart(4, "0")}_${row.name}`;
@@ -110,7 +110,7 @@ function assertKnown(
 async function apply(db: Database, migration: Migration): Promise<void> {
   const statements = toDialectStatements(migration.script, db.dialect);
   await db.transaction(async (tx) => {
-    // Rebuilding a great table or index takes longer than any request may.
+    // Rebuilding a large table or index takes longer than a request may.
     if (tx.dialect === "postgres") await tx.run("SET LOCAL statement_timeout = 0");
     for (const statement of statements) await tx.run(statement);
     if (tx.dialect === "sqlite") await assertNoOrphans(tx, migration);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { assertSound } from "./assert-sound.ts";
+import { assertIntact } from "./assert-intact.ts";
 import { StorageError } from "./database.ts";
 import { migrate, readMigrations } from "./migrate.ts";
 import type { PostgresDatabase } from "./postgres.ts";
@@ -7,25 +7,25 @@ import { openSqlite } from "./sqlite.ts";
 import type { SqliteDatabase } from "./sqlite.ts";
 
 export interface OpenOptions {
-  /** Where the embedded database lives; exists and is private. */
+  /** The folder of the embedded database; it exists and is private. */
   readonly dataDirectory: string;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** Where the numbered `.sql` files are, when not beside this source: a bundle has them elsewhere. */
+  /** The folder of the numbered `.sql` files, when not beside this source: a bundle has them elsewhere. */
   readonly migrationsDirectory?: string | undefined;
-  /** Nobody else writes the embedded database: see `SqliteOptions`. */
+  /** No other process writes the embedded database: see `SqliteOptions`. */
   readonly isSoleWriter?: boolean;
-  /** Told of a transaction that was undone because it did not end: a bug in its callback. */
+  /** Called when a transaction is rolled back because it stayed open too long: a bug in its callback. */
   readonly onStuck?: ((message: string) => void) | undefined;
 }
 
-/** The embedded database's file in the data directory. */
+/** The name of the embedded database's file in the data directory. */
 export const DATABASE_FILE = "croft.db";
 
 /**
- * Opens the database and brings its schema up to date. Without `url` it is the file in the data directory;
- * `:memory:` ends with the process; `postgres://…` is a server. Throws `StorageError` whose message says what is
- * wrong and what helps, without credentials.
+ * Opens the database and updates its schema. Without `url` it is the file in the data directory; `:memory:` ends with the
+ * process; `postgres://…` is a server. Throws `StorageError` whose message names the problem and its remedy, without
+ * credentials.
  */
 export async function openDatabase(
   url: string | undefined,
@@ -37,8 +37,8 @@ export async function openDatabase(
     const { clock, onStuck, isSoleWriter = false } = options;
     const db = openSqlite({ path, clock, onStuck, isSoleWriter });
     return closingOnFailure(db, async () => {
-      // A damaged page would otherwise be met by some request later.
-      await assertSound(db);
+      // Otherwise a request would fail later when it reads a damaged page.
+      await assertIntact(db);
       await migrate(db, migrations);
     });
   }

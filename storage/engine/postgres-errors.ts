@@ -5,8 +5,8 @@ import type { StorageErrorCode } from "./database.ts";
 export type UniqueIndexes = ReadonlyMap<string, string>;
 
 /**
- * The failure of a call to PostgreSQL as a `StorageError`, by SQLSTATE. What the server says about values (its detail,
- * and every text about bad data) is left out, so is anything of the address but host and database.
+ * Converts the failure of a call to PostgreSQL by its SQLSTATE. Omits what the server says about values (its detail, and
+ * every text about bad data) and everything of the address except host and database.
  */
 export function toPostgresStorageError(
   error: unknown,
@@ -33,21 +33,21 @@ export function toPostgresStorageError(
   });
 }
 
-/** Whether the statement or transaction gave way to another one and may be run again. */
-export function hasGivenWay(error: unknown): boolean {
+/** Returns whether the transaction lost against another one (serialization failure or deadlock) and may be retried. */
+export function isSerializationFailure(error: unknown): boolean {
   if (!(error instanceof StorageError)) return false;
   const state = toFields(error.cause).code;
   return state === "40001" || state === "40P01";
 }
 
-/** Whether the connection is of no further use: the failure is the network's, or the server ended it. */
+/** Returns whether the connection is lost: the network failed, or the server closed it. */
 export function hasLostConnection(error: unknown): boolean {
   if (!(error instanceof StorageError) || error.cause === undefined) return false;
   const state = toFields(error.cause).code;
   return !SQLSTATE.test(state) || isGone(state);
 }
 
-/** Connection exceptions and what an operator does to a server. */
+/** Connection exceptions and interventions of an operator. */
 function isGone(state: string): boolean {
   return state.startsWith("08") || state.startsWith("57P");
 }
@@ -72,13 +72,13 @@ const BY_STATE: ReadonlyMap<string, StorageErrorCode> = new Map([
 ]);
 
 function toCode(state: string): StorageErrorCode {
-  // The server is starting, stopping or gone: what was asked may be asked again. A protocol violation is a bug of ours.
+  // The server is starting, stopping or gone: the statement may be retried. A protocol violation is a bug here.
   if (isGone(state) && state !== "08P01") return "busy";
   return BY_STATE.get(state) ?? "failed";
 }
 
 interface Fields {
-  /** The SQLSTATE, or the name of a network error; empty when there is none. */
+  /** The SQLSTATE, or the name of a network error; otherwise empty. */
   readonly code: string;
   readonly message: string;
   readonly constraint: string | undefined;

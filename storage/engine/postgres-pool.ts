@@ -1,30 +1,30 @@
 import { StorageError } from "./database.ts";
 import type { SqlValue } from "./database.ts";
 
-/** One connection to a server. `values` stand for `$1`, `$2`, …; without them `text` may be several statements. */
+/** A connection to a server. `values` are those of `$1`, `$2`, …; without them `text` may hold several statements. */
 export interface PostgresClient {
   query(text: string, values?: SqlValue[]): Promise<PostgresResult>;
 }
 
 export interface PostgresResult {
   readonly rows: object[];
-  /** How many rows were changed; 0 for a statement that only reads. */
+  /** The number of changed rows; 0 for a statement that only reads. */
   readonly changes: number;
 }
 
-/** Lends connections, one borrower at a time. */
+/** A pool of connections; each has one user at a time. */
 export interface PostgresPool {
-  /** There is one connection and nobody else on the database: an embedded engine. */
+  /** The pool is one connection, and the only one to the database: an embedded engine. */
   readonly isSingle?: boolean;
   /** Waits for a free connection. */
   connect(): Promise<PostgresClient & { release(broken: boolean): void }>;
-  /** While `work` runs, an answer may take as long as it takes: what is asked then waits for another daemon's migration. */
+  /** Lifts the time limit of queries while `work` runs: it may wait for another daemon's migration. */
   withoutLimit?(work: () => Promise<void>): Promise<void>;
-  /** Closes all; none is lent any more. */
+  /** Closes all connections. Later calls of `connect` fail. */
   end(): Promise<void>;
 }
 
-/** How a column's text becomes a `SqlValue`, by type id: what SQLite gives as a number is a number here as well. */
+/** Converts a column's text to a `SqlValue`, by type id: a number of SQLite is a number here as well. */
 export const VALUE_PARSERS: Readonly<Record<number, (text: string) => SqlValue>> = {
   16: (text) => (text === "t" ? 1 : 0), // bool
   20: Number, // int8
@@ -36,26 +36,26 @@ export const VALUE_PARSERS: Readonly<Record<number, (text: string) => SqlValue>>
   1700: Number, // numeric: the sum of a BIGINT column
 };
 
-/** The commands whose row count is a number of changes: the server counts the rows of a SELECT as well. */
+/** Commands whose row count is the number of changed rows; the server counts the rows of a SELECT as well. */
 const CHANGING = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 
-/** How many connections a daemon holds at most. */
+/** The maximum number of connections of a daemon. */
 export const CONNECTIONS_MAX = 10;
 const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_TIMEOUT_MS = 60_000;
-/** A statement that takes longer has no plan; migrations lift the limit. */
+/** A statement that takes longer lacks an index; migrations lift the limit. */
 const STATEMENT_TIMEOUT_MS = 20_000;
 /**
- * A server that works has given the statement up by then: this one is frozen or cut off, and would be waited for without
- * end. Less than a transaction may take, so that it ends with the loss of its connection.
+ * By then a healthy server has cancelled the statement, so this one is frozen or unreachable. Shorter than the time limit
+ * of a transaction, so that the transaction fails with the loss of its connection.
  */
 const ANSWER_TIMEOUT_MS = 25_000;
 const LOCK_TIMEOUT_MS = 10_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
 
 /**
- * A pool of connections to the server at `url`. Opens none yet. The driver is loaded by those who use it.
- * @param answerTimeoutMs how long a query waits for its answer before the connection counts as lost
+ * Creates a pool of connections to the server at `url`, without opening one. Loads the driver on demand.
+ * @param answerTimeoutMs the time after which a query without an answer makes its connection count as lost
  */
 export async function createPool(
   url: string,
@@ -72,11 +72,11 @@ export async function createPool(
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     application_name: "croft",
-    // Single statements as well: a transaction is only safe from writers that are serializable themselves.
+    // For single statements as well: a serializable transaction is protected only from serializable writers.
     options: "-c default_transaction_isolation=serializable",
   });
-  // A connection that the server closes between two statements would end the process otherwise, lent or not.
-  // The statement that finds it closed reports that, and the pool drops it.
+  // Without a listener, a connection that the server closes between two statements would end the process.
+  // The next statement on it reports the closed connection, and the pool drops it.
   pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
   return {
@@ -119,12 +119,12 @@ function toConfig(url: string, driverTypes: DriverTypes): object {
 }
 
 /**
- * The driver takes these modes for `verify-full` as well, and says on standard error that it will not always; named outright,
- * the server's certificate stays checked, and nothing is said. `uselibpqcompat` asks for their weaker meaning.
+ * The driver treats these modes as `verify-full`, with a warning on standard error that this will change. `verify-full`
+ * instead keeps the check of the certificate and avoids the warning. `uselibpqcompat` selects their weaker meaning.
  */
 function withCheckedTls(url: string): string {
   const mode = new URL(url).searchParams.get("sslmode");
-  // The driver would take any other word for one that asks for TLS.
+  // The driver would take any other word as a request for TLS.
   if (mode !== null && !TLS_MODES.has(mode))
     throw new StorageError(
       "failed",
@@ -143,7 +143,7 @@ const TLS_MODES: ReadonlySet<string> = new Set([
   "no-verify",
 ]);
 
-/** Host, port and database of an address, for messages: never its user or password. */
+/** Returns host, port and database of an address for messages, without user and password. */
 export function toServerName(url: string): string {
   if (!URL.canParse(url)) return "the given address";
   const { host, pathname, searchParams } = new URL(url);

@@ -6,7 +6,7 @@ import type { PostgresClient, PostgresResult } from "./postgres-pool.ts";
 import type { TextCache } from "./text-cache.ts";
 import { assertExact, assertStorable } from "./values.ts";
 
-/** The port's verbs on one connection. */
+/** Creates the methods of the port on one connection. */
 export function createQueries(
   client: PostgresClient,
   numbered: TextCache<string>,
@@ -30,7 +30,7 @@ export function createQueries(
   };
 }
 
-/** Commits what `work` did, or rolls it back when it rejects. A lost connection rolls back by itself. */
+/** Runs `work` in a transaction and commits it, or rolls back when it rejects. A lost connection rolls back by itself. */
 export async function inTransaction<T>(
   client: PostgresClient,
   work: () => Promise<T>,
@@ -42,18 +42,18 @@ export async function inTransaction<T>(
     await send(client, "COMMIT");
     return result;
   } catch (error) {
-    // A failure of the rollback is the network's and takes the place of the first one.
+    // A rollback fails only with the connection; its error replaces the first one.
     if (!hasLostConnection(error)) await send(client, "ROLLBACK");
     throw error;
   }
 }
 
-/** Any number that nothing else on the server uses for an advisory lock: "croft". */
+/** The key of the advisory lock, which no other program on the server should use: "croft". */
 const LOCK_KEY = 0x63726f6674;
 
 /**
- * Runs `work` while no other daemon runs one on the same database; waits for its turn. The lock ends with its
- * transaction, so no crash and no pooler in between can leave it behind.
+ * Runs `work` while holding the migration lock of the database; waits for it. The lock ends with its transaction, so
+ * neither a crash nor a connection pooler can leave it behind.
  */
 export function withMigrationLock<T>(client: PostgresClient, work: () => Promise<T>): Promise<T> {
   const locked = async (): Promise<T> => {
@@ -67,8 +67,8 @@ export function withMigrationLock<T>(client: PostgresClient, work: () => Promise
 }
 
 /**
- * SQLite tells the columns of a violated unique index, PostgreSQL its name: services see columns from both.
- * An index on an expression has a name on both.
+ * Reads the columns of the unique indexes. SQLite reports the columns of a violated index and PostgreSQL its name; with
+ * this map services see columns from both. An index on an expression has a name on both.
  */
 export async function readUniqueIndexes(client: PostgresClient): Promise<UniqueIndexes> {
   const { rows } = await send(

@@ -2,7 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { StorageError } from "./database.ts";
 import type { Queries, SqlValue } from "./database.ts";
 import type { MigratableDatabase } from "./migrate.ts";
-import { hasGivenWay, hasLostConnection, toPostgresStorageError } from "./postgres-errors.ts";
+import {
+  isSerializationFailure,
+  hasLostConnection,
+  toPostgresStorageError,
+} from "./postgres-errors.ts";
 import type { UniqueIndexes } from "./postgres-errors.ts";
 import { CONNECTIONS_MAX, createPool, toServerName } from "./postgres-pool.ts";
 import type { PostgresClient, PostgresPool } from "./postgres-pool.ts";
@@ -53,7 +57,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     dialect: "postgres",
     timeoutMs: options.transactionTimeoutMs ?? TRANSACTION_TIMEOUT_MS,
     onStuck: options.onStuck,
-    mustRetry: hasGivenWay,
+    mustRetry: isSerializationFailure,
   });
   const numbered = createTextCache((sql) => {
     assertOrdinary(sql);
@@ -88,12 +92,12 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     try {
       return await attempt();
     } catch (error) {
-      if (!hasGivenWay(error)) throw error;
+      if (!isSerializationFailure(error)) throw error;
     }
     return withRetryLock(() => retry(attempt));
   }
 
-  /** Wraps the public verbs: they fail inside a callback and after `close`, and `close` waits for them. */
+  /** Wraps the public methods: they fail inside a callback and after `close`, and `close` waits for them. */
   async function guarded<T>(use: () => Promise<T>): Promise<T> {
     if (closing !== undefined) throw new StorageError("closed", "the database is closed");
     scopes.assertOutside();
@@ -171,7 +175,7 @@ async function retry<T>(attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt();
     } catch (error) {
-      if (!hasGivenWay(error) || retries === RETRIES_MAX) throw error;
+      if (!isSerializationFailure(error) || retries === RETRIES_MAX) throw error;
       await delay(RETRY_DELAY_MS * retries);
     }
   }

@@ -1,34 +1,34 @@
 import { readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { syncFile, syncFolder } from "../sync.ts";
-import { assertSound } from "./assert-sound.ts";
+import { assertIntact } from "./assert-intact.ts";
 import type { SqliteDatabase } from "./sqlite.ts";
 
 export interface RotatingBackupOptions {
-  /** Where copies are kept. Other files in it are left alone. */
+  /** The folder of the copies. Other files in it stay untouched. */
   readonly folder: string;
-  /** On the same file system: a copy appears in `folder` when it is whole. */
+  /** On the same file system: a copy is renamed into `folder` when it is complete. */
   readonly temporaryFolder: string;
-  /** How many copies are kept, this one included. */
+  /** The number of copies to keep, this one included. */
   readonly kept: number;
-  /** Epoch milliseconds: the copy's name is made of it. */
+  /** Epoch milliseconds, for the copy's name. */
   readonly now: number;
 }
 
-/** Whether a file is called like one of these copies. */
+/** Returns whether a file has the name of such a copy. */
 export function isCopyName(name: string): boolean {
   return /^croft-\d{8}-\d{6}\.db$/.test(name);
 }
 
-/** A moment (epoch milliseconds) as the names of copies tell it: `20261121-173000`, in UTC. */
+/** Formats a time (epoch milliseconds) for the name of a copy: `20261121-173000`, in UTC. */
 export function copyTime(now: number): string {
   return new Date(now).toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-");
 }
 
 /**
- * Copies the database as of this moment into a file `croft-YYYYMMDD-HHMMSS.db` (UTC) and removes the oldest copies
- * beyond `kept`. Nothing is removed when the copy fails, and a database that is found damaged is not copied: the good copies
- * would go one by one. Returns the path.
+ * Writes a consistent copy of the database to a file `croft-YYYYMMDD-HHMMSS.db` (UTC) and deletes the oldest copies
+ * beyond `kept`. Deletes none when the copy fails. Does not copy a damaged database: bad copies would replace the good
+ * ones. Returns the path.
  */
 export async function backUpDatabase(
   db: Pick<SqliteDatabase, "backup" | "path" | "quickCheck">,
@@ -37,7 +37,7 @@ export async function backUpDatabase(
   const name = `croft-${copyTime(now)}.db`;
   const half = join(temporaryFolder, `backup-${name}`);
   await rm(half, { force: true });
-  await assertSound(db);
+  await assertIntact(db);
   await db.backup(half);
   await syncFile(half);
   const path = join(folder, name);

@@ -2,31 +2,31 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { StorageError } from "./database.ts";
 import type { Database, Queries, SqlValue, Transaction } from "./database.ts";
 
-/** Keeps what runs inside a transaction's callback apart from what runs outside; the same rules for both engines. */
+/** Separates calls inside a transaction's callback from calls outside, by the same rules for both engines. */
 export interface Scopes {
-  /** Throws `failed` inside a callback: the database would wait for the callback, and the callback for the database. */
+  /** Throws `failed` inside a callback, where a call of the database would be a deadlock. */
   assertOutside(): void;
-  /** Runs `work` with a `tx` on `queries` that ends with it. Rejects with the first failed statement even if `work` caught it. */
+  /** Runs `work` with a `tx` on `queries` that expires with it. Rejects with the first failed statement even if `work` caught it. */
   run<T>(queries: Queries, now: number, work: (tx: Transaction) => Promise<T>): Promise<T>;
-  /** Lifts the limit of time while `work` runs: a migration takes as long as it takes. */
+  /** Lifts the time limit while `work`, a migration, runs. */
   withoutLimit(work: () => Promise<void>): Promise<void>;
 }
 
 export interface ScopesOptions {
   readonly dialect: Database["dialect"];
-  /** How long a callback may take before its transaction is given up. */
+  /** The time after which the transaction of a callback is rolled back. */
   readonly timeoutMs: number;
-  /** Told when one did. */
+  /** Called when that happens. */
   readonly onStuck?: ((message: string) => void) | undefined;
-  /** Whether a failed statement asks for the whole transaction again: it wins over what the callback makes of it. */
+  /** Returns whether a failed statement requires a retry of the transaction, whatever the callback does with the failure. */
   readonly mustRetry?: (failure: unknown) => boolean;
 }
 
 interface Scope {
   isOpen: boolean;
-  /** The latest statement, which ends after all before it. */
+  /** The latest statement; it ends after all earlier ones. */
   last: Promise<unknown> | undefined;
-  /** PostgreSQL refuses every statement after a failed one; SQLite would go on, and a service tested on it would break. */
+  /** The first failure. PostgreSQL refuses every later statement; SQLite would accept it, so that a service tested on it alone would break. */
   failure: unknown;
 }
 
@@ -49,7 +49,7 @@ export function createScopes(options: ScopesOptions): Scopes {
       try {
         const running = current.run(scope, async () => work(tx));
         const result = await (isLimited ? withinTime(running, timeoutMs, onStuck) : running);
-        // A statement that the callback did not wait for still belongs to the transaction.
+        // A statement that the callback did not await still belongs to the transaction.
         await scope.last;
         if (scope.failure !== undefined) throw scope.failure;
         return result;
@@ -97,7 +97,7 @@ function createTransaction(
   };
 }
 
-/** Rejects with `failed` when `running` takes so long that it must await something else than statements. */
+/** Rejects with `failed` when `running` takes longer than statements alone could. */
 function withinTime<T>(
   running: Promise<T>,
   timeoutMs: number,

@@ -1,6 +1,6 @@
 import { StorageError } from "./database.ts";
 
-/** A piece of SQL. `quoted` is text, a quoted name or a dollar-quoted body; its content is never looked into. */
+/** A token of SQL. `quoted` is a string, a quoted name or a dollar-quoted body; its content is not parsed. */
 export interface Token {
   readonly kind: "space" | "comment" | "quoted" | "word" | "mark";
   readonly text: string;
@@ -17,7 +17,7 @@ const TOKENS = new RegExp(
   "guy",
 );
 
-/** Cuts SQL into tokens; joined they are the text again. An unclosed quote gives single marks. */
+/** Splits SQL into tokens; joined they are the text again. An unclosed quote becomes single marks. */
 export function toTokens(sql: string): Token[] {
   const tokens: Token[] = [];
   for (const match of sql.matchAll(TOKENS)) {
@@ -30,7 +30,7 @@ export function toTokens(sql: string): Token[] {
 
 const KINDS = ["space", "comment", "quoted", "word", "mark"] as const;
 
-/** Replaces `?` by `$1`, `$2`, … outside quotes and comments, as PostgreSQL wants them. */
+/** Replaces `?` by the placeholders of PostgreSQL, `$1`, `$2`, …, outside quotes and comments. */
 export function toNumbered(sql: string): string {
   let count = 0;
   return toTokens(sql)
@@ -39,8 +39,8 @@ export function toNumbered(sql: string): string {
 }
 
 /**
- * Cuts a script at its semicolons, without the empty pieces. A trigger's body, from BEGIN to END, stays whole:
- * SQLite has it as statements.
+ * Splits a script at its semicolons and drops empty statements. The body of a trigger, from BEGIN to END, stays whole:
+ * in SQLite it consists of statements.
  */
 export function toStatements(script: string): string[] {
   const statements: string[] = [];
@@ -70,8 +70,8 @@ function isTrigger(words: readonly string[]): boolean {
 }
 
 /**
- * Throws `failed` for a statement that would act on the connection instead of the data (transactions belong to the
- * port, and a connection's settings to the engine) and for none at all.
+ * Throws `failed` for an empty statement and for one that changes the connection instead of the data: transactions belong
+ * to the port, and settings of a connection to the engine.
  */
 export function assertOrdinary(sql: string): void {
   if (OF_THE_CONNECTION.test(sql))

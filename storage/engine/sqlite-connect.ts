@@ -14,22 +14,22 @@ import { dirname } from "node:path";
 import Sqlite from "better-sqlite3";
 import { StorageError } from "./database.ts";
 import { toFileStorageError, toSqliteStorageError } from "./sqlite-errors.ts";
-import { claim } from "./sqlite-maintenance.ts";
+import { assertOwnDatabase } from "./sqlite-maintenance.ts";
 
-/** The two connections of a database; the same one twice when it is in memory. */
+/** The two connections of a database; both are the same one for a database in memory. */
 export interface Connections {
   readonly forWriting: Sqlite.Database;
   readonly forReading: Sqlite.Database;
 }
 
-/** Opens and sets up both connections. Throws `StorageError` with a sentence that says what is wrong with the file. */
+/** Opens and configures both connections. Throws `StorageError` with the problem of the file. */
 export function connect(
   { path, image }: { readonly path: string; readonly image?: Uint8Array | undefined },
   busyTimeoutMs: number,
 ): Connections {
   if (path === ":memory:") {
     const connection = new Sqlite(image === undefined ? path : Buffer.from(image));
-    claim(connection, path);
+    assertOwnDatabase(connection, path);
     configure(connection);
     return { forWriting: connection, forReading: connection };
   }
@@ -39,7 +39,7 @@ export function connect(
     makeMissing(path);
     const forWriting = new Sqlite(path, { timeout: busyTimeoutMs });
     opened.push(forWriting);
-    claim(forWriting, path);
+    assertOwnDatabase(forWriting, path);
     keepLog(forWriting, path);
     configure(forWriting);
     const forReading = new Sqlite(path, { timeout: busyTimeoutMs, readonly: true });
@@ -53,7 +53,7 @@ export function connect(
 }
 
 function configure(connection: Sqlite.Database): void {
-  // A commit is on the disk when it is acknowledged, whatever default SQLite was built with.
+  // A commit is on the disk when it is acknowledged, whatever the default of this SQLite build.
   connection.pragma("synchronous = FULL");
   // macOS only: without it fsync leaves the data in the drive's cache.
   connection.pragma("fullfsync = ON");
@@ -62,15 +62,15 @@ function configure(connection: Sqlite.Database): void {
   connection.pragma("trusted_schema = OFF");
   connection.pragma("cell_size_check = ON");
   connection.pragma("temp_store = MEMORY");
-  // One great transaction does not leave a log of its size behind.
+  // One large transaction does not leave a log of its size behind.
   connection.pragma(`journal_size_limit = ${LOG_KEPT_BYTES}`);
 }
 
 /**
- * Moves the log into the file and empties it, so that the file is complete by itself. On a full disk the log stays:
- * it holds every commit, and the next start reads it.
+ * Checkpoints the WAL and truncates it, so that the file is complete by itself. On a full disk the log stays: it holds
+ * every commit, and the next start reads it.
  */
-export function foldLog(connection: Sqlite.Database): void {
+export function checkpoint(connection: Sqlite.Database): void {
   try {
     connection.pragma("wal_checkpoint(TRUNCATE)");
   } catch (error) {
@@ -81,7 +81,7 @@ export function foldLog(connection: Sqlite.Database): void {
 
 const LOG_KEPT_BYTES = 64 * 1024 * 1024;
 
-/** SQLite would take an empty file for a new database: one that is there has lost what was in it. */
+/** Refuses an empty file: SQLite would take it for a new database, but it is one that has lost its content. */
 function assertUsable(path: string): void {
   let found: Stats | undefined;
   try {
@@ -94,30 +94,30 @@ function assertUsable(path: string): void {
   if (found === undefined && lstatSync(path, { throwIfNoEntry: false }) !== undefined)
     throw new StorageError(
       "failed",
-      `${path} is a link that leads to no file: mount the disk it leads to, or remove the link to begin anew`,
+      `${path} is a link to a missing file: mount its disk, or remove the link to start with an empty database`,
     );
   if (found?.size === 0)
     throw new StorageError(
       "corrupt",
-      `${path} is empty: restore a backup with \`croft daemon restore --database latest\`, or remove the file to begin anew`,
+      `${path} is empty: restore a backup with \`croft daemon restore --database latest\`, or remove the file to start with an empty database`,
     );
 }
 
 /**
- * Makes the file where it is missing, readable by its owner alone; its log and shared memory take over its mode. It is made
- * aside: a start that is cut off, or a full disk, leaves no empty file that the next start would take for a loss.
+ * Creates a missing file, readable by its owner alone; its log and shared memory inherit its mode. It gets a temporary name
+ * first: an interrupted start, or a full disk, leaves no empty file that the next start would refuse.
  */
 function makeMissing(path: string): void {
   if (existsSync(path)) return;
   const fresh = `${path}.new`;
-  // What is left of another database must not be read into this one.
+  // A log that another database left behind must not be read into this one.
   for (const left of [fresh, `${fresh}-wal`, `${fresh}-shm`, `${path}-wal`, `${path}-shm`])
     rmSync(left, { force: true });
   try {
     closeSync(openSync(fresh, "wx", 0o600));
     const connection = new Sqlite(fresh);
     try {
-      claim(connection, path);
+      assertOwnDatabase(connection, path);
       keepLog(connection, path);
     } finally {
       connection.close();

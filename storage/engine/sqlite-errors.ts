@@ -3,8 +3,8 @@ import { StorageError } from "./database.ts";
 import type { StorageErrorCode } from "./database.ts";
 
 /**
- * The failure of an SQLite call as a `StorageError`, by SQLite's extended result code. Only the name of the violated
- * constraint comes from the message: SQLite tells it nowhere else. A `StorageError` passes through.
+ * Converts the failure of an SQLite call by its extended result code. Only the name of the violated constraint comes from
+ * the message: SQLite reports it nowhere else. Returns a `StorageError` unchanged.
  */
 export function toSqliteStorageError(error: unknown, context: string): StorageError {
   if (error instanceof StorageError) return error;
@@ -17,7 +17,7 @@ export function toSqliteStorageError(error: unknown, context: string): StorageEr
   });
 }
 
-/** The failure of a file system call on the database's file, by `errno` name. */
+/** Converts the failure of a file system call on the database's file, by its `errno` name. */
 export function toFileStorageError(error: unknown, path: string): StorageError {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   switch (code) {
@@ -48,8 +48,8 @@ const CONFLICTS = new Set([
   "SQLITE_CONSTRAINT_TRIGGER",
 ]);
 
-// By primary code, the part of an extended code before its second underscore. NOT NULL and datatype constraints are
-// no conflict: no request can run into them, only a wrong statement.
+// By primary code, the part of an extended code before its second underscore. Violated NOT NULL and datatype constraints
+// are not conflicts: only a wrong statement causes them.
 const BY_PRIMARY_CODE: ReadonlyMap<string, StorageErrorCode> = new Map([
   ["SQLITE_BUSY", "busy"],
   ["SQLITE_LOCKED", "busy"],
@@ -62,7 +62,7 @@ const BY_PRIMARY_CODE: ReadonlyMap<string, StorageErrorCode> = new Map([
 
 function toCode(extended: string): StorageErrorCode {
   if (CONFLICTS.has(extended)) return "conflict";
-  // The file that both connections share could not be made longer: memory that is mapped has no other way to say it.
+  // The shared memory file of both connections could not be extended; mapped memory has no other error for a full disk.
   if (extended === "SQLITE_IOERR_SHMSIZE") return "full";
   const primary = extended.split("_", 2).join("_");
   return BY_PRIMARY_CODE.get(primary) ?? "failed";

@@ -3,7 +3,7 @@ import Sqlite from "better-sqlite3";
 import { StorageError } from "./database.ts";
 import { toFileStorageError, toSqliteStorageError } from "./sqlite-errors.ts";
 
-/** Runs one of SQLite's own checks, the whole one with the check of foreign keys; empty when nothing is found. */
+/** Runs one of SQLite's own checks and returns the problems; `integrity_check` includes foreign keys. */
 export function findProblems(
   connection: Sqlite.Database,
   check: "integrity_check" | "quick_check",
@@ -26,12 +26,12 @@ export function findProblems(
   }
 }
 
-/** Pages copied between two turns of the event loop. */
+/** Pages copied in one turn of the event loop. */
 const PAGES_PER_STEP = 256;
 
 /**
- * Copies a database (a connection in memory, or the path of a file) to `toPath` as it is at this moment.
- * Throws `failed` when `toPath` exists; removes what it wrote when it fails.
+ * Writes a consistent copy of a database (a connection in memory, or the path of a file) to `toPath`.
+ * Throws `failed` when `toPath` exists. Removes a partial copy when it fails.
  */
 export async function backupDatabase(
   from: Sqlite.Database | string,
@@ -54,7 +54,7 @@ export async function backupDatabase(
 async function copyFile(path: string, toPath: string): Promise<void> {
   const connection = new Sqlite(path, { readonly: true });
   try {
-    // The open read pins one state of the log: without it every commit of another connection starts the copy anew.
+    // The open read pins a snapshot: without it every commit of another connection would restart the copy.
     connection.exec("BEGIN");
     connection.prepare("SELECT count(*) FROM sqlite_schema").get();
     await connection.backup(toPath, { progress: () => PAGES_PER_STEP });
@@ -63,11 +63,11 @@ async function copyFile(path: string, toPath: string): Promise<void> {
   }
 }
 
-/** Refuses a file that holds another program's tables: croft's are marked. */
+/** The application id of croft's databases, by which a database of another program is refused. */
 const APPLICATION_ID = 0x63726674;
 
-/** Marks an empty database as croft's; throws `corrupt` for one that belongs to another program. */
-export function claim(connection: Sqlite.Database, path: string): void {
+/** Marks an empty database as croft's. Throws `corrupt` for a database of another program. */
+export function assertOwnDatabase(connection: Sqlite.Database, path: string): void {
   const owner = connection.pragma("application_id", { simple: true });
   if (owner === APPLICATION_ID) return;
   const tables = connection.prepare("SELECT count(*) FROM sqlite_schema").pluck().get();

@@ -5,9 +5,9 @@ import { toSqliteStorageError } from "./sqlite-errors.ts";
 import { createTextCache } from "./text-cache.ts";
 import { assertExact, assertStorable } from "./values.ts";
 
-/** The statements of one connection, each prepared once. Every failure is a `StorageError`. */
+/** The prepared statements of one connection. Every failure is a `StorageError`. */
 export interface Statements {
-  /** Whether the statement only reads. */
+  /** Returns whether the statement only reads. */
   isRead(sql: string): boolean;
   get<T extends object>(sql: string, values: readonly SqlValue[]): T | undefined;
   all<T extends object>(sql: string, values: readonly SqlValue[]): T[];
@@ -16,7 +16,7 @@ export interface Statements {
 
 type Statement = Sqlite.Statement<unknown[], object>;
 
-/** Prepares statements on `connection` and keeps them by their text. */
+/** Prepares statements on `connection` and caches them by their text. */
 export function createStatements(connection: Sqlite.Database): Statements {
   const prepare = createTextCache((sql): Statement => {
     assertOrdinary(sql);
@@ -35,8 +35,8 @@ export function createStatements(connection: Sqlite.Database): Statements {
     isRead: (sql) => guarded(sql, (statement) => statement.readonly),
     get<T extends object>(sql: string, values: readonly SqlValue[]) {
       return guarded(sql, (statement) => {
-        // The driver's `get` ignores what the reset after the first row reports. That is where a RETURNING statement
-        // commits, so a full disk would go unnoticed: changes are always run to their end.
+        // The driver's `get` ignores errors of the reset after the first row. A RETURNING statement commits there, so a full
+        // disk would go unnoticed. Therefore statements that change rows run to their end.
         const row =
           statement.readonly && statement.reader
             ? statement.get(...toBound(values))
@@ -67,8 +67,8 @@ function rowsOf(statement: Statement, values: readonly SqlValue[]): object[] {
 }
 
 /**
- * Whole numbers go as 64-bit integers: the driver binds a number as REAL, which divides and concatenates differently.
- * A copy, for a statement may run again.
+ * Binds whole numbers as 64-bit integers: the driver binds a number as REAL, which divides and concatenates differently.
+ * Returns a copy because a statement may be retried.
  */
 function toBound(values: readonly SqlValue[]): unknown[] {
   const bound: unknown[] = [];

@@ -2,32 +2,32 @@ import type Sqlite from "better-sqlite3";
 import { StorageError } from "./database.ts";
 import { toSqliteStorageError } from "./sqlite-errors.ts";
 
-/** The one writer of a database: its members run one after the other, and those that wait together share a commit. */
+/** The single writer of a database: runs its members one after the other; those that wait together share a commit. */
 export interface Writer {
   /** Runs one statement; resolves when it has committed. */
   statement<T>(apply: () => T): Promise<T>;
-  /** Runs a transaction; resolves when it has committed, rejects when all of it was undone. */
+  /** Runs a transaction; resolves when it has committed, rejects when it was rolled back. */
   transaction<T>(apply: () => Promise<T>): Promise<T>;
-  /** Whether a batch is open, so that the connection shows changes that have not committed. */
+  /** Returns whether a batch is open: then the connection shows uncommitted changes. */
   isOpen(): boolean;
-  /** Lets all that waits finish and takes nothing more. */
+  /** Completes the waiting members and rejects new ones. */
   drain(): Promise<void>;
 }
 
 interface Member {
   readonly isTransaction: boolean;
-  /** Set after a shared commit was refused by a deferred foreign key: the culprit is found one by one. */
+  /** Set after a deferred foreign key refused a shared commit: its members then commit one by one. */
   alone: boolean;
-  /** A transaction's is awaited, a statement's is not. */
+  /** The work. The result of a transaction is awaited, that of a statement is not. */
   readonly apply: () => unknown;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** A member whose work is done and waits for the commit. */
+/** A member whose work has run and that waits for the commit. */
 type Done = readonly [Member, value: unknown];
 
-/** How many members share a commit at most: bounds how long the thread is held and how much a failed commit undoes. */
+/** Maximum number of members of a commit: bounds how long the thread is blocked and how much a failed commit rolls back. */
 const MEMBERS_MAX = 256;
 
 export interface WriterHooks {
@@ -37,7 +37,7 @@ export interface WriterHooks {
   readonly assertWritable?: (() => void) | undefined;
 }
 
-/** Queues writes on `connection`, which nobody else writes on. */
+/** Queues writes on `connection`, which has no other writer. */
 export function createWriter(
   connection: Sqlite.Database,
   { onCommit = ignore, assertWritable = ignore }: WriterHooks = {},
@@ -68,8 +68,8 @@ export function createWriter(
     return promise;
   }
 
-  // Not at once: whatever else this turn of the event loop brings joins the batch, and between two batches input and
-  // output get their turn.
+  // Not at once: other writes of this turn of the event loop join the batch, and input and output are handled between two
+  // batches.
   function schedule(): void {
     state = "scheduled";
     setImmediate(() => {
@@ -91,7 +91,7 @@ export function createWriter(
     onIdle?.();
   }
 
-  /** One statement without BEGIN and COMMIT: SQLite commits it itself. */
+  /** Runs one statement without BEGIN and COMMIT: SQLite commits it itself. */
   function applyAlone(member: Member): void {
     try {
       assertWritable();
@@ -118,12 +118,12 @@ export function createWriter(
       await applyMembers(done);
       if (connection.inTransaction) commitBatch(done);
     } catch (error) {
-      // Not even ROLLBACK worked; the next batch begins with another one.
+      // ROLLBACK failed as well; the next batch begins with another one.
       rejectAll(done, toSqliteStorageError(error, "ROLLBACK"));
     }
   }
 
-  /** Those that come while a transaction is running join in. */
+  /** Runs the waiting members, and those that arrive while a transaction runs. */
   async function applyMembers(done: Done[]): Promise<void> {
     for (let taken = 0; taken < MEMBERS_MAX && connection.inTransaction; taken++) {
       const member = queue[0];
@@ -135,7 +135,7 @@ export function createWriter(
   }
 
   async function applyMember(member: Member, done: Done[]): Promise<void> {
-    // A failed statement undoes itself, and a first transaction is undone by ROLLBACK: neither needs a savepoint.
+    // A failed statement rolls itself back, and ROLLBACK undoes a first transaction: neither needs a savepoint.
     const guarded = member.isTransaction && done.length > 0;
     try {
       if (guarded) savepoint.run();
@@ -187,7 +187,7 @@ export function createWriter(
   };
 }
 
-/** What one member's failure took down with it: the engine had rolled back the whole batch. */
+/** Rejects the members of a batch that the engine has rolled back because one of them failed. */
 function rejectAll(done: readonly Done[], error: unknown): void {
   for (const [member] of done) member.reject(error);
 }

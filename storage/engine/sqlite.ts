@@ -1,9 +1,9 @@
 import { StorageError } from "./database.ts";
 import type { Queries, SqlValue } from "./database.ts";
 import type { MigratableDatabase } from "./migrate.ts";
-import { createRowMemo } from "./row-memo.ts";
+import { createRowCache } from "./row-cache.ts";
 import { createScopes } from "./scope.ts";
-import { connect, foldLog } from "./sqlite-connect.ts";
+import { connect, checkpoint } from "./sqlite-connect.ts";
 import { watchDatabaseFile } from "./database-file.ts";
 import { backupDatabase, findProblems } from "./sqlite-maintenance.ts";
 import { createStatements } from "./sqlite-statements.ts";
@@ -11,37 +11,37 @@ import type { Statements } from "./sqlite-statements.ts";
 import { createWriter } from "./sqlite-writer.ts";
 
 export interface SqliteOptions {
-  /** The file, made when absent in a directory that exists; `:memory:` for a database that ends with `close`. */
+  /** The file, created when it is missing in an existing folder; `:memory:` for a database that ends with `close`. */
   readonly path: string;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** A serialized database that `:memory:` starts with. */
+  /** A serialized database as the initial content of `:memory:`. */
   readonly image?: Uint8Array | undefined;
-  /** Told of a transaction that was undone because it did not end. */
+  /** Called when a transaction is rolled back because it stayed open too long. */
   readonly onStuck?: ((message: string) => void) | undefined;
-  /** Nobody else writes the file: then rows that were read are remembered until the next commit. */
+  /** No other process writes the file: then rows are cached until the next commit. */
   readonly isSoleWriter?: boolean;
-  /** How long a transaction may be open before it is undone; 30,000. It only awaits statements, so it takes milliseconds. */
+  /** How long a transaction may stay open before it is rolled back; 30,000. It awaits statements only, so it takes milliseconds. */
   readonly transactionTimeoutMs?: number;
-  /** How long a statement waits for another process's lock, holding the thread; 2,000. */
+  /** How long a statement waits for another process's lock, blocking the thread; 2,000. */
   readonly busyTimeoutMs?: number;
 }
 
-/** What only the embedded database can do besides. */
+/** The embedded database with the operations that only it has. */
 export interface SqliteDatabase extends MigratableDatabase {
   readonly dialect: "sqlite";
   /** The file, or `:memory:`. */
   readonly path: string;
-  /** What `integrity_check` and `foreign_key_check` find, one sentence each; empty when sound. Reads the whole file, holding the thread. */
+  /** Returns the problems that `integrity_check` and `foreign_key_check` find, one sentence each. Reads the whole file, blocking the thread. */
   integrityCheck(): Promise<string[]>;
-  /** What `quick_check` finds: as `integrityCheck`, without comparing indexes and foreign keys. */
+  /** Returns the problems that `quick_check` finds: as `integrityCheck`, without indexes and foreign keys. */
   quickCheck(): Promise<string[]>;
   /**
-   * Writes a consistent copy as of this moment to `toPath` (mode 0600) while others read and write.
-   * Refuses with `failed` when the file exists; leaves none when it fails.
+   * Writes a consistent copy to `toPath` (mode 0600) during concurrent reads and writes.
+   * Throws `failed` when the file exists. Leaves no file when it fails.
    */
   backup(toPath: string): Promise<void>;
-  /** The whole database as bytes, to be an `image`. */
+  /** Returns the whole database as bytes, for `image`. */
   serialize(): Uint8Array;
 }
 
@@ -49,16 +49,16 @@ const TRANSACTION_TIMEOUT_MS = 30_000;
 const BUSY_TIMEOUT_MS = 2_000;
 
 /**
- * Opens an SQLite database: durable commits (write-ahead log, `synchronous=FULL`), one connection that writes and
- * one that reads. Throws `StorageError`: `corrupt` for a file that is no database, `readonly`, `full`, `busy`, `failed`.
+ * Opens an SQLite database: durable commits (write-ahead log, `synchronous=FULL`), one connection that writes and one that
+ * reads. Throws `StorageError`: `corrupt` for a file that is not a database, `readonly`, `full`, `busy`, `failed`.
  */
 export function openSqlite(options: SqliteOptions): SqliteDatabase {
   const { path, clock } = options;
   const { forWriting, forReading } = connect(options, options.busyTimeoutMs ?? BUSY_TIMEOUT_MS);
-  const memo = options.isSoleWriter === true ? createRowMemo(clock) : undefined;
+  const cache = options.isSoleWriter === true ? createRowCache(clock) : undefined;
   const file = path === ":memory:" ? undefined : watchDatabaseFile(path);
   const writer = createWriter(forWriting, {
-    onCommit: memo?.clear,
+    onCommit: cache?.clear,
     assertWritable: file?.assertInPlace,
   });
   const writing = createStatements(forWriting);
@@ -77,7 +77,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     scopes.assertOutside();
   }
 
-  /** On a shared connection a read between the statements of a transaction would see what has not committed. */
+  /** Returns whether a read must wait: on a shared connection it would see the uncommitted changes of a transaction. */
   function mustQueue(sql: string): boolean {
     return !reading.isRead(sql) || (isShared && writer.isOpen());
   }
@@ -90,7 +90,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
       assertUsable();
       if (!mustQueue(sql)) {
         const read = () => reading.get<T>(sql, values);
-        return memo === undefined ? read() : memo.get(sql, values, read);
+        return cache === undefined ? read() : cache.get(sql, values, read);
       }
       return writer.statement(() => writing.get<T>(sql, values));
     },
@@ -111,7 +111,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
       (closing ??= writer.drain().then(() => {
         if (!isShared) forReading.close();
         try {
-          foldLog(forWriting);
+          checkpoint(forWriting);
         } finally {
           forWriting.close();
         }
@@ -140,7 +140,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
   };
 }
 
-/** The statements of a connection as the port's three verbs. */
+/** Creates the methods of the port from the statements of a connection. */
 function toQueries(statements: Statements): Queries {
   return {
     get: async <T extends object>(sql: string, ...values: SqlValue[]) =>

@@ -1,9 +1,9 @@
-/** What was made of a text, kept while the text is in use. */
+/** Returns a value that is computed from a text and cached by it. */
 export type TextCache<T> = (text: string) => T;
 
 /**
- * Remembers `make(text)` for at least the last `kept` texts and at most twice as many. Two generations instead of an
- * exact order of use: a hit costs one look-up and moves nothing.
+ * Caches `make(text)` for at least the last `kept` texts and at most twice as many. It has two generations instead of an
+ * exact order of use: a hit costs one lookup and moves nothing.
  */
 export function createTextCache<T extends object | string>(
   make: (text: string) => T,

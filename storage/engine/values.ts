@@ -2,8 +2,8 @@ import { StorageError } from "./database.ts";
 import type { SqlValue } from "./database.ts";
 
 /**
- * Throws `failed` unless both engines store `value` as it is: no NUL in text (PostgreSQL has none), no number beyond
- * 2^53 - 1 or that is not finite, nothing but text, numbers, null and bytes. A lone surrogate in text becomes U+FFFD.
+ * Throws `failed` unless both engines store `value` unchanged: text without NUL (PostgreSQL cannot store it), finite
+ * numbers within 2^53 - 1, null and bytes. A lone surrogate in text becomes U+FFFD.
  */
 export function assertStorable(value: SqlValue): void {
   switch (typeof value) {
@@ -21,7 +21,7 @@ export function assertStorable(value: SqlValue): void {
   }
 }
 
-/** Throws `corrupt` when a row holds a number beyond 2^53 - 1: it has already lost digits. Returns the row. */
+/** Returns the row. Throws `corrupt` when it holds a number beyond 2^53 - 1, which has already lost digits. */
 export function assertExact<T extends object>(row: T): T {
   for (const name in row) {
     const value: unknown = row[name];

@@ -2,7 +2,7 @@ import Sqlite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { StorageError } from "../../../../storage/engine/database.ts";
 import {
-  hasGivenWay,
+  isSerializationFailure,
   hasLostConnection,
   toPostgresStorageError,
 } from "../../../../storage/engine/postgres-errors.ts";
@@ -107,11 +107,13 @@ describe("PostgreSQL's states", () => {
     const of = (error: unknown) => toPostgresStorageError(error, "SELECT 1");
     const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
     const terminated = new Error("Connection terminated unexpectedly");
-    expect([serverError("40001"), serverError("40P01")].map(of).map(hasGivenWay)).toEqual([
-      true,
-      true,
+    expect(
+      [serverError("40001"), serverError("40P01")].map(of).map(isSerializationFailure),
+    ).toEqual([true, true]);
+    expect([serverError("23505"), reset].map(of).map(isSerializationFailure)).toEqual([
+      false,
+      false,
     ]);
-    expect([serverError("23505"), reset].map(of).map(hasGivenWay)).toEqual([false, false]);
     const lost = [reset, terminated, serverError("57P01"), serverError("08006")];
     expect(lost.map(of).map(hasLostConnection)).toEqual([true, true, true, true]);
     // Asked again in a moment, the server may be back: no bug of ours.

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createRowMemo } from "../../../../storage/engine/row-memo.ts";
+import { createRowCache } from "../../../../storage/engine/row-cache.ts";
 import { openSqlite, type SqliteDatabase } from "../../../../storage/engine/sqlite.ts";
 
 describe("rows are remembered", () => {
@@ -15,14 +15,14 @@ describe("rows are remembered", () => {
   });
 
   function memoOf(clock = () => 0) {
-    const memo = createRowMemo(clock);
+    const cache = createRowCache(clock);
     let reads = 0;
     const get = ({ sql, values }: ReturnType<typeof ask>, row: object | null = { a: 1 }) =>
-      memo.get(sql, values, () => {
+      cache.get(sql, values, () => {
         reads += 1;
         return row ?? undefined;
       });
-    return { get, clear: memo.clear, reads: () => reads };
+    return { get, clear: cache.clear, reads: () => reads };
   }
 
   test("the same question is asked once, and absence is an answer too", () => {
@@ -103,7 +103,7 @@ describe("a database with one writer", () => {
   let folder: string;
   let db: SqliteDatabase;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), "croft-memo-"));
+    folder = await mkdtemp(join(tmpdir(), "croft-cache-"));
     db = openSqlite({ path: join(folder, "db"), clock: Date.now, isSoleWriter: true });
     await db.run("CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT");
     await db.run("INSERT INTO counters VALUES ('a', 0)");

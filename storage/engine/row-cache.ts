@@ -1,32 +1,31 @@
 import type { SqlValue } from "./database.ts";
 
-/** Single rows that were read since the latest commit, for a connection whose file nobody else writes. */
-export interface RowMemo {
-  /** The row of a reading statement: remembered, or read now. Rows are frozen, for several readers get the same one. */
+/** Caches single rows that were read since the latest commit, for a connection that is the only writer of its file. */
+export interface RowCache {
+  /** Returns the row of a reading statement, cached or read now. Rows are frozen because several readers share them. */
   get<T extends object>(
     sql: string,
     values: readonly SqlValue[],
     read: () => T | undefined,
   ): T | undefined;
-  /** Forgets everything. To be called with every commit, before anybody hears of it. */
+  /** Invalidates all rows. Must be called for every commit, before its caller is notified. */
   clear(): void;
 }
 
-/** Rows that are kept at most. */
+/** Maximum number of cached rows. */
 const ROWS_MAX = 4096;
-/** A row with a longer text is not kept. */
+/** A row with a longer text is not cached. */
 const TEXT_LENGTH_MAX = 4096;
-/** So long a row is kept at most, lest a change goes unseen that somebody makes with another program. */
-const KEPT_MS = 100;
+/** Maximum age of a cached row, in case another process writes the file. */
+const AGE_MS_MAX = 100;
 
 /**
- * The same few rows (who calls, what is asked for) are read with every request, and each look into the file takes two
- * locks of the system. Twice the requests of routes with one or two reads: `GET /api/v1/user` has 19,400 a second with the
- * cache and 9,300 without.
+ * Creates the cache. Every request reads the same few rows (the caller, the requested object), and each read of the file
+ * takes two locks of the operating system. `GET /api/v1/user` answers 19,400 requests a second with the cache, 9,300 without.
  * @param clock epoch milliseconds
  */
-export function createRowMemo(clock: () => number): RowMemo {
-  const known = new Map<string, Map<string, object | typeof ABSENT> | typeof NEVER>();
+export function createRowCache(clock: () => number): RowCache {
+  const known = new Map<string, Map<string, object | typeof ABSENT> | typeof UNCACHEABLE>();
   const filled: Map<string, object | typeof ABSENT>[] = [];
   let rows = 0;
   let since = 0;
@@ -37,11 +36,11 @@ export function createRowMemo(clock: () => number): RowMemo {
     rows = 0;
   }
 
-  function rowsOf(sql: string): Map<string, object | typeof ABSENT> | typeof NEVER {
+  function rowsOf(sql: string): Map<string, object | typeof ABSENT> | typeof UNCACHEABLE {
     let found = known.get(sql);
     if (found === undefined) {
-      // Statements are written out in the code, so that there are only so many.
-      found = NOT_ALWAYS_THE_SAME.test(sql) ? NEVER : new Map();
+      // Statements are constants of the code, so this map is bounded.
+      found = NON_DETERMINISTIC.test(sql) ? UNCACHEABLE : new Map();
       known.set(sql, found);
     }
     return found;
@@ -68,11 +67,11 @@ export function createRowMemo(clock: () => number): RowMemo {
       read: () => T | undefined,
     ): T | undefined {
       const of = rowsOf(sql);
-      const key = of === NEVER ? undefined : toKey(values);
-      if (of === NEVER || key === undefined) return read();
+      const key = of === UNCACHEABLE ? undefined : toKey(values);
+      if (of === UNCACHEABLE || key === undefined) return read();
       if (rows > 0) {
         const age = clock() - since;
-        if (age < 0 || age >= KEPT_MS) clear();
+        if (age < 0 || age >= AGE_MS_MAX) clear();
       }
       const hit = of.get(key);
       if (hit !== undefined) return hit === ABSENT ? undefined : (hit as T);
@@ -84,12 +83,12 @@ export function createRowMemo(clock: () => number): RowMemo {
 }
 
 const ABSENT = Symbol("no row");
-const NEVER = Symbol("never kept");
+const UNCACHEABLE = Symbol("never kept");
 
-const NOT_ALWAYS_THE_SAME =
+const NON_DETERMINISTIC =
   /\b(random|randomblob|date|time|datetime|julianday|strftime|unixepoch|current_\w+|changes|total_changes|last_insert_rowid)\b/i;
 
-/** One text for the values of a statement, another for each; undefined when they are better not kept. */
+/** Returns a key that is unique for the values of a statement; undefined when the row should not be cached. */
 function toKey(values: readonly SqlValue[]): string | undefined {
   let key = "";
   for (const value of values) {
