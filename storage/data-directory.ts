@@ -1,6 +1,6 @@
-// storage: everything that keeps rows or bytes. It knows nobody else of the project; whoever needs it gets it handed in.
-// Folders: engine (the database port), tables and migrations (the only SQL), bytes, cloud, keys.
-// Start here: this file makes the folder that the rest lives in, instance-lock.ts sees to it that one daemon uses it.
+// storage: rows and bytes. It imports nothing else of the project; its callers receive it as a dependency.
+// Folders: engine (the database port), tables and migrations (the only SQL), cache, objects, git, s3, cloud, keys, backup.
+// Start here: this file creates the data directory, instance-lock.ts makes sure that one daemon uses it.
 import { chmod, lstat, mkdir, open, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
@@ -18,13 +18,14 @@ export interface DataDirectory {
   readonly exports: string;
   readonly backups: string;
   readonly keys: string;
-  /** Half-written files; on the same file system as the rest, so that a rename is atomic. */
+  /** Staging files; on the same file system as the rest, so that a rename is atomic. */
   readonly tmp: string;
 }
 
 /**
- * Why a data directory cannot be used. `exposed`: others may write to it. `not_ours`: it belongs to somebody else.
- * `database_missing`: it was in use, but its database is gone. `missing_parent`: the folder above does not exist. `readonly`: it cannot be written. `full`: no room left.
+ * The reason why a data directory cannot be used. `exposed`: other users may write to it. `not_ours`: it belongs to another
+ * user. `database_missing`: it was in use, but its database is gone. `missing_parent`: the folder above does not exist.
+ * `readonly`: it cannot be written. `full`: no space left.
  */
 export type DataDirectoryErrorCode =
   | "not_a_folder"
@@ -36,7 +37,7 @@ export type DataDirectoryErrorCode =
   | "database_missing"
   | "failed";
 
-/** The data directory cannot be used; the message tells a person what is wrong and what helps. */
+/** The data directory cannot be used. The message names the problem and its remedy. */
 export class DataDirectoryError extends Error {
   readonly code: DataDirectoryErrorCode;
   readonly path: string;
@@ -52,11 +53,11 @@ export class DataDirectoryError extends Error {
 export interface OpenOptions {
   /** The user that the process runs as (`process.getuid()`); undefined where files have no owner, as on Windows. */
   readonly userId: number | undefined;
-  /** Whether missing folders above it are made too: right for the platform's folders, wrong for one that was typed. */
+  /** Whether missing parent folders are created: right for the platform's folders, wrong for a typed path. */
   readonly createParents: boolean;
 }
 
-/** The paths inside `root`. Pure: nothing is created. */
+/** Returns the paths inside `root`. Creates nothing. */
 export function toDataDirectory(root: string): DataDirectory {
   return {
     root,
@@ -74,10 +75,10 @@ export function toDataDirectory(root: string): DataDirectory {
 }
 
 /**
- * Makes the data directory and its folders where they are missing, all of mode 0700, and proves that it can be
- * written. May be called again. Folders of ours that others may merely read are closed to them; one that others may
- * write to is refused unless it is empty, because nobody knows what they have put there. What croft empties must be its own:
- * no link, and no folder that was full before croft came.
+ * Creates the data directory and its folders where they are missing, all with mode 0700, and checks that it can be
+ * written. Idempotent. Removes the read permission of other users from the folders. Refuses a folder that other users may
+ * write to unless it is empty, because its content cannot be trusted. A folder that croft empties must be its own: neither
+ * a link nor a folder with files of other programs.
  * @throws DataDirectoryError
  */
 export async function openDataDirectory(
@@ -95,12 +96,12 @@ export async function openDataDirectory(
   return directory;
 }
 
-/** Whether `directory` already holds a database: then a missing master key is lost, not yet to be made. */
+/** Returns whether `directory` holds a database: then a missing master key is lost and must not be created. */
 export async function holdsDatabase({ database }: DataDirectory): Promise<boolean> {
   return exists(database);
 }
 
-/** Left in the home while its first start makes keys and database, so that a start that was cut off can be repeated. */
+/** Exists while the first start of a home creates keys and database, so that an interrupted first start can be repeated. */
 const FIRST_START = ".first-start";
 
 /**
@@ -127,14 +128,14 @@ export async function beginFirstStart(directory: DataDirectory): Promise<() => P
   return () => rm(mark, { force: true });
 }
 
-/** Whether there is a file in a folder or in the folders of it, such as a repository below its owner's. */
+/** Returns whether a folder or its direct subfolders hold a file, such as a repository below its owner's folder. */
 async function holdsFiles(folder: string): Promise<boolean> {
   for (const entry of await readdir(folder, { withFileTypes: true }))
     if (!entry.isDirectory() || (await holdsFiles(join(folder, entry.name)))) return true;
   return false;
 }
 
-/** Makes one folder of mode 0700 with those above it, as for the default of `local_roots`. @throws DataDirectoryError */
+/** Creates a folder of mode 0700 and its parents, as for the default of `local_roots`. @throws DataDirectoryError */
 export async function createPrivateFolder(path: string): Promise<void> {
   try {
     await makeWithParents(path);
@@ -143,7 +144,7 @@ export async function createPrivateFolder(path: string): Promise<void> {
   }
 }
 
-/** Node's own `recursive` never returns where a folder that is there cannot hold another one, as in /proc. */
+/** Creates a folder and its parents. Node's own `recursive` never returns where an existing folder cannot hold another one, as in /proc. */
 async function makeWithParents(path: string): Promise<void> {
   const make = async () => {
     try {
@@ -162,7 +163,7 @@ async function makeWithParents(path: string): Promise<void> {
   }
 }
 
-/** Removes what a crash left half-written. Only for the holder of the instance lock. */
+/** Deletes the staging files that a crash left. Only for the holder of the instance lock. */
 export async function emptyTemporaryFolder({ tmp }: DataDirectory): Promise<void> {
   for (const name of await readdir(tmp)) {
     await rm(join(tmp, name), { recursive: true, force: true });
@@ -170,8 +171,8 @@ export async function emptyTemporaryFolder({ tmp }: DataDirectory): Promise<void
 }
 
 /**
- * Of `tmp` and `cache` croft removes what it does not know. A link would have it do that elsewhere, and in a folder that
- * somebody uses already, such as a home directory, they may be somebody else's.
+ * Croft deletes unknown files in `tmp` and `cache`. Through a link it would do so elsewhere, and in a folder that is in
+ * use already, such as a home directory, they may belong to other programs.
  */
 async function assertMayBeEmptied(directory: DataDirectory): Promise<void> {
   const { root, database, tmp, cache } = directory;
@@ -197,10 +198,10 @@ async function assertMayBeEmptied(directory: DataDirectory): Promise<void> {
   }
 }
 
-/** A start that was cut off, or another one at this moment, leaves it before the lock says that the folder is croft's. */
+/** An interrupted or concurrent start leaves this file before the lock marks the folder as croft's. */
 const WRITE_TEST = ".write-test";
 
-/** `croft serve` begins its log there before it looks at the data directory: an empty volume would not be empty. */
+/** `croft serve` opens its log there before it checks the data directory, so that an empty volume is not empty any more. */
 const LOG_FOLDER = "state";
 
 async function claimFolder(path: string, options: OpenOptions): Promise<void> {
@@ -261,7 +262,7 @@ async function proveWritable({ root, tmp }: DataDirectory): Promise<void> {
   }
 }
 
-/** Why a folder cannot be made. That something is missing is said of what is really missing. */
+/** Converts the failure of creating a folder. Names the folder that is really missing. */
 async function toFolderError(path: string, error: unknown): Promise<DataDirectoryError> {
   const refuse = (message: string) => new DataDirectoryError("not_a_folder", path, message, error);
   const found = await lstat(path).catch(() => undefined);

@@ -7,39 +7,39 @@ import { StorageError } from "./engine/database.ts";
 /** The process that uses a data directory. */
 export interface InstanceProcess {
   readonly pid: number;
-  /** What tells it from a later process with the same id; undefined where the system does not say. */
+  /** Distinguishes the process from a later one with the same id; undefined where the system does not provide it. */
   readonly mark?: string | undefined;
   /** Epoch milliseconds. */
   readonly startedAt: number;
 }
 
-/** Who uses a data directory. `urls` are empty until it listens. */
+/** The daemon that uses a data directory. `urls` is empty until it listens. */
 export interface InstanceHolder extends InstanceProcess {
   readonly urls: readonly string[];
 }
 
-/** The right to use a data directory, until it is released or the process ends, however it ends. */
+/** The lock of a data directory, held until it is released or the process ends, also by a crash. */
 export interface InstanceLock {
-  /** Tells others where this instance listens. */
+  /** Publishes the addresses of this instance in `daemon.json`. */
   announce(urls: readonly string[]): Promise<void>;
-  /** Gives the directory back. May be called again. */
+  /** Releases the lock. Idempotent. */
   release(): Promise<void>;
 }
 
-/** `taken` names the holder, unless it has not yet said who it is. */
+/** `taken` names the holder, unless it has not yet written `daemon.json`. */
 export type InstanceLockOutcome =
   | { readonly kind: "acquired"; readonly lock: InstanceLock }
   | { readonly kind: "taken"; readonly holder: InstanceHolder | undefined };
 
 /**
- * Takes the data directory `root` for this process, without waiting.
+ * Acquires the lock of the data directory `root` for this process, without waiting.
  *
  * The lock is the write lock of a small SQLite file, `croft.lock`, held by a transaction that never ends. The
  * operating system drops it with the process, so a crash leaves nothing behind and no process id has to be trusted.
- * Nothing may open `croft.lock` by other means in this process: closing any descriptor of a file drops its POSIX
- * locks. Who holds it is told in `daemon.json` beside it, since a row would have to be committed, and committing
- * lets the lock go for a moment.
- * @throws StorageError `corrupt` when `croft.lock` is damaged, `readonly` or `full` when it cannot be made.
+ * No other code of this process may open `croft.lock`: closing any descriptor of a file drops its POSIX locks.
+ * `daemon.json` beside it names the holder, because a row would have to be committed, and a commit releases the lock for a
+ * moment.
+ * @throws StorageError `corrupt` when `croft.lock` is damaged, `readonly` or `full` when it cannot be created.
  */
 export async function acquireInstanceLock(
   root: string,
@@ -59,7 +59,7 @@ export async function acquireInstanceLock(
   held.add(db);
   const release = async () => {
     if (db.open) {
-      // First the notice, then the lock: the other way round it could be the notice of the next holder.
+      // Delete the file before releasing the lock: afterwards it could be that of the next holder.
       await rm(join(root, holderFile), { force: true });
       db.close();
       held.delete(db);
@@ -68,7 +68,7 @@ export async function acquireInstanceLock(
   return { kind: "acquired", lock: { announce, release } };
 }
 
-/** What `daemon.json` says; after a crash it may speak of a holder that is gone. */
+/** Returns the holder that `daemon.json` names; after a crash it may be gone. */
 export async function findInstanceHolder(root: string): Promise<InstanceHolder | undefined> {
   let text: string;
   try {
@@ -84,7 +84,7 @@ export async function findInstanceHolder(root: string): Promise<InstanceHolder |
 
 const holderFile = "daemon.json";
 
-/** What this process holds. A database that nothing refers to is closed by the garbage collector, and its lock goes. */
+/** The locks of this process. The garbage collector would close a database without references, which releases its lock. */
 const held = new Set<Sqlite.Database>();
 
 async function openLockFile(path: string): Promise<Sqlite.Database | undefined> {
@@ -92,7 +92,7 @@ async function openLockFile(path: string): Promise<Sqlite.Database | undefined> 
   try {
     createOnce(path);
     db = new Sqlite(path, { timeout: 0 });
-    // Nothing is ever written, so a journal would only lie about.
+    // Nothing is ever written, so a journal file would be useless.
     db.pragma("journal_mode = MEMORY");
     db.exec("BEGIN IMMEDIATE");
     return db;
@@ -106,8 +106,8 @@ async function openLockFile(path: string): Promise<Sqlite.Database | undefined> 
 }
 
 /**
- * SQLite would make it with the process's umask. An existing file is not opened: see the lock above. Synchronous, as
- * between opening and closing another call could take the lock that closing would drop.
+ * Creates the file with mode 0600; SQLite would use the umask of the process. Does not open an existing file: see the lock
+ * above. Synchronous: between opening and closing, another call could acquire the lock that closing would drop.
  */
 function createOnce(path: string): void {
   try {
@@ -132,7 +132,7 @@ function parseHolder(text: string): InstanceHolder | undefined {
   try {
     value = JSON.parse(text) as typeof value;
   } catch {
-    // Not ours, or damaged: the lock itself does not depend on it.
+    // Damaged, or of another program: the lock itself does not depend on it.
     return undefined;
   }
   const { pid, started_at: startedAt, urls } = value ?? {};

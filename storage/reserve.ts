@@ -2,19 +2,19 @@ import { open, rm, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isDiskFull } from "./system-errors.ts";
 
-/** Space that is kept for starting and deleting while the disk is full: some thousand rows, their log and a checkpoint. */
+/** Space for a start and for deletions while the disk is full: some thousand rows, their log and a checkpoint. */
 const RESERVE_BYTES = 8 * 1024 * 1024;
 
-/** The file is made only where this many times its size is free: on a nearly full disk it would be what fills it. */
+/** The reserve is created only where this many times its size is free: it must not fill a nearly full disk. */
 const FREE_FACTOR = 4;
 
-/** A file that occupies disk space, to be given up when the disk is full. */
+/** A file that occupies disk space until it is released when the disk is full. */
 export interface Reserve {
-  /** Whether the space is there to be released; without it the disk is full or nearly so. */
+  /** Returns whether the space is reserved; otherwise the disk is full or nearly so. */
   isKept(): Promise<boolean>;
-  /** Frees the space. Returns whether there was any: then a write that failed may succeed now. */
+  /** Frees the space. Returns whether there was any: then a failed write may be retried. */
   release(): Promise<boolean>;
-  /** Occupies the space again where enough is free. Idempotent; a failure only means that there is no reserve. */
+  /** Reserves the space again where enough is free. Idempotent; a failure only means that there is no reserve. */
   refill(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export function createReserve(path: string): Reserve {
       await rm(path, { force: true });
       const file = await open(path, "wx", 0o600);
       try {
-        // Written, not only made long: a file with a hole in it occupies nothing.
+        // Written, not only extended: a sparse file occupies no space.
         await file.writeFile(Buffer.alloc(RESERVE_BYTES, 0xff));
         await file.sync();
       } catch (error) {

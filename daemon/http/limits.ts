@@ -7,7 +7,7 @@ import {
   findRateWindow,
   type RateWindow,
   shortenRateWindow,
-  takeBackHit,
+  uncountHit,
 } from "../../storage/tables/common/rate-limits.ts";
 import { limitAddress } from "./client-address.ts";
 
@@ -116,7 +116,7 @@ export function createLimiter({ db, clock, enabled = true }: LimiterOptions): Li
     async refund(keys) {
       if (enabled)
         await db.transaction(async (tx) => {
-          for (const key of keys) await takeBackHit(tx, toStoredKey(key));
+          for (const key of keys) await uncountHit(tx, toStoredKey(key));
         });
     },
     reset: (key) => deleteRateWindow(db, toStoredKey(key)),

@@ -1,10 +1,10 @@
-/** A bounded queue that serves its callers round robin, so that one caller's backlog delays nobody else's first item. */
+/** A bounded queue that serves its callers round robin, so that one caller's backlog does not delay another caller's first item. */
 export interface FairQueue<T> {
   /** Returns how many of the waiting callers `mayStart` accepts. */
   countCallers(mayStart: (caller: string) => boolean): number;
   /** Appends an item of a caller. Returns false, and keeps nothing, when a bound would be exceeded. */
   push(entry: FairQueueEntry<T>): boolean;
-  /** Removes the oldest item of the next caller that `mayStart` accepts; undefined when there is none. */
+  /** Removes the oldest item of the next caller that `mayStart` accepts; undefined without such an item. */
   shift(mayStart: (caller: string) => boolean): FairQueueEntry<T> | undefined;
   /** Removes all items. */
   clear(): FairQueueEntry<T>[];

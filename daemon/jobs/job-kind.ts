@@ -1,28 +1,28 @@
 import type { ZodType } from "zod";
 import type { Transaction } from "../../storage/engine/database.ts";
 
-/** What a job's work is told besides its payload. */
+/** The arguments of a job's work besides its payload. */
 export interface JobContext {
   readonly id: number;
-  /** 1 on the first try. */
+  /** 1 at the first attempt. */
   readonly attempt: number;
-  /** Aborted when the daemon stops, and what then throws is tried again without counting; or when the try takes too long. */
+  /** Aborted when the daemon stops (the attempt then does not count) or when the attempt times out. */
   readonly signal: AbortSignal;
 }
 
-/** A kind of job. Its work may be run more than once for one job, so it must come to the same end each time. */
+/** A kind of job. A job runs at least once, so its work must be idempotent. */
 export interface JobKind {
   readonly kind: string;
-  /** How many run at one time in this process; 1. */
+  /** Maximum number of concurrent jobs in this process; 1. */
   readonly concurrency?: number;
-  /** Tries before the job is put aside as dead; 8. */
+  /** Attempts before the job is dead-lettered; 8. */
   readonly attemptsMax?: number;
-  /** The wait before the second try, doubled for each further one up to `retryMaxMs`; 5 s, 1 h. */
+  /** The delay before the second attempt, doubled for each further one up to `retryMaxMs`; 5 s, 1 h. */
   readonly retryFirstMs?: number;
   readonly retryMaxMs?: number;
-  /** How long one try may take before its signal is aborted; 15 min. */
+  /** Time after which the signal of an attempt is aborted; 15 min. */
   readonly timeoutMs?: number;
-  /** Resolves when the job is done. A `PermanentJobError` puts it aside at once, any other error has it tried again. */
+  /** Resolves when the job is done. A `PermanentJobError` dead-letters it at once; any other error causes a retry. */
   run(payload: unknown, context: JobContext): Promise<void>;
   /** Records that the work will not be done: called in the transaction that dead-letters or cancels the job. */
   onAbandoned?(tx: Transaction, payload: unknown): Promise<void>;
@@ -43,10 +43,10 @@ export function parsePayload<T>(schema: ZodType<T>, payload: unknown): T {
   throw new PermanentJobError("the payload does not fit the schema of its kind", parsed.error);
 }
 
-/** A kind with everything that it leaves to us. */
-export type WholeJobKind = Required<Omit<JobKind, "onAbandoned">> & Pick<JobKind, "onAbandoned">;
+/** A kind with defaults for all absent members. */
+export type RegisteredKind = Required<Omit<JobKind, "onAbandoned">> & Pick<JobKind, "onAbandoned">;
 
-/** What a kind has that does not say otherwise. */
+/** The defaults of a kind. */
 export const kindDefaults = {
   concurrency: 1,
   attemptsMax: 8,

@@ -15,10 +15,10 @@ import {
   retryJob,
 } from "../../storage/tables/common/jobs.ts";
 import type { Log } from "../utilities/logging.ts";
-import { type JobKind, kindDefaults, type WholeJobKind } from "./job-kind.ts";
-import { createSettling } from "./settling.ts";
+import { type JobKind, kindDefaults, type RegisteredKind } from "./job-kind.ts";
+import { createJobRunner } from "./job-runner.ts";
 
-/** A job to be done after the transaction that enqueues it has committed. */
+/** A job that runs after the transaction that enqueues it has committed. */
 export interface EnqueuedJob {
   /** Of a registered kind, such as `mail.send`. */
   readonly kind: string;
@@ -27,8 +27,8 @@ export interface EnqueuedJob {
   /** Epoch milliseconds; at once when absent. */
   readonly runAt?: number;
   /**
-   * Jobs of one kind and key are one: a waiting one takes the new payload and the earlier time, and two never run at
-   * one time. Without a key each is its own.
+   * Deduplicates jobs of one kind: a waiting job of the same key takes the new payload and the earlier time, and two of one
+   * key never run concurrently. Jobs without a key are independent.
    */
   readonly key?: string;
 }
@@ -43,13 +43,13 @@ export interface JobQueueOptions {
   /** From 0 up to 1, for the jitter of retries. */
   readonly random: () => number;
   readonly log: Log;
-  /** Unique to this process, such as a UUID: what its leases are held under. */
+  /** The owner of this process's leases, unique to it, such as a UUID. */
   readonly owner: string;
-  /** Nobody else runs jobs on this database: all leases found at the start are of a process that is gone. */
+  /** No other process runs jobs on this database: all leases found at the start belong to a process that is gone. */
   readonly alone: boolean;
-  /** How often other processes' jobs are looked for; 1 s. */
+  /** Interval of polling for jobs of other processes; 1 s. */
   readonly pollMs?: number;
-  /** How long a job of a process that died stays claimed; 60 s. Renewed while it runs. */
+  /** Duration of a lease; 60 s. Renewed while the job runs. */
   readonly leaseMs?: number;
 }
 
@@ -58,30 +58,30 @@ type RecordChange = (tx: Transaction, job: JobRecord) => Promise<void>;
 /** The result of a change to a job. `superseded`: another job does the same work. */
 export type JobChange = "changed" | "running" | "missing";
 
-/** Keeps jobs as rows, and runs those of the kinds that this process knows. */
+/** Stores jobs as rows and runs those whose kinds are registered. */
 export interface JobQueue {
   readonly enqueue: Enqueue;
-  /** Makes a kind known. Jobs of an unknown kind wait until some process knows it. Before `start`. */
+  /** Registers a kind, before `start`. Jobs of an unknown kind wait until a process registers it. */
   register(kind: JobKind): void;
-  /** Begins to run jobs; those that a crash interrupted come first. */
+  /** Starts running jobs, beginning with those that a crash interrupted. */
   start(): Promise<void>;
-  /** Has a job run now that waits or is dead. `record` writes what goes with the change, in its transaction. */
+  /** Makes a waiting or dead job due now. `record` writes records of the change in its transaction. */
   retry(id: number, record: RecordChange): Promise<JobChange | "superseded">;
-  /** Deletes a job that waits or is dead; its kind records that the work will not be done. */
+  /** Deletes a waiting or dead job; its kind records that the work will not be done. */
   cancel(id: number, record: RecordChange): Promise<JobChange>;
   /**
-   * Runs everything that is due, and what that enqueues, until nothing is; returns how many jobs ran.
-   * For tests and one-off commands, on a queue that was not started.
+   * Runs all due jobs, and those that they enqueue, until none is due; returns how many ran. For tests and one-off commands,
+   * on a queue that was not started.
    */
   runDue(): Promise<number>;
   /**
-   * Claims nothing more, aborts the signals of running jobs and waits for them at most `graceMs`; what does not end
-   * goes back to the queue, to be run after the next start.
+   * Stops claiming, aborts the signals of running jobs and waits for them at most `graceMs`. Jobs that still run are
+   * released and run after the next start.
    */
   stop(graceMs: number): Promise<void>;
 }
 
-/** The longest payload, in characters of JSON: bytes belong in files. */
+/** Maximum length of a payload in characters of JSON: bytes belong in files. */
 export const PAYLOAD_CHARACTERS_MAX = 262_144;
 const COMMIT_MS = 50;
 
@@ -92,15 +92,15 @@ interface Running {
 }
 
 /**
- * The persistent queue. A job runs at least once: a process that dies in the middle loses its lease, and the job is
- * run again, which counts as a try so that a job which kills its process ends as dead.
+ * Creates the persistent queue. A job runs at least once: when a process dies during a job, its lease expires and the job
+ * is retried. That counts as an attempt, so a job that kills its process is dead-lettered at last.
  */
 export function createJobQueue(options: JobQueueOptions): JobQueue {
   const { db, clock, log, owner, alone, pollMs = 1_000, leaseMs = 60_000 } = options;
-  const settling = createSettling(options);
-  const kinds = new Map<string, WholeJobKind>();
+  const runner = createJobRunner(options);
+  const kinds = new Map<string, RegisteredKind>();
   const running = new Map<number, Running>();
-  // A transaction's callback must not use the database itself, and what it starts would count as part of it.
+  // A transaction's callback must not use the database itself, and calls that it starts would count as part of it.
   const outside = AsyncLocalStorage.snapshot();
   let state: "idle" | "started" | "stopping" = "idle";
   let timer: NodeJS.Timeout | undefined;
@@ -126,14 +126,14 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     return id;
   };
 
-  /** Looks for jobs at once. One look at a time: a second call during it makes it look once more. */
+  /** Claims due jobs at once. One claim at a time: a call during it causes one more. */
   function wake(): void {
     if (looking !== undefined) {
       lookAgain = true;
       return;
     }
     looking = look()
-      .catch((error: unknown) => log.error({ err: error }, "cannot look for jobs"))
+      .catch((error: unknown) => log.error({ err: error }, "failed to claim jobs"))
       .finally(() => {
         looking = undefined;
         if (state !== "started") {
@@ -157,13 +157,13 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     await keepLeases();
     const nextAt = await claimDue();
     if (state === "started") {
-      // With several writers it may commit a little later.
+      // With several writers that transaction may commit a little later.
       const most = afterEnqueue && db.dialect === "postgres" ? COMMIT_MS : pollMs;
       timer = setTimeout(wake, Math.max(0, Math.min(most, nextAt - clock()))).unref();
     }
   }
 
-  /** Starts what is due and has room; returns when the next job of a kind with room is due. */
+  /** Starts due jobs of kinds below their concurrency; returns the time of the next due job of such a kind. */
   async function claimDue(): Promise<number> {
     let nextAt = Infinity;
     for (const due of await listDueTimes(db)) {
@@ -183,7 +183,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     return nextAt;
   }
 
-  async function claim(kind: WholeJobKind, limit: number): Promise<JobRecord[]> {
+  async function claim(kind: RegisteredKind, limit: number): Promise<JobRecord[]> {
     try {
       return await db.transaction((tx) =>
         claimJobs(tx, { kind: kind.kind, owner, leasedUntil: clock() + leaseMs, limit }),
@@ -197,14 +197,17 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     }
   }
 
-  function begin(kind: WholeJobKind, job: JobRecord): void {
+  function begin(kind: RegisteredKind, job: JobRecord): void {
     const abort = new AbortController();
-    const ended = settling
+    const ended = runner
       .attempt(kind, job, abort.signal)
       .catch((error: unknown) => {
-        // The lease runs out, and the job is tried again. One that outlived the stop was given back already.
+        // The lease expires and the job is retried. A job that outlived the stop was released already.
         if (state !== "stopping") {
-          log.error({ err: error, job_id: job.id, job_kind: job.kind }, "cannot settle a job");
+          log.error(
+            { err: error, job_id: job.id, job_kind: job.kind },
+            "failed to record the end of a job",
+          );
         }
       })
       .finally(() => {
@@ -216,7 +219,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     running.set(job.id, { job, abort, ended });
   }
 
-  /** Renews our leases and takes lapsed ones back, a few times per lease. */
+  /** Renews the leases of this process and reclaims expired ones, several times per lease. */
   async function keepLeases(): Promise<void> {
     const now = clock();
     if (now - leasesCheckedAt < leaseMs / 4 && now >= leasesCheckedAt) {
@@ -231,7 +234,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
 
   async function recover(until: number): Promise<void> {
     for (const claimed of await listLapsedClaims(db, until)) {
-      await settling.takeBack(claimed, kinds.get(claimed.kind));
+      await runner.reclaim(claimed, kinds.get(claimed.kind));
     }
   }
 
@@ -313,7 +316,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       }
       await withinMs(graceMs, Promise.all(rest.map(({ ended }) => ended)));
       for (const { job } of running.values()) {
-        await settling.giveBack(job);
+        await runner.release(job);
       }
     },
   };

@@ -2,39 +2,39 @@ import type { Database } from "../../storage/engine/database.ts";
 import type { JobQueue } from "./queue.ts";
 import type { JobContext } from "./job-kind.ts";
 
-/** Something that is done again and again. */
+/** Recurring work. */
 export interface Schedule {
   /** Unique, such as `limits.prune`. */
   readonly name: string;
   /** The first time after `after`, both in epoch milliseconds: `everyMs(…)`, or a cron expression's next run. */
   readonly next: (after: number) => number;
-  /** Also right after the daemon starts. */
+  /** Also run it after each start of the daemon. */
   readonly atStart?: boolean;
   /** As of a `JobKind`. */
   readonly timeoutMs?: number;
-  /** Not tried again when it fails: the next time comes anyway. */
+  /** Does the work. A failure is not retried before the next scheduled time. */
   run(context: JobContext): Promise<void>;
 }
 
-/** Every `ms` milliseconds, counted from the last run. */
+/** Returns a schedule of every `ms` milliseconds, counted from the last run. */
 export function everyMs(ms: number): (after: number) => number {
   return (after) => after + ms;
 }
 
-/** Schedules that have their jobs in the queue. */
+/** Runs schedules as jobs of the queue. */
 export interface Schedules {
-  /** Makes sure that each schedule has its next job. After `queue.start`. */
+  /** Enqueues the next job of each schedule, after `queue.start`. */
   start(): Promise<void>;
   /**
-   * Has a schedule run at once, besides its times. False when there is none of that name. `meanwhile` is called before
-   * the run can begin, and what it returns is waited for.
+   * Runs a schedule at once, in addition to its times. False when no schedule has the name. Calls `meanwhile` before the run
+   * can begin, and awaits its result.
    */
   runNow(name: string, meanwhile?: () => Promise<void>): Promise<boolean>;
 }
 
 /**
- * Schedules as jobs of the queue: a missed time is caught up on once, two runs never overlap, and of several daemons
- * on one database one runs it. Registers a kind `schedule.<name>` for each.
+ * Creates schedules as jobs of the queue: missed times are made up for by one run, runs never overlap, and of several
+ * daemons on one database one runs it. Registers a kind `schedule.<name>` for each.
  */
 export function createSchedules(
   { queue, db, clock }: { queue: JobQueue; db: Database; clock: () => number },
@@ -49,7 +49,7 @@ export function createSchedules(
       kind: toScheduleKind(schedule.name),
       ...(schedule.timeoutMs === undefined ? {} : { timeoutMs: schedule.timeoutMs }),
       run: async (_payload, context) => {
-        // The next one first: a run that fails, or ends with the process, does not end the schedule.
+        // Enqueue the next run first: a failed run, or a crash, must not end the schedule.
         await enqueue(schedule, schedule.next(clock()));
         await schedule.run(context);
       },
@@ -74,7 +74,7 @@ export function createSchedules(
   };
 }
 
-/** The kind of the jobs of a schedule. */
+/** Returns the kind of a schedule's jobs. */
 export function toScheduleKind(name: string): string {
   return `schedule.${name}`;
 }

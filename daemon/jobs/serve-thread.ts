@@ -1,7 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import type { ThreadMessage } from "./thread-pool.ts";
 
-/** Runs the jobs of a thread pool with `work`. To be called once, by the entry of a worker thread. */
+/** Runs the jobs of a thread pool with `work`. The entry of a worker thread calls it once. */
 export function serveThread<Input>(work: (input: Input) => Promise<unknown>): void {
   const answer = (message: ThreadMessage) => parentPort?.postMessage(message);
   parentPort?.on("message", (input: Input) => {

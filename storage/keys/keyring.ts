@@ -1,15 +1,15 @@
-// storage/keys: the master key, where it is kept, and what is sealed with it.
-// Start here (sealing), then master-key.ts (where the key comes from on each start).
+// storage/keys: the master key, where it is stored, and encryption with it ("sealing").
+// Start here (sealing), then master-key.ts (loading the key on each start).
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
 
-/** One master key. Versions count up from 1 and are never used twice. */
+/** One master key. Versions count up from 1 and are never reused. */
 export interface MasterKey {
   readonly version: number;
   /** 32 bytes. */
   readonly bytes: Uint8Array;
 }
 
-/** Something sealed cannot be opened: damaged, moved to another row, or sealed with a key that is gone. */
+/** A sealed value cannot be opened: it is damaged, was moved to another row, or its key is gone. */
 export class SealError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
@@ -18,32 +18,32 @@ export class SealError extends Error {
 }
 
 /**
- * Encrypts, decrypts and derives with the master keys. A purpose is a short fixed text such as `totp`: each has
- * sub-keys of its own, so that nothing sealed for one purpose opens under another.
+ * Encrypts, decrypts and derives with the master keys. A purpose is a short fixed text such as `totp`. Each purpose has
+ * its own sub-keys, so a value that is sealed for one purpose does not open for another.
  */
 export interface Keyring {
   /**
-   * Encrypts with the newest key (AES-256-GCM). `associatedData` is the row's identity, such as `vault_users/<id>`:
-   * the same is needed to open it, so a sealed value that is copied to another row stays shut.
-   * The text is `k<version>.<base64url>` and safe in any column.
+   * Encrypts with the newest key (AES-256-GCM). `associatedData` is the row's identity, such as `vault_users/<id>`. Opening
+   * needs the same, so a sealed value that is copied to another row does not open there.
+   * Returns `k<version>.<base64url>`, which is safe in any column.
    */
   seal(purpose: string, plaintext: string | Uint8Array, associatedData: string): string;
-  /** The plaintext bytes. @throws SealError */
+  /** Returns the plaintext bytes. @throws SealError */
   open(purpose: string, sealed: string, associatedData: string): Buffer;
-  /** The plaintext as UTF-8. @throws SealError */
+  /** Returns the plaintext as UTF-8. @throws SealError */
   openText(purpose: string, sealed: string, associatedData: string): string;
-  /** A 32-byte key of its own for `purpose`, from the newest master key: for signing tokens. */
+  /** Derives a 32-byte key for `purpose` from the newest master key, to sign tokens. */
   derive(purpose: string): Buffer;
-  /** The same from every known master key, newest first: for checking what was signed before a rotation. */
+  /** Derives that key from every known master key, newest first, to verify tokens from before a rotation. */
   deriveAll(purpose: string): readonly Buffer[];
 }
 
-/** What keeps texts in a database: it seals them and opens them again. */
+/** Seals and opens texts of database rows. */
 export type Sealer = Pick<Keyring, "seal" | "openText">;
 
 /**
- * Opens a sealed value and seals it again for the same purpose and row: what a room says of its values, so that a
- * rotation of the master key knows how each is sealed. @throws SealError
+ * Opens a sealed value and seals it with the newest key for the same purpose and row. A feature calls it for its values
+ * during a rotation of the master key. @throws SealError
  */
 export type SealAgain = (purpose: string, sealed: string, associatedData: string) => string;
 
@@ -52,9 +52,9 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * A keyring over `masters`, newest first; only the first seals.
- * @param randomBytes a cryptographically strong source, such as node:crypto's
- * @param retired keys of earlier times: they open what is found of them, and sign and check nothing
+ * Creates a keyring of `masters`, newest first; only the first one seals.
+ * @param randomBytes a cryptographically strong source, such as that of node:crypto
+ * @param retired keys of earlier rotations: they open values, but neither sign nor verify tokens
  */
 export function createKeyring(
   masters: readonly MasterKey[],
@@ -107,7 +107,7 @@ export function createKeyring(
     if (body.length < NONCE_BYTES + TAG_BYTES) {
       throw new SealError("the sealed value is cut short");
     }
-    // The number says which key to try first. Another data directory on the same database may have counted otherwise.
+    // The version selects the key to try first. Another data directory on the same database may have other versions.
     const named = known.filter((master) => master.version === version);
     let failure: unknown;
     for (const master of [...named, ...known.filter((one) => one.version !== version)]) {
@@ -142,7 +142,7 @@ export function createKeyring(
   };
 }
 
-/** A value that tells whether a master key is the one that was used before, and nothing else about it. */
+/** Returns a value that identifies a master key without revealing anything else about it. */
 export function toCheckValue(bytes: Uint8Array): string {
   const key = Buffer.from(
     hkdfSync("sha256", bytes, new Uint8Array(0), "croft key check", KEY_BYTES),

@@ -8,13 +8,13 @@ import { probeSecretStore, type SecretStore } from "./system-keyring.ts";
 export type KeySource = "keyring" | "file" | "environment";
 
 /**
- * Why the master key cannot be had. `missing`: its place is empty. `different`: another key is there than the one that
- * the data was sealed with. `invalid`: what is there is no key. `exposed`: others may read its file.
- * `unavailable`: the keyring does not answer.
+ * The reason why the master key cannot be loaded. `missing`: there is no key at its place. `different`: the key there is
+ * not the one that the data was sealed with. `invalid`: the text there is not a key. `exposed`: other users may read its
+ * file. `unavailable`: the keyring does not answer.
  */
 export type MasterKeyErrorCode = "missing" | "different" | "invalid" | "exposed" | "unavailable";
 
-/** The master key cannot be had; the message tells a person what helps and holds nothing of any key. */
+/** The master key cannot be loaded. The message names the remedy and contains no part of a key. */
 export class MasterKeyError extends Error {
   readonly code: MasterKeyErrorCode;
 
@@ -28,27 +28,27 @@ export class MasterKeyError extends Error {
 export interface MasterKeyOptions {
   /** `keys/` of the data directory. */
   readonly folder: string;
-  /** `CROFT_MASTER_KEY`: it counts before every other source, but must be the key that the data was sealed with. */
+  /** `CROFT_MASTER_KEY`: has precedence over every other source, but must be the key that the data was sealed with. */
   readonly fromEnvironment: string | undefined;
-  /** Where a new key goes. `auto`: the keyring when a probe says it works, else the file. */
+  /** Where a new key is stored. `auto`: in the keyring when a probe of it succeeds, else in the file. */
   readonly source: "auto" | "keyring" | "file";
   readonly keyring: SecretStore;
   /** A cryptographically strong source. */
   readonly randomBytes: (size: number) => Uint8Array;
 }
 
-/** The master keys, newest first, and where they are kept. */
+/** The master keys, newest first, and where they are stored. */
 export interface OpenedMasterKeys {
   readonly masters: readonly MasterKey[];
-  /** Keys that rotations took out of use, newest first. Copies of the database from before are sealed with them. */
+  /** Keys that rotations retired, newest first. Older copies of the database are sealed with them. */
   readonly retired: readonly MasterKey[];
   readonly source: KeySource;
 }
 
 /**
- * The master keys of a data directory. The first call makes one, or takes the environment's, and records where it is
- * kept with a check value (`keys/master.json`); each later one takes it from there again and checks it. A key that
- * went missing or differs is an error, never a reason for a new one.
+ * Loads the master keys of a data directory. The first call creates a key, or takes that of the environment, and records
+ * its place and a check value (`keys/master.json`). Later calls load it from there and verify it. A missing or different
+ * key is an error; it is never replaced by a new one.
  * @param mayCreate false when the directory is known to hold data that was sealed before
  * @throws MasterKeyError
  */
@@ -69,16 +69,16 @@ export async function openMasterKeys(
   return createFirst(options);
 }
 
-/** Whether the data directory with this `keys/` has a master key, wherever it is kept. */
+/** Returns whether the data directory with this `keys/` has a master key, in whatever place. */
 export async function hasMasterKey(folder: string): Promise<boolean> {
   return (await readIfThere(recordPath(folder))) !== undefined;
 }
 
 /**
- * Adds a new master key in front of the known ones. Both are kept until `retireOldMasterKeys`, so that what was sealed
- * before still opens while it is sealed again.
- * @throws MasterKeyError `unavailable` when the key comes from the environment: it is changed there, by putting the
- * new key before the old one
+ * Adds a new master key before the known ones. All are kept until `retireOldMasterKeys`, so that existing values still open
+ * while they are resealed.
+ * @throws MasterKeyError `unavailable` when the key comes from the environment: there the new key has to be put before the
+ * old one
  */
 export async function addMasterKey(options: MasterKeyOptions): Promise<OpenedMasterKeys> {
   const opened = await openMasterKeys(options, false);
@@ -88,8 +88,8 @@ export async function addMasterKey(options: MasterKeyOptions): Promise<OpenedMas
 }
 
 /**
- * Takes all but the newest master key out of use: the end of a rotation, when nothing is sealed with the others any
- * more. They stay in the record, sealed with the newest, for the day when an older copy of the database is restored.
+ * Retires all but the newest master key: the end of a rotation, when no value is sealed with the others any more. They
+ * stay in the record, sealed with the newest key, in case an older copy of the database is restored.
  */
 export async function retireOldMasterKeys(options: MasterKeyOptions): Promise<OpenedMasterKeys> {
   const opened = await openMasterKeys(options, false);
@@ -98,7 +98,7 @@ export async function retireOldMasterKeys(options: MasterKeyOptions): Promise<Op
   if (newest === undefined || record === undefined) {
     return opened;
   }
-  // The record first: keys that it does not name at the end of the list are passed over when they are read.
+  // The record first: keys at the end of the list that it does not name are ignored when they are read.
   const keys = record.keys.filter((known) => known.version === newest.version);
   const keyring = createKeyring([newest], options.randomBytes);
   const retired = [...opened.masters.slice(1), ...opened.retired];
@@ -159,7 +159,7 @@ async function createFirst(options: MasterKeyOptions): Promise<OpenedMasterKeys>
   if (fromEnvironment !== undefined) {
     return finish("environment", parseKeys(fromEnvironment, "CROFT_MASTER_KEY"));
   }
-  // A first start that was cut off may have left the file without its record.
+  // An interrupted first start may have left the file without its record.
   const leftover = await readKeyFile(folder);
   if (leftover !== undefined) {
     return finish("file", parseKeys(leftover, keyPath(folder)));
@@ -214,7 +214,7 @@ async function openRecorded(
   if (added.length === 0) {
     return { masters, retired, source };
   }
-  // Unknown keys before the known ones are new ones: a rotation.
+  // Unknown keys before the known ones are new: a rotation by the environment.
   let version = Math.max(...record.keys.map((known) => known.version));
   for (const bytes of added.toReversed()) {
     version += 1;
@@ -339,7 +339,7 @@ async function readRecord(folder: string): Promise<KeyRecord | undefined> {
     const record = recordSchema.safeParse(JSON.parse(text));
     if (record.success) return record.data;
   } catch {
-    // Told below: no JSON and wrong JSON are the same to a person.
+    // Reported below, like JSON that does not fit.
   }
   throw damagedRecord(folder);
 }

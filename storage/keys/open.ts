@@ -25,36 +25,36 @@ export interface OpenKeyringOptions {
   readonly loadKeytar?: () => Promise<Keytar>;
 }
 
-/** A keyring and what is known of where its key comes from. */
+/** A keyring and the source of its key. */
 export interface OpenedKeyring extends Keyring {
   readonly source: KeySource;
-  /** A check value of each key that opens, newest first; nothing of a key can be learnt from it. */
+  /** The check values of all loaded keys, newest first; they reveal nothing about a key. */
   readonly checks: readonly string[];
-  /** Several keys are in use: a rotation was begun and has not ended. */
+  /** Several keys are in use: a rotation is incomplete. */
   readonly isRotating: boolean;
 }
 
-/** The keyring of a data directory with node's random source and the system's key store. @throws MasterKeyError */
+/** Opens the keyring of a data directory with Node's random source and the system's key store. @throws MasterKeyError */
 export async function openKeyring(options: OpenKeyringOptions): Promise<OpenedKeyring> {
   return toKeyring(await openMasterKeys(toMasterKeyOptions(options), options.mayCreate));
 }
 
 /**
- * The keyring with a new master key in front of the known ones: the first step of a rotation. Whatever happens to the
- * process, the next `openKeyring` has all of them, or those from before. @throws MasterKeyError
+ * Adds a new master key before the known ones and returns the keyring: the first step of a rotation. After a crash the next
+ * `openKeyring` has either all of them or the earlier ones. @throws MasterKeyError
  */
 export async function addKey(options: OpenKeyringOptions): Promise<OpenedKeyring> {
   return toKeyring(await addMasterKey(toMasterKeyOptions(options)));
 }
 
-/** Takes all master keys but the newest out of use: the last step of a rotation. @throws MasterKeyError */
+/** Retires all master keys but the newest: the last step of a rotation. @throws MasterKeyError */
 export async function retireOldKeys(options: OpenKeyringOptions): Promise<void> {
   await retireOldMasterKeys(toMasterKeyOptions(options));
 }
 
 /**
- * Makes sure that the database was sealed with one of these master keys, and marks a fresh one with the newest:
- * a database on a server outlives a lost data directory, and must not meet a new key.
+ * Asserts that the database was sealed with one of these master keys, and marks a new database with the newest one: a
+ * database on a server outlives a lost data directory and must not be used with a new key.
  * @throws MasterKeyError `different`
  */
 export async function assertKeyOfDatabase(
@@ -75,7 +75,7 @@ export async function assertKeyOfDatabase(
     );
   }
   if (marked !== newest) {
-    // From here on something may be sealed with the newest key, and the older ones alone are not enough.
+    // From now on values may be sealed with the newest key, and the older ones alone do not suffice.
     await putInstanceValue(db, MARK, newest, now);
   }
 }

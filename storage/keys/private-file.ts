@@ -2,7 +2,7 @@ import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { syncFolder } from "../sync.ts";
 
-/** Replaces a file of mode 0600 in one step, on the disk before it counts: a key that is lost in a power cut loses all data. */
+/** Replaces a file of mode 0600 atomically and durably: a key that is lost in a power cut loses all data. */
 export async function writePrivately(path: string, text: string): Promise<void> {
   const fresh = `${path}.new`;
   await rm(fresh, { force: true });
@@ -17,7 +17,7 @@ export async function writePrivately(path: string, text: string): Promise<void> 
   await syncFolder(dirname(path));
 }
 
-/** The text of a file, or undefined when there is none. */
+/** Returns the text of a file; undefined when it is missing. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");

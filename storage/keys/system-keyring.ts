@@ -1,4 +1,4 @@
-/** Where a secret can be kept by name. Every method throws when the store does not work at this moment. */
+/** Stores secrets by name. Every method throws when the store is not available. */
 export interface SecretStore {
   get(account: string): Promise<string | undefined>;
   set(account: string, secret: string): Promise<void>;
@@ -13,16 +13,16 @@ export interface Keytar {
 }
 
 export interface SystemKeyringOptions {
-  /** Loads keytar; rejects where its library is missing. Called at first use, not before. */
+  /** Loads keytar; rejects where its library is missing. Called at first use. */
   readonly load: () => Promise<Keytar>;
-  /** How long one call may take: a locked keyring may wait for a person who is not there. */
+  /** Maximum duration of a call: a locked keyring may wait for a person who is absent. */
   readonly timeoutMs?: number;
 }
 
 const SERVICE = "croft";
 const TIMEOUT_MS = 3000;
 
-/** The operating system's keyring. Loading it and each call are bounded in time. */
+/** Creates the store of the operating system's keyring. Loading and each call have a time limit. */
 export function createSystemKeyring({
   load,
   timeoutMs = TIMEOUT_MS,
@@ -44,8 +44,8 @@ export function createSystemKeyring({
 }
 
 /**
- * Whether `store` keeps what it is given: writes, reads back and removes a throw-away entry. A keyring may load and
- * still be locked, absent or forgetful.
+ * Returns whether `store` works: writes, reads and deletes a temporary entry. A keyring may load and still be locked,
+ * missing or not persistent.
  */
 export async function probeSecretStore(store: SecretStore, throwAway: string): Promise<boolean> {
   const account = `probe:${throwAway}`;
@@ -55,7 +55,7 @@ export async function probeSecretStore(store: SecretStore, throwAway: string): P
     await store.remove(account);
     return kept === throwAway;
   } catch {
-    // Any failure has the same answer; the caller says which store is used instead.
+    // Every failure has the same result; the caller reports which store is used instead.
     return false;
   }
 }

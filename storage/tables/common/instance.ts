@@ -1,12 +1,12 @@
 import type { Queries } from "../../engine/database.ts";
 
-/** The value of a fact about this instance, or undefined when it was never stored. */
+/** Returns the value of a fact about this instance; undefined when it was never stored. */
 export async function findInstanceValue(db: Queries, name: string): Promise<string | undefined> {
   const row = await db.get<{ value: string }>("SELECT value FROM instance WHERE name = ?", name);
   return row?.value;
 }
 
-/** Stores a fact, replacing what it was. `now` is in epoch milliseconds. */
+/** Stores or replaces a fact. `now` is in epoch milliseconds. */
 export async function putInstanceValue(
   db: Queries,
   name: string,
@@ -22,7 +22,7 @@ export async function putInstanceValue(
   );
 }
 
-/** Stores a fact unless there is one already, and returns the one that holds. */
+/** Stores a fact unless it exists already, and returns the stored value. */
 export async function claimInstanceValue(
   db: Queries,
   name: string,

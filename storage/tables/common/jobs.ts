@@ -1,5 +1,5 @@
 // storage/tables/common: rows that belong to neither API: jobs, rate limits, facts about the instance.
-// Start here; daemon/jobs/queue.ts is the one that calls these in the right order.
+// Start here; daemon/jobs/queue.ts calls these functions.
 import { z } from "zod";
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 import { parseColumn } from "../../engine/json-column.ts";
@@ -29,14 +29,14 @@ export interface NewJob {
   readonly key: string | undefined;
 }
 
-/** Who runs a claimed job: it may settle it only while its claim is the last one. */
+/** A process's claim of a job. The process may complete or release the job only while this claim is the latest one. */
 export interface Claim {
   readonly id: number;
   readonly owner: string;
   readonly attempts: number;
 }
 
-/** Adds a job. With a key that waits already, that job takes the payload and the earlier time instead. */
+/** Adds a job. When a job of its key waits already, that one takes the payload and the earlier time instead. */
 export async function insertJob(tx: Transaction, job: NewJob): Promise<number> {
   const row = await tx.get<{ id: number }>(
     `INSERT INTO jobs (kind, payload, key, state, run_at, attempts, created_at, updated_at)
@@ -59,7 +59,7 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<number> {
   return row.id;
 }
 
-/** The next due time of each kind that has waiting jobs. */
+/** Returns the next due time of each kind that has waiting jobs. */
 export async function listDueTimes(
   db: Queries,
 ): Promise<{ readonly kind: string; readonly runAt: number }[]> {
@@ -70,8 +70,8 @@ export async function listDueTimes(
 }
 
 /**
- * Claims up to `limit` due jobs of a kind, oldest first, until `leasedUntil`. A job whose key is already running is
- * passed over. No job is ever claimed twice at one time, whoever else claims.
+ * Claims up to `limit` due jobs of a kind, oldest first, until `leasedUntil`. Skips a job while another one of its key
+ * runs. Concurrent callers never claim the same job.
  */
 export async function claimJobs(
   tx: Transaction,
@@ -102,15 +102,15 @@ export async function claimJobs(
   return rows.map(toJob).sort((a, b) => a.runAt - b.runAt || a.id - b.id);
 }
 
-/** Deletes a job that is done. False when the claim was lost in the meantime. */
+/** Deletes a completed job. False when the claim was lost. */
 export async function deleteClaimed(db: Queries, claim: Claim): Promise<boolean> {
   const { changes } = await db.run(`DELETE FROM jobs WHERE ${CLAIMED}`, ...claimValues(claim));
   return changes > 0;
 }
 
 /**
- * Lets a claimed job wait again until `runAt`. When another job of its key waits by now, that one does its work and
- * this one is deleted. `countAttempt` false takes the claim back as if it had not been.
+ * Releases a claimed job, which then waits until `runAt`. Deletes it when another job of its key waits by now, which does
+ * the same work. `countAttempt` false restores the number of attempts from before the claim.
  */
 export async function releaseClaimed(
   tx: Transaction,
@@ -142,8 +142,12 @@ export async function releaseClaimed(
   );
 }
 
-/** Puts a claimed job aside as dead. False when the claim was lost in the meantime. */
-export async function buryClaimed(tx: Transaction, claim: Claim, error: string): Promise<boolean> {
+/** Dead-letters a claimed job. False when the claim was lost. */
+export async function deadLetterClaimed(
+  tx: Transaction,
+  claim: Claim,
+  error: string,
+): Promise<boolean> {
   const { changes } = await tx.run(
     `UPDATE jobs SET state = 'dead', lease_owner = NULL, leased_until = NULL, last_error = ?, updated_at = ?
      WHERE ${CLAIMED}`,
@@ -161,8 +165,8 @@ export async function findJob(db: Queries, id: number): Promise<JobRecord | unde
 }
 
 /**
- * Has a job that is not running run at `tx.now`; a dead one starts again with its first attempt. False when it is running
- * or gone. Throws `conflict` when another job of its kind and key waits already.
+ * Makes a job that is not running due at `tx.now`; a dead one starts again with its first attempt. False when it is
+ * running or gone. Throws `conflict` when another job of its kind and key waits already.
  */
 export async function retryJob(tx: Transaction, id: number): Promise<boolean> {
   const { changes } = await tx.run(
@@ -182,7 +186,7 @@ export async function deleteJob(tx: Transaction, id: number): Promise<boolean> {
   return changes > 0;
 }
 
-/** Moves the end of all leases of `owner`. */
+/** Extends all leases of `owner`. */
 export async function renewLeases(db: Queries, owner: string, leasedUntil: number): Promise<void> {
   await db.run(
     "UPDATE jobs SET leased_until = ? WHERE state = 'running' AND lease_owner = ?",
@@ -191,10 +195,10 @@ export async function renewLeases(db: Queries, owner: string, leasedUntil: numbe
   );
 }
 
-/** A claim whose lease has ended. */
+/** A claim whose lease has expired. */
 export type LapsedClaim = Claim & { readonly kind: string };
 
-/** Claims whose lease ended at or before `until`: their process is gone, or hangs. */
+/** Returns the claims whose leases expired at or before `until`: their process is gone, or hangs. */
 export async function listLapsedClaims(db: Queries, until: number): Promise<LapsedClaim[]> {
   const rows = await db.all<{ id: number; kind: string; lease_owner: string; attempts: number }>(
     "SELECT id, kind, lease_owner, attempts FROM jobs WHERE state = 'running' AND leased_until <= ?",
@@ -208,7 +212,7 @@ export async function listLapsedClaims(db: Queries, until: number): Promise<Laps
   }));
 }
 
-/** Which jobs a list holds. */
+/** Filter of a list of jobs. */
 export interface JobFilter {
   readonly state?: JobState | undefined;
   readonly kind?: string | undefined;
@@ -230,7 +234,7 @@ export async function listJobs(
   return rows.map(toJob);
 }
 
-/** Counts the jobs that a list holds. */
+/** Counts the jobs that match a filter. */
 export async function countMatchingJobs(db: Queries, filter: JobFilter): Promise<number> {
   const { where, values } = toConditions(filter);
   const row = await db.get<{ total: number }>(
@@ -240,7 +244,7 @@ export async function countMatchingJobs(db: Queries, filter: JobFilter): Promise
   return Number(row?.total ?? 0);
 }
 
-/** How many jobs there are in each state. */
+/** Counts the jobs in each state. */
 export async function countJobs(db: Queries): Promise<Readonly<Record<JobState, number>>> {
   const rows = await db.all<{ state: JobState; count: number }>(
     "SELECT state, COUNT(*) AS count FROM jobs GROUP BY state",
@@ -252,7 +256,7 @@ export async function countJobs(db: Queries): Promise<Readonly<Record<JobState, 
   return counts;
 }
 
-/** Deletes dead jobs that died before `before`; returns how many. */
+/** Deletes jobs that were dead-lettered before `before`; returns how many. */
 export async function deleteDeadJobs(db: Queries, before: number): Promise<number> {
   return (await db.run("DELETE FROM jobs WHERE state = 'dead' AND updated_at < ?", before)).changes;
 }

@@ -1,12 +1,12 @@
 import type { Queries } from "../../engine/database.ts";
 
-/** A window that is counted: points used so far, and when it ends in epoch milliseconds. */
+/** A window of a rate limit: the points used so far, and its end in epoch milliseconds. */
 export interface RateWindow {
   readonly points: number;
   readonly expiresAt: number;
 }
 
-/** The window of `key` as last committed; it may have ended. */
+/** Returns the window of `key` as last committed; it may have ended. */
 export async function findRateWindow(db: Queries, key: string): Promise<RateWindow | undefined> {
   const row = await db.get<{ points: number; expires_at: number }>(
     "SELECT points, expires_at FROM rate_limits WHERE key = ?",
@@ -16,9 +16,9 @@ export async function findRateWindow(db: Queries, key: string): Promise<RateWind
 }
 
 /**
- * Counts one hit in one statement, so that hits which come together are counted apart. The first hit after the end of
- * a window opens the next one. A window that ends later than one opened now would was counted by a clock that
- * was ahead; it is cut to a full window, never reset.
+ * Counts one hit in one statement, so that concurrent hits all count. The first hit after the end of a window opens the
+ * next one. A window that ends later than one opened now comes from a clock that was ahead; it is shortened to a full
+ * window, not reset.
  */
 export async function countHit(
   db: Queries,
@@ -45,7 +45,7 @@ export async function countHit(
   return { points: row.points, expiresAt: row.expires_at };
 }
 
-/** Makes a window end at `expiresAt` at the latest (epoch milliseconds). */
+/** Lets a window end at `expiresAt` (epoch milliseconds) at the latest. */
 export async function shortenRateWindow(
   db: Queries,
   key: string,
@@ -59,8 +59,8 @@ export async function shortenRateWindow(
   );
 }
 
-/** Takes back one hit that was counted; does nothing once the window is gone. */
-export async function takeBackHit(db: Queries, key: string): Promise<void> {
+/** Uncounts one hit; does nothing once the window is gone. */
+export async function uncountHit(db: Queries, key: string): Promise<void> {
   await db.run("UPDATE rate_limits SET points = points - 1 WHERE key = ? AND points > 0", key);
 }
 

@@ -1,6 +1,6 @@
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 
-/** A column whose values are sealed, and what tells its rows apart. */
+/** A column of sealed values, and the key of its rows. */
 export interface SealedColumn {
   readonly table: string;
   readonly key: string;
@@ -9,7 +9,7 @@ export interface SealedColumn {
   readonly only?: { readonly column: string; readonly value: string };
 }
 
-/** Where sealed values lie. A column of a migration that is commented as sealed and not listed here fails a test. */
+/** All columns of sealed values. A test fails for a column that a migration comments as sealed and that is missing here. */
 export const sealedColumns = {
   forgeSecondFactors: { table: "forge_two_factors", key: "user_id", column: "sealed_secret" },
   forgeHookTargets: { table: "forge_hooks", key: "id", column: "sealed_target" },
@@ -32,13 +32,13 @@ export const sealedColumns = {
   },
 } as const satisfies Readonly<Record<string, SealedColumn>>;
 
-/** The value of one row. */
+/** The sealed value of one row. */
 export interface SealedRow {
   readonly key: string | number;
   readonly value: string;
 }
 
-/** Up to `limit` values of a column in the order of their keys, those after the key `after`; rows without one are none. */
+/** Returns up to `limit` values of a column in the order of their keys, after the key `after`. Skips rows without a value. */
 export async function listSealed(
   db: Queries,
   { table, key, column, only }: SealedColumn,
@@ -63,7 +63,7 @@ export async function listSealed(
   return rows.map(({ row_key: rowKey, value }) => ({ key: rowKey, value }));
 }
 
-/** Puts another value in the place of a row's. */
+/** Replaces the value of a row. */
 export async function replaceSealed(
   tx: Transaction,
   { table, key, column }: SealedColumn,

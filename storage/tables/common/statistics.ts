@@ -1,6 +1,6 @@
 import type { Database } from "../../engine/database.ts";
 
-/** Has the database count its rows and values anew, so that it chooses its ways by what is there today. */
+/** Runs ANALYZE so that the query planner has current statistics. */
 export async function analyseTables(db: Database): Promise<void> {
   await db.run("ANALYZE");
 }

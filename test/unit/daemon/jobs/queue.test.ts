@@ -211,7 +211,7 @@ describe("a failure", () => {
     expect(seen).toHaveLength(5);
     const [dead] = await listJobs(db, { state: "dead", kind: "test" }, { limit: 9, offset: 0 });
     expect(dead).toMatchObject({ attempts: 5, lastError: "Error: no", payload: null });
-    expect(logged.at(-1)).toBe("a job failed for good");
+    expect(logged.at(-1)).toBe("job failed, dead-lettered");
   });
 
   test("has jitter that takes off up to half of the wait", async () => {

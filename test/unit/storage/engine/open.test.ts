@@ -102,7 +102,7 @@ describe("opening the database", () => {
     const dataDirectory = makeDirectory();
     symlinkSync(join(dataDirectory, "gone"), join(dataDirectory, DATABASE_FILE));
     const refused = openDatabase(undefined, { dataDirectory, clock });
-    await expect(refused).rejects.toThrow("is a link that leads to no file");
+    await expect(refused).rejects.toThrow("is a link to a missing file");
     expect(readdirSync(dataDirectory)).toEqual([DATABASE_FILE]);
   });
 

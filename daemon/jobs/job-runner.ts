@@ -1,6 +1,6 @@
 import type { Database } from "../../storage/engine/database.ts";
 import {
-  buryClaimed,
+  deadLetterClaimed,
   deleteClaimed,
   findJob,
   type JobRecord,
@@ -9,38 +9,38 @@ import {
 } from "../../storage/tables/common/jobs.ts";
 import type { Log } from "../utilities/logging.ts";
 import { createScrubber } from "../utilities/redaction.ts";
-import { kindDefaults, PermanentJobError, type WholeJobKind } from "./job-kind.ts";
+import { kindDefaults, PermanentJobError, type RegisteredKind } from "./job-kind.ts";
 
-/** How claimed jobs end. A job that somebody else has claimed meanwhile is left alone. */
-export interface Settling {
+/** Runs claimed jobs and records how they end. Leaves a job alone when another process has claimed it meanwhile. */
+export interface JobRunner {
   /**
-   * Runs a job and writes down what came of it: it is gone when it went well, else tried again after a wait, or put aside as
-   * dead. What fails because of `stopped` goes back uncounted.
+   * Runs a job. Deletes it on success; otherwise schedules a retry or dead-letters it. An attempt that fails because of
+   * `stopped` is released and does not count.
    */
-  attempt(kind: WholeJobKind, job: JobRecord, stopped: AbortSignal): Promise<void>;
-  /** Puts a job back as if it had never been claimed. */
-  giveBack(job: JobRecord): Promise<void>;
-  /** Takes back a job whose process ended in the middle of it. That counts as a try: one of too many ends as dead. */
-  takeBack(claim: LapsedClaim, kind: WholeJobKind | undefined): Promise<void>;
+  attempt(kind: RegisteredKind, job: JobRecord, stopped: AbortSignal): Promise<void>;
+  /** Releases a job as if it had never been claimed. */
+  release(job: JobRecord): Promise<void>;
+  /** Reclaims a job whose process died. That counts as an attempt; after the last one the job is dead-lettered. */
+  reclaim(claim: LapsedClaim, kind: RegisteredKind | undefined): Promise<void>;
 }
 
-export interface SettlingOptions {
+export interface JobRunnerOptions {
   readonly db: Database;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   /** From 0 up to 1, for the jitter of retries. */
   readonly random: () => number;
   readonly log: Log;
-  /** What this process' leases are held under. */
+  /** The owner of this process's leases. */
   readonly owner: string;
 }
 
 const ERROR_CHARACTERS_MAX = 500;
 
-export function createSettling({ db, clock, random, log, owner }: SettlingOptions): Settling {
+export function createJobRunner({ db, clock, random, log, owner }: JobRunnerOptions): JobRunner {
   const claimOf = ({ id, attempts }: JobRecord) => ({ id, owner, attempts });
 
-  async function giveBack(job: JobRecord): Promise<void> {
+  async function release(job: JobRecord): Promise<void> {
     await db.transaction((tx) =>
       releaseClaimed(tx, claimOf(job), {
         runAt: job.runAt,
@@ -50,54 +50,59 @@ export function createSettling({ db, clock, random, log, owner }: SettlingOption
     );
   }
 
-  async function settleFailure(kind: WholeJobKind, job: JobRecord, error: unknown): Promise<void> {
+  async function recordFailure(
+    kind: RegisteredKind,
+    job: JobRecord,
+    error: unknown,
+  ): Promise<void> {
     const text = textOf(error);
     const facts = { err: error, job_id: job.id, job_kind: job.kind, attempt: job.attempts };
     if (error instanceof PermanentJobError || job.attempts >= kind.attemptsMax) {
       await db.transaction(async (tx) => {
-        if (await buryClaimed(tx, claimOf(job), text)) await kind.onAbandoned?.(tx, job.payload);
+        if (await deadLetterClaimed(tx, claimOf(job), text))
+          await kind.onAbandoned?.(tx, job.payload);
       });
-      log.error(facts, "a job failed for good");
+      log.error(facts, "job failed, dead-lettered");
     } else {
       const runAt = clock() + retryDelay(kind, job.attempts, random());
       await db.transaction((tx) =>
         releaseClaimed(tx, claimOf(job), { runAt, error: text, countAttempt: true }),
       );
-      log.warn({ ...facts, retry_at: runAt }, "a job failed and is tried again");
+      log.warn({ ...facts, retry_at: runAt }, "job failed, will retry");
     }
   }
 
   return {
-    giveBack,
+    release,
 
     async attempt(kind, job, stopped) {
       const signal = AbortSignal.any([stopped, AbortSignal.timeout(kind.timeoutMs)]);
       try {
         await kind.run(job.payload, { id: job.id, attempt: job.attempts, signal });
       } catch (error) {
-        if (stopped.aborted) await giveBack(job);
-        else await settleFailure(kind, job, error);
+        if (stopped.aborted) await release(job);
+        else await recordFailure(kind, job, error);
         return;
       }
       await deleteClaimed(db, claimOf(job));
     },
 
-    async takeBack(claim, kind) {
-      const error = "the process ended in the middle of it";
+    async reclaim(claim, kind) {
+      const error = "the process ended while the job was running";
       await db.transaction(async (tx) => {
         if (claim.attempts < (kind?.attemptsMax ?? kindDefaults.attemptsMax))
           return releaseClaimed(tx, claim, { runAt: clock(), error, countAttempt: true });
-        if (!(await buryClaimed(tx, claim, error)) || kind?.onAbandoned === undefined) return;
+        if (!(await deadLetterClaimed(tx, claim, error)) || kind?.onAbandoned === undefined) return;
         const job = await findJob(tx, claim.id);
         if (job !== undefined) await kind.onAbandoned(tx, job.payload);
       });
-      log.warn({ job_id: claim.id, job_kind: claim.kind }, "took back an interrupted job");
+      log.warn({ job_id: claim.id, job_kind: claim.kind }, "reclaimed an interrupted job");
     },
   };
 }
 
-/** The wait before the try after `attempt`: doubling, bounded, and up to half of it taken off at random. */
-function retryDelay(kind: WholeJobKind, attempt: number, random: number): number {
+/** Returns the delay before the next attempt: exponential backoff with a maximum, minus up to half of it at random. */
+function retryDelay(kind: RegisteredKind, attempt: number, random: number): number {
   const full = Math.min(kind.retryMaxMs, kind.retryFirstMs * 2 ** Math.min(attempt - 1, 30));
   return Math.round(full * (1 - random / 2));
 }
