@@ -1,6 +1,6 @@
-// daemon: the server process. This file is the composition root: settings in, a listening daemon out.
-// It alone names concrete adapters; everything it builds is handed what it needs.
-// The command line's `serve`, `init`, `mail` and `key` import it; nothing else does.
+// daemon: the server process. This file and composition/ are the composition root: settings in, a listening daemon out.
+// Only they name concrete adapters; all other code receives its dependencies.
+// The nouns `serve`, `init`, `mail`, `key` and `daemon` of the command line import it when they run.
 import { randomBytes, randomUUID } from "node:crypto";
 import { toDataDirectory } from "../storage/data-directory.ts";
 import { hasMasterKey } from "../storage/keys/master-key.ts";
@@ -46,31 +46,31 @@ import type { BackupSummary } from "../storage/backup/write-backup.ts";
 
 /** A daemon that accepts requests. */
 export interface RunningDaemon {
-  /** Where it listens, http first. */
+  /** The addresses that it listens on, http first. */
   readonly urls: readonly string[];
   readonly dataDirectory: string;
-  /** What was made because the home had not been initialised; shown once. Undefined on later starts. */
+  /** The administrators that were created because the home had not been initialised; shown once. Undefined on later starts. */
   readonly firstStart: (Initialised & { readonly password: string }) | undefined;
   /**
-   * Stops gracefully: no new requests, running ones finish within `shutdown_seconds`, jobs go back to the
-   * queue, the write-ahead log is checkpointed, the lock is given back. A second call waits for the first.
+   * Stops gracefully: accepts no new requests, lets running ones finish within `shutdown_seconds`, releases jobs, checkpoints
+   * the write-ahead log and releases the lock. A second call waits for the first.
    */
   stop(): Promise<void>;
 }
 
-/** Who administers a home that nobody initialised by hand. */
+/** The administrator of a home that was not initialised by `croft init`. */
 const DEFAULT_ADMINISTRATOR = { username: "keeper", email: "keeper@croft.localhost" } as const;
 
 /**
- * Starts a daemon on its data directory. On a home that was never initialised it makes both administrators
- * (user name `keeper`) with a generated password first. Refuses with `AppError` `conflict` when another daemon
- * holds the directory, with `StorageError` or `DataDirectoryError` when it cannot be used, with `ListenError` when the port is taken.
+ * Starts a daemon on its data directory. In a home that was never initialised it first creates both administrators (user
+ * name `keeper`) with a generated password. Refuses with `AppError` `conflict` when another daemon holds the directory, with
+ * `StorageError` or `DataDirectoryError` when it cannot be used, with `ListenError` when the port is in use.
  */
 export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
   const log = await openLog(input);
   const stores = await openStores(input, log);
   if (stores.keyring.isRotating)
-    log.warn({}, "a change of the master key was begun and not ended: `croft key rotate` ends it");
+    log.warn({}, "the rotation of the master key is incomplete: `croft key rotate` resumes it");
   const undo: (() => Promise<void>)[] = [() => stores.close()];
   try {
     const deps = toServiceDeps(input, stores, log);
@@ -88,7 +88,7 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
     await stores.lock.announce(listening.urls);
     undo.push(() => composed.stop());
     await composed.start();
-    // After all that may go wrong: of a start that fails nobody is told the administrators' password.
+    // Last: a start that fails would not show the administrators' password.
     const firstStart = await initialiseOnce(deps);
     door.open();
     deps.log.info({ urls: listening.urls, version: input.version }, "croft is ready");
@@ -102,13 +102,13 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
   } catch (error) {
     for (const step of undo.toReversed())
       await step().catch((cause: unknown) =>
-        log.warn({ err: cause }, "not undone after a failed start"),
+        log.warn({ err: cause }, "failed to clean up after a failed start"),
       );
     throw error;
   }
 }
 
-/** Keeps requests waiting outside until the daemon is ready: they are told to come back. */
+/** Wraps the handler: answers requests with 503 and `Retry-After` until `open` is called. */
 function createDoor(handler: NodeHandler): {
   readonly handler: NodeHandler;
   readonly open: () => void;
@@ -127,9 +127,9 @@ function createDoor(handler: NodeHandler): {
 }
 
 /**
- * Initialises a home without serving it: data directory, master key, the forge's site administrator with an
- * access token of scope `all`, the vault's administrator with the same e-mail and password. Refuses with
- * `AppError` `conflict`, changing nothing, when the home is initialised or a daemon holds it.
+ * Initialises a home without serving it: data directory, master key, the forge's site administrator with an access token of
+ * scope `all`, the vault's administrator with the same e-mail and password. Refuses with `AppError` `conflict`, without any
+ * change, when the home is initialised or a daemon holds it.
  */
 export async function initialise(
   input: DaemonInput,
@@ -145,8 +145,8 @@ export async function initialise(
 }
 
 /**
- * Gives a home that no daemon serves another master key. Refuses with `AppError` `not_found` when there is no home yet,
- * `conflict` when a daemon holds it; throws `MasterKeyError` when the present key cannot be had.
+ * Rotates the master key of a home that no daemon serves. Refuses with `AppError` `not_found` without a home and `conflict`
+ * when a daemon holds it; throws `MasterKeyError` when the present key cannot be loaded.
  */
 export async function rotateKey(
   input: DaemonInput,
@@ -173,9 +173,9 @@ export async function rotateKey(
 }
 
 /**
- * Puts a copy of the database in the place of the one in the data directory: a name in its `backups/`, `latest`, or an
- * absolute path. Refuses with `AppError` `conflict` while a daemon holds the directory, `not_found` for a copy that is not
- * there, and with `StorageError` when the copy cannot be used; the present database is untouched then.
+ * Replaces the database of the data directory by a copy: a name in its `backups/`, `latest`, or an absolute path. Refuses
+ * with `AppError` `conflict` while a daemon holds the directory, `not_found` for a missing copy, and with `StorageError` when
+ * the copy cannot be used; the present database is untouched then.
  */
 export function restore(input: DaemonInput, copy: string): Promise<RestoredDatabase> {
   return restoreCopy(input, copy);
@@ -193,8 +193,8 @@ export function backUp(
 }
 
 /**
- * Replaces the home by a backup and keeps what was there. Refuses with `AppError` `conflict` while a daemon holds the home and
- * `not_found` without the archive; throws `StorageError` when the archive is damaged, with nothing replaced.
+ * Replaces the home by a backup and keeps the replaced files. Refuses with `AppError` `conflict` while a daemon holds the
+ * home and `not_found` without the archive; throws `StorageError` when the archive is damaged, with nothing replaced.
  */
 export function restoreHome(
   input: DaemonInput,
@@ -203,12 +203,12 @@ export function restoreHome(
   return restoreArchive(input, options);
 }
 
-/** The mails that a home keeps as files because it knows no mail server, newest first. Needs no daemon, and no lock. */
+/** Lists the mails that a home without a mail server keeps as files, newest first. Needs neither daemon nor lock. */
 export function listOutbox({ dataDirectory }: SettingPaths): Promise<OutboxMail[]> {
   return listMails(toDataDirectory(dataDirectory).outbox);
 }
 
-/** One of these mails with its text; undefined when there is none of that id. */
+/** Returns one of these mails with its text; undefined for an unknown id. */
 export function readOutbox(
   { dataDirectory }: SettingPaths,
   id: string,
@@ -249,7 +249,7 @@ function toServiceDeps(input: DaemonInput, stores: Stores, log: Log): ServiceDep
   };
 }
 
-/** Values that must never reach the log, wherever they turn up. */
+/** Returns the secret settings, which the log redacts. */
 function secretsOf(settings: Settings): string[] {
   return listSettings()
     .filter(([, setting]) => setting.secret)

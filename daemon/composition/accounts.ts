@@ -23,17 +23,17 @@ import { createPasswordHasher, type PasswordHasher } from "../utilities/password
 import type { Stores } from "./stores.ts";
 import { createVaultAccounts } from "../vault/accounts/accounts.ts";
 
-/** How many sign-ins may wait for their turn to be hashed; beyond that clients are asked to come back. */
+/** Maximum number of passwords that wait for hashing; further requests are answered with 503. */
 const HASHES_WAITING_MAX = 64;
 
-/** What every service is made from. */
+/** The dependencies of all services. */
 export interface ServiceDeps {
   readonly input: DaemonInput;
   readonly stores: Stores;
   readonly db: Database;
   readonly hasher: PasswordHasher;
   readonly limiter: Limiter;
-  /** Makes UUIDs of version 7. */
+  /** Generates UUIDs of version 7. */
   readonly newId: () => string;
   readonly addresses: Addresses;
   readonly queue: JobQueue;
@@ -42,7 +42,7 @@ export interface ServiceDeps {
   readonly publishOrganization?: ForgeAccountsDeps["publishOrganization"];
 }
 
-/** The one hasher of the process: both APIs share its bound on memory. */
+/** Creates the hasher of the process: both APIs share its bound on memory. */
 export function createHasher(): PasswordHasher {
   return createPasswordHasher({
     concurrency: availableParallelism(),
@@ -50,7 +50,7 @@ export function createHasher(): PasswordHasher {
   });
 }
 
-/** The people of both APIs, over any database: the daemon's own, or one transaction of it. */
+/** Creates the account services of both APIs on a database: the daemon's own, or a transaction of it. */
 export function createPeople(deps: ServiceDeps) {
   const { input, stores, db, hasher, limiter, newId, addresses, queue, log } = deps;
   const { publishOrganization } = deps;
@@ -99,25 +99,25 @@ export function createPeople(deps: ServiceDeps) {
   return { forge, vault, mailer };
 }
 
-/** What the first start made, as `croft init --json` prints it. */
+/** The accounts that the first start created, as `croft init --json` prints them. */
 export interface Initialised {
   readonly home: string;
   readonly forge: { readonly username: string; readonly token: string };
   readonly vault: { readonly handle: string; readonly email: string };
 }
 
-/** The fact that is stored with the administrators, in the same transaction. */
+/** The fact that is stored in the transaction that creates the administrators. */
 const INITIALISED_AT = "initialised_at";
 
-/** Whether the home has its administrators. */
+/** Returns whether the home has its administrators. */
 export async function isInitialised(db: Queries): Promise<boolean> {
   return (await findInstanceValue(db, INITIALISED_AT)) !== undefined;
 }
 
 /**
- * Makes the forge's site administrator with a token of scope `all` and the vault's administrator, with one e-mail
- * and password, in one transaction: a home has all of it or nothing. Refuses with `conflict` on an initialised home, with
- * `unprocessable` what one of the two could not sign in with.
+ * Creates the forge's site administrator with a token of scope `all` and the vault's administrator, with one e-mail and
+ * password, in one transaction. Refuses with `conflict` on an initialised home, with `unprocessable` credentials with which
+ * one of the two could not sign in.
  */
 export async function createAdministrators(
   deps: ServiceDeps,
@@ -149,7 +149,7 @@ export async function createAdministrators(
   });
 }
 
-/** A password that nobody has to invent: five groups of letters and digits without look-alikes, and a sign. */
+/** Generates a password: five groups of letters and digits without look-alikes, and a sign. */
 export function generatePassword(): string {
   const letters = "abcdefghjkmnpqrstuvwxyz";
   const digits = "23456789";
@@ -159,7 +159,7 @@ export function generatePassword(): string {
   return [capitalised, group(), group(), group() + pick(digits)].join("-");
 }
 
-/** Whoever is made with what no sign-in takes would have a home and no way into it. */
+/** Refuses credentials that sign-in does not accept: the home would have no accessible account. */
 function assertCanSignIn({ email, password }: FirstAdministrator): void {
   if (Buffer.byteLength(password) < PASSWORD_BYTES_MIN)
     throw new AppError(
@@ -174,11 +174,11 @@ function assertCanSignIn({ email, password }: FirstAdministrator): void {
   if (!wireEmail.safeParse(email).success)
     throw new AppError(
       "unprocessable",
-      `${JSON.stringify(email)} is no e-mail address of the form name@example.org`,
+      `${JSON.stringify(email)} is not an e-mail address of the form name@example.org`,
     );
 }
 
-/** The forge's shortest password. */
+/** Minimum length of a forge password. */
 const PASSWORD_BYTES_MIN = 8;
 
 function alreadyInitialised(deps: ServiceDeps): AppError {
@@ -189,7 +189,7 @@ function alreadyInitialised(deps: ServiceDeps): AppError {
   );
 }
 
-/** A transaction as a database: what services begin inside it becomes part of it. */
+/** Wraps a transaction as a database: transactions of services become part of it. */
 function toDatabase(tx: Transaction): Database {
   return {
     dialect: tx.dialect,
@@ -197,11 +197,11 @@ function toDatabase(tx: Transaction): Database {
     all: (sql, ...values) => tx.all(sql, ...values),
     run: (sql, ...values) => tx.run(sql, ...values),
     transaction: (work) => work(tx),
-    close: () => Promise.reject(new Error("a transaction is not closed by those inside it")),
+    close: () => Promise.reject(new Error("code inside a transaction must not close it")),
   };
 }
 
-/** The hash of a password as it was given, which the forge takes, and in NFC, which the vault makes of every password. */
+/** Hashes a password as given, for the forge, and in NFC, to which the vault normalizes every password. */
 async function hashBoth(
   hasher: PasswordHasher,
   password: string,
@@ -214,7 +214,7 @@ async function hashBoth(
   ]);
 }
 
-/** Hashing takes milliseconds that a transaction must not last: it is done before. */
+/** Returns a hasher with known results: hashing takes milliseconds, too long for a transaction, so it is done before. */
 function readyHash(hashes: ReadonlyMap<string, string>): PasswordHasher {
   return {
     async hash(password) {
@@ -222,6 +222,6 @@ function readyHash(hashes: ReadonlyMap<string, string>): PasswordHasher {
       if (hash === undefined) throw new Error("a password that was not hashed before");
       return hash;
     },
-    verify: () => Promise.reject(new Error("nobody signs in on the first start")),
+    verify: () => Promise.reject(new Error("the first start verifies no passwords")),
   };
 }

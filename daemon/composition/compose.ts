@@ -13,7 +13,7 @@ import { scheduledTasks } from "./scheduled-tasks.ts";
 import { createTransport } from "./transport.ts";
 import { openVault } from "./vault.ts";
 
-/** How long running jobs may take to notice that the daemon stops. */
+/** How long a stop waits for running jobs. */
 const JOBS_GRACE_MS = 5_000;
 
 /** Both APIs as one request handler, and the background work. */

@@ -1,7 +1,7 @@
 import type { SettingPaths } from "../settings/paths.ts";
 import type { Settings } from "../settings/settings.ts";
 
-/** What a daemon is made of: resolved settings and the process' surroundings. */
+/** The input of a daemon: resolved settings and the process's environment. */
 export interface DaemonInput {
   readonly settings: Settings;
   readonly paths: SettingPaths;
@@ -10,7 +10,7 @@ export interface DaemonInput {
   readonly clock: () => number;
   readonly process: {
     readonly pid: number;
-    /** What tells this process from a later one with the same id; undefined where the system does not say. */
+    /** Distinguishes this process from a later one with the same id; undefined where the system does not provide it. */
     readonly mark?: string | undefined;
     readonly userId: number | undefined;
   };
@@ -18,11 +18,11 @@ export interface DaemonInput {
   readonly logTo: { write(line: string): unknown; readonly isTTY?: boolean };
   /** Receives the same lines as JSON, whatever `log_format` says: the log file. */
   readonly recordTo?: { write(line: string): unknown };
-  /** For tests: parse every JSON answer with its declared schema and fail on a difference. */
+  /** For tests: parse every JSON response with its declared schema and fail on a difference. */
   readonly checkReplies?: boolean;
 }
 
-/** The administrators' names and secret that `croft init` was given. */
+/** Name, e-mail and password of the administrators, as given to `croft init`. */
 export interface FirstAdministrator {
   readonly username: string;
   readonly email: string;

@@ -69,8 +69,8 @@ export interface ForgeDeps extends ServiceDeps {
 }
 
 /**
- * Opens the repository folder, finishes or undoes what a crash left there, and wires up the forge's services.
- * Without git on `PATH` it logs a warning, and everything but repositories works.
+ * Opens the repository folder, completes or undoes interrupted changes there, and wires up the forge's services.
+ * Without git on `PATH` it logs a warning, and everything except repositories works.
  */
 export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const { db, input, stores, addresses, queue, log, newId } = deps;
@@ -80,7 +80,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const searchPath = process.env["PATH"] ?? "";
   const git = createGit({ searchPath });
   const files = await openRepositoryFiles({ git, root: settings.repositoriesDir });
-  // An embedded database has one process; over PostgreSQL other daemons may work on the same folder.
+  // An embedded database has one process; with PostgreSQL other daemons may use the same folder.
   const isAlone = db.dialect === "sqlite";
   const folders = createRepositoryFolders({ db, git, files, newId, log, isAlone, jobs: queue });
   const { locate } = folders;
@@ -209,7 +209,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   };
 }
 
-/** Git over HTTP, after the push journal has recovered the pushes that an earlier process did not finish. */
+/** Creates the git services after the push journal has recovered pushes that an earlier process did not complete. */
 async function openGitRoutes({
   db,
   git,

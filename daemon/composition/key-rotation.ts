@@ -19,10 +19,9 @@ import { sealCredentialsAgain } from "../vault/cloud/connections/credentials.ts"
 import { sealVerifierAgain } from "../vault/cloud/authorization/authorization.service.ts";
 
 /**
- * What came of a rotation. `rotated`: the old master key is out of use; `isResumed` when no key was made, because a new one
- * was there already: a rotation that was cut off, or one that the environment began. `key_needed`: the key comes from the
- * environment, which has no new one yet. `unreadable`: some values do not open, and nothing was changed.
- * Values are named `table key`.
+ * The outcome of a rotation. `rotated`: the old master key is retired; `isResumed` when a new key existed already, from an
+ * interrupted rotation or in the environment. `key_needed`: the key comes from the environment, which has no new one yet.
+ * `unreadable`: some values do not open, and nothing was changed. Values are named `table key`.
  */
 export type KeyRotation =
   | {
@@ -36,23 +35,23 @@ export type KeyRotation =
   | { readonly kind: "unreadable"; readonly values: readonly string[] };
 
 export interface KeyRotationDeps {
-  /** Nobody else uses it. */
+  /** No other process uses it. */
   readonly db: Database;
   /** With all known master keys. */
   readonly keyring: OpenedKeyring;
-  /** Makes a new master key that is kept beside the known ones. */
+  /** Adds a new master key to the known ones. */
   readonly addKey: () => Promise<OpenedKeyring>;
-  /** Takes all but the newest out of use. */
+  /** Retires all keys but the newest. */
   readonly retireOldKeys: () => Promise<void>;
-  /** Leaves values that do not open as they are, instead of refusing. */
+  /** Leaves values that do not open unchanged, instead of refusing. */
   readonly skipUnreadable: boolean;
 }
 
 const BATCH = 500;
 
 /**
- * Puts a new master key in the place of the old one: keeps both, seals everything again in one transaction, takes the
- * old one out of use. Cut off at any point, both are still there or the work is done; another call ends what was begun.
+ * Rotates the master key: adds a new one, reseals all values in one transaction, retires the old one. After a crash either
+ * both keys exist or the rotation is complete; another call resumes it.
  */
 export async function rotateMasterKey(deps: KeyRotationDeps): Promise<KeyRotation> {
   const { db, keyring } = deps;
@@ -84,13 +83,13 @@ export async function rotateMasterKey(deps: KeyRotationDeps): Promise<KeyRotatio
   };
 }
 
-/** A column, and how the room that owns it seals its values. */
+/** A column, and the function of its feature that reseals its values. */
 interface SealedPlace {
   readonly column: SealedColumn;
   readonly sealAgain: (value: string, key: number | string, again: SealAgain) => string;
 }
 
-/** How the room that owns a column seals its values again. */
+/** Reseals a value of a column. */
 export const sealAgainIn: Readonly<Record<keyof typeof sealedColumns, SealedPlace["sealAgain"]>> = {
   forgeSecondFactors: sealSecretAgain,
   forgeHookTargets: sealTargetAgain,
@@ -118,7 +117,7 @@ async function listUnreadable(db: Queries, keyring: Keyring): Promise<string[]> 
   return unreadable;
 }
 
-/** The value sealed with the newest key; undefined when it does not open. */
+/** Returns the value sealed with the newest key; undefined when it does not open. */
 function sealedWithNewest(
   keyring: Keyring,
   { sealAgain }: SealedPlace,
@@ -134,7 +133,7 @@ function sealedWithNewest(
   }
 }
 
-/** All rows of a column, a batch at a time. */
+/** Yields all rows of a column, in batches. */
 async function* rowsOf(db: Queries, column: SealedColumn): AsyncGenerator<SealedRow> {
   let last: SealedRow | undefined;
   for (;;) {

@@ -5,19 +5,19 @@ import type { NodeHandler } from "../http/server.ts";
 import type { Settings } from "../settings/settings.ts";
 import { createHostCheck, loopbackHosts, type HostRefusal } from "../http/host-check.ts";
 
-/** The daemon's own addresses: known in full only once it listens. */
+/** The daemon's own addresses; all are known only once it listens. */
 export interface Addresses {
-  /** Told once, when the ports are known. */
+  /** Called once, when the ports are known. */
   listening(urls: readonly string[]): void;
-  /** Base of every link that is handed out, without a trailing slash. Never made from a request's Host. */
+  /** Base of all links in responses and mails, without a trailing slash. Never derived from a request's Host. */
   publicUrl(): string;
   /** Base of the links to pages, such as the one in a password-reset mail. */
   frontendUrl(): string;
   /** The names and addresses that a certificate of this daemon is for. */
   names(): readonly string[];
-  /** Where the daemon itself listens: nobody may have it call these. */
+  /** Where the daemon itself listens: it refuses to send requests to these addresses. */
   own(): readonly { readonly address: string; readonly port: number }[];
-  /** Whether a request is for this daemon and comes from where it may. */
+  /** Returns whether the host and origin of a request are allowed. */
   checkHost(request: IncomingMessage): HostRefusal | undefined;
 }
 
@@ -51,7 +51,7 @@ function namesOf(settings: Settings): string[] {
   ];
 }
 
-/** The host without the brackets that an address of IPv6 has in a URL. */
+/** Removes the brackets of an IPv6 address in a URL. */
 function bareHost(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, "");
 }
@@ -78,17 +78,17 @@ function trimmed(url: string): string {
   return url.replace(/\/+$/, "");
 }
 
-/** Every address that the daemon answers on. */
+/** All listeners of the daemon. */
 export interface ListeningEverywhere {
   /** http first. */
   readonly urls: readonly string[];
-  /** Stops accepting on all of them and waits for running requests, at most `graceMs`. */
+  /** Stops accepting on all of them and waits for running requests at most `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
 /**
- * Listens for http, and for https too when TLS is on. Plain http off loopback is refused unless
- * `insecure_http` says otherwise. All or nothing: when the second port cannot be had the first is given back.
+ * Listens for http, and for https when TLS is on. Refuses plain http beyond loopback unless `insecure_http` allows it.
+ * All or nothing: closes the first port when the second one is not available.
  */
 export async function listenEverywhere(
   settings: Settings,
@@ -129,7 +129,7 @@ export async function listenEverywhere(
   return { urls: open.map((listening) => listening.url), stop };
 }
 
-/** With no port of its own https takes the next one, or a free one; without plain http the port itself. */
+/** Returns the port of https: the configured one, else the one after http's (or a free one); without plain http its port. */
 function httpsPort(settings: Settings, plain: boolean): number {
   if (settings.tlsPort !== undefined) return settings.tlsPort;
   if (!plain) return settings.port;

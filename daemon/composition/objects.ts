@@ -18,8 +18,8 @@ import { AppError } from "../errors.ts";
 import type { Log } from "../utilities/logging.ts";
 import type { ObjectDamage } from "../../storage/objects/verified-reads.ts";
 
-/** What the objects need of the daemon. */
-export interface ObjectSurroundings {
+/** The dependencies of the object store. */
+export interface ObjectsDeps {
   readonly db: Database;
   readonly settings: Settings;
   readonly directory: DataDirectory;
@@ -31,39 +31,39 @@ export interface ObjectSurroundings {
   readonly newId: () => string;
 }
 
-/** The store of objects, wherever it is. */
+/** The object store, in files or in a bucket. */
 export interface OpenObjects {
   readonly store: ObjectStore;
-  /** Whether the bucket can be read at the moment; absent where objects are files. */
+  /** Returns whether the bucket can be read at the moment; absent where objects are files. */
   readonly isReachable?: () => Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** Connections are kept for the next object. */
+/** How long idle connections are kept alive for the next object. */
 const KEEP_ALIVE_MS = 30_000;
-/** Whoever watches the daemon may ask every second. */
+/** Minimum interval of checks of the bucket: monitoring may ask every second. */
 const ASK_AGAIN_MS = 5_000;
-/** Names this database among all that might share a bucket. */
+/** Identifies this database among those that might share a bucket. */
 const OWNER = "objects_owner";
 const ID = "objects_access_key_id (CROFT_OBJECTS_ACCESS_KEY_ID)";
 const SECRET = "objects_secret_access_key (CROFT_OBJECTS_SECRET_ACCESS_KEY)";
 const URL_SETTING = "objects_url (CROFT_OBJECTS_URL)";
 
 /**
- * Opens the folder of objects, or the bucket that `objects_url` names: that is written to and read from before anything
- * relies on it. Refuses with `AppError` `invalid_argument` what only other settings can mend, and with `provider_failed`
- * a server that does not answer as one.
+ * Opens the folder of objects, or the bucket that `objects_url` names, after a test of writing to it and reading from it.
+ * Refuses with `AppError` `invalid_argument` when the settings are wrong, and with `provider_failed` when the server does not
+ * answer like S3.
  */
-export async function openObjects(around: ObjectSurroundings): Promise<OpenObjects> {
-  const { settings, directory, newId } = around;
+export async function openObjects(deps: ObjectsDeps): Promise<OpenObjects> {
+  const { settings, directory, newId } = deps;
   const { tmp } = directory;
   const place = settings.objectsUrl;
-  const { clock, log } = around;
+  const { clock, log } = deps;
   const onDamaged = (damage: ObjectDamage) =>
     log.error({ ...damage }, "stored object does not match its SHA-256");
   const files = createFileObjects({ folder: directory.packages, tmp, newId, clock, onDamaged });
   if (place === undefined) return { store: files, close: async () => undefined };
-  // The administrator's own setting: the policy for addresses that users give does not bind it.
+  // An administrator's setting: the policy for addresses that users name does not apply.
   const dispatcher = new Agent({ keepAliveTimeout: KEEP_ALIVE_MS });
   const store = createBucketObjects({
     address: { ...place, keys: { ...toKeys(settings), sessionToken: undefined } },
@@ -71,7 +71,7 @@ export async function openObjects(around: ObjectSurroundings): Promise<OpenObjec
     limits: BUCKET_LIMITS,
     dispatcher,
     retries: {
-      random: around.random,
+      random: deps.random,
       sleep: (ms, signal) => sleep(ms, undefined, signal === undefined ? {} : { signal }),
     },
     clock,
@@ -84,16 +84,16 @@ export async function openObjects(around: ObjectSurroundings): Promise<OpenObjec
     await dispatcher.destroy();
   };
   try {
-    await assertUsable(store, place, around);
+    await assertUsable(store, place, deps);
   } catch (error) {
     await close();
     throw error;
   }
   const { bucket, folder, endpoint } = place;
-  around.log.info({ bucket, folder, endpoint }, "objects are kept in a bucket");
-  const isReachable = watch(store, around);
+  deps.log.info({ bucket, folder, endpoint }, "objects are kept in a bucket");
+  const isReachable = watch(store, deps);
   if (await isEmpty(files.list())) return { store, isReachable, close };
-  around.log.info({}, "objects from before are moved into the bucket by cleanup_packages");
+  deps.log.info({}, "cleanup_packages moves objects in files into the bucket");
   return { store: createMovingObjects(files, store), isReachable, close };
 }
 
@@ -102,15 +102,15 @@ async function isEmpty(items: AsyncIterable<unknown>): Promise<boolean> {
   return true;
 }
 
-/** Asks the bucket once in a while, however often it is asked, and tells the log when it goes away and comes back. */
-function watch({ reach }: BucketObjects, { clock, log }: ObjectSurroundings) {
+/** Creates a check of the bucket that asks it at most once an interval and logs changes of its reachability. */
+function watch({ reach }: BucketObjects, { clock, log }: ObjectsDeps) {
   let asked: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
   let wasReachable = true;
   const ask = async () => {
     const failure = await reach();
     if (failure !== undefined && wasReachable)
-      log.warn({ failure }, "the bucket of objects cannot be reached");
-    if (failure === undefined && !wasReachable) log.info({}, "the bucket of objects is back");
+      log.warn({ failure }, "failed to reach the bucket of objects");
+    if (failure === undefined && !wasReachable) log.info({}, "reached the bucket of objects again");
     return (wasReachable = failure === undefined);
   };
   return () => {
@@ -132,7 +132,7 @@ function toKeys({ objectsAccessKeyId, objectsSecretAccessKey }: Settings) {
 async function assertUsable(
   store: BucketObjects,
   place: BucketSetting,
-  { db, newId, clock }: ObjectSurroundings,
+  { db, newId, clock }: ObjectsDeps,
 ): Promise<void> {
   const refused = await store.prove();
   if (refused !== undefined) throw toRefusal(refused, place);
@@ -147,7 +147,7 @@ async function assertUsable(
     );
 }
 
-/** What the server said, as what helps. */
+/** Converts the server's answer to a message with the remedy. */
 function toRefusal(refused: Refused, { bucket, endpoint }: BucketSetting): AppError {
   const { failure, code, headers } = refused;
   const why = code === "" ? (failure.note ?? failure.kind) : code;

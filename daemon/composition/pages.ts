@@ -19,15 +19,15 @@ export interface PageDeps {
   readonly metrics: Metrics;
   readonly version: string;
   readonly instanceName: string;
-  /** False from the moment that the daemon stops. */
+  /** Returns false once the daemon is stopping. */
   readonly accepts: () => boolean;
-  /** Whether the disk has space left beyond what is kept for deleting. */
+  /** Returns whether the disk has space left beyond the reserve. */
   readonly hasReserve: () => Promise<boolean>;
-  /** Whether the bucket of objects can be read at the moment; absent where there is none. */
+  /** Returns whether the bucket of objects can be read at the moment; absent without a bucket. */
   readonly isBucketReachable?: () => Promise<boolean>;
 }
 
-/** The pages outside both APIs: what watches the daemon, what describes its APIs, and what reset links open. */
+/** Creates the pages outside both APIs: health and metrics, API documents, and the page of reset links. */
 export function createPages({
   db,
   metrics,
@@ -66,7 +66,7 @@ export function createPages({
           {
             status: ready ? "ready" : "not ready",
             ...((await hasReserve()) ? {} : { disk: "full" }),
-            // All but packages works without it: every daemon saying no would end that, too.
+            // Everything except packages works without it; a failed check of every daemon would stop that as well.
             ...(isBucketReachable === undefined
               ? {}
               : { objects: (await isBucketReachable()) ? "reachable" : "unreachable" }),
@@ -101,7 +101,7 @@ export function createPages({
       (_request, response) => writeAnswer(response, 200, resetPage.headers, resetPage.html, ""),
     ],
     [
-      // The address that every error of the forge names.
+      // The address in the `url` of every forge error.
       "/api/swagger",
       (_request, response) =>
         writeAnswer(response, 302, { ...NO_STORE, Location: "/openapi/forge.json" }, undefined, ""),
@@ -109,7 +109,7 @@ export function createPages({
   ]);
 }
 
-/** Both the peer and whoever it speaks for: from another machine no header makes a request one of this machine. */
+/** Returns whether both the peer and the client behind a proxy are this machine: no header makes a remote request local. */
 function isLocal({ address }: ServerRequest, response: ServerResponse): boolean {
   const peer = response.req.socket.remoteAddress?.replace(/^::ffff:(?=\d)/, "");
   return peer !== undefined && isLoopback(peer) && isLoopback(address);
@@ -121,12 +121,12 @@ async function canServe(db: Database): Promise<boolean> {
     await findInstanceValue(db, "initialised_at");
     return true;
   } catch {
-    // Why it cannot is in the log of the requests that fail.
+    // The cause is in the log of the requests that fail.
     return false;
   }
 }
 
-/** Made on first use: most daemons are never asked. */
+/** Creates the document on first use: most daemons are never asked for it. */
 function createDocuments(version: string) {
   const make = async (
     api: "forge" | "vault",

@@ -16,7 +16,7 @@ import type { Documents } from "../vault/documents/documents.service.ts";
 import type { DocumentUploads } from "../vault/documents/uploads.service.ts";
 import { createRepositoryCare } from "../forge/repositories/maintenance.ts";
 
-/** What scheduled tasks work on. */
+/** The dependencies of scheduled tasks. */
 export interface TaskSurroundings {
   readonly db: Database;
   readonly directory: DataDirectory;
@@ -36,7 +36,7 @@ export interface TaskSurroundings {
   /** Ends the tasks of runners that have stopped reporting. */
   readonly failSilentTasks: () => Promise<number>;
   readonly git: Git;
-  /** The folder of a repository's files. Refuses when they are gone. */
+  /** Returns the folder of a repository's files. Refuses when they are missing. */
   readonly locate: (repository: ForgeRepository) => Promise<string>;
 }
 
@@ -44,13 +44,13 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const DEAD_JOBS_KEPT_MS = 30 * DAY_MS;
 const DELIVERIES_KEPT_MS = 7 * DAY_MS;
-/** An object without references may belong to an upload that is not recorded yet; after this long it does not. */
+/** Age after which an object without references is deleted: a younger one may belong to an upload that is not recorded yet. */
 const UNREFERENCED_KEPT_MS = DAY_MS;
 const BACKUPS_KEPT = 7;
-/** Git goes through every repository, one after the other. */
+/** Time limit of the tasks that run git in every repository, one after the other. */
 const ALL_REPOSITORIES_MS = 12 * HOUR_MS;
 
-/** Everything that the daemon does by the clock, in the order in which it is listed. A new task is one more entry. */
+/** Returns all scheduled tasks, in the order of the list. A new task is one more entry. */
 export function scheduledTasks(around: TaskSurroundings): readonly CronTask[] {
   const { db, directory, clock, limiter, sessions, hookLog, cache, auditExports } = around;
   const { objects, documents, log } = around;
@@ -134,7 +134,7 @@ export function scheduledTasks(around: TaskSurroundings): readonly CronTask[] {
       run: () => cache.reconcile(),
     },
     {
-      // Days end in UTC, whatever the server's zone is; what is there already costs a look.
+      // Days end in UTC, whatever the time zone of the server. A file that exists already is skipped.
       name: "export_audit",
       schedule: "10 * * * *",
       atStart: true,
@@ -163,7 +163,7 @@ export function scheduledTasks(around: TaskSurroundings): readonly CronTask[] {
   ];
 }
 
-/** A server's database is backed up by who runs the server. */
+/** The task that backs up the database; a database on a server is backed up with the tools of the server. */
 function isSqlite(db: Database): db is SqliteDatabase {
   return db.dialect === "sqlite" && "backup" in db;
 }

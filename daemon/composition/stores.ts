@@ -45,7 +45,7 @@ import { AppError } from "../errors.ts";
 import type { Log } from "../utilities/logging.ts";
 import type { DaemonInput } from "./daemon-input.ts";
 
-/** Everything that keeps rows, bytes or keys, held by this process alone. */
+/** The opened stores of rows, bytes and keys, which this process uses exclusively. */
 export interface Stores {
   readonly directory: DataDirectory;
   readonly lock: InstanceLock;
@@ -57,12 +57,12 @@ export interface Stores {
   close(): Promise<void>;
 }
 
-/** How often a reserve that was released is tried to be made again. */
+/** Interval of attempts to refill a released reserve. */
 const REFILL_MS = 60_000;
 
 /**
- * Opens the stores as `openStoresOnce` does. On a full disk the reserve is released for it, so that the daemon starts and
- * its users can delete; `/readyz` and `croft daemon status` show that the disk is full.
+ * Opens the stores as `openStoresOnce` does. Releases the reserve when the disk is full, so that the daemon starts and its
+ * users can delete; `/readyz` and `croft daemon status` report the full disk.
  */
 export async function openStores(input: DaemonInput, log: Log): Promise<Stores> {
   const reserve = createReserve(join(input.paths.dataDirectory, RESERVE_FILE));
@@ -83,9 +83,8 @@ function isFull(error: unknown): boolean {
 }
 
 /**
- * Takes the data directory, opens the database and brings its schema up to date, finds the master key.
- * Refuses with `AppError` `conflict` when another daemon holds the directory; whatever was opened before a
- * failure is closed again.
+ * Locks the data directory, opens the database, updates its schema and loads the master key. Refuses with `AppError`
+ * `conflict` when another daemon holds the directory. Closes everything again when it fails.
  */
 async function openStoresOnce(
   { settings, paths, clock, process }: DaemonInput,
@@ -107,7 +106,7 @@ async function openStoresOnce(
     await emptyTemporaryFolder(directory);
     for (const root of settings.localRoots)
       if (root.startsWith(directory.root)) await createPrivateFolder(root);
-    // Before the database is made: with a database already there, a missing master key is a lost one.
+    // Before the database is created: beside an existing database, a missing master key is lost and must not be replaced.
     const mayCreate = !(await holdsDatabase(directory));
     const isFirst = mayCreate && settings.databaseUrl === undefined;
     const endFirstStart = isFirst ? await beginFirstStart(directory) : undefined;
@@ -115,7 +114,7 @@ async function openStoresOnce(
     const db = await openDatabase(settings.databaseUrl, {
       dataDirectory: directory.root,
       clock,
-      // Whoever else wants to write needs the lock that is held here.
+      // Another writer would need the lock that this process holds.
       isSoleWriter: true,
       onStuck: (message) => log.error({}, message),
     });
@@ -137,7 +136,7 @@ async function openStoresOnce(
   }
 }
 
-/** Where the master key of a data directory is kept, and whether one may be made. */
+/** Returns where the master key of a data directory is stored, and whether one may be created. */
 export function toKeyringOptions(
   { keySource, masterKey }: DaemonInput["settings"],
   { keys }: Pick<DataDirectory, "keys">,
@@ -146,7 +145,7 @@ export function toKeyringOptions(
   return { directory: keys, source: keySource, masterKey, mayCreate };
 }
 
-/** Takes the data directory for this process. Refuses with `AppError` `conflict` when another one holds it. */
+/** Locks the data directory for this process. Refuses with `AppError` `conflict` when another process holds it. */
 export async function takeLock(
   directory: DataDirectory,
   self: InstanceProcess,
@@ -172,7 +171,7 @@ export async function restoreCopy(
       "invalid_argument",
       "the database is on a server (database_url): restore it there, with the server's own tools",
     );
-  // First, as nothing may be made where there is nothing to restore.
+  // First: without a copy to restore nothing must be created.
   const path = await findCopy(copy, toDataDirectory(paths.dataDirectory));
   const { pid, mark, userId } = process;
   const directory = await openDataDirectory(paths.dataDirectory, { userId, createParents: false });

@@ -38,7 +38,7 @@ export function createTransport(
     readonly git: ApiParts<ForgeCaller>;
     readonly vault: ApiParts<VaultCaller>;
     readonly objects: OpenObjects;
-    /** Serves what is below `/api/actions`. */
+    /** Serves the paths below `/api/actions`. */
     readonly runnerHandler: NodeHandler;
   },
 ): { readonly handler: NodeHandler; readonly beginStop: () => void } {
@@ -75,7 +75,7 @@ export function createTransport(
     toServerRequest,
     onRequest: (_message, response) => {
       metrics.requestStarted();
-      // Not `once`: it happens once anyway, and the wrapper costs more than all the counting.
+      // Not `once`: the event occurs once, and the wrapper costs more than the counting.
       response.on("close", metrics.requestEnded);
       if (!accepts) response.setHeader("Connection", "close");
     },

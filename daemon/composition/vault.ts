@@ -36,7 +36,7 @@ import type { ServiceDeps } from "./accounts.ts";
 
 /** Memory for small cached files. */
 const CACHE_MEMORY_BYTES = 32 * 1024 * 1024;
-/** Vendors' connections are kept for the next request of the same person. */
+/** How long idle connections to vendors are kept alive for the next request. */
 const VENDOR_KEEP_ALIVE_MS = 30_000;
 
 /** The vault: accounts, connected storage and administration. */
@@ -60,7 +60,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
   const { db, input, stores, addresses, queue, log, accounts } = deps;
   const { settings, clock } = input;
   const { directory } = stores;
-  // A listing makes ids by the ten thousand.
+  // A listing creates ids by the ten thousand.
   const newId = createUuid7(clock, randomBytes);
   const cache = await createByteCache({
     db,
@@ -176,7 +176,7 @@ async function nameHome({ root }: DataDirectory): Promise<string> {
   return hash("sha256", `${ino} ${born}`).slice(0, 16);
 }
 
-/** The settings that adapters may read. */
+/** Returns the settings that adapters may read. */
 function toServerSettings(settings: Settings): ServerSettings {
   return {
     googleClientId: settings.googleClientId,

@@ -29,7 +29,7 @@ export interface ServerRequest {
   readonly headers: IncomingHttpHeaders;
   /** The query, decoded; repeated names are kept. */
   readonly query: URLSearchParams;
-  /** Aborted when the client goes away before it has the whole answer. */
+  /** Aborted when the client disconnects before it has the whole response. */
   readonly signal: AbortSignal;
   /** The undecoded body. Read at most once. */
   readonly body: Readable;
@@ -66,7 +66,7 @@ type BodyInput<E extends AnyEndpoint> =
         ? Buffer
         : BodyOf<E>;
 
-/** What a handler is called with: everything parsed and typed. */
+/** The parsed and typed input of a handler. */
 export interface RouteInput<E extends AnyEndpoint, Caller> {
   readonly caller: Caller;
   readonly params: ParamsOf<E>;
@@ -75,7 +75,7 @@ export interface RouteInput<E extends AnyEndpoint, Caller> {
   readonly request: ServerRequest;
 }
 
-/** Where the bytes of an answer come from. `release` is called exactly once, when the answer is done or given up. */
+/** The source of a response's bytes. `release` is called exactly once, when the response is complete or aborted. */
 export interface ByteSource {
   /** Total length, or undefined when it is not known (no ranges then). */
   readonly size: number | undefined;
@@ -83,7 +83,7 @@ export interface ByteSource {
   /** A strong entity tag without quotes, or undefined. */
   readonly etag: string | undefined;
   readonly lastModified: Date | undefined;
-  /** The whole of it in memory, for small bodies: answered without a stream. */
+  /** The whole body in memory, for small bodies: sent without a stream. */
   readonly buffer?: Uint8Array | undefined;
   /** Opens the bytes from `start` to `end`, both included; the whole when no range is given. */
   open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
@@ -102,7 +102,7 @@ export interface ByteSource {
 
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
 
-/** An answer of bytes; ranges, conditional requests and HEAD are seen to by the transport. */
+/** A response of bytes; the transport handles ranges, conditional requests and HEAD. */
 export interface BytesAnswer {
   readonly status: 200;
   readonly bytes: ByteSource;
@@ -113,7 +113,7 @@ interface AnswerExtras {
   readonly headers?: AnswerHeaders;
   /** Forge lists: the count of all matches, for the paging headers. */
   readonly total?: number;
-  /** Version of the body: the transport answers 304 to a client that has it. */
+  /** Version of the body: the transport answers 304 to a client that has this version. */
   readonly validators?: Validators;
 }
 
@@ -129,12 +129,12 @@ type OneAnswer<S, R> = R extends { kind: "bytes" }
     ? { readonly status: S; readonly body?: undefined } & AnswerExtras
     : { readonly status: S; readonly body: BodyOfReply<R> } & AnswerExtras;
 
-/** What a handler may answer: one of the endpoint's declared replies. */
+/** The responses of a handler: one of the endpoint's declared replies. */
 export type RouteAnswer<E extends AnyEndpoint> = {
   [S in keyof E["replies"] & number]: OneAnswer<S, E["replies"][S]>;
 }[keyof E["replies"] & number];
 
-/** An answer of any route, as the binder sees it. */
+/** A response of any route, as the binder sees it. */
 export type AnyAnswer =
   | BytesAnswer
   | ({ readonly status: number; readonly body?: unknown } & AnswerExtras);

@@ -39,11 +39,11 @@ export interface Limiter {
   consumeAll(
     hits: readonly { readonly key: string; readonly rule: LimitRule }[],
   ): Promise<LimitOutcome>;
-  /** Takes back one hit of each key. */
+  /** Uncounts one hit of each key. */
   refund(keys: readonly string[]): Promise<void>;
-  /** Forgets the hits of `key`. */
+  /** Deletes the hits of `key`. */
   reset(key: string): Promise<void>;
-  /** Deletes what has ended; returns how much. For a schedule. */
+  /** Deletes ended windows and returns how many. For a schedule. */
   prune(): Promise<number>;
   /** The key of an address: an IPv6 network counts as one caller. */
   addressKey(address: string): string;
@@ -58,12 +58,12 @@ export interface LimiterOptions {
 }
 
 /**
- * Limits counted in the database, so that a restart forgets nothing and several daemons count as one. Each hit is one
- * atomic statement: of any number that come together exactly `max` pass. Refused hits are not counted further, so
- * that a flood costs reads and no writes. Keys are stored hashed: they may hold e-mail addresses and be of any length.
+ * Creates limits that are counted in the database, so that they survive a restart and several daemons share them. Each hit
+ * is one atomic statement: of concurrent hits exactly `max` pass. Refused hits are not counted, so a flood causes reads and
+ * no writes. Keys are stored hashed: they may contain e-mail addresses and have any length.
  *
- * An own statement and no rate-limiter library: those keep the time themselves, and their windows could be tested
- * with sleeps only; what is left of them with an own store is the arithmetic below.
+ * Not a rate-limiter library: those have their own clocks, so their windows could be tested only with sleeps, and with an own
+ * store only the arithmetic below would remain of them.
  */
 export function createLimiter({ db, clock, enabled = true }: LimiterOptions): Limiter {
   return {
@@ -93,7 +93,7 @@ export function createLimiter({ db, clock, enabled = true }: LimiterOptions): Li
         if (known === undefined || known.points < max || known.expiresAt <= now) continue;
         if (endsWithin(known, now, seconds * 1000))
           return toOutcome(max, max + 1, secondsLeft(known, now));
-        // The clock was ahead: without this the window would end as much too late.
+        // The clock was ahead: otherwise the window would end too late.
         await shortenRateWindow(db, name, now + seconds * 1000);
         return toOutcome(max, max + 1, seconds);
       }
@@ -142,7 +142,7 @@ function fewestLeft(outcomes: readonly LimitOutcome[]): LimitOutcome {
   return outcomes.reduce((fewest, next) => (next.remaining < fewest.remaining ? next : fewest));
 }
 
-/** A window that ends later than one opened now was opened by a clock that was ahead; counting mends it. */
+/** Returns whether a window was opened by a clock that was ahead: it ends later than one opened now. Counting corrects it. */
 function endsWithin({ expiresAt }: RateWindow, now: number, windowMs: number): boolean {
   return expiresAt > now && expiresAt <= now + windowMs;
 }

@@ -27,9 +27,9 @@ const REFUSED_BYTES_MAX = 1024 * 1024;
 
 /**
  * Reads a form up to its file. A file after a declared field is streamed to the handler and never touches the disk; a file
- * that comes first waits for the fields in a temporary file that is removed after it was read or given up.
- * Refusals, also while streaming, as the stream's error: `unprocessable` for what is no form, has more than one file, or
- * has a field behind a file that was handed on already (where it belongs cannot be told any more); `too_large`.
+ * that comes first waits for the fields in a temporary file that is deleted after it was read or abandoned.
+ * Refuses, also while streaming as the stream's error: `unprocessable` for an invalid form, more than one file, or a declared
+ * field after a file that the handler already reads; `too_large`.
  */
 export function readMultipart(
   message: IncomingMessage,

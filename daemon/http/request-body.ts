@@ -12,7 +12,7 @@ const FIRST_BYTES = 16 * 1024;
 /** What limits a body that is read whole. */
 export interface BodyLimits {
   readonly maxBytes: number;
-  /** Counts the memory that the body takes; released by whoever opened it. */
+  /** Counts the memory of the body; the caller that opened it releases it. */
   readonly memory: BodyMemory;
   /** Milliseconds for the whole body; 30,000. */
   readonly deadlineMs?: number;

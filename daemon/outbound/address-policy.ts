@@ -3,29 +3,29 @@
 import ipaddr from "ipaddr.js";
 
 /**
- * Which addresses servers may have that people name. `home`: private ones and the machine itself, but never link-local,
- * metadata services, multicast, reserved ones or the daemon itself. `public`: of these only what the internet routes.
- * `open`: any.
+ * Policy for the addresses of servers that users name. `home`: public and private addresses and the machine itself, but
+ * not link-local, metadata services, multicast, reserved ones or the daemon itself. `public`: only addresses that are
+ * routed on the internet. `open`: any.
  */
 export type AddressPolicy = "home" | "public" | "open";
 
-/** Where somebody listens. */
+/** Address and port of a listener. */
 export interface Listener {
   /** An address, or a name of this machine. */
   readonly address: string;
   readonly port: number;
 }
 
-/** Judges addresses; see `createAddressCheck`. */
+/** Checks addresses; see `createAddressCheck`. */
 export interface AddressCheck {
-  /** Why an address must not be connected to, in words without the address; undefined when it may. */
+  /** Returns why connections to an address are forbidden, in words without the address; undefined when they are allowed. */
   refusal(address: string, port: number): string | undefined;
 }
 
-/** What an address is good for. */
+/** The classification of an address. */
 type Kind = "public" | "private" | "loopback" | "forbidden";
 
-/** Metadata services of clouds that lie in ranges which are otherwise private or public. */
+/** Metadata services of cloud vendors within ranges that are otherwise private or public. */
 const metadata = new Set([
   "169.254.169.254",
   "169.254.170.2",
@@ -36,7 +36,7 @@ const metadata = new Set([
   "fd20:ce::254",
 ]);
 
-/** Ranges by the names that `ipaddr.js` gives them; what is not here is forbidden. */
+/** Ranges by their names in `ipaddr.js`; all others are forbidden. */
 const kinds: Readonly<Record<string, Kind>> = {
   unicast: "public",
   private: "private",
@@ -47,9 +47,9 @@ const kinds: Readonly<Record<string, Kind>> = {
 };
 
 /**
- * A check by a policy.
- * @param own where the daemon listens; asked anew each time, since it is known late
- * @param machine all addresses of this machine: a daemon that listens everywhere has all of them
+ * Creates the check of a policy.
+ * @param own returns where the daemon listens; called for each check because it is known late
+ * @param machine returns all addresses of this machine, which a daemon that listens everywhere has
  */
 export function createAddressCheck({
   policy,
@@ -80,7 +80,7 @@ export function createAddressCheck({
       .some((listener) => {
         const listening = parse(listener.address);
         const isEverywhere = listening?.range() === "unspecified";
-        // A name such as `localhost` stands for the loopback addresses.
+        // A name such as `localhost` means the loopback addresses.
         const isLoopback = listening === undefined || toKind(listening) === "loopback";
         if (kind === "loopback") return isEverywhere || isLoopback;
         if (isEverywhere) return machine().some((each) => parse(each)?.toString() === text);
@@ -91,9 +91,9 @@ export function createAddressCheck({
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** An address; one of IPv4 that is mapped into IPv6 is the same as itself. Undefined for everything else. */
+/** Parses an address; an IPv4-mapped one becomes IPv4. Undefined for everything else. */
 function parse(text: string): Address | undefined {
-  // A zone such as `%eth0` says nothing about what the address is.
+  // A zone such as `%eth0` does not change the classification.
   const [plain = ""] = text.replace(/^\[|\]$/g, "").split("%");
   if (ipaddr.IPv4.isValidFourPartDecimal(plain)) return ipaddr.IPv4.parse(plain);
   if (!plain.includes(":") || !ipaddr.IPv6.isValid(plain)) return undefined;
@@ -108,11 +108,11 @@ function toKind(address: Address): Kind {
   return embedded === undefined ? (kinds[address.range()] ?? "forbidden") : toKind(embedded);
 }
 
-/** The IPv4 address that a translator on the way would really connect to. */
+/** Returns the IPv4 address that a translator on the path would connect to. */
 function toEmbedded(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   const { parts } = address;
   const from = (high = 0, low = 0) => new ipaddr.IPv4([high >> 8, high & 255, low >> 8, low & 255]);
-  // NAT64: 64:ff9b::/96. In 64:ff9b:1::/48 nobody knows where the address is, so that range is forbidden.
+  // NAT64: 64:ff9b::/96. In 64:ff9b:1::/48 the position of the address is unknown, so that range is forbidden.
   if (parts[0] === 0x64 && parts[1] === 0xff9b && parts.slice(2, 6).every((part) => part === 0))
     return from(parts[6], parts[7]);
   // 6to4: 2002::/16.

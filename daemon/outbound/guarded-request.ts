@@ -4,34 +4,34 @@ import type { LookupFunction, Socket } from "node:net";
 import { Agent, buildConnector, type Dispatcher, request } from "undici";
 import type { AddressCheck } from "./address-policy.ts";
 
-/** One request to a server that a person named. */
+/** One request to a server that a user named. */
 export interface OutboundRequest {
   readonly url: string;
   readonly method: "GET" | "POST" | "PUT";
-  /** By name, as they are to be written. */
+  /** Values by name, in the case in which the names are sent. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Names of headers that a redirect to another origin does not get. */
+  /** Names of headers that are not sent after a redirect to another origin. */
   readonly privateHeaders: readonly string[];
-  /** For everything: names, connections, redirects and the answer. */
+  /** Aborts all of it: lookups, connections, redirects and the response. */
   readonly timeoutMs: number;
-  /** Of the answer's body so much is kept; the rest is not read. */
+  /** Maximum length of the response body; the rest is not read. */
   readonly responseBytesMax: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * What came of it. `refused`: the policy forbids the address, or the address is none. `failed`: nobody answered in time
- * or in HTTP. `why` is for people and has no address in it.
+ * The outcome of a request. `refused`: the policy forbids the address, or it is invalid. `failed`: no response in time, or
+ * not HTTP. `why` is for people and contains no address.
  */
 export type OutboundOutcome =
   | {
       readonly kind: "answered";
       readonly status: number;
-      /** Lower-case names; repeated ones joined by commas. */
+      /** Values by lower-case name; those of repeated headers are joined by commas. */
       readonly headers: Readonly<Record<string, string>>;
       readonly body: Buffer;
-      /** The body went on. */
+      /** The body was longer than the maximum. */
       readonly isCut: boolean;
     }
   | { readonly kind: "refused"; readonly why: string }
@@ -40,19 +40,19 @@ export type OutboundOutcome =
 /** Sends one request within the address policy. Never throws; an aborted signal is `failed`. */
 export type GuardedRequest = (what: OutboundRequest) => Promise<OutboundOutcome>;
 
-/** Finds the addresses of a name. */
+/** Resolves a name to its addresses. */
 export type Resolve = (
   hostname: string,
 ) => Promise<readonly { readonly address: string; readonly family: number }[]>;
 
-/** What requests to servers of people are bound by. */
+/** Dependencies of requests to servers that users name. */
 export interface Guard {
   readonly check: AddressCheck;
   /** The system's resolver when absent. */
   readonly resolve?: Resolve;
 }
 
-/** The policy forbids every address that a host has. */
+/** The policy forbids every address of a host. */
 class RefusedAddressError extends Error {
   readonly code = "ERR_ADDRESS_REFUSED";
 
@@ -65,9 +65,9 @@ class RefusedAddressError extends Error {
 const REDIRECTS_MAX = 5;
 
 /**
- * A dispatcher for undici's `request` that connects to permitted addresses only: a name is resolved once, its addresses
- * are judged, and the connection is made to one of the judged ones, so no later answer of a name server matters. It
- * follows no redirects. For streams; `createGuardedRequest` is for small answers. Close it when it is done with.
+ * Creates a dispatcher for undici's `request` that connects to permitted addresses only. It resolves a name once, checks
+ * its addresses and connects to a permitted one, so a later answer of the name server has no effect (DNS rebinding). It
+ * follows no redirects. For streams; `createGuardedRequest` is for small responses. The caller closes it.
  */
 export function createGuardedDispatcher({ check, resolve = resolveBySystem }: Guard): Agent {
   const lookupFor =
@@ -91,12 +91,12 @@ export function createGuardedDispatcher({ check, resolve = resolveBySystem }: Gu
       );
     };
   return new Agent({
-    // Few connections are kept, and not for long: hooks fire seldom, and adapters bring their own.
+    // Few connections are kept alive for a short time: hooks fire seldom, and adapters have their own dispatchers.
     keepAliveTimeout: 4_000,
     connect(options, callback) {
       const port = Number(options.port || (options.protocol === "https:" ? 443 : 80));
       const hostname = options.hostname.replace(/^\[|\]$/g, "");
-      // A literal address is never looked up.
+      // The lookup is not called for a literal address.
       const refusal = isIP(hostname) === 0 ? undefined : check.refusal(hostname, port);
       if (refusal !== undefined) return callback(new RefusedAddressError(refusal), null);
       const connect = buildConnector({ lookup: lookupFor(port), allowH2: false });
@@ -115,7 +115,7 @@ export function createGuardedDispatcher({ check, resolve = resolveBySystem }: Gu
   }
 }
 
-/** Sends small requests through a guarded dispatcher. Redirects are followed, each judged like the first address. */
+/** Creates a function that sends small requests through a guarded dispatcher. Each redirect is checked like the first address. */
 export function createGuardedRequest(dispatcher: Dispatcher): GuardedRequest {
   return async (what) => {
     const timeout = AbortSignal.timeout(what.timeoutMs);
@@ -162,7 +162,7 @@ async function follow(
   }
 }
 
-/** The request that a redirect asks for, or undefined when it must not be made. */
+/** Returns the request to the target of a redirect; undefined when it must not be sent. */
 function redirect(
   { privateHeaders }: OutboundRequest,
   from: Pick<OutboundRequest, "url" | "method" | "headers"> & { readonly body: string | null },
@@ -200,7 +200,7 @@ async function readAnswer(
       if (size > bytesMax) break;
     }
   } finally {
-    // A body that is not read to its end would hold the connection; its abort is of no interest.
+    // A body that is not read to its end would block the connection; the error of its abort is expected.
     body.on("error", ignore).destroy();
   }
   const text = Object.entries(headers).map(
@@ -215,7 +215,7 @@ async function readAnswer(
   };
 }
 
-/** What went wrong, without the address: texts of the system contain it. */
+/** Describes a failure without the address, which texts of the system contain. */
 function toReason(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const inner = error instanceof AggregateError ? (error.errors[0] as unknown) : undefined;

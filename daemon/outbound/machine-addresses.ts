@@ -1,6 +1,6 @@
 import { networkInterfaces } from "node:os";
 
-/** All addresses of this machine at the moment. */
+/** Returns the current addresses of this machine. */
 export function machineAddresses(): readonly string[] {
   return Object.values(networkInterfaces()).flatMap((each) =>
     (each ?? []).map(({ address }) => address),

@@ -1,6 +1,6 @@
 /**
- * Whether a password is among the 49,000 most common ones, whatever its case. The list is loaded at the first call:
- * with a look-up that answers it is never needed.
+ * Returns whether a password is among the 49,000 most common ones, ignoring case. Loads the list at the first call: it is
+ * needed only when the lookup service does not answer.
  */
 export function createCommonPasswords(): (password: string) => Promise<boolean> {
   let list: Promise<ReadonlySet<string>> | undefined;

@@ -1,31 +1,31 @@
-// daemon/outbound/breach: asks whether a password appeared in a data breach, without telling anybody the password.
-// Start here; common-passwords.ts is what decides off line.
+// daemon/outbound/breach: checks whether a password appeared in a data breach, without revealing the password.
+// Start here; common-passwords.ts is the check without a network.
 import { hash } from "node:crypto";
 import { request } from "undici";
 
-/** Tells whether a password is known from a breach. Never throws: without the service the bundled list decides. */
+/** Returns whether a password is known from a breach. Never throws: without the service the bundled list decides. */
 export interface BreachLookup {
   isBreached(password: string): Promise<boolean>;
 }
 
 export interface BreachLookupOptions {
-  /** Base address of the range protocol, or `off`: then the bundled list alone decides. */
+  /** Base address of the range protocol, or `off` for the bundled list alone. */
   readonly url: string;
-  /** Whether a password is on the bundled list. */
+  /** Returns whether a password is on the bundled list. */
   readonly isCommon: (password: string) => Promise<boolean>;
-  /** Told once when the service stops answering, and again only after it answered in between. */
+  /** Called once when the service stops answering, and again only after it has answered in between. */
   readonly warn: (message: string, cause: unknown) => void;
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 2_000;
-/** A range has some 1,000 lines of 40 characters; more than this is no range. */
+/** A range has some 1,000 lines of 40 characters; a longer response is not a range. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
 const PREFIX_LENGTH = 5;
 
 /**
- * Looks passwords up by the Pwned Passwords range protocol: of the SHA-1 in hex only the first five characters leave
- * this machine, and the padded answer hides how many lines they have.
+ * Creates the lookup by the Pwned Passwords range protocol: only the first five characters of the SHA-1 in hex leave this
+ * machine, and the padded response hides the number of its lines.
  */
 export function createBreachLookup(options: BreachLookupOptions): BreachLookup {
   let isDegraded = false;
@@ -54,7 +54,7 @@ export function createBreachLookup(options: BreachLookupOptions): BreachLookup {
 }
 
 async function fetchRange(url: string, timeoutMs: number): Promise<string> {
-  // One signal for the whole exchange: a server that trickles its answer does not get more time.
+  // One signal for the whole exchange: a server that sends its response slowly does not get more time.
   const signal = AbortSignal.timeout(timeoutMs);
   const { statusCode, body } = await request(url, {
     signal,
@@ -71,19 +71,19 @@ async function fetchRange(url: string, timeoutMs: number): Promise<string> {
     }
     return assertRange(Buffer.concat(chunks).toString("latin1"));
   } finally {
-    // A body that is not read to its end would hold the connection; its abort is of no interest.
+    // A body that is not read to its end would block the connection; the error of its abort is expected.
     body.on("error", ignore).destroy();
   }
 }
 
-/** Refuses an answer that is no range, such as the page of a captive portal: it must not pass for "not found". */
+/** Throws for a response that is not a range, such as the page of a captive portal, which must not count as "not found". */
 function assertRange(text: string): string {
   const [first = ""] = text.split("\n", 1);
   if (!/^[0-9A-F]{35}:\d+\s*$/i.test(first)) throw new Error("the range service answered no range");
   return text;
 }
 
-/** Whether the range lists the suffix with a count; lines with count 0 are padding. */
+/** Returns whether the range lists the suffix with a count; lines with count 0 are padding. */
 function isInRange(range: string, suffix: string): boolean {
   return range.split("\n").some((line) => {
     const [candidate = "", count = "0"] = line.trim().split(":");

@@ -14,21 +14,21 @@ export interface ComposedMail {
   readonly source: Buffer;
 }
 
-/** The longest line that a mail may have (RFC 5322, 2.1.1), in octets. */
+/** Maximum length of a line (RFC 5322, 2.1.1), in octets. */
 const LINE_MAX = 998;
 const ADDRESS = /^[^\s<>()[\],;:"\\@]{1,64}@[^\s<>()[\],;:"\\@]{1,253}$/;
 
 /**
- * The MIME source of a mail; undefined when the recipient is no e-mail address. Nothing that is in recipient, subject
- * or text can become a header or an address of its own. ASCII text goes unencoded, so that a long link stays in one
- * piece for whoever reads the source; the composer would break it.
+ * Composes the MIME source of a mail; undefined when the recipient is not an e-mail address. Text of recipient, subject and
+ * body cannot inject headers or addresses. ASCII text is not encoded, so that a long link stays whole in the source; the
+ * composer would break it.
  */
 export async function composeMail(
   message: MailMessage,
   about: { readonly id: string; readonly from: string; readonly date: Date },
 ): Promise<ComposedMail | undefined> {
   const to = message.to.trim();
-  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+  // oxlint-disable-next-line no-control-regex -- control characters are refused
   if (!ADDRESS.test(to) || /[\u0000-\u001f\u007f]/.test(to)) {
     return undefined;
   }
@@ -41,7 +41,7 @@ export async function composeMail(
     subject: oneLine(message.subject),
     date: about.date,
     messageId: `<${about.id}@${domainOf(about.from)}>`,
-    // Out-of-office programs leave it alone (RFC 3834).
+    // Out-of-office programs do not reply to it (RFC 3834).
     headers: { "Auto-Submitted": "auto-generated" },
     text: asItIs ? "x" : text,
     disableFileAccess: true,
@@ -67,7 +67,7 @@ function isPlain(text: string): boolean {
 }
 
 function oneLine(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
+  // oxlint-disable-next-line no-control-regex -- control characters are removed
   return text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, " ").trim();
 }
 

@@ -1,5 +1,5 @@
-// daemon/outbound/mail: mails, written in the transaction of the change that they tell of and sent afterwards by a job.
-// Start here; compose.ts makes the message, outbox.ts keeps it as a file where there is no server.
+// daemon/outbound/mail: mails are enqueued in the transaction of the change that they report, and sent afterwards by a job.
+// Start here; compose.ts makes the message, outbox.ts writes it to a file where no server is configured.
 import { z } from "zod";
 import type { Transaction } from "../../../storage/engine/database.ts";
 import type { Keyring, SealAgain } from "../../../storage/keys/keyring.ts";
@@ -10,7 +10,7 @@ import { writeMail } from "./outbox.ts";
 
 /** Queues and sends mails. */
 export interface Mailer {
-  /** Adds a mail in the caller's transaction. Never fails because of the mail, its address or the server. */
+  /** Enqueues a mail in the caller's transaction. Never fails because of the mail, its address or the server. */
   queueMail(tx: Transaction, message: MailMessage): Promise<void>;
   /** The job that sends; for `JobQueue.register`. */
   readonly job: JobKind;
@@ -18,7 +18,7 @@ export interface Mailer {
 
 export interface MailerOptions {
   readonly enqueue: Enqueue;
-  /** The queue's rows hold mails sealed: reset links are in them. */
+  /** Seals the queued mails, which contain reset links. */
   readonly keyring: Pick<Keyring, "seal" | "openText">;
   /** `smtp://` or `smtps://`; undefined writes mails to the outbox. */
   readonly smtpUrl: string | undefined;
@@ -37,7 +37,7 @@ const CONNECT_TIMEOUT_MS = 15_000;
 const SILENCE_TIMEOUT_MS = 30_000;
 
 const payloadSchema = z.object({ id: z.string(), sealed: z.string() });
-/** What the row of a queued mail holds: the content is sealed. */
+/** The payload of a queued mail; its content is sealed. */
 type QueuedMail = Readonly<z.output<typeof payloadSchema>>;
 
 const contentSchema = z.object({
@@ -49,9 +49,9 @@ const contentSchema = z.object({
 });
 
 /**
- * Sends by SMTP when there is a server, else into the outbox. A server that fails or is away is tried again for about
- * half a day; an address that it refuses for good ends the job at once. A mail is never lost, and after a crash in
- * the wrong moment may be sent twice, under one Message-ID.
+ * Sends by SMTP when a server is configured, else into the outbox. Retries for about half a day when the server fails. An
+ * address that it refuses permanently dead-letters the job at once. Delivery is at least once: after a crash a mail may be
+ * sent twice, with the same Message-ID.
  */
 export function createMailer(options: MailerOptions): Mailer {
   const { enqueue, keyring, smtpUrl, from } = options;
@@ -75,7 +75,7 @@ export function createMailer(options: MailerOptions): Mailer {
         const { queuedAt, ...message } = parsePayload(contentSchema, content);
         const mail = await composeMail(message, { id, from, date: new Date(queuedAt) });
         if (mail === undefined) {
-          throw new PermanentJobError("the recipient is no e-mail address");
+          throw new PermanentJobError("the recipient is not an e-mail address");
         }
         await (smtpUrl === undefined ? writeMail(options, mail) : sendMail(smtpUrl, mail, signal));
       },
@@ -83,7 +83,7 @@ export function createMailer(options: MailerOptions): Mailer {
   };
 }
 
-/** The payload of a queued mail as it lies in the queue, its content sealed again. */
+/** Reseals the content of a queued mail and returns its payload as stored in the queue. */
 export function sealMailAgain(payload: string, _job: number | string, again: SealAgain): string {
   const { id, sealed } = payloadSchema.parse(JSON.parse(payload));
   return JSON.stringify({ id, sealed: again(PURPOSE, sealed, rowOf(id)) } satisfies QueuedMail);

@@ -14,11 +14,11 @@ export interface OutboxMail {
   readonly bytes: number;
 }
 
-/** The outbox keeps this many mails; the oldest go first. */
+/** Maximum number of mails in the outbox; the oldest are deleted. */
 export const OUTBOX_MAILS_MAX = 1000;
 
 /**
- * Writes a mail as `.eml` file of mode 0600: a file that is there is whole. Writing the same mail again replaces it.
+ * Writes a mail as `.eml` file of mode 0600, atomically. Writing the same mail again replaces the file.
  * @param folders `outbox/` and `tmp/` of the data directory, on one file system
  */
 export async function writeMail(
@@ -42,19 +42,19 @@ export async function writeMail(
   }
 }
 
-/** The mails of an outbox, newest first. */
+/** Lists the mails of an outbox, newest first. */
 export async function listMails(outbox: string): Promise<OutboxMail[]> {
   const names = await listNames(outbox);
   return Promise.all(names.map(async (name) => (await readOne(outbox, name)).mail));
 }
 
-/** One mail with its decoded text and its source, or undefined when there is none of that id. */
+/** Returns a mail with its decoded text and its source; undefined for an unknown id. */
 export async function readMail(
   outbox: string,
   id: string,
 ): Promise<(OutboxMail & { readonly text: string; readonly source: string }) | undefined> {
   const names = await listNames(outbox);
-  // Only names that were listed are opened: an id is no path.
+  // Only listed names are opened: an id must not be used as a path.
   if (!names.includes(`${id}.eml`)) {
     return undefined;
   }
@@ -64,7 +64,7 @@ export async function readMail(
 
 async function listNames(outbox: string): Promise<string[]> {
   const names = await readdir(outbox).catch((error: NodeJS.ErrnoException) => {
-    // A home that no daemon ever ran on has no mails.
+    // A home without a first start has no mails.
     if (error.code !== "ENOENT") throw error;
     return [];
   });
@@ -102,7 +102,7 @@ function toHeaders(block: string): Map<string, string> {
   );
 }
 
-/** RFC 2047 words in UTF-8, the only ones that are written here. */
+/** Decodes RFC 2047 words in UTF-8, the only ones that the composer writes. */
 function decodeWords(value: string): string {
   const joined = value.replace(/(\?=)\s+(=\?)/g, "$1$2");
   return joined.replace(/=\?utf-8\?([qb])\?([^?]*)\?=/gi, (_all, kind: string, word: string) =>
