@@ -3,6 +3,7 @@ import type { preferences } from "../../../daemon/contract/vault/auth.ts";
 import { vault } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import type { Column } from "../../output/cells.ts";
+import { usageError } from "../../errors.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 
@@ -27,29 +28,66 @@ async function runPreferenceGet(cli: CliContext): Promise<void> {
 
 export interface PreferenceSetOptions {
   /** The server knows which modes there are. */
-  readonly pdfOpenMode: string;
+  readonly pdfOpenMode?: string;
+  /** `internal`, or a provider; the server knows which are connected. */
+  readonly defaultStorage?: string;
 }
 
 export const setPreference = {
-  operations: [vault.editPreferences],
-  output: resourceOf(vault.editPreferences),
+  operations: [vault.editPreferences, vault.setDefaultStorage],
+  output: resourceOf(vault.editPreferences, 200, { default_storage_backend: "string" }),
   define(command, cli, run = runPreferenceSet): void {
     command
-      .requiredOption("--pdf-open-mode <mode>", "how PDF files open: in_app or new_tab")
-      .action((options: PreferenceSetOptions) => run(cli, options));
+      .argument("[preference]", "default-storage or pdf-open-mode")
+      .argument("[value]", "for default-storage: internal, or a provider such as google_drive")
+      .option("--pdf-open-mode <mode>", "how PDF files open: in_app or new_tab")
+      .option("--default-storage <backend>", "where new documents are stored")
+      .addHelpText("after", "\nExample: croft vault preference set default-storage webdav")
+      .action((name: string | undefined, value: string | undefined, flags: PreferenceSetOptions) =>
+        run(cli, { ...flags, ...toOption(name, value) }),
+      );
   },
 } satisfies CommandModule;
+
+/** Reads a preference that is named by arguments. */
+function toOption(name: string | undefined, value: string | undefined): PreferenceSetOptions {
+  if (name === undefined) return {};
+  if (value === undefined) throw usageError(`${name} needs a value`);
+  if (name === "default-storage") return { defaultStorage: value };
+  if (name === "pdf-open-mode") return { pdfOpenMode: value };
+  throw usageError(`unknown preference ${name}`, "use default-storage or pdf-open-mode");
+}
 
 /** Changes the caller's preferences and prints them. */
 async function runPreferenceSet(
   cli: CliContext,
-  { pdfOpenMode }: PreferenceSetOptions,
+  { pdfOpenMode, defaultStorage }: PreferenceSetOptions,
 ): Promise<void> {
-  const { body } = await cli.client.call(vault.editPreferences, {
-    body: { pdf_open_mode: pdfOpenMode as "in_app" | "new_tab" },
-  });
-  await cli.output.resource(body, preferenceColumns);
+  let changed: Shown | undefined;
+  if (pdfOpenMode !== undefined)
+    changed = (
+      await cli.client.call(vault.editPreferences, {
+        body: { pdf_open_mode: pdfOpenMode as "in_app" | "new_tab" },
+      })
+    ).body;
+  if (defaultStorage !== undefined)
+    changed = (
+      await cli.client.call(vault.setDefaultStorage, { body: { backend: defaultStorage } })
+    ).body;
+  if (changed === undefined)
+    throw usageError("nothing to set", "name a preference: default-storage or pdf-open-mode");
+  await cli.output.resource(
+    changed,
+    changed.default_storage_backend === undefined
+      ? preferenceColumns
+      : [
+          ...preferenceColumns,
+          { header: "default storage", cell: (one: Shown) => one.default_storage_backend },
+        ],
+  );
 }
+
+type Shown = z.output<typeof preferences> & { readonly default_storage_backend?: string };
 
 /** Preferences, line by line. */
 const preferenceColumns: readonly Column<z.output<typeof preferences>>[] = [

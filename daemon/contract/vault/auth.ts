@@ -38,6 +38,12 @@ export const user = z.object({
   created_at: time.nullable(),
 });
 
+/** The caller's own account. */
+export const account = user.extend({
+  /** Where new documents are stored: `internal`, or a type of provider. */
+  default_storage_backend: z.string(),
+});
+
 /** What a sign-in and a refresh give. The refresh token is in a cookie. */
 export const signedIn = z.object({
   access_token: z.string(),
@@ -146,7 +152,7 @@ export const me = endpoint({
   path: "/api/auth/me",
   summary: "The caller's account",
   gate: vaultAccount,
-  replies: { 200: user, 401: detail },
+  replies: { 200: account, 401: detail },
 });
 
 export const myQuota = endpoint({
@@ -262,6 +268,21 @@ export const editPreferences = endpoint({
   replies: { 200: preferences, 401: detail, 404: detail, 422: detail },
 });
 
+export const setDefaultStorage = endpoint({
+  name: "vault.auth.preference.default_storage",
+  method: "PATCH",
+  path: "/api/auth/me/default-storage",
+  summary: "Choose where new documents are stored: internal, or a provider that is connected",
+  gate: vaultAccount,
+  body: z.object({ backend: text(50) }),
+  replies: {
+    200: preferences.extend({ default_storage_backend: z.string() }),
+    401: detail,
+    404: detail,
+    422: detail,
+  },
+});
+
 export const listSessions = endpoint({
   name: "vault.auth.session.list",
   method: "GET",
@@ -299,6 +320,7 @@ export const accountEndpoints: readonly AnyEndpoint[] = [
   confirmPasswordReset,
   viewPreferences,
   editPreferences,
+  setDefaultStorage,
   listSessions,
   deleteSession,
 ];

@@ -30,7 +30,7 @@ export function accountRoutes(accounts: VaultAccounts): Route[] {
     ),
     handle(contract.me, async ({ caller }) => ({
       status: 200,
-      body: view.toUser(await profile.view(caller)),
+      body: view.toAccount(await profile.view(caller)),
     })),
     handle(contract.myQuota, async ({ caller }) => ({
       status: 200,
@@ -71,6 +71,13 @@ export function accountRoutes(accounts: VaultAccounts): Route[] {
     handle(contract.editPreferences, async ({ caller, body }) => ({
       status: 200,
       body: view.toPreferences(await profile.setPdfOpenMode(caller, body.pdf_open_mode)),
+    })),
+    handle(contract.setDefaultStorage, async ({ caller, body }) => ({
+      status: 200,
+      body: {
+        default_storage_backend: await profile.setDefaultStorage(caller, body.backend),
+        ...view.toPreferences(await profile.viewPdfOpenMode(caller)),
+      },
     })),
     handle(contract.listSessions, async ({ caller, query }) => {
       const page = toPageRequest(query);

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { BodyOf } from "../../contract/endpoint.ts";
 import type {
+  account as accountSchema,
   login,
   quota as quotaSchema,
   session as sessionSchema,
@@ -22,6 +23,11 @@ import type { Totp } from "./totp.service.ts";
 /** Converts a user for registration and `/me`. */
 export function toUser(user: VaultUser): z.output<typeof userSchema> {
   return { ...toSignedInUser(user), created_at: toTime(user.createdAt) };
+}
+
+/** Converts an account for its owner. */
+export function toAccount(user: VaultUser): z.output<typeof accountSchema> {
+  return { ...toUser(user), default_storage_backend: user.defaultStorageBackend };
 }
 
 /** Converts a quota. */

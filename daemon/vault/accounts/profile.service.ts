@@ -1,13 +1,17 @@
 import type { Database } from "../../../storage/engine/database.ts";
+import { findConnectionOfProvider } from "../../../storage/tables/vault/connections.ts";
+import { INTERNAL_BACKEND } from "../../../storage/tables/vault/documents/documents.ts";
 import { findQuota, type VaultQuota } from "../../../storage/tables/vault/quotas.ts";
 import {
   findVaultUser,
   type PdfOpenMode,
+  setDefaultStorageBackend,
   setPdfOpenMode,
   type VaultUser,
 } from "../../../storage/tables/vault/users.ts";
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
+import { toFieldError } from "../cloud/field-error.ts";
 import { accountOf } from "./authentication.ts";
 import { badAccessToken } from "./refusals.ts";
 
@@ -21,6 +25,11 @@ export interface Profile {
   viewPdfOpenMode(caller: VaultCaller): Promise<PdfOpenMode>;
   /** Throws `not_found` when the account is gone. */
   setPdfOpenMode(caller: VaultCaller, mode: PdfOpenMode): Promise<PdfOpenMode>;
+  /**
+   * Stores where new documents go: `internal`, or the type of one of the caller's connections. Refuses every other value with
+   * `unprocessable`, and throws `not_found` when the account is gone. Documents that exist stay where they are.
+   */
+  setDefaultStorage(caller: VaultCaller, backend: string): Promise<string>;
 }
 
 export function createProfile({ db }: { readonly db: Database }): Profile {
@@ -46,6 +55,21 @@ export function createProfile({ db }: { readonly db: Database }): Profile {
       if (!(await setPdfOpenMode(db, userId, mode)))
         throw new AppError("not_found", "User not found");
       return mode;
+    },
+
+    async setDefaultStorage({ userId }, backend) {
+      if (
+        backend !== INTERNAL_BACKEND &&
+        (await findConnectionOfProvider(db, userId, backend)) === undefined
+      )
+        throw toFieldError(
+          ["body", "backend"],
+          "The backend must be internal, or a provider that you have connected.",
+          "unknown_backend",
+        );
+      if (!(await setDefaultStorageBackend(db, userId, backend)))
+        throw new AppError("not_found", "User not found");
+      return backend;
     },
   };
 }

@@ -98,6 +98,21 @@ export async function findConnectionById(db: Queries, id: string): Promise<Conne
   return row && toConnection(row);
 }
 
+/** Returns the oldest connection of a user with a type of provider. */
+export async function findConnectionOfProvider(
+  db: Queries,
+  userId: string,
+  provider: string,
+): Promise<Connection | undefined> {
+  const row = await db.get<ConnectionRow>(
+    `SELECT ${columnList} FROM vault_connections WHERE user_id = ? AND provider = ?
+     ORDER BY created_at, id LIMIT 1`,
+    userId,
+    provider,
+  );
+  return row && toConnection(row);
+}
+
 /** Returns one page of a user's connections, oldest first, and the total count. */
 export async function listConnections(
   db: Queries,

@@ -19,6 +19,8 @@ export interface VaultUser {
   readonly passwordMustChange: boolean;
   /** Undefined until the user chooses. */
   readonly pdfOpenMode: PdfOpenMode | undefined;
+  /** Where the user's new documents are stored: `internal`, or a type of provider. */
+  readonly defaultStorageBackend: string;
   /** Access tokens with another value are revoked. */
   readonly tokenVersion: number;
   readonly totpEnabled: boolean;
@@ -58,6 +60,7 @@ export async function insertVaultUser(tx: Transaction, user: NewVaultUser): Prom
     ...user,
     isActive: true,
     pdfOpenMode: undefined,
+    defaultStorageBackend: "internal",
     tokenVersion: 0,
     totpEnabled: false,
     totpSecret: undefined,
@@ -230,13 +233,24 @@ export async function setPdfOpenMode(db: Queries, id: string, mode: PdfOpenMode)
   return happened(await db.run("UPDATE vault_users SET pdf_open_mode = ? WHERE id = ?", mode, id));
 }
 
+/** Stores where the user's new documents go. False when the account is gone. */
+export async function setDefaultStorageBackend(
+  db: Queries,
+  id: string,
+  backend: string,
+): Promise<boolean> {
+  return happened(
+    await db.run("UPDATE vault_users SET default_storage_backend = ? WHERE id = ?", backend, id),
+  );
+}
+
 function toHandleKey(handle: string): string {
   return handle.toLowerCase();
 }
 
 const COLUMNS = `id, handle, email, password_hash, role, is_active, password_must_change, pdf_open_mode,
-  token_version, totp_enabled, totp_secret, totp_last_step, totp_pending_secret, totp_pending_expires_at,
-  created_at`;
+  default_storage_backend, token_version, totp_enabled, totp_secret, totp_last_step, totp_pending_secret,
+  totp_pending_expires_at, created_at`;
 
 /** Runs with every request, so the text is built once. */
 const USER_IN_SESSION = `SELECT ${COLUMNS}, (SELECT CASE WHEN ended_at IS NULL THEN 1 ELSE 0 END FROM vault_sessions
@@ -257,6 +271,7 @@ function toKnownUser(row: Row): VaultUser {
     isActive: row["is_active"] === 1,
     passwordMustChange: row["password_must_change"] === 1,
     pdfOpenMode: (row["pdf_open_mode"] ?? undefined) as PdfOpenMode | undefined,
+    defaultStorageBackend: row["default_storage_backend"] as string,
     tokenVersion: row["token_version"] as number,
     totpEnabled: row["totp_enabled"] === 1,
     totpSecret: (row["totp_secret"] ?? undefined) as string | undefined,

@@ -255,6 +255,35 @@ describe("the caller's own account", () => {
     });
   });
 
+  test("has a default storage: internal, or a provider with a connection of one's own", async () => {
+    const [person, other] = [await signedIn(), await signedIn()];
+    const choose = (backend: unknown, who = person) =>
+      who.request("/api/auth/me/default-storage", { method: "PATCH", json: { backend } });
+    const shown = async () => (await person.request("/api/auth/me")).json.default_storage_backend;
+    expect(await shown()).toBe("internal");
+    const connected = await person.request("/api/cloud/connections", {
+      json: { provider: "local_folder", display_name: "Files", settings: { root: "." } },
+    });
+    expect(connected.status).toBe(201);
+    expect(await choose("local_folder")).toMatchObject({
+      status: 200,
+      json: { pdf_open_mode: "in_app", default_storage_backend: "local_folder" },
+    });
+    expect(await shown()).toBe("local_folder");
+    for (const [backend, who] of [
+      ["webdav", person],
+      ["local_folder", other],
+      ["", person],
+      [7, person],
+    ] as const)
+      expect(await choose(backend, who)).toMatchObject({
+        status: 422,
+        json: { detail: [{ loc: ["body", "backend"] }] },
+      });
+    expect((await choose("internal")).status).toBe(200);
+    expect(await shown()).toBe("internal");
+  });
+
   test("is nobody's without a token: 401 with the scheme", async () => {
     for (const authorization of [
       undefined,

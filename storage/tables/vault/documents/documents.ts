@@ -8,6 +8,9 @@ const wordsSchema = z.array(z.string());
 export type DocumentStatus = "pending" | "processing" | "ready" | "classification_failed";
 export type SemanticIndexStatus = "none" | "pending" | "ready" | "failed" | "stale";
 
+/** The storage backend of documents in the daemon's own object store. */
+export const INTERNAL_BACKEND = "internal";
+
 /** A document. Times are epoch milliseconds. */
 export interface VaultDocument {
   readonly id: string;

@@ -14,7 +14,11 @@ test("the line becomes options", async () => {
   ).toEqual({
     pdfOpenMode: "new_tab",
   });
-  await expect(optionsOf(setPreference.define, [])).rejects.toThrow();
+  expect(
+    await optionsOf<PreferenceSetOptions>(setPreference.define, ["default-storage", "webdav"]),
+  ).toEqual({ defaultStorage: "webdav" });
+  for (const line of [["default-storage"], ["colour", "blue"]])
+    await expect(optionsOf(setPreference.define, line)).rejects.toThrow();
 });
 
 test("preferences are shown and changed", async () => {
@@ -31,5 +35,19 @@ test("preferences are shown and changed", async () => {
   expect(daemon.seen[1]?.json()).toEqual({ pdf_open_mode: "new_tab" });
   const dry = await runCli([...line, "--dry-run"], { home: home.path });
   expect(dry.code).toBe(0);
+  expect(daemon.seen).toHaveLength(2);
+});
+
+test("the default storage is set, and a command that names no preference is refused", async () => {
+  await using home = await temporaryHome();
+  const body = { pdf_open_mode: "in_app", default_storage_backend: "webdav" };
+  await using daemon = await fakeDaemon({ "PATCH /api/auth/me/default-storage": { body } });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const line = ["vault", "preference", "set", "default-storage", "webdav"];
+  expect((await runCli(line, { home: home.path })).out).toContain("default storage\twebdav\n");
+  expect((await runCli([...line, "--json"], { home: home.path })).json()).toEqual(body);
+  expect(daemon.seen[0]?.json()).toEqual({ backend: "webdav" });
+  const nothing = await runCli(["vault", "preference", "set"], { home: home.path });
+  expect(nothing.code).toBe(2);
   expect(daemon.seen).toHaveLength(2);
 });
