@@ -5,7 +5,7 @@ import type { DataDirectory } from "../../storage/data-directory.ts";
 import type { Git } from "../../storage/git/git.ts";
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import { isObjectInUse } from "../../storage/tables/forge/packages/packages.ts";
-import { isDocumentObjectInUse } from "../../storage/tables/vault/documents/documents.ts";
+import { isDocumentObjectInUse } from "../../storage/tables/vault/documents/stored-bytes.ts";
 import { backUpDatabase } from "../../storage/engine/rotating-backup.ts";
 import { deleteDeadJobs } from "../../storage/tables/common/jobs.ts";
 import { analyseTables } from "../../storage/tables/common/statistics.ts";
@@ -98,11 +98,19 @@ export function scheduledTasks(around: TaskSurroundings): readonly CronTask[] {
       schedule: "@midnight",
       atStart: true,
       run: async (signal) => {
-        const { correctedUsers, withoutBytes } = await documents.documents.reconcile(signal);
+        const { correctedUsers, withoutBytes, withoutFile, discarded } =
+          await documents.documents.reconcile(signal);
         if (correctedUsers.length > 0)
           log.warn({ users: correctedUsers }, "corrected quota bookings that did not match");
         if (withoutBytes.length > 0)
           log.warn({ documents: withoutBytes }, "documents without bytes in the object store");
+        if (withoutFile.length > 0)
+          log.warn({ documents: withoutFile }, "documents without a file in connected storage");
+        if (discarded > 0)
+          log.warn(
+            { files: discarded },
+            "deleted files of interrupted uploads from connected storage",
+          );
       },
     },
     {

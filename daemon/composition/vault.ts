@@ -130,6 +130,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     randomBytes,
     newId: deps.newId,
     store: deps.objects,
+    storedFiles: cloud.storedFiles,
     uploadBytesMax: settings.maxUploadBytes,
     enqueue: queue.enqueue,
     publicUrl: addresses.publicUrl,
@@ -139,7 +140,15 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
   const aiConfig = createAiConfig({ db, keys: stores.keyring, client: aiClient });
   const model = createModelClassifier({ config: aiConfig, client: aiClient, clock, log });
   const topics = createTopicChooser({ db, model });
-  queue.register(createDocumentProcessing({ db, store: deps.objects, extractor, topics }));
+  queue.register(
+    createDocumentProcessing({
+      db,
+      store: deps.objects,
+      files: cloud.storedFiles,
+      extractor,
+      topics,
+    }),
+  );
   queue.register(createItemProcessing({ db, bytes: cloud.bytes, extractor, topics }));
   queue.register(accounts.resetMails.job);
   return {

@@ -294,7 +294,7 @@ export const deleteDocument = {
   },
 } satisfies CommandModule;
 
-/** Deletes a document with its shares, and gives its bytes back to the quota. */
+/** Deletes a document with its shares and its bytes. The client reports a provider that failed, which the API answers with 200. */
 async function runDelete(
   cli: CliContext,
   { id, removeOnly }: DocumentDeleteOptions,

@@ -126,7 +126,7 @@ export const confirmUpload = endpoint({
   gate: vaultUser,
   limit: perMinute,
   params: documentParams,
-  replies: { 200: document, 409: detail, 413: detail, ...refusals },
+  replies: { 200: document, 409: detail, 413: detail, 502: detail, 503: detail, ...refusals },
   apiOnly: "ends an upload by address; the command line uploads in one request",
 });
 

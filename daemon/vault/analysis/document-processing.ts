@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Database } from "../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
@@ -5,19 +6,24 @@ import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import {
   findDocument,
   finishDocument,
+  INTERNAL_BACKEND,
   listTopicsOfDocuments,
   setDocumentStatus,
   type VaultDocument,
 } from "../../../storage/tables/vault/documents/documents.ts";
+import { putDocumentBytes } from "../../../storage/tables/vault/documents/stored-bytes.ts";
 import { setDocumentTopics } from "../../../storage/tables/vault/documents/topics.ts";
 import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
+import { AppError } from "../../errors.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
+import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
 import type { Extraction, UnreadableReason } from "./extraction/outcome.ts";
 import { EXTRACT_BYTES_MAX, type TextExtractor } from "./text-extractor.ts";
 import type { TopicChooser } from "./topic-chooser.ts";
 
 /** The job that extracts a document's text and classifies it. */
 export const PROCESS_JOB = "vault.documents.process";
+const ATTEMPTS_MAX = 4;
 const payloadSchema = z.object({ document_id: z.string() });
 
 /** Reasons that are a property of a good file; every other reason is a failure of the file. */
@@ -30,6 +36,8 @@ const HARMLESS: ReadonlySet<UnreadableReason> = new Set([
 export interface DocumentProcessingDeps {
   readonly db: Database;
   readonly store: ObjectStore;
+  /** Opens the files of documents in connected storage. */
+  readonly files: Pick<StoredFiles, "open">;
   readonly extractor: TextExtractor;
   readonly topics: TopicChooser;
 }
@@ -42,7 +50,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
   const { db } = deps;
   return {
     kind: PROCESS_JOB,
-    attemptsMax: 4,
+    attemptsMax: ATTEMPTS_MAX,
 
     async onAbandoned(tx, payload) {
       // A payload that does not fit belongs to no document: the job is dead-lettered all the same.
@@ -51,13 +59,13 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
         await setDocumentStatus(tx, data.document_id, "classification_failed");
     },
 
-    async run(payload) {
+    async run(payload, { attempt }) {
       const { document_id: id } = parsePayload(payloadSchema, payload);
       const document = await findDocument(db, id);
       // Deleted meanwhile: nothing is left to do.
       if (document === undefined) return;
       await db.transaction((tx) => setDocumentStatus(tx, id, "processing"));
-      const extraction = await extract(document);
+      const { extraction, bytes } = await extract(document, attempt);
       const text = extraction.kind === "text" ? extraction.text : "";
       const chosen = await deps.topics.choose(document.userId, {
         documentId: id,
@@ -78,6 +86,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
           },
         });
         if (!isThere) return;
+        if (bytes !== undefined) await putDocumentBytes(tx, id, bytes);
         await putSearchEntry(tx, {
           userId: document.userId,
           source: { documentId: id },
@@ -97,11 +106,55 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
     },
   };
 
-  async function extract(document: VaultDocument): Promise<Extraction> {
-    if (document.sizeBytes > EXTRACT_BYTES_MAX) return { kind: "unreadable", reason: "too_large" };
+  async function extract(document: VaultDocument, attempt: number): Promise<Read> {
+    if (document.storageBackend !== INTERNAL_BACKEND) return extractFile(document, attempt);
+    if (document.sizeBytes > EXTRACT_BYTES_MAX) return unreadable("too_large");
     const content = await deps.store.open(document.sha256, document.sizeBytes);
-    if (content === undefined) return { kind: "unreadable", reason: "damaged" };
+    if (content === undefined) return unreadable("damaged");
     const { filename, userId } = document;
-    return deps.extractor.extract({ content, filename, userId });
+    return { extraction: await deps.extractor.extract({ content, filename, userId }) };
+  }
+
+  /** Reads a document of connected storage. A provider that is away has the job retried. */
+  async function extractFile(document: VaultDocument, attempt: number): Promise<Read> {
+    const found = await deps.files.open(document).catch((error: unknown) => {
+      // The connection cannot be opened at present.
+      if (error instanceof AppError) return { kind: error.code };
+      throw error;
+    });
+    if (found.kind === "no_connection" || found.kind === "not_found")
+      return unreadable("provider_error");
+    if (!("bytes" in found)) {
+      if (attempt >= ATTEMPTS_MAX) return unreadable("provider_error");
+      throw new Error(`the provider did not give the bytes: ${found.kind}`);
+    }
+    const { bytes } = found;
+    try {
+      if ((bytes.size ?? document.sizeBytes) > EXTRACT_BYTES_MAX) return unreadable("too_large");
+      const hash = createHash("sha256");
+      let sizeBytes = 0;
+      const content = (await bytes.open()).compose(async function* (chunks: AsyncIterable<Buffer>) {
+        for await (const chunk of chunks) {
+          hash.update(chunk);
+          sizeBytes += chunk.byteLength;
+          yield chunk;
+        }
+      });
+      const { filename, userId } = document;
+      const extraction = await deps.extractor.extract({ content, filename, userId });
+      return { extraction, bytes: { sizeBytes, sha256: hash.digest("hex") } };
+    } finally {
+      bytes.release();
+    }
   }
 }
+
+/** The text of a document, and the size and hash of the file that it was read from, if that may have changed. */
+interface Read {
+  readonly extraction: Extraction;
+  readonly bytes?: { readonly sizeBytes: number; readonly sha256: string };
+}
+
+const unreadable = (reason: UnreadableReason): Read => ({
+  extraction: { kind: "unreadable", reason },
+});

@@ -8,7 +8,6 @@ import {
 } from "../../../storage/tables/vault/item-analysis.ts";
 import { type CloudItem, findLiveItemByRow } from "../../../storage/tables/vault/items.ts";
 import { deleteSearchEntryOfItem, putSearchEntry } from "../../../storage/tables/vault/search.ts";
-import { findVaultUser } from "../../../storage/tables/vault/users.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import { ANALYZE_JOB, MAX_ANALYZE_BYTES } from "../cloud/analysis/analyze-job.ts";
 import type { CloudBytes } from "../cloud/bytes/bytes.service.ts";
@@ -80,14 +79,12 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
   };
 
   async function extract(item: CloudItem, attempt: number): Promise<Extraction> {
-    const user = await findVaultUser(db, item.userId);
-    if (user === undefined) return { kind: "unreadable", reason: "damaged" };
     const chosen = await findAnalysisSettings(db, item.userId);
     const bytesMax = Math.min(chosen?.maxAnalyzeBytes ?? MAX_ANALYZE_BYTES, EXTRACT_BYTES_MAX);
     if ((item.size ?? 0) > bytesMax) return { kind: "unreadable", reason: "too_large" };
-    const { id: userId, handle, email, role } = user;
+    const { userId } = item;
     const found = await deps.bytes.download(
-      { userId, handle, email, role, sessionId: "", address: "" },
+      { userId },
       { connection_id: item.connectionId, item_id: item.providerItemId },
     );
     if (found.kind !== "bytes") {

@@ -1,6 +1,6 @@
 // daemon/vault/cloud: connected storage: connections, their items, uploads and downloads through the byte cache.
 // connections/ and authorization/ open storages; items/ keeps what was listed, bytes/ reads it, changes/ changes it, analysis/
-// looks into it. Start here (what it is made of), then changes/changes.service.ts or bytes/bytes.service.ts.
+// looks into it, stored-files/ keeps documents in it. Start here (what it is made of), then changes/changes.service.ts or bytes/bytes.service.ts.
 import type { ByteCache } from "../../../storage/cache/byte-cache.ts";
 import type { ProviderDeps } from "../../../storage/cloud/provider.ts";
 import type { Keyring } from "../../../storage/keys/keyring.ts";
@@ -37,6 +37,14 @@ import { itemRoutes } from "./items/items.routes.ts";
 import { createItems, type CloudItems } from "./items/items.service.ts";
 import { createLocalFolders, type LocalFolders } from "./local-folders/local-folders.service.ts";
 import { createListings, type ListingsDeps, type CloudListings } from "./items/listings.service.ts";
+import { createAbandonedWrites } from "./stored-files/abandoned-writes.ts";
+import { createDocumentFolder } from "./stored-files/document-folder.ts";
+import { createStoredFileRemoval } from "./stored-files/remove-stored-file.ts";
+import {
+  createStoredFiles,
+  type StoredFiles,
+  type StoredFilesDeps,
+} from "./stored-files/stored-files.service.ts";
 
 /** The dependencies of all parts of the cloud side. */
 export interface CloudDeps
@@ -49,6 +57,7 @@ export interface CloudDeps
     ChangesDeps,
     ConnectionsDeps,
     ListingsDeps,
+    StoredFilesDeps,
     UploadsDeps {
   readonly cache: ByteCache;
   readonly jobs: Pick<JobQueue, "enqueue" | "register">;
@@ -67,6 +76,8 @@ export interface Cloud {
   readonly uploads: CloudUploads;
   readonly authorization: CloudAuthorization;
   readonly analysis: CloudAnalysis;
+  /** The files of documents. */
+  readonly storedFiles: StoredFiles;
   /** Closes open storages. Requests must have ended. */
   close(): Promise<void>;
 }
@@ -82,14 +93,24 @@ export function createCloud(deps: CloudDeps): Cloud {
   const recorder = createChangeRecorder(deps, listings);
   registerRelistJob(deps, listings);
   registerAutoAnalysis(deps);
+  const bytes = createBytes(deps, adapters, items);
+  const changes = createChanges(deps, adapters, recorder);
+  const uploads = createUploads(deps, adapters, recorder);
   return {
     connections,
     localFolders,
     items,
     listings,
-    bytes: createBytes(deps, adapters, items),
-    changes: createChanges(deps, adapters, recorder),
-    uploads: createUploads(deps, adapters, recorder),
+    bytes,
+    changes,
+    uploads,
+    storedFiles: createStoredFiles(deps, {
+      uploads,
+      bytes,
+      folder: createDocumentFolder(deps, adapters, recorder, listings),
+      removal: createStoredFileRemoval(deps, adapters, changes),
+      abandoned: createAbandonedWrites(deps.db, adapters),
+    }),
     authorization: createAuthorization(deps, adapters, connections),
     analysis: createAnalysis(deps, items),
     close: () => adapters.close(),

@@ -17,6 +17,7 @@ import type { Documents } from "./documents.service.ts";
 import {
   readUploadForm,
   toContentAnswer,
+  toDeletionReply,
   toDocumentPage,
   toDocumentReply,
   toUploadAddressReply,
@@ -55,10 +56,11 @@ export const documentRoutes = ({ documents, uploads, publicUrl }: DocumentRoutes
   handle(updateDocument, async ({ caller, params, body }) =>
     toDocumentReply(200, await documents.update(caller, params.document_id, body)),
   ),
-  handle(deleteDocument, async ({ caller, params }) => {
-    await documents.remove(caller, params.document_id);
-    return { status: 200, body: { success: true } } as const;
-  }),
+  handle(deleteDocument, async ({ caller, params, query }) =>
+    toDeletionReply(
+      await documents.remove(caller, params.document_id, { removeOnly: query.remove_only }),
+    ),
+  ),
   handle(classifyDocument, async ({ caller, params }) => {
     await documents.classify(caller, params.document_id);
     return {

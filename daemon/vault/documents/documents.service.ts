@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import type { CachedBytes } from "../../../storage/cache/cache-hits.ts";
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
@@ -8,13 +9,17 @@ import {
   type DocumentStatus,
   findDocument,
   findDocumentText,
+  INTERNAL_BACKEND,
   listDocuments,
-  listStoredObjects,
   listTopicsOfDocuments,
   renameDocument,
   setDocumentStatus,
   type VaultDocument,
 } from "../../../storage/tables/vault/documents/documents.ts";
+import {
+  listDocumentsWithoutFile,
+  listStoredObjects,
+} from "../../../storage/tables/vault/documents/stored-bytes.ts";
 import { correctUsedBytes, releaseBytes } from "../../../storage/tables/vault/quotas.ts";
 import {
   findPermission,
@@ -24,8 +29,10 @@ import { setDocumentTopics } from "../../../storage/tables/vault/documents/topic
 import { listPassages, renameSearchEntry } from "../../../storage/tables/vault/search.ts";
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
+import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
 import type { PageRequest } from "../page.ts";
 import { parseQuery, toSnippet } from "../search/query.ts";
+import type { DocumentFiles } from "./document-files.ts";
 import { type Topics, toTopicKey } from "./topics.service.ts";
 
 /** A document with what its view shows besides the row. */
@@ -42,8 +49,23 @@ export interface DocumentDetail {
 /** The bytes of a document. */
 export interface DocumentContent {
   readonly document: VaultDocument;
-  /** Opens the part from `start` to `end`, both included. Refuses with `unavailable` when the bytes are missing or damaged. */
+  readonly bytes: DocumentBytes;
+}
+
+/** Bytes ready to be sent. `release` is called exactly once, when they are sent or given up. */
+export interface DocumentBytes {
+  /** Undefined when it is known only at the end. */
+  readonly size: number | undefined;
+  /** Identifies the bytes; undefined where other bytes might get the same one. */
+  readonly etag: string | undefined;
+  readonly lastModified: Date | undefined;
+  /** All bytes, if they are in memory. */
+  readonly buffer?: Uint8Array | undefined;
+  /** Opens the part from `start` to `end`, both included. Refuses when the bytes are missing, damaged or not available. */
   open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
+  /** Writes the part to a stream in constant memory, where the source can. */
+  readonly send?: CachedBytes["send"];
+  release?(): void;
 }
 
 /**
@@ -76,8 +98,15 @@ export interface Documents {
       readonly topics?: readonly string[] | undefined;
     },
   ): Promise<DocumentDetail>;
-  /** Deletes a document and gives its bytes back to the quota. */
-  remove(caller: VaultCaller, id: string): Promise<void>;
+  /**
+   * Deletes a document: its bytes in the vault's own storage are given back to the quota, its file in connected storage is
+   * deleted first. False, keeping the document, when the provider failed. `removeOnly` leaves the provider's file.
+   */
+  remove(
+    caller: VaultCaller,
+    id: string,
+    options: { readonly removeOnly: boolean },
+  ): Promise<boolean>;
   /** Marks a document as `processing` and enqueues extraction and classification. */
   classify(caller: VaultCaller, id: string): Promise<void>;
   /** Returns the bytes. Refuses with `forbidden` a download by a recipient who may only view, see `SharePermission`. */
@@ -96,11 +125,18 @@ export interface ReconcileReport {
   readonly correctedUsers: readonly string[];
   /** Documents whose object is missing. */
   readonly withoutBytes: readonly string[];
+  /** Documents whose file in connected storage was deleted there, or whose connection was removed. */
+  readonly withoutFile: readonly string[];
+  /** Number of files in connected storage that a crash had left without a document, and that were deleted. */
+  readonly discarded: number;
 }
 
 export interface DocumentsDeps {
   readonly db: Database;
   readonly store: ObjectStore;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly files: Pick<DocumentFiles, "open"> & Pick<StoredFiles, "remove" | "discardAbandoned">;
   readonly topics: Pick<Topics, "resolve">;
   /** Whether a type may be shown in place. */
   readonly isPreviewable: (contentType: string) => boolean;
@@ -109,9 +145,11 @@ export interface DocumentsDeps {
 }
 
 const RECONCILE_BATCH = 500;
+/** No upload takes this long; what is older was interrupted. */
+const ABANDONED_AFTER_MS = 24 * 3_600_000;
 
 export function createDocuments(deps: DocumentsDeps): Documents {
-  const { db, store } = deps;
+  const { db, store, clock } = deps;
 
   return {
     async list(caller, { q, sort, order, topic, status }, { page, perPage }) {
@@ -158,21 +196,27 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       return toDetail(await getOwn(caller, id));
     },
 
-    async remove(caller, id) {
+    async remove(caller, id, { removeOnly }) {
       const document = await getOwn(caller, id);
+      const hasFile = !isInternal(document) && !removeOnly;
+      if (hasFile && !(await deps.files.remove(caller, document))) return false;
       await db.transaction(async (tx) => {
         if (!(await deleteDocument(tx, id))) throw documentNotFound();
-        if (document.storageBackend === "internal")
-          await releaseBytes(tx, document.userId, document.sizeBytes);
+        if (isInternal(document)) await releaseBytes(tx, document.userId, document.sizeBytes);
         await insertAudit(tx, {
           eventType: "document.deleted",
           userId: caller.userId,
           actorId: caller.userId,
           resourceId: id,
           ipAddress: caller.address,
-          metadata: { filename: document.filename, size_bytes: document.sizeBytes },
+          metadata: {
+            filename: document.filename,
+            size_bytes: document.sizeBytes,
+            storage_backend: document.storageBackend,
+          },
         });
       });
+      return true;
     },
 
     async classify(caller, id) {
@@ -192,21 +236,15 @@ export function createDocuments(deps: DocumentsDeps): Documents {
         throw new AppError("forbidden", "You may view this document, but not download it.");
       return {
         document,
-        async open(range) {
-          const opened = await store.open(document.sha256, document.sizeBytes, range);
-          if (opened === undefined)
-            throw new AppError(
-              "unavailable",
-              "The bytes of this document are missing or damaged on the server.",
-            );
-          return opened;
-        },
+        bytes: isInternal(document) ? toObjectBytes(document) : await toFileBytes(document),
       };
     },
 
     async reconcile(signal) {
       const correctedUsers = await db.transaction(correctUsedBytes);
       const withoutBytes: string[] = [];
+      const discarded = await deps.files.discardAbandoned(clock() - ABANDONED_AFTER_MS, signal);
+      const withoutFile = await listAllWithoutFile(signal);
       let afterId = "";
       for (;;) {
         const batch = await listStoredObjects(db, afterId, RECONCILE_BATCH);
@@ -216,11 +254,47 @@ export function createDocuments(deps: DocumentsDeps): Documents {
             withoutBytes.push(id);
         }
         const last = batch.at(-1);
-        if (last === undefined) return { correctedUsers, withoutBytes };
+        if (last === undefined) return { correctedUsers, withoutBytes, withoutFile, discarded };
         afterId = last.id;
       }
     },
   };
+
+  function toObjectBytes({ sha256, sizeBytes, createdAt }: VaultDocument): DocumentBytes {
+    return {
+      size: sizeBytes,
+      etag: sha256,
+      lastModified: new Date(createdAt),
+      async open(range) {
+        const opened = await store.open(sha256, sizeBytes, range);
+        if (opened === undefined)
+          throw new AppError(
+            "unavailable",
+            "The bytes of this document are missing or damaged on the server.",
+          );
+        return opened;
+      },
+    };
+  }
+
+  async function toFileBytes(document: VaultDocument): Promise<DocumentBytes> {
+    const { bytes, entityTag, modifiedAt } = await deps.files.open(document);
+    return {
+      ...bytes,
+      etag: entityTag,
+      lastModified: modifiedAt === undefined ? undefined : new Date(modifiedAt),
+    };
+  }
+
+  async function listAllWithoutFile(signal: AbortSignal): Promise<string[]> {
+    const ids: string[] = [];
+    for (;;) {
+      signal.throwIfAborted();
+      const batch = await listDocumentsWithoutFile(db, ids.at(-1) ?? "", RECONCILE_BATCH);
+      if (batch.length === 0) return ids;
+      ids.push(...batch);
+    }
+  }
 
   async function getOwn(caller: VaultCaller, id: string): Promise<VaultDocument> {
     const document = await findDocument(db, id);
@@ -259,4 +333,8 @@ export function createDocuments(deps: DocumentsDeps): Documents {
 /** The refusal of a document that is missing or another user's. */
 export function documentNotFound(): AppError {
   return new AppError("not_found", "Document not found");
+}
+
+function isInternal({ storageBackend }: VaultDocument): boolean {
+  return storageBackend === INTERNAL_BACKEND;
 }

@@ -4,6 +4,8 @@ import type { VaultDocument } from "../../../storage/tables/vault/documents/docu
 import type { Route } from "../../http/handle.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import { isPreviewable } from "../cloud/bytes/previewable.ts";
+import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
+import { createDocumentFiles } from "./document-files.ts";
 import { documentRoutes } from "./documents.routes.ts";
 import { createDocuments, type Documents, type DocumentsDeps } from "./documents.service.ts";
 import { searchRoutes } from "../search/search.routes.ts";
@@ -27,8 +29,9 @@ export interface VaultDocuments {
 
 export type VaultDocumentsDeps = Omit<
   DocumentsDeps & DocumentUploadsDeps,
-  "enqueueProcessing" | "documents" | "topics" | "isPreviewable"
+  "enqueueProcessing" | "documents" | "topics" | "isPreviewable" | "files"
 > & {
+  readonly storedFiles: StoredFiles;
   readonly enqueue: Enqueue;
   /** Base of every link, without a trailing slash. */
   readonly publicUrl: () => string;
@@ -39,8 +42,22 @@ export function createVaultDocuments(deps: VaultDocumentsDeps): VaultDocuments {
     await deps.enqueue(tx, { kind: PROCESS_JOB, key: id, payload: { document_id: id } });
   };
   const topics = createTopics(deps);
-  const documents = createDocuments({ ...deps, enqueueProcessing, topics, isPreviewable });
-  const uploads = createDocumentUploads({ ...deps, enqueueProcessing, documents });
+  const { storedFiles } = deps;
+  const { store, open } = createDocumentFiles(storedFiles, deps.uploadBytesMax);
+  const { remove, discardAbandoned } = storedFiles;
+  const documents = createDocuments({
+    ...deps,
+    enqueueProcessing,
+    topics,
+    isPreviewable,
+    files: { open, remove, discardAbandoned },
+  });
+  const uploads = createDocumentUploads({
+    ...deps,
+    enqueueProcessing,
+    documents,
+    files: { store },
+  });
   return {
     routes: [
       ...documentRoutes({ documents, uploads, publicUrl: deps.publicUrl }),

@@ -49,6 +49,14 @@ export function toDocumentPage(
   return { status: 200, body: toPage(items, total, page) } as const;
 }
 
+/** The answer to a deletion; a provider that failed is no error (vault API, delete a document). */
+export function toDeletionReply(isDeleted: boolean) {
+  const body = isDeleted
+    ? ({ success: true } as const)
+    : ({ success: false, cloud_delete_failed: true } as const);
+  return { status: 200, body } as const;
+}
+
 /** The answer to a request for an upload address. */
 export function toUploadAddressReply(address: UploadAddress, publicUrl: string) {
   return {
@@ -68,7 +76,7 @@ export function toUploadAddressReply(address: UploadAddress, publicUrl: string) 
  * whatever was asked for.
  */
 export function toContentAnswer(
-  { document, open }: DocumentContent,
+  { document, bytes }: DocumentContent,
   disposition: "inline" | "attachment",
 ): BytesAnswer {
   const type = toEssence(document.contentType);
@@ -82,13 +90,7 @@ export function toContentAnswer(
       "Content-Security-Policy": "sandbox; default-src 'none'",
       "Cache-Control": "private, no-cache",
     },
-    bytes: {
-      size: document.sizeBytes,
-      contentType: isInline ? shown : document.contentType,
-      etag: document.sha256,
-      lastModified: new Date(document.createdAt),
-      open,
-    },
+    bytes: { ...bytes, contentType: isInline ? shown : document.contentType },
   };
 }
 

@@ -5,6 +5,7 @@ import type { Database, Transaction } from "../../../storage/engine/database.ts"
 import type { ObjectFacts, ObjectStore } from "../../../storage/objects/object-store.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import {
+  INTERNAL_BACKEND,
   insertDocument,
   type NewDocument,
   type VaultDocument,
@@ -20,12 +21,15 @@ import {
   finishUpload,
   insertUpload,
   releaseUpload,
+  sumUploadBytes,
 } from "../../../storage/tables/vault/documents/uploads.ts";
 import { bookBytes, findQuota } from "../../../storage/tables/vault/quotas.ts";
 import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
+import { findVaultUser } from "../../../storage/tables/vault/users.ts";
 import { AppError } from "../../errors.ts";
 import { readChunks } from "../../utilities/receive-body.ts";
 import type { VaultCaller } from "../caller.ts";
+import type { DocumentFiles } from "./document-files.ts";
 import { type DocumentDetail, documentNotFound, type Documents } from "./documents.service.ts";
 
 /** A promised upload and the address that takes its bytes. */
@@ -47,7 +51,10 @@ export interface FormUpload {
   readonly size: number | undefined;
 }
 
-/** Uploads of documents into the vault's own storage. All refuse with `too_large` what exceeds the quota. */
+/**
+ * Uploads of documents into the storage that their owner has chosen. All refuse with `too_large` what exceeds the quota,
+ * which the vault's own storage has; connected storage may also refuse with `unavailable` and `provider_failed`.
+ */
 export interface DocumentUploads {
   /** Reserves an id and an address for one upload of exactly `size_bytes`. Books nothing yet. */
   createAddress(
@@ -91,7 +98,15 @@ export interface DocumentUploadsDeps {
   /** Starts extraction and classification once the transaction commits. */
   readonly enqueueProcessing: (tx: Transaction, document: VaultDocument) => Promise<void>;
   readonly documents: Pick<Documents, "find" | "toDetail">;
+  readonly files: Pick<DocumentFiles, "store">;
 }
+
+/** The place of a document in the vault's own storage. */
+const INTERNAL = {
+  storageBackend: INTERNAL_BACKEND,
+  connectionId: undefined,
+  providerItemId: undefined,
+} as const;
 
 const ADDRESS_LIFE_MS = 15 * 60_000;
 /** An account with more uploads under way than this is a program gone wrong. */
@@ -105,7 +120,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
     async createAddress(caller, promise) {
       const sizeBytes = promise.size_bytes;
       if (sizeBytes > uploadBytesMax) throw uploadTooLarge(uploadBytesMax);
-      if (sizeBytes > (await freeBytes(caller.userId))) throw quotaExceeded();
+      await assertRoom(caller.userId, sizeBytes);
       if ((await countUploads(db, caller.userId)) >= UPLOADS_PER_USER_MAX)
         throw new AppError(
           "rate_limited",
@@ -161,40 +176,47 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
       const { objectSha256 } = upload;
       if (objectSha256 === undefined)
         throw new AppError("conflict", "The bytes of this upload have not arrived.");
+      const promised = {
+        id: documentId,
+        userId: caller.userId,
+        filename: upload.filename,
+        contentType: upload.contentType,
+      };
+      const facts = { ...promised, sizeBytes: upload.sizeBytes, sha256: objectSha256 };
+      const backend = await findBackend(caller.userId);
+      if (backend !== INTERNAL_BACKEND) return move(caller, backend, facts);
       const document = await db.transaction(async (tx) => {
         if (!(await deleteUpload(tx, documentId))) throw documentNotFound();
-        return record(tx, caller, {
-          id: documentId,
-          userId: caller.userId,
-          filename: upload.filename,
-          contentType: upload.contentType,
-          sizeBytes: upload.sizeBytes,
-          sha256: objectSha256,
-        });
+        return record(tx, caller, { ...facts, ...INTERNAL });
       });
       return documents.toDetail(document);
     },
 
     async upload(caller, { filename, contentType, content, size }) {
       try {
+        if (size !== undefined && size > uploadBytesMax) throw uploadTooLarge(uploadBytesMax);
+        const backend = await findBackend(caller.userId);
+        const facts = { id: newId(), userId: caller.userId, filename, contentType };
+        if (backend !== INTERNAL_BACKEND) {
+          const file = { filename, contentType, content, size };
+          const stored = await deps.files.store(caller, backend, file, (tx, where) =>
+            record(tx, caller, { ...facts, ...where }),
+          );
+          if (stored === undefined) throw documentNotFound();
+          return await documents.toDetail(stored);
+        }
         const room = await freeBytes(caller.userId);
         if (size !== undefined && size > room) throw quotaExceeded();
-        const facts = await writeObject(content, (bytes) =>
+        const object = await writeObject(content, (bytes) =>
           bytes > room
             ? quotaExceeded()
             : bytes > uploadBytesMax
               ? uploadTooLarge(uploadBytesMax)
               : undefined,
         );
+        const { size: sizeBytes, sha256 } = object;
         const document = await db.transaction((tx) =>
-          record(tx, caller, {
-            id: newId(),
-            userId: caller.userId,
-            filename,
-            contentType,
-            sizeBytes: facts.size,
-            sha256: facts.sha256,
-          }),
+          record(tx, caller, { ...facts, sizeBytes, sha256, ...INTERNAL }),
         );
         return await documents.toDetail(document);
       } finally {
@@ -227,19 +249,18 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
     }
   }
 
-  /** Books the quota and adds the document. The object exists already; without the row the sweep removes it. */
+  /**
+   * Adds the document and, in the vault's own storage, books its quota. The bytes exist already; without the row the sweep
+   * removes them.
+   */
   async function record(
     tx: Transaction,
     caller: VaultCaller,
-    facts: Omit<NewDocument, "storageBackend" | "connectionId" | "providerItemId">,
+    facts: NewDocument,
   ): Promise<VaultDocument> {
-    if (!(await bookBytes(tx, caller.userId, facts.sizeBytes))) throw quotaExceeded();
-    const document = await insertDocument(tx, {
-      ...facts,
-      storageBackend: "internal",
-      connectionId: undefined,
-      providerItemId: undefined,
-    });
+    const isInternal = facts.storageBackend === INTERNAL_BACKEND;
+    if (isInternal && !(await bookBytes(tx, caller.userId, facts.sizeBytes))) throw quotaExceeded();
+    const document = await insertDocument(tx, facts);
     await insertAudit(tx, {
       eventType: "document.uploaded",
       userId: caller.userId,
@@ -259,10 +280,46 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
       title: document.filename,
       body: "",
       contentType: document.contentType,
-      connectionId: undefined,
+      connectionId: document.connectionId,
     });
     await deps.enqueueProcessing(tx, document);
     return document;
+  }
+
+  /** Moves a received upload into connected storage and makes its document. The sweep removes the object. */
+  async function move(
+    caller: VaultCaller,
+    backend: string,
+    facts: Pick<NewDocument, "id" | "userId" | "filename" | "contentType" | "sizeBytes" | "sha256">,
+  ): Promise<DocumentDetail> {
+    const { id, filename, contentType, sizeBytes: size, sha256 } = facts;
+    const content = await store.open(sha256, size);
+    if (content === undefined)
+      throw new AppError("conflict", "The bytes of this upload are gone. Upload them again.");
+    const file = { filename, contentType, content, size };
+    const document = await deps.files.store(caller, backend, file, async (tx, where) =>
+      (await deleteUpload(tx, id)) ? record(tx, caller, { ...facts, ...where }) : undefined,
+    );
+    // Another request has confirmed it meanwhile.
+    return document === undefined ? documents.find(caller, id) : documents.toDetail(document);
+  }
+
+  async function findBackend(userId: string): Promise<string> {
+    return (await findVaultUser(db, userId))?.defaultStorageBackend ?? INTERNAL_BACKEND;
+  }
+
+  /**
+   * Refuses a promise that exceeds the quota. Uploads to connected storage have none: the bytes that wait on this server
+   * for their confirmation are bounded instead.
+   */
+  async function assertRoom(userId: string, sizeBytes: number): Promise<void> {
+    if ((await findBackend(userId)) === INTERNAL_BACKEND) {
+      if (sizeBytes > (await freeBytes(userId))) throw quotaExceeded();
+    } else if (sizeBytes + (await sumUploadBytes(db, userId)) > uploadBytesMax)
+      throw new AppError(
+        "too_large",
+        `Uploads under way may hold ${uploadBytesMax} bytes. Confirm some, or wait until they expire.`,
+      );
   }
 
   async function freeBytes(userId: string): Promise<number> {

@@ -47,7 +47,10 @@ export async function markAnalysisPending(tx: Transaction, id: string): Promise<
   return changes > 0;
 }
 
-/** Returns up to `limit` ids of files in a folder that were never analysed, or have changed since. */
+/**
+ * Returns up to `limit` ids of files in a folder that were never analysed, or have changed since. Files of documents are
+ * left out: a document is analysed by a job of its own.
+ */
 export async function listUnanalysed(
   db: Queries,
   folder: { readonly connectionId: string; readonly parentRef: string },
@@ -59,6 +62,7 @@ export async function listUnanalysed(
        AND (provider_size IS NULL OR provider_size <= ?)
        AND (analysis_status = 'none' OR (analysis_status IN ('ready', 'failed', 'unsupported')
          AND analyzed_version IS DISTINCT FROM version))
+       AND NOT EXISTS (SELECT 1 FROM vault_documents WHERE vault_documents.item_id = vault_items.id)
      LIMIT ?`,
     folder.connectionId,
     toRefKey(folder.parentRef),

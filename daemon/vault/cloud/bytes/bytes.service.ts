@@ -56,7 +56,7 @@ export interface CloudBytes {
    * Returns the bytes, or the provider's failure. Asks the provider for an item that was never listed, too. The record of a
    * file that the provider no longer has is deleted.
    */
-  download(caller: VaultCaller, place: ItemPlace): Promise<DownloadResult>;
+  download(owner: Pick<VaultCaller, "userId">, place: ItemPlace): Promise<DownloadResult>;
 }
 
 /** What the bytes that were fetched turned out to be. */
@@ -86,7 +86,7 @@ export function createBytes(
    * connection is open with its present credentials.
    */
   async function readFromMemory(
-    caller: VaultCaller,
+    caller: Pick<VaultCaller, "userId">,
     place: ItemPlace,
     isWanted: (item: CloudItem) => boolean,
   ): Promise<ItemBytes | undefined> {

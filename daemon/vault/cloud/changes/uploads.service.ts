@@ -4,9 +4,13 @@ import type { Failure } from "../../../../storage/cloud/outcomes.ts";
 import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
 import { isDiskFull } from "../../../../storage/system-errors.ts";
 import { spool, type Spooled } from "../../../../storage/spool.ts";
-import type { Database } from "../../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../../storage/engine/database.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
-import { findItemByName, findLiveItem } from "../../../../storage/tables/vault/items.ts";
+import {
+  type CloudItem,
+  findItemByName,
+  findLiveItem,
+} from "../../../../storage/tables/vault/items.ts";
 import type { JobQueue } from "../../../jobs/queue.ts";
 import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";
@@ -43,7 +47,20 @@ export interface CloudUploads {
    * before the provider is called. When the provider took the file and recording it fails, a job lists the folder again.
    */
   upload(caller: VaultCaller, connectionId: string, upload: Upload): Promise<UploadResult>;
+  /**
+   * As `upload`, for a file that belongs to other rows: `record` writes them in the transaction that records the file.
+   * When it returns false the file is not reported as uploaded: the result is `stale`, and the file may be deleted.
+   */
+  store(
+    caller: VaultCaller,
+    connection: Connection,
+    upload: Upload,
+    record: RecordStored,
+  ): Promise<UploadResult>;
 }
+
+/** Writes the rows that belong to an uploaded file of so many bytes. */
+export type RecordStored = (tx: Transaction, item: CloudItem, size: number) => Promise<boolean>;
 
 /** Bytes that are received while the provider is busy with earlier ones. */
 const READ_AHEAD_BYTES = 1024 * 1024;
@@ -68,6 +85,16 @@ export function createUploads(
   const { db } = deps;
 
   return {
+    async store(caller, connection, upload, record) {
+      try {
+        return await unlessDeleted(db, connection, () =>
+          send(caller, connection, upload.parentRef ?? "", upload, record),
+        );
+      } finally {
+        upload.content.resume();
+      }
+    },
+
     async upload(caller, connectionId, upload) {
       try {
         const connection = await adapters.own(caller.userId, connectionId);
@@ -87,6 +114,7 @@ export function createUploads(
     connection: Connection,
     parent: string,
     upload: Upload,
+    record?: RecordStored,
   ): Promise<UploadResult> {
     const { can } = await adapters.open(connection);
     const folder = await findParent(db, connection.id, parent);
@@ -127,6 +155,7 @@ export function createUploads(
           const owner = toItemOwner(connection, deps.newId);
           const row = await recordNewItem(tx, owner, { ...item, contentType, size }, folder);
           if (row === undefined) return undefined;
+          if (record !== undefined && !(await record(tx, row, size))) return undefined;
           return {
             value: row,
             folders: [row.parentRef],

@@ -28,6 +28,8 @@ export interface VaultDocument {
   /** Where the bytes of a document in connected storage are; undefined once the connection is deleted. */
   readonly connectionId: string | undefined;
   readonly providerItemId: string | undefined;
+  /** The recorded item of that file; undefined once its record is deleted. */
+  readonly itemId: string | undefined;
   readonly semanticIndexStatus: SemanticIndexStatus;
   readonly classification: Classification | undefined;
   readonly createdAt: number;
@@ -57,7 +59,7 @@ export type NewDocument = Pick<
   | "storageBackend"
   | "connectionId"
   | "providerItemId"
->;
+> & { readonly itemId?: string | undefined };
 
 /** Adds a document in state `pending`. */
 export async function insertDocument(
@@ -66,8 +68,8 @@ export async function insertDocument(
 ): Promise<VaultDocument> {
   await tx.run(
     `INSERT INTO vault_documents (id, user_id, filename, name_key, content_type, size_bytes, sha256, status,
-       storage_backend, connection_id, provider_item_id, semantic_index_status, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, 'none', ?, ?)`,
+       storage_backend, connection_id, provider_item_id, item_id, semantic_index_status, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, 'none', ?, ?)`,
     document.id,
     document.userId,
     document.filename,
@@ -78,11 +80,13 @@ export async function insertDocument(
     document.storageBackend,
     document.connectionId ?? null,
     document.providerItemId ?? null,
+    document.itemId ?? null,
     tx.now,
     tx.now,
   );
   return {
     ...document,
+    itemId: document.itemId,
     status: "pending",
     statusReason: undefined,
     semanticIndexStatus: "none",
@@ -263,47 +267,6 @@ export async function countDocumentsByStatus(
   return new Map(rows.map(({ status, total }) => [status, Number(total)]));
 }
 
-/** Whether a document or an upload under way needs the object of a SHA-256. */
-export async function isDocumentObjectInUse(db: Queries, sha256: string): Promise<boolean> {
-  const row = await db.get<{ found: number }>(
-    `SELECT CASE WHEN
-       EXISTS (SELECT 1 FROM vault_documents WHERE storage_backend = 'internal' AND sha256 = ?)
-       OR EXISTS (SELECT 1 FROM vault_document_uploads WHERE object_sha256 = ?)
-     THEN 1 ELSE 0 END AS found`,
-    sha256,
-    sha256,
-  );
-  return row?.found === 1;
-}
-
-/** One internal document as reconciliation needs it. */
-export interface StoredObject {
-  readonly id: string;
-  readonly userId: string;
-  readonly sha256: string;
-  readonly sizeBytes: number;
-}
-
-/** Returns up to `limit` documents of the vault's own storage with ids after `afterId`, by id. */
-export async function listStoredObjects(
-  db: Queries,
-  afterId: string,
-  limit: number,
-): Promise<StoredObject[]> {
-  const rows = await db.all(
-    `SELECT id, user_id, sha256, size_bytes FROM vault_documents
-     WHERE storage_backend = 'internal' AND id > ? ORDER BY id LIMIT ?`,
-    afterId,
-    limit,
-  );
-  return rows.map((row) => ({
-    id: String(row["id"]),
-    userId: String(row["user_id"]),
-    sha256: String(row["sha256"]),
-    sizeBytes: Number(row["size_bytes"]),
-  }));
-}
-
 /** Names of the topics of documents, sorted, by document id. */
 export async function listTopicsOfDocuments(
   db: Queries,
@@ -323,7 +286,7 @@ export async function listTopicsOfDocuments(
 
 const COLUMNS = `document.id, document.user_id, document.filename, document.content_type, document.size_bytes,
   document.sha256, document.status, document.status_reason, document.storage_backend, document.connection_id,
-  document.provider_item_id, document.semantic_index_status, document.classified_topic,
+  document.provider_item_id, document.item_id, document.semantic_index_status, document.classified_topic,
   document.classification_confidence, document.classification_provider, document.classification_words,
   document.created_at, document.updated_at`;
 
@@ -376,6 +339,7 @@ function toDocument(row: Row): VaultDocument {
     storageBackend: String(row["storage_backend"]),
     connectionId: text(row["connection_id"]),
     providerItemId: text(row["provider_item_id"]),
+    itemId: text(row["item_id"]),
     semanticIndexStatus: row["semantic_index_status"] as SemanticIndexStatus,
     classification:
       topic === undefined

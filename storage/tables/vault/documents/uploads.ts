@@ -104,6 +104,15 @@ export async function countUploads(db: Queries, userId: string): Promise<number>
   return Number(row?.total ?? 0);
 }
 
+/** How many bytes the uploads of a user that are under way have promised. */
+export async function sumUploadBytes(db: Queries, userId: string): Promise<number> {
+  const row = await db.get<{ total: number }>(
+    `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) AS total FROM vault_document_uploads WHERE user_id = ?`,
+    userId,
+  );
+  return Number(row?.total ?? 0);
+}
+
 const COLUMNS = `id, user_id, filename, content_type, size_bytes, promised_sha256, state, object_sha256,
   expires_at`;
 

@@ -70,7 +70,7 @@ const tasks = (told: string[] = []) => {
       documents: {
         reconcile: async () => {
           told.push("documents");
-          return { correctedUsers: [], withoutBytes: [] };
+          return { correctedUsers: [], withoutBytes: [], withoutFile: [], discarded: 0 };
         },
       },
       uploads: { deleteExpired: async () => told.push("uploads") },

@@ -1,0 +1,100 @@
+import type { Database } from "../../../../storage/engine/database.ts";
+import {
+  type Connection,
+  findConnectionById,
+} from "../../../../storage/tables/vault/connections.ts";
+import {
+  deleteStoredFileWrite,
+  listStoredFileWrites,
+  type StoredFileWrite,
+} from "../../../../storage/tables/vault/documents/stored-bytes.ts";
+import { findLiveItem, softDeleteItem } from "../../../../storage/tables/vault/items.ts";
+import { AppError } from "../../../errors.ts";
+import type { Adapters } from "../connections/adapters.ts";
+import { markFolderStale } from "../items/stale-folders.ts";
+
+/** Files that were written for a document which was never added, because the daemon crashed or could not record it. */
+export interface AbandonedWrites {
+  /** Deletes the file of a write and the note of it. True when both are gone; false when the provider failed. */
+  discard(write: StoredFileWrite): Promise<boolean>;
+  /** Discards every write that began before a moment; returns the number that are gone. */
+  discardAll(before: number, signal: AbortSignal): Promise<number>;
+}
+
+const BATCH = 100;
+
+export function createAbandonedWrites(db: Database, adapters: Adapters): AbandonedWrites {
+  /** Returns the id of a file by its name, which is unique. */
+  async function findFile(
+    connection: Connection,
+    { parentRef, name }: StoredFileWrite,
+    signal: AbortSignal,
+  ): Promise<
+    { readonly kind: "found"; readonly id: string } | { readonly kind: "missing" | "failed" }
+  > {
+    const { can } = await adapters.open(connection);
+    if (can.ids === "path") {
+      const id = `${parentRef}/${name}`;
+      const seen = await adapters.call(connection, (provider) => provider.stat({ id, signal }));
+      if (seen.kind === "ok") return { kind: "found", id };
+      return { kind: seen.kind === "not_found" ? "missing" : "failed" };
+    }
+    const listed = await adapters.call(connection, (provider) =>
+      provider.list({ folder: parentRef, signal }),
+    );
+    // The folder itself is gone, and its files with it.
+    if (listed.kind === "stale") return { kind: "missing" };
+    if (listed.kind !== "ok") return { kind: "failed" };
+    const found = listed.items.find((item) => item.name === name);
+    return found === undefined ? { kind: "missing" } : { kind: "found", id: found.id };
+  }
+
+  async function discard(write: StoredFileWrite): Promise<boolean> {
+    const connection = await findConnectionById(db, write.connectionId);
+    // Its rows went with the connection.
+    if (connection === undefined) return true;
+    const { signal } = new AbortController();
+    const file = await findFile(connection, write, signal);
+    if (file.kind === "failed") return false;
+    if (file.kind === "found") {
+      const { id } = file;
+      const expected = { kind: "file", name: write.name, parent: write.parentRef } as const;
+      const deleted = await adapters.call(connection, (provider) =>
+        provider.delete({ id, expected, permanently: provider.can.permanentDelete, signal }),
+      );
+      if (deleted.kind !== "ok") return false;
+      await db.transaction(async (tx) => {
+        const known = await findLiveItem(tx, connection.id, id);
+        if (known !== undefined) await softDeleteItem(tx, known);
+        await markFolderStale(tx, connection, write.parentRef, "delete_mutated");
+      });
+    }
+    await deleteStoredFileWrite(db, write.id);
+    return true;
+  }
+
+  return {
+    discard,
+
+    async discardAll(before, signal) {
+      let count = 0;
+      let afterId = "";
+      for (;;) {
+        const batch = await listStoredFileWrites(db, { before, afterId, limit: BATCH });
+        for (const write of batch) {
+          signal.throwIfAborted();
+          if (await discard(write).catch(toFailed)) count += 1;
+        }
+        const last = batch.at(-1);
+        if (last === undefined) return count;
+        afterId = last.id;
+      }
+    },
+  };
+}
+
+/** A connection that cannot be opened is tried again the next time. */
+function toFailed(error: unknown): false {
+  if (error instanceof AppError) return false;
+  throw error;
+}

@@ -1,0 +1,90 @@
+import type { Failure } from "../../../../storage/cloud/outcomes.ts";
+import type { Database } from "../../../../storage/engine/database.ts";
+import type { Connection } from "../../../../storage/tables/vault/connections.ts";
+import { findItemByName } from "../../../../storage/tables/vault/items.ts";
+import { AppError } from "../../../errors.ts";
+import type { VaultCaller } from "../../caller.ts";
+import type { ChangeRecorder, RecordingFailed } from "../changes/change-recorder.ts";
+import type { Adapters } from "../connections/adapters.ts";
+import { recordNewItem, toItemOwner } from "../items/item-records.ts";
+import type { CloudListings } from "../items/listings.service.ts";
+
+/** The folder of a connection that holds its documents. */
+export interface DocumentFolder {
+  /** Returns its id; creates it when it is missing. Refuses with `conflict` when a file has its name. */
+  find(
+    caller: VaultCaller,
+    connection: Connection,
+  ): Promise<{ readonly kind: "ok"; readonly id: string } | Failure | RecordingFailed>;
+}
+
+export interface DocumentFolderDeps {
+  readonly db: Database;
+  readonly newId: () => string;
+}
+
+const NAME = "croft";
+const ROOT = "";
+
+export function createDocumentFolder(
+  { db, newId }: DocumentFolderDeps,
+  adapters: Adapters,
+  recorder: Pick<ChangeRecorder, "make">,
+  listings: Pick<CloudListings, "relist">,
+): DocumentFolder {
+  /** Returns the recorded folder if the provider still has it. */
+  async function findKnown(connection: Connection, signal: AbortSignal) {
+    const known = await findItemByName(db, connection.id, ROOT, NAME);
+    if (known === undefined) return undefined;
+    const id = known.providerItemId;
+    const seen = await adapters.call(connection, (provider) => provider.stat({ id, signal }));
+    if (seen.kind === "not_found") return undefined;
+    if (seen.kind === "changed" || seen.kind === "range_not_satisfiable")
+      throw new Error(`a provider answered a stat with ${seen.kind}`);
+    if (seen.kind !== "ok") return seen;
+    return seen.item.kind === "folder" ? ({ kind: "ok", id } as const) : undefined;
+  }
+
+  async function create(caller: VaultCaller, connection: Connection, signal: AbortSignal) {
+    const made = await recorder.make({
+      caller,
+      connection,
+      eventType: "cloud.folder_created",
+      staleReason: "create_folder_mutated",
+      parentRef: ROOT,
+      call: () =>
+        adapters.call(connection, (provider) =>
+          provider.createFolder({ parent: ROOT, name: NAME, signal }),
+        ),
+      listFolders: () => [ROOT],
+      async write(tx, { item }) {
+        const row = await recordNewItem(tx, toItemOwner(connection, newId), item, undefined);
+        if (row === undefined) return undefined;
+        const metadata = { provider_item_id: item.id, name: item.name, parent_ref: null };
+        return { value: row, resourceId: row.id, metadata };
+      },
+    });
+    return made.kind === "recorded" ? ({ kind: "ok", id: made.done.item.id } as const) : made;
+  }
+
+  return {
+    find: (caller, connection) =>
+      // Some providers let names repeat: two uploads at once must not create two folders.
+      adapters.withLock(connection.id, async () => {
+        const { signal } = new AbortController();
+        const known = await findKnown(connection, signal);
+        if (known !== undefined) return known;
+        const made = await create(caller, connection, signal);
+        if (made.kind !== "conflict") return made;
+        // It exists, and no listing has seen it.
+        if (!(await listings.relist(connection, ROOT))) return { kind: "offline", sent: true };
+        const name = made.existingName ?? NAME;
+        const found = await findItemByName(db, connection.id, ROOT, name);
+        if (found?.kind === "folder") return { kind: "ok", id: found.providerItemId };
+        throw new AppError(
+          "conflict",
+          `The connected storage has a file named ${NAME} where the folder for documents must be. Rename that file.`,
+        );
+      }),
+  };
+}

@@ -1,0 +1,66 @@
+import type { Database } from "../../../../storage/engine/database.ts";
+import type { Connection } from "../../../../storage/tables/vault/connections.ts";
+import {
+  findLiveItem,
+  recordItem,
+  softDeleteItem,
+} from "../../../../storage/tables/vault/items.ts";
+import { AppError } from "../../../errors.ts";
+import type { VaultCaller } from "../../caller.ts";
+import type { CloudChanges } from "../changes/changes.service.ts";
+import type { Adapters } from "../connections/adapters.ts";
+import type { ItemPlace } from "../items/item-place.ts";
+import { toItemMetadata, toItemOwner } from "../items/item-records.ts";
+
+/** Deletes the files of documents at their providers. */
+export interface StoredFileRemoval {
+  /** True when the file is gone, also when it was gone before; false when the provider failed. */
+  remove(caller: VaultCaller, place: ItemPlace): Promise<boolean>;
+}
+
+export function createStoredFileRemoval(
+  { db, newId }: { readonly db: Database; readonly newId: () => string },
+  adapters: Adapters,
+  changes: Pick<CloudChanges, "delete">,
+): StoredFileRemoval {
+  async function remove(caller: VaultCaller, place: ItemPlace): Promise<boolean> {
+    const { kind } = await changes.delete(caller, place);
+    if (kind !== "stale") return kind === "deleted";
+    // The file has changed since it was listed, or is missing. The owner wants it gone either way.
+    const connection = await adapters.own(caller.userId, place.connection_id);
+    const state = await refresh(connection, place.item_id);
+    if (state !== "present") return state === "missing";
+    return (await changes.delete(caller, place)).kind === "deleted";
+  }
+
+  /** Records the present version of a file, which is the precondition of its deletion. */
+  async function refresh(
+    connection: Connection,
+    id: string,
+  ): Promise<"present" | "missing" | "unknown"> {
+    const { signal } = new AbortController();
+    const seen = await adapters.call(connection, (provider) => provider.stat({ id, signal }));
+    if (seen.kind !== "ok" && seen.kind !== "not_found") return "unknown";
+    if (seen.kind === "ok" && seen.item.kind !== "file") return "unknown";
+    await db.transaction(async (tx) => {
+      const known = await findLiveItem(tx, connection.id, id);
+      if (known === undefined) return;
+      if (seen.kind === "ok")
+        await recordItem(tx, toItemOwner(connection, newId), toItemMetadata(seen.item));
+      else await softDeleteItem(tx, known);
+    });
+    return seen.kind === "ok" ? "present" : "missing";
+  }
+
+  return {
+    async remove(caller, place) {
+      try {
+        return await remove(caller, place);
+      } catch (error) {
+        // The connection cannot be opened, or was deleted at this moment.
+        if (error instanceof AppError) return false;
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,188 @@
+import { extname } from "node:path";
+import type { Readable } from "node:stream";
+import { NAME_BYTES_MAX, type Failure } from "../../../../storage/cloud/outcomes.ts";
+import type { Database } from "../../../../storage/engine/database.ts";
+import {
+  type Connection,
+  findConnectionOfProvider,
+} from "../../../../storage/tables/vault/connections.ts";
+import {
+  deleteStoredFileWrite,
+  insertStoredFileWrite,
+  type StoredFileWrite,
+} from "../../../../storage/tables/vault/documents/stored-bytes.ts";
+import { findLiveItemByRow } from "../../../../storage/tables/vault/items.ts";
+import { AppError } from "../../../errors.ts";
+import type { Log } from "../../../utilities/logging.ts";
+import type { VaultCaller } from "../../caller.ts";
+import type { CloudBytes, DownloadResult } from "../bytes/bytes.service.ts";
+import type { RecordingFailed } from "../changes/change-recorder.ts";
+import type { CloudUploads, RecordStored } from "../changes/uploads.service.ts";
+import type { ItemPlace } from "../items/item-place.ts";
+import type { AbandonedWrites } from "./abandoned-writes.ts";
+import type { DocumentFolder } from "./document-folder.ts";
+import type { StoredFileRemoval } from "./remove-stored-file.ts";
+
+/** Where the file of a document is. */
+export interface StoredPlace {
+  /** The owner of the document and of the connection. */
+  readonly userId: string;
+  /** Undefined once the connection is deleted. */
+  readonly connectionId: string | undefined;
+  /** The id of the file when it was written. */
+  readonly providerItemId: string | undefined;
+  /** The recorded item: it knows the present id of the file, which a rename may have changed. */
+  readonly itemId: string | undefined;
+}
+
+/** A file to be kept in a connection. The stream is consumed or drained in any case. */
+export interface NewStoredFile {
+  readonly filename: string;
+  readonly contentType: string;
+  readonly content: Readable;
+  /** Undefined when it is known only at the end. */
+  readonly size: number | undefined;
+}
+
+/** Files that the vault keeps for a user in the user's own connected storage, in the folder `croft`. */
+export interface StoredFiles {
+  /** Returns the user's oldest connection of a provider. Refuses with `conflict` when there is none. */
+  getConnection(userId: string, provider: string): Promise<Connection>;
+  /**
+   * Writes a file; `record` writes the rows that belong to it, in the transaction that records it. A failure leaves no
+   * file, or one that `discardAbandoned` deletes. The error of a failing stream is thrown unchanged.
+   */
+  store(
+    caller: VaultCaller,
+    connection: Connection,
+    file: NewStoredFile,
+    record: RecordStored,
+  ): Promise<{ readonly kind: "stored" } | Failure | RecordingFailed>;
+  /** Opens the bytes through the byte cache. `no_connection` when the connection is deleted. */
+  open(place: StoredPlace): Promise<DownloadResult | { readonly kind: "no_connection" }>;
+  /** Deletes the file at the provider. True when it is gone; false, without a reason, when it may still be there. */
+  remove(caller: VaultCaller, place: StoredPlace): Promise<boolean>;
+  /** Deletes files that were written before a moment and belong to no document; returns their number. */
+  discardAbandoned(before: number, signal: AbortSignal): Promise<number>;
+}
+
+export interface StoredFilesDeps {
+  readonly db: Database;
+  readonly newId: () => string;
+  readonly randomBytes: (size: number) => Uint8Array;
+  readonly log: Log;
+}
+
+/** Bytes of the random part of a file's name. */
+const NAME_SALT_BYTES = 6;
+
+export function createStoredFiles(
+  deps: StoredFilesDeps,
+  cloud: {
+    readonly uploads: Pick<CloudUploads, "store">;
+    readonly bytes: Pick<CloudBytes, "download">;
+    readonly folder: DocumentFolder;
+    readonly removal: StoredFileRemoval;
+    readonly abandoned: AbandonedWrites;
+  },
+): StoredFiles {
+  const { db } = deps;
+
+  return {
+    async getConnection(userId, provider) {
+      const connection = await findConnectionOfProvider(db, userId, provider);
+      if (connection === undefined)
+        throw new AppError(
+          "conflict",
+          `Your default storage is ${provider}, and you have no such connection. Connect one, or choose another default storage.`,
+        );
+      return connection;
+    },
+
+    async store(caller, connection, { filename, contentType, content, size }, record) {
+      const write = await begin(caller, connection, filename).catch((error: unknown) => {
+        content.resume();
+        throw error;
+      });
+      if ("kind" in write) {
+        content.resume();
+        return write;
+      }
+      const { id, parentRef, name } = write;
+      let result;
+      try {
+        result = await cloud.uploads.store(
+          caller,
+          connection,
+          { parentRef, name, contentType, content, size },
+          async (tx, item, bytes) => {
+            if (!(await record(tx, item, bytes))) return false;
+            await deleteStoredFileWrite(tx, id);
+            return true;
+          },
+        );
+      } catch (error) {
+        await deleteStoredFileWrite(db, id);
+        throw error;
+      }
+      if (result.kind === "uploaded") return { kind: "stored" };
+      // A file may be there in these cases; in all others the provider has kept nothing.
+      if (["recording_failed", "unknown_outcome", "stale"].includes(result.kind))
+        await cloud.abandoned.discard(write).catch((error: unknown) => {
+          deps.log.warn({ err: error, connection_id: connection.id }, "failed to discard a file");
+        });
+      else await deleteStoredFileWrite(db, id);
+      return result;
+    },
+
+    async open(place) {
+      const found = await toItemPlace(place);
+      if (found === undefined) return { kind: "no_connection" };
+      return cloud.bytes.download({ userId: place.userId }, found);
+    },
+
+    async remove(caller, place) {
+      const found = await toItemPlace(place);
+      return found !== undefined && cloud.removal.remove(caller, found);
+    },
+
+    discardAbandoned: (before, signal) => cloud.abandoned.discardAll(before, signal),
+  };
+
+  /** Finds the folder and notes the file that will be written, so that a crash leaves no file that the vault forgets. */
+  async function begin(
+    caller: VaultCaller,
+    connection: Connection,
+    filename: string,
+  ): Promise<StoredFileWrite | Failure | RecordingFailed> {
+    const folder = await cloud.folder.find(caller, connection);
+    if (folder.kind !== "ok") return folder;
+    const write: StoredFileWrite = {
+      id: deps.newId(),
+      connectionId: connection.id,
+      parentRef: folder.id,
+      name: toStoredName(filename, deps.randomBytes(NAME_SALT_BYTES)),
+    };
+    await db.transaction((tx) => insertStoredFileWrite(tx, write));
+    return write;
+  }
+
+  async function toItemPlace(place: StoredPlace): Promise<ItemPlace | undefined> {
+    const { connectionId, providerItemId, itemId } = place;
+    if (connectionId === undefined || providerItemId === undefined) return undefined;
+    const item = itemId === undefined ? undefined : await findLiveItemByRow(db, itemId);
+    return { connection_id: connectionId, item_id: item?.providerItemId ?? providerItemId };
+  }
+}
+
+/**
+ * Returns the name of a document's file: the document's own with a random part before the extension, because a folder
+ * may hold one file of a name, and a vault several documents.
+ */
+function toStoredName(filename: string, salt: Uint8Array): string {
+  const extension = extname(filename);
+  const suffix = ` ${Buffer.from(salt).toString("hex")}${extension}`;
+  let stem = filename.slice(0, filename.length - extension.length);
+  while (Buffer.byteLength(stem + suffix) > NAME_BYTES_MAX) stem = [...stem].slice(0, -1).join("");
+  return stem + suffix;
+}

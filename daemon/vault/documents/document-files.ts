@@ -1,0 +1,206 @@
+import { createHash } from "node:crypto";
+import { Transform, type Readable } from "node:stream";
+import { PartFailed } from "../../../storage/cache/transfer.ts";
+import type { Failure, ReadFailure } from "../../../storage/cloud/outcomes.ts";
+import type { Transaction } from "../../../storage/engine/database.ts";
+import type {
+  NewDocument,
+  VaultDocument,
+} from "../../../storage/tables/vault/documents/documents.ts";
+import { AppError } from "../../errors.ts";
+import type { VaultCaller } from "../caller.ts";
+import type { DownloadResult, ItemBytes } from "../cloud/bytes/bytes.service.ts";
+import type { NewStoredFile, StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
+
+/** Where a new document was stored, for its row. */
+export type StoredFacts = Pick<
+  NewDocument,
+  "sizeBytes" | "sha256" | "storageBackend" | "connectionId" | "providerItemId" | "itemId"
+>;
+
+/** Documents in connected storage: writes and reads their files, with the refusals of the document routes. */
+export interface DocumentFiles {
+  /**
+   * Stores a file with the provider. `insert` adds the document in the transaction that records the file; undefined: it
+   * was added by another request, and so `store` returns undefined, too. Nothing is kept when it is refused.
+   */
+  store(
+    caller: VaultCaller,
+    backend: string,
+    file: NewStoredFile,
+    insert: (tx: Transaction, stored: StoredFacts) => Promise<VaultDocument | undefined>,
+  ): Promise<VaultDocument | undefined>;
+  /** Opens the bytes. Refuses with `unavailable` (503) where the owner must reconnect, else with `provider_failed` (502). */
+  open(document: VaultDocument): Promise<ItemBytes>;
+}
+
+const BACKOFF_SECONDS = 30;
+
+export function createDocumentFiles(
+  files: Pick<StoredFiles, "getConnection" | "store" | "open">,
+  uploadBytesMax: number,
+): DocumentFiles {
+  return {
+    async store(caller, backend, file, insert) {
+      let document: VaultDocument | undefined;
+      let wasRefused = false;
+      const connection = await files.getConnection(caller.userId, backend);
+      const { stream, sha256 } = toHashed(file.content, uploadBytesMax);
+      const result = await files.store(
+        caller,
+        connection,
+        { ...file, content: stream },
+        async (tx, item, size) => {
+          document = await insert(tx, {
+            sizeBytes: size,
+            sha256: sha256(),
+            storageBackend: backend,
+            connectionId: connection.id,
+            providerItemId: item.providerItemId,
+            itemId: item.id,
+          });
+          wasRefused = document === undefined;
+          return document !== undefined;
+        },
+      );
+      if (result.kind === "stored") return document;
+      if (wasRefused) return undefined;
+      throw toStoreRefusal(result);
+    },
+
+    async open(document) {
+      let result;
+      try {
+        result = await files.open(document);
+      } catch (error) {
+        if (error instanceof AppError) throw toOpenRefusal(error);
+        throw error;
+      }
+      if (result.kind === "no_connection")
+        throw new AppError(
+          "provider_failed",
+          "The connection that holds this document was removed. The file is still at the provider.",
+        );
+      if (result.kind !== "bytes") throw toReadRefusal(result);
+      return withReadRefusals(result);
+    },
+  };
+}
+
+/** Hashes what passes, and fails with `too_large` above the largest upload. `sha256` is called after the end. */
+function toHashed(
+  content: Readable,
+  bytesMax: number,
+): { readonly stream: Readable; readonly sha256: () => string } {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  const stream = new Transform({
+    transform(chunk: Uint8Array, _encoding, done) {
+      bytes += chunk.byteLength;
+      if (bytes > bytesMax)
+        return done(new AppError("too_large", `The upload is larger than ${bytesMax} bytes.`));
+      hash.update(chunk);
+      done(null, chunk);
+    },
+  });
+  // The reader hears of a body that breaks off by this stream, and the client gets to read its response.
+  const abort = () => {
+    if (!content.readableEnded)
+      stream.destroy(content.errored ?? new Error("the upload was aborted"));
+  };
+  content.once("error", abort);
+  content.once("close", abort);
+  stream.once("close", () => {
+    content.unpipe(stream);
+    content.resume();
+  });
+  stream.on("error", () => undefined);
+  if (content.destroyed) abort();
+  else content.pipe(stream);
+  let digest: string | undefined;
+  // A transaction may run again, and a hash ends once.
+  return { stream, sha256: () => (digest ??= hash.digest("hex")) };
+}
+
+function toStoreRefusal(failure: Failure | { readonly kind: "recording_failed" }): AppError {
+  switch (failure.kind) {
+    case "reauth":
+      return new AppError("unavailable", RECONNECT);
+    case "quota_exceeded":
+      return new AppError("provider_failed", "The connected storage is full.");
+    case "forbidden":
+      return new AppError("provider_failed", "The connected storage does not allow uploads.");
+    case "invalid_name":
+      return new AppError(
+        "unprocessable",
+        `The connected storage does not accept this filename (${failure.rule}).`,
+      );
+    case "rate_limited":
+      return new AppError("unavailable", AWAY, toBackoff(failure.retryAfterSeconds));
+    case "offline":
+    case "locked":
+      return new AppError("unavailable", AWAY);
+    case "stale":
+    case "conflict":
+    case "invalid_destination":
+    case "unsupported":
+    case "unknown_outcome":
+    case "recording_failed":
+      return new AppError(
+        "provider_failed",
+        "The connected storage did not keep the file. Try again.",
+      );
+  }
+}
+
+function toReadRefusal(failure: Exclude<DownloadResult, ItemBytes>): AppError {
+  switch (failure.kind) {
+    case "reauth":
+      return new AppError("unavailable", RECONNECT);
+    case "not_found":
+      return new AppError(
+        "provider_failed",
+        "The connected storage no longer has the file of this document.",
+      );
+    case "rate_limited":
+      return new AppError("provider_failed", AWAY, toBackoff(failure.retryAfterSeconds));
+    default:
+      return new AppError("provider_failed", AWAY);
+  }
+}
+
+/** A connection that cannot be opened at all. */
+function toOpenRefusal(error: AppError): AppError {
+  return error.code === "reauth_required"
+    ? new AppError("unavailable", RECONNECT, { cause: error })
+    : new AppError("provider_failed", AWAY, { cause: error });
+}
+
+/** A range that is not cached yet is asked of the provider when it is opened, which may fail as the first call may. */
+function withReadRefusals(item: ItemBytes): ItemBytes {
+  const { bytes } = item;
+  return {
+    ...item,
+    bytes: {
+      size: bytes.size,
+      buffer: bytes.buffer,
+      ...(bytes.send === undefined ? {} : { send: bytes.send.bind(bytes) }),
+      release: () => bytes.release(),
+      async open(span) {
+        try {
+          return await bytes.open(span);
+        } catch (error) {
+          if (error instanceof PartFailed) throw toReadRefusal(error.failure as ReadFailure);
+          throw error;
+        }
+      },
+    },
+  };
+}
+
+function toBackoff(seconds: number | undefined): { readonly retryAfterSeconds: number } {
+  return { retryAfterSeconds: Math.ceil(seconds ?? BACKOFF_SECONDS) };
+}
+
+const RECONNECT = "The connected storage needs its owner to sign in again: reconnect it.";
+const AWAY = "The connected storage is temporarily unavailable. Try again later.";
