@@ -7,8 +7,11 @@ import type { Column } from "../output/cells.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { toRepositoryName } from "../support/repository.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+import { register, runRunnerCommand } from "./runner-run.ts";
 
 export const entries: readonly Entry[] = [
+  verb("register", "Register a runner on this machine", () => register),
+  verb("run", "Run jobs in the foreground", () => runRunnerCommand),
   verb("list", "List runners", () => listRunners, { aliases: ["ls"] }),
   verb("view", "Show a runner", () => viewRunner),
   verb("token", "Print the token that runners register with", () => printToken),

@@ -99,8 +99,26 @@ const rules: readonly Rule[] = [
     because: "the daemon runs without it",
   },
   {
+    name: "what runs workflows on both sides of the wire is pure",
+    of: /^daemon\/forge\/actions\/(workflows\/|protocol\/schema\.ts$)/,
+    refuses: ({ target }) =>
+      !/^(yaml|@bufbuild\/protobuf.*|daemon\/forge\/actions\/workflows\/.+)$/.test(target),
+    because:
+      "the built-in runner loads it too: workflows, expressions and the messages of the protocol",
+  },
+  {
+    name: "the built-in runner is a client that also reads workflows",
+    of: /^cli\/runner\//,
+    refuses: ({ target }) =>
+      isOurs(target) &&
+      !/^(cli\/|daemon\/settings\/|daemon\/forge\/actions\/(workflows\/|protocol\/schema\.ts$))/.test(
+        target,
+      ),
+    because: "it talks to daemons over the wire as any runner does, of other versions too",
+  },
+  {
     name: "the command line knows the contract and the settings only",
-    of: /^cli\//,
+    of: /^cli\/(?!runner\/)/,
     refuses: ({ target, dynamic, typeOnly }) =>
       isOurs(target) &&
       !/^(cli\/|daemon\/(contract|settings)\/|package\.json$)/.test(target) &&

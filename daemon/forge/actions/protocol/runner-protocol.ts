@@ -25,6 +25,8 @@ const LOOK_EVERY_MS = 100;
 /** Runner status on the wire. */
 const STATUS_IDLE = 1;
 const STATUS_OFFLINE = 3;
+/** The ids of the tasks that a runner has, separated by commas: one that it has not got is handed over again. */
+const TASKS_HEADER = "x-croft-tasks";
 const CAPABILITIES_HEADER = "X-Gitea-Actions-Capabilities";
 
 /** Adds the services of the runner protocol to a router (forge behaviour, 16.5). */
@@ -58,6 +60,12 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
       answer(async () => {
         const known = Number(tasksVersion);
         const runner = await authenticate(context);
+        const tasksHeader = context.requestHeader.get(TASKS_HEADER);
+        const lost =
+          tasksHeader === null
+            ? undefined
+            : await tasks.assignAgain(runner, tasksHeader.split(",").map(Number));
+        if (lost !== undefined) return { tasksVersion, task: toWireTask(lost) };
         const version = await waitForWork(known, context.signal);
         if (version === known) return { tasksVersion };
         const task = await tasks.assign(await authenticate(context));

@@ -97,6 +97,29 @@ export function createTasks({
     },
 
     /**
+     * Returns again a task that the runner has not got: the response that handed it over was lost. `known` are the tasks that
+     * the runner has. Undefined when there is none.
+     */
+    async assignAgain(
+      runner: ActionRunner,
+      known: readonly number[],
+    ): Promise<AssignedTask | undefined> {
+      const open = await listOpenTasksOf(db, runner.id);
+      const lost = open.find(({ id }) => !known.includes(id));
+      if (lost === undefined) return undefined;
+      return db.transaction(async (tx) => {
+        const task = await findTask(tx, lost.id);
+        const job = task && (await findJob(tx, task.jobId));
+        if (task === undefined || job === undefined || isFinal(task.status)) return undefined;
+        if (task.status === "cancelling") {
+          await finish(tx, task, "cancelled");
+          return undefined;
+        }
+        return toAssigned(tx, task, job);
+      });
+    },
+
+    /**
      * Records a report. Throws `RunnerRefusal` for the task of another runner. A report of a finished task changes nothing.
      * @returns the task as the server sees it, and the names of its outputs
      */
@@ -169,11 +192,30 @@ export function createTasks({
       toStepNames(definition),
     );
     await engine.advance(tx, opened.run.id);
+    return toAssigned(tx, task, job);
+  }
+
+  /** Returns a task as its runner gets it. Undefined when its run cannot be read any more. */
+  async function toAssigned(
+    tx: Transaction,
+    task: ActionTask,
+    job: ActionJob,
+  ): Promise<AssignedTask | undefined> {
+    const opened = await openRun(tx, urls, job.runId);
+    const definition = opened?.workflow.jobs.find(({ key }) => key === job.key);
+    if (opened === undefined || definition === undefined) return undefined;
     const jobs = await listRunJobs(tx, opened.run.id, job.attempt);
+    const siblings = jobs.filter(({ key }) => key === job.key);
+    const strategy = {
+      "fail-fast": job.failFast,
+      "job-index": siblings.findIndex(({ id }) => id === job.id),
+      "job-total": siblings.length,
+      "max-parallel": job.maxParallel > 0 ? job.maxParallel : siblings.length,
+    };
     return {
       id: task.id,
       payload: job.payload,
-      context: { ...opened.github, job: job.key },
+      context: { ...opened.github, job: job.key, strategy },
       needs: toNeeds(definition, jobs),
     };
   }

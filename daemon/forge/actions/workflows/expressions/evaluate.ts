@@ -1,8 +1,7 @@
-import { callFunction } from "./functions.ts";
+import { callFunction, type FunctionScope } from "./functions.ts";
 import { type Expression, parseExpression } from "./parse.ts";
 import {
   compare,
-  type ConditionState,
   ExpressionError,
   type ExpressionValue,
   isList,
@@ -13,11 +12,9 @@ import {
 } from "./values.ts";
 
 /** What an expression may refer to. */
-export interface Scope {
+export interface Scope extends FunctionScope {
   /** Contexts by name, such as `github`, `matrix` and `needs`. */
   readonly contexts: Readonly<Record<string, ExpressionValue>>;
-  /** Absent where status functions have no meaning. */
-  readonly state?: ConditionState | undefined;
 }
 
 /** Longest text that an expression or template may make; nested `format` calls grow exponentially. */
@@ -56,7 +53,7 @@ function evaluateParsed(expression: Expression, scope: Scope): ExpressionValue {
     case "not":
       return !isTruthy(of(expression.of));
     case "call": {
-      const result = callFunction(expression.name, expression.values.map(of), scope.state);
+      const result = callFunction(expression.name, expression.values.map(of), scope);
       if (typeof result === "string") assertLength(result.length);
       return result;
     }

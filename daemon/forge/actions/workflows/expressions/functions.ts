@@ -10,11 +10,19 @@ import {
 /** Longest text that one call of `format` or `join` may make. */
 const RESULT_CHARACTERS_MAX = 1024 * 1024;
 
+/** What functions depend on besides their values. */
+export interface FunctionScope {
+  /** Absent where status functions have no meaning. */
+  readonly state?: ConditionState | undefined;
+  /** Returns the hash of the files that match patterns. Absent where there are no files. */
+  readonly hashFiles?: ((patterns: readonly string[]) => string) | undefined;
+}
+
 /** Calls a function of expressions by its name in lower case. @throws ExpressionError */
 export function callFunction(
   name: string,
   values: readonly ExpressionValue[],
-  state: ConditionState | undefined,
+  { state, hashFiles }: FunctionScope,
 ): ExpressionValue {
   const [first = null, second = null] = values;
   switch (name) {
@@ -52,7 +60,10 @@ export function callFunction(
       assertState(name, state);
       return true;
     case "hashfiles":
-      throw new ExpressionError("hashFiles works only in steps, which run beside the files");
+      assertCount(name, values, 1, 255);
+      if (hashFiles === undefined)
+        throw new ExpressionError("hashFiles works only in steps, which run beside the files");
+      return hashFiles(values.map(toText));
     default:
       throw new ExpressionError(`unknown function ${JSON.stringify(name)}`);
   }

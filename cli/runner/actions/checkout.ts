@@ -1,0 +1,55 @@
+import { rm } from "node:fs/promises";
+import type { Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
+import { type Performed, StepError, type StepRun } from "../job/step-run.ts";
+
+/** Returns whether an action is the public checkout, which the runner carries out by itself. */
+export function isCheckout(uses: string): boolean {
+  return /^(?:https:\/\/[^/]+\/)?actions\/checkout@/.test(uses);
+}
+
+/** Inputs that ask for something that the built-in checkout does not do. */
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ["submodules", "submodules"],
+  ["lfs", "Git LFS"],
+]);
+
+/** Fetches a repository of the forge into the workspace, by the token of the job. @throws StepError */
+export async function checkOut(
+  { session, contexts }: StepRun,
+  inputs: Readonly<Record<string, string>>,
+): Promise<Performed> {
+  const { log, place, repositories } = session;
+  const github = contexts["github"] as Mapping;
+  for (const [name, what] of REFUSED)
+    if (!["", "false"].includes(inputs[name] ?? ""))
+      throw new StepError(`the built-in checkout does not fetch ${what}`);
+  if ((inputs["ssh-key"] ?? "") !== "")
+    throw new StepError("the built-in checkout fetches over HTTP and takes no ssh-key");
+  if ((inputs["sparse-checkout"] ?? "") !== "")
+    log.write("::warning::sparse-checkout is ignored: all files are checked out");
+  const own = String(github["repository"] ?? "");
+  const repository = inputs["repository"] || own;
+  const isOwn = repository.toLowerCase() === own.toLowerCase();
+  const wanted = inputs["ref"] ?? "";
+  const ref = wanted !== "" ? wanted : isOwn ? String(github["ref"] ?? "") : undefined;
+  const depth = Number(inputs["fetch-depth"] || 1);
+  if (!Number.isSafeInteger(depth) || depth < 0)
+    throw new StepError("fetch-depth must be 0 or a positive number");
+  const folder = await repositories.newPrivateFolder(session.newName("checkout-"));
+  const fetched = await repositories.fetch(folder, {
+    repository,
+    ref: ref === "" ? undefined : ref,
+    commit: wanted === "" && isOwn ? String(github["sha"] ?? "") : undefined,
+    depth,
+    token: inputs["token"] ?? String(github["token"] ?? ""),
+    keepToken: inputs["persist-credentials"] !== "false",
+  });
+  if (fetched === undefined)
+    throw new StepError(
+      `cannot fetch ${wanted === "" ? repository : `${wanted} of ${repository}`}: it does not exist, or the token of the job may not read it`,
+    );
+  await place.install(folder, inputs["path"] || ".");
+  await rm(folder, { recursive: true, force: true });
+  log.write(`Checked out ${repository} at ${fetched.commit}`);
+  return { isSuccess: true, outputs: { ref: fetched.ref, commit: fetched.commit } };
+}

@@ -1,0 +1,199 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { JobProcesses } from "../places/job-processes.ts";
+import type { JobLog } from "../job/job-log.ts";
+
+/** What of a repository is fetched. */
+export interface FetchRequest {
+  /** OWNER/NAME on the runner's forge. */
+  readonly repository: string;
+  /** A commit, a branch, a tag or a full ref; undefined for the default branch. */
+  readonly ref: string | undefined;
+  /** The commit that a ref had when the run began: it is fetched instead of what the ref is now. */
+  readonly commit?: string | undefined;
+  /** Commits of history; 0 for all, with every branch and tag. */
+  readonly depth: number;
+  /** Empty for none. */
+  readonly token: string;
+  /** Whether the token stays in the configuration of the repository, for later git commands of the job. */
+  readonly keepToken: boolean;
+}
+
+/** A repository that was fetched. */
+export interface Fetched {
+  readonly commit: string;
+  /** The full ref; empty for a commit. */
+  readonly ref: string;
+}
+
+/** Fetches repositories of the runner's forge by the system's git, over HTTP. */
+export type Repositories = ReturnType<typeof createRepositories>;
+
+export interface RepositoriesDeps {
+  /** The forge's address without a trailing slash. */
+  readonly url: string;
+  /** Certificates to trust instead of the usual ones, in PEM. */
+  readonly certificates: string | undefined;
+  readonly processes: JobProcesses;
+  /** A folder of the job where fetched actions are kept, and one that steps cannot reach. */
+  readonly actionsFolder: string;
+  readonly privateFolder: string;
+  readonly searchPath: string;
+  readonly log: JobLog;
+  readonly signal: AbortSignal;
+  /** The token of the job; empty for none. */
+  readonly token: string;
+}
+
+const COMMIT = /^[0-9a-f]{40}$|^[0-9a-f]{64}$/;
+const NAME = /^[\w.-]+\/[\w.-]+$/;
+/** Characters of a ref that cannot be an option or leave the ref. */
+const REF = /^[^\s~^:?*[\\-][^\s~^:?*[\\]*$/;
+
+export function createRepositories(deps: RepositoriesDeps) {
+  const actions = new Map<string, Promise<string | undefined>>();
+  return {
+    fetch: fetchInto,
+    /** Returns the folder of an action's repository; undefined when the forge has no such repository or ref. */
+    fetchAction(repository: string, ref: string): Promise<string | undefined> {
+      const key = `${repository.toLowerCase()}@${ref}`;
+      const known = actions.get(key) ?? fetchOne(repository, ref, `action-${actions.size}`);
+      actions.set(key, known);
+      return known;
+    },
+    /** Returns a new empty folder that steps cannot reach. */
+    async newPrivateFolder(name: string): Promise<string> {
+      const folder = join(deps.privateFolder, name);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      return folder;
+    },
+  };
+
+  async function fetchOne(
+    repository: string,
+    ref: string,
+    name: string,
+  ): Promise<string | undefined> {
+    const folder = join(deps.actionsFolder, name);
+    await mkdir(folder, { recursive: true });
+    const request = { repository, ref, depth: 1, token: deps.token, keepToken: false };
+    const fetched = await fetchInto(folder, request);
+    if (fetched !== undefined) await rm(join(folder, ".git"), { recursive: true, force: true });
+    return fetched && folder;
+  }
+
+  /** Fetches into an empty folder and checks out; undefined when there is no such repository or ref. */
+  async function fetchInto(folder: string, request: FetchRequest): Promise<Fetched | undefined> {
+    const { repository, ref, commit, depth, token, keepToken } = request;
+    const isNamed =
+      NAME.test(repository) && !repository.split("/").some((part) => /^\.+$/.test(part));
+    if (!isNamed || (ref !== undefined && !REF.test(ref))) return undefined;
+    const authorization = Buffer.from(`x-access-token:${token}`).toString("base64");
+    const header = token === "" ? undefined : `AUTHORIZATION: basic ${authorization}`;
+    const scope = `http.${deps.url}/.extraHeader`;
+    const env = await toEnvironment(header === undefined ? [] : [[scope, header]]);
+    const git = (...words: string[]) => run(folder, env, words);
+    assertGit(await git("init", "--quiet", "--initial-branch=main", "."));
+    assertGit(await git("remote", "add", "origin", `${deps.url}/${repository}.git`));
+    const depthFlag = depth > 0 ? [`--depth=${depth}`] : [];
+    const everything =
+      depth > 0 ? [] : ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"];
+    for (const candidate of toCandidates(ref, commit)) {
+      const { source, target, checkout } = candidate;
+      const words = ["fetch", "--quiet", "--no-tags", "--prune", "--no-recurse-submodules"];
+      const spec = target === "" ? source : `+${source}:${target}`;
+      const isThere = await git(...words, ...depthFlag, "origin", ...everything, spec);
+      if (isThere !== 0) continue;
+      const words2 = target === "" ? ["--detach", "FETCH_HEAD"] : checkout;
+      assertGit(
+        await git("-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", ...words2),
+      );
+      if (keepToken && header !== undefined)
+        // By the file of the configuration: an argument would be seen in the list of processes.
+        await appendConfig(folder, deps.url, header);
+      return { commit: await readHead(folder, env), ref: candidate.ref };
+    }
+    return undefined;
+  }
+
+  /** Runs git without its messages, which a missing ref is expected to make. */
+  function run(
+    cwd: string,
+    env: Readonly<Record<string, string>>,
+    words: readonly string[],
+    onLine: (line: string) => void = () => undefined,
+  ): Promise<number> {
+    const sink = {
+      lineCharacters: () => 10_000,
+      line: onLine,
+      isFull: () => false,
+      drained: () => Promise.resolve(),
+    };
+    return deps.processes.run({ argv: ["git", ...words], env, cwd, sink, signal: deps.signal });
+  }
+
+  async function readHead(folder: string, env: Readonly<Record<string, string>>): Promise<string> {
+    let head = "";
+    assertGit(await run(folder, env, ["rev-parse", "HEAD"], (line) => (head ||= line)));
+    return head;
+  }
+
+  /** The user's own configuration of git does not count: it may name credentials and hooks. */
+  async function toEnvironment(
+    config: readonly (readonly [string, string])[],
+  ): Promise<Record<string, string>> {
+    const all = [
+      ...config,
+      ["http.followRedirects", "false"],
+      ["protocol.allow", "never"],
+      ["protocol.http.allow", "always"],
+      ["protocol.https.allow", "always"],
+      ["core.hooksPath", "/dev/null"],
+      ["gc.auto", "0"],
+    ] as const;
+    const env: Record<string, string> = {
+      PATH: deps.searchPath,
+      HOME: deps.privateFolder,
+      LANG: "C",
+      GIT_TERMINAL_PROMPT: "0",
+      GIT_CONFIG_NOSYSTEM: "1",
+      GIT_CONFIG_GLOBAL: "/dev/null",
+      GIT_CONFIG_COUNT: String(all.length),
+    };
+    for (const [index, [key, value]] of all.entries()) {
+      env[`GIT_CONFIG_KEY_${index}`] = key;
+      env[`GIT_CONFIG_VALUE_${index}`] = value;
+    }
+    if (deps.certificates !== undefined) {
+      const path = join(deps.privateFolder, "certificates.pem");
+      await writeFile(path, deps.certificates);
+      env["GIT_SSL_CAINFO"] = path;
+    }
+    return env;
+  }
+}
+
+/** Ways in which a ref may be meant, each with what is checked out. */
+function toCandidates(ref: string | undefined, commit: string | undefined) {
+  const of = (full: string, source = full) => {
+    const [, kind, name = ""] = /^refs\/(heads|tags)\/(.+)$/s.exec(full) ?? [];
+    const remote = `refs/remotes/origin/${name}`;
+    if (kind === "heads")
+      return { ref: full, source, target: remote, checkout: ["-B", name, remote] };
+    if (kind === "tags") return { ref: full, source, target: full, checkout: ["--detach", full] };
+    return { ref: full, source, target: "", checkout: [] };
+  };
+  if (ref === undefined) return [of("HEAD")];
+  if (ref.startsWith("refs/")) return [of(ref, commit)];
+  if (COMMIT.test(ref)) return [{ ...of("", ref), ref: "" }];
+  return [of(`refs/heads/${ref}`), of(`refs/tags/${ref}`)];
+}
+
+async function appendConfig(folder: string, url: string, header: string): Promise<void> {
+  const text = `[http "${url}/"]\n\textraheader = ${header}\n`;
+  await writeFile(join(folder, ".git", "config"), text, { flag: "a" });
+}
+
+function assertGit(code: number): void {
+  if (code !== 0) throw new Error(`git ended with ${code}`);
+}

@@ -1,0 +1,197 @@
+import { join, posix } from "node:path";
+import type { ExpressionValue } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
+import { toToolkitVariables } from "../job/environment.ts";
+import {
+  type Performed,
+  runProgram,
+  StepError,
+  type StepRun,
+  withinTime,
+} from "../job/step-run.ts";
+import { type Frame, toContexts } from "../job/session.ts";
+import { type ActionFile, readActionFile } from "./action-file.ts";
+import { checkOut, isCheckout } from "./checkout.ts";
+
+/** Composite actions within composite actions. */
+const DEPTH_MAX = 10;
+
+/** An action with its folder, on this machine. */
+interface FoundAction {
+  readonly file: ActionFile;
+  readonly folder: string;
+  /** Members of the `github` context. */
+  readonly github: Readonly<Record<string, string>>;
+}
+
+/** Runs the action of a `uses` step. @throws StepError for an action that cannot be had */
+export async function runAction(run: StepRun, uses: string): Promise<Performed> {
+  const given = await run.session.evaluation.texts(run.step.with, run.contexts);
+  if (isCheckout(uses)) return checkOut(run, lowerKeys(given));
+  const action = await findAction(run, uses);
+  const inputs = await toInputs(run, action.file, lowerKeys(given), uses);
+  return action.file.runs.using === "composite"
+    ? runComposite(run, action, inputs)
+    : runNode(run, action, inputs);
+}
+
+async function findAction({ session }: StepRun, uses: string): Promise<FoundAction> {
+  const { folders, place, repositories } = session;
+  if (uses.startsWith("./")) {
+    const folder = join(folders.workspace, uses);
+    const file = await readActionFile(folders.workspace, folder);
+    if (file === undefined)
+      throw new StepError(`${uses} has no action.yml; has the repository been checked out?`);
+    return { file, folder, github: { action_path: place.toStepPath(folder) } };
+  }
+  if (uses.startsWith("docker://"))
+    throw new StepError(`${uses}: actions that are container images are not supported`);
+  const [, repository, path = "", ref] = REMOTE.exec(uses) ?? [];
+  if (repository === undefined || ref === undefined)
+    throw new StepError(
+      `${JSON.stringify(uses)} names no action: ./PATH, or OWNER/NAME@REF of this forge`,
+    );
+  const root = await repositories.fetchAction(repository, ref);
+  if (root === undefined)
+    throw new StepError(
+      `${uses} is not on this forge, and the built-in runner fetches actions from no other place`,
+    );
+  const folder = join(root, path);
+  const file = await readActionFile(root, folder);
+  if (file === undefined) throw new StepError(`${uses} has no action.yml`);
+  return {
+    file,
+    folder,
+    github: {
+      action_path: place.toStepPath(folder),
+      action_repository: repository,
+      action_ref: ref,
+    },
+  };
+}
+
+const REMOTE = /^([\w.-]+\/[\w.-]+)((?:\/[^@]+)?)@(.+)$/;
+
+async function toInputs(
+  run: StepRun,
+  { inputs }: ActionFile,
+  given: Readonly<Record<string, string>>,
+  uses: string,
+): Promise<Record<string, string>> {
+  const { session, frame, contexts } = run;
+  const values: Record<string, string> = { ...given };
+  for (const input of inputs) {
+    const name = input.name.toLowerCase();
+    if (values[name] !== undefined) continue;
+    values[name] = await session.evaluation.text(toTemplate(input.default), contexts);
+    if (input.isRequired && values[name] === "" && input.default === "")
+      session.log.write(`::warning::${uses}: the input ${input.name} is required`);
+  }
+  const known = new Set(inputs.map(({ name }) => name.toLowerCase()));
+  const unknown = Object.keys(given).filter((name) => !known.has(name));
+  if (unknown.length > 0 && frame.depth === 0)
+    session.log.write(`::warning::${uses} has no input ${unknown.join(", ")}`);
+  return values;
+}
+
+async function runComposite(
+  run: StepRun,
+  { file: { runs }, github }: FoundAction,
+  inputs: Readonly<Record<string, string>>,
+): Promise<Performed> {
+  const { session, frame, env } = run;
+  if (runs.using !== "composite") throw new Error("the action is no composite one");
+  if (frame.depth >= DEPTH_MAX)
+    throw new StepError(`composite actions are nested at most ${DEPTH_MAX} deep`);
+  const inner: Frame = {
+    results: new Map(),
+    inputs,
+    env: { ...frame.env, ...env },
+    github,
+    defaults: { shell: undefined, workingDirectory: undefined },
+    depth: frame.depth + 1,
+    hasFailed: false,
+  };
+  await run.runSteps(inner, runs.steps);
+  const outputs = await session.evaluation.texts(runs.outputs, toContexts(session, inner));
+  return { isSuccess: !inner.hasFailed && !run.signal.aborted, outputs };
+}
+
+async function runNode(
+  run: StepRun,
+  { file: { runs, name }, folder, github }: FoundAction,
+  inputs: Readonly<Record<string, string>>,
+): Promise<Performed> {
+  const { session, frame, contexts } = run;
+  if (runs.using !== "node") throw new Error("the action is no JavaScript action");
+  const { place } = session;
+  let state: Readonly<Record<string, string>> = {};
+  const variables = Object.fromEntries(
+    Object.entries(inputs).map(([input, value]) => [
+      `INPUT_${input.replaceAll(" ", "_").toUpperCase()}`,
+      value,
+    ]),
+  );
+  const own = {
+    ...contexts,
+    github: { ...(contexts["github"] as Record<string, ExpressionValue>), ...github },
+  };
+  const start = (file: string, signal: AbortSignal) =>
+    runProgram(
+      { ...run, contexts: own, signal },
+      {
+        argv: [...place.node, posix.join(place.toStepPath(folder), file)],
+        cwd: place.workspace,
+        env: {
+          ...toToolkitVariables(contexts),
+          ...variables,
+          ...Object.fromEntries(
+            Object.entries(state).map(([key, value]) => [`STATE_${key}`, value]),
+          ),
+        },
+        onState: (values) => (state = { ...state, ...values }),
+      },
+    );
+  const { pre, preIf, post, postIf, main } = runs;
+  if (post !== undefined)
+    session.posts.push({
+      name: `Post ${name || run.step.name}`,
+      condition: postIf,
+      frame,
+      run: async (signal) => (await start(post, signal)).isSuccess,
+    });
+  // The files of a local action are there only now: what it runs before the job runs before the step.
+  const status = session.cancelled.aborted ? "cancelled" : frame.hasFailed ? "failure" : "success";
+  if (pre !== undefined && (await session.evaluation.condition(preIf, own, status))) {
+    const prepared = await start(pre, run.signal);
+    if (!prepared.isSuccess) return prepared;
+  }
+  return start(main, run.signal);
+}
+
+/** Runs what actions have left for the end of the job, the last one first. Returns whether all succeeded. */
+export async function runPosts(session: StepRun["session"], jobFrame: Frame): Promise<boolean> {
+  let areAllWell = true;
+  for (const { name, condition, frame, run } of session.posts.toReversed()) {
+    const status = session.cancelled.aborted
+      ? "cancelled"
+      : jobFrame.hasFailed
+        ? "failure"
+        : "success";
+    const contexts = toContexts(session, frame);
+    if (!(await session.evaluation.condition(condition, contexts, status))) continue;
+    session.log.write(`::group::${name}`);
+    areAllWell = (await withinTime(session, undefined, run)) && areAllWell;
+    session.log.write("::endgroup::");
+  }
+  return areAllWell;
+}
+
+function toTemplate(value: ExpressionValue): string {
+  return value === null || typeof value === "object" ? "" : String(value);
+}
+
+function lowerKeys(values: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+}

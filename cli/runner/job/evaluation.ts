@@ -1,0 +1,88 @@
+import {
+  evaluateCondition,
+  evaluateTemplate,
+  type Scope,
+} from "../../../daemon/forge/actions/workflows/expressions/evaluate.ts";
+import {
+  type ConditionState,
+  ExpressionError,
+  type ExpressionValue,
+  isTruthy,
+  toText,
+} from "../../../daemon/forge/actions/workflows/expressions/values.ts";
+import { evaluateDeep, type Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
+import { hashFiles } from "./hash-files.ts";
+
+/** Contexts by name. */
+export type Contexts = Readonly<Record<string, ExpressionValue>>;
+
+/** Evaluates the expressions of a job where its files are. Every method throws `ExpressionError`. */
+export interface Evaluation {
+  condition(text: string | undefined, contexts: Contexts, state: ConditionState): Promise<boolean>;
+  text(text: string, contexts: Contexts): Promise<string>;
+  /** Evaluates each value of a mapping to a text. */
+  texts(mapping: Mapping, contexts: Contexts): Promise<Record<string, string>>;
+  flag(value: ExpressionValue, contexts: Contexts): Promise<boolean>;
+  /** A number of minutes in milliseconds; undefined for an absent value. */
+  minutes(value: ExpressionValue, contexts: Contexts): Promise<number | undefined>;
+  value(value: ExpressionValue, contexts: Contexts): Promise<ExpressionValue>;
+}
+
+/** Calls of `hashFiles` of one expression. */
+const HASHES_MAX = 20;
+/** Longest time of a step or job: timers cannot wait longer than 24 days. */
+const MINUTES_MAX = 24 * 60 * 20;
+
+export function createEvaluation(workspace: string): Evaluation {
+  const evaluation: Evaluation = {
+    condition: (text, contexts, state) =>
+      within((scope) => evaluateCondition(text, { ...scope, contexts, state })),
+    text: (text, contexts) =>
+      within((scope) => toText(evaluateTemplate(text, { ...scope, contexts }))),
+    async texts(mapping, contexts) {
+      const texts: Record<string, string> = {};
+      for (const [name, value] of Object.entries(mapping))
+        texts[name] = toText(await evaluation.value(value, contexts));
+      return texts;
+    },
+    async flag(value, contexts) {
+      const result = await evaluation.value(value, contexts);
+      return result !== "false" && isTruthy(result);
+    },
+    async minutes(value, contexts) {
+      const result = await evaluation.value(value, contexts);
+      if (result === null || result === "") return undefined;
+      const minutes = Number(result);
+      if (!(minutes > 0)) throw new ExpressionError("timeout-minutes must be a positive number");
+      return Math.min(minutes, MINUTES_MAX) * 60_000;
+    },
+    value: (value, contexts) => within((scope) => evaluateDeep(value, { ...scope, contexts })),
+  };
+  return evaluation;
+
+  /**
+   * Evaluation is synchronous and hashing is not: what an expression asks for is hashed, and the expression is evaluated
+   * again with the result.
+   */
+  async function within<T>(evaluate: (scope: Pick<Scope, "hashFiles">) => T): Promise<T> {
+    const hashes = new Map<string, string>();
+    for (;;) {
+      let missing: readonly string[] | undefined;
+      const lookUp = (patterns: readonly string[]) => {
+        const hash = hashes.get(JSON.stringify(patterns));
+        if (hash === undefined) missing ??= patterns;
+        return hash ?? "";
+      };
+      try {
+        const value = evaluate({ hashFiles: lookUp });
+        if (missing === undefined) return value;
+      } catch (error) {
+        // Without the hash the rest of the expression may have failed.
+        if (missing === undefined) throw error;
+      }
+      if (hashes.size >= HASHES_MAX)
+        throw new ExpressionError(`an expression calls hashFiles at most ${HASHES_MAX} times`);
+      hashes.set(JSON.stringify(missing), await hashFiles(workspace, missing));
+    }
+  }
+}

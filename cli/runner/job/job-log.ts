@@ -1,0 +1,43 @@
+import type { LogSender } from "../report/log-sender.ts";
+import type { Masker } from "../report/masker.ts";
+
+/** The log of one job: masked, cut, and sent. */
+export interface JobLog {
+  /** Adds a text, one row for each of its lines. */
+  write(text: string): void;
+  /** Adds one line of which `dropped` characters are missing. */
+  writeLine(line: string, dropped: number): void;
+  /** Characters of a line that must be known: secrets at the cut are masked before it is made. */
+  readonly lineCharacters: number;
+  readonly rows: number;
+  readonly isFull: boolean;
+  drained(): Promise<void>;
+}
+
+/** Longest row. */
+const LINE_CHARACTERS_MAX = 16 * 1024;
+
+export function createJobLog(sender: LogSender, masker: Masker): JobLog {
+  const writeLine = (line: string, dropped: number) => {
+    const masked = masker.mask(line);
+    const missing = dropped + Math.max(0, masked.length - LINE_CHARACTERS_MAX);
+    if (missing === 0) sender.add(masked);
+    else sender.add(`${masked.slice(0, LINE_CHARACTERS_MAX)} [${missing} characters cut]`);
+  };
+  return {
+    write(text) {
+      for (const line of text.split("\n")) writeLine(line, 0);
+    },
+    writeLine,
+    get lineCharacters() {
+      return LINE_CHARACTERS_MAX + masker.longest;
+    },
+    get rows() {
+      return sender.length;
+    },
+    get isFull() {
+      return sender.isFull;
+    },
+    drained: () => sender.drained(),
+  };
+}

@@ -1,0 +1,172 @@
+import type { WireTask } from "../../../daemon/forge/actions/protocol/schema.ts";
+import { runPosts } from "../actions/run-action.ts";
+import { createRepositories } from "../actions/repositories.ts";
+import type { JobProcesses } from "../places/job-processes.ts";
+import type { JobFolders, Place } from "../places/place.ts";
+import type { Masker } from "../report/masker.ts";
+import type { StepResult, TaskReporter } from "../report/task-reporter.ts";
+import type { Sleep } from "../retry.ts";
+import { createEvaluation } from "./evaluation.ts";
+import type { JobLog } from "./job-log.ts";
+import type { JobPayload } from "./payload.ts";
+import { type Frame, type JobSession, toContexts } from "./session.ts";
+import { createContexts, toInputs } from "./task-contexts.ts";
+import { runSteps, type StepObserver, toReason } from "./steps.ts";
+
+export interface RunJobDeps {
+  readonly task: WireTask;
+  readonly payload: JobPayload;
+  readonly place: Place;
+  readonly folders: JobFolders;
+  /** A folder that steps in containers cannot reach. */
+  readonly privateFolder: string;
+  readonly processes: JobProcesses;
+  readonly log: JobLog;
+  readonly masker: Masker;
+  readonly reporter: Pick<TaskReporter, "setStep">;
+  readonly newName: (prefix: string) => string;
+  readonly sleep: Sleep;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly runnerName: string;
+  readonly platform: NodeJS.Platform;
+  readonly architecture: string;
+  readonly searchPath: string;
+  /** The daemon's address without a trailing slash. */
+  readonly url: string;
+  readonly certificates: string | undefined;
+  /** Aborted when the job is cancelled. */
+  readonly cancelled: AbortSignal;
+  /** Aborted when also the steps after a cancellation must end. */
+  readonly stopped: AbortSignal;
+  /** Cancels the job: it has used up its time. */
+  readonly cancel: () => void;
+}
+
+/** Time of a job without `timeout-minutes`. */
+const JOB_MS_MAX = 360 * 60_000;
+
+/** How a job has ended. */
+export interface JobEnd {
+  readonly result: StepResult;
+  readonly outputs: Readonly<Record<string, string>>;
+}
+
+/** Runs the steps of a job, then what its actions have left for the end. Failures are in the log and in the result. */
+export async function runJob(deps: RunJobDeps): Promise<JobEnd> {
+  const { task, payload, log } = deps;
+  const frame: Frame = {
+    results: new Map(),
+    inputs: toInputs(task),
+    env: {},
+    github: {},
+    defaults: payload.defaults,
+    depth: 0,
+    hasFailed: false,
+  };
+  const done = new AbortController();
+  let isTimedOut = false;
+  try {
+    const session = await createSession(deps);
+    const contexts = toContexts(session, frame);
+    for (const env of payload.env)
+      for (const [name, value] of Object.entries(
+        await session.evaluation.texts(env, toContexts(session, frame)),
+      ))
+        session.env.set(name, value);
+    const limit = await session.evaluation.minutes(payload.timeoutMinutes, contexts);
+    deps.sleep(limit ?? JOB_MS_MAX, done.signal).then(
+      () => {
+        isTimedOut = true;
+        log.write(`::error::the job has run longer than ${(limit ?? JOB_MS_MAX) / 60_000} minutes`);
+        deps.cancel();
+      },
+      // The job has ended in time.
+      () => undefined,
+    );
+    await runSteps(session, frame, payload.steps, createObserver(deps));
+    if (!(await runPosts(session, frame))) frame.hasFailed = true;
+    const outputs = await readOutputs(session, frame, payload);
+    const isCancelled = deps.cancelled.aborted && !isTimedOut;
+    const hasFailed = frame.hasFailed || isTimedOut;
+    return { result: isCancelled ? "cancelled" : hasFailed ? "failure" : "success", outputs };
+  } catch (error) {
+    log.write(`::error::${toReason(error)}`);
+    return { result: deps.cancelled.aborted ? "cancelled" : "failure", outputs: {} };
+  } finally {
+    done.abort();
+  }
+}
+
+async function createSession(deps: RunJobDeps): Promise<JobSession> {
+  const { task, payload, place, folders, log, masker, sleep, cancelled, stopped, newName } = deps;
+  const contexts = await createContexts(task, payload, deps);
+  const { secrets, vars } = task;
+  const debug = secrets["ACTIONS_STEP_DEBUG"] ?? vars["ACTIONS_STEP_DEBUG"];
+  const github = contexts["github"] as Readonly<Record<string, unknown>>;
+  return {
+    place,
+    folders,
+    log,
+    masker,
+    sleep,
+    contexts,
+    cancelled,
+    stopped,
+    newName,
+    evaluation: createEvaluation(folders.workspace),
+    repositories: createRepositories({
+      ...deps,
+      actionsFolder: folders.actions,
+      signal: stopped,
+      token: String(github["token"] ?? ""),
+    }),
+    isDebug: debug === "true" || debug === "1",
+    env: new Map(),
+    path: [],
+    posts: [],
+  };
+}
+
+/** Reports steps with their times and their rows of the log. */
+function createObserver({ reporter, log, clock }: RunJobDeps): StepObserver {
+  let startedAt: number | undefined;
+  let logIndex = 0;
+  return {
+    started(number) {
+      startedAt = clock();
+      logIndex = log.rows;
+      const running = { result: undefined, stoppedAt: undefined, logLength: 0 };
+      reporter.setStep({ number, startedAt, logIndex, ...running });
+    },
+    ended(number, result) {
+      const isSkipped = startedAt === undefined;
+      reporter.setStep({
+        number,
+        result,
+        startedAt,
+        stoppedAt: isSkipped ? undefined : clock(),
+        logIndex: isSkipped ? log.rows : logIndex,
+        logLength: isSkipped ? 0 : log.rows - logIndex,
+      });
+      startedAt = undefined;
+    },
+  };
+}
+
+/** Evaluates the outputs of the job. One that holds a secret is left out: the daemon shows outputs. */
+async function readOutputs(
+  session: JobSession,
+  frame: Frame,
+  { outputs }: JobPayload,
+): Promise<Record<string, string>> {
+  const values = await session.evaluation.texts(outputs, toContexts(session, frame));
+  return Object.fromEntries(
+    Object.entries(values).filter(([name, value]) => {
+      const hasSecret = session.masker.mask(value) !== value;
+      if (hasSecret)
+        session.log.write(`::warning::the output ${name} is left out: it has a secret`);
+      return !hasSecret;
+    }),
+  );
+}

@@ -1,0 +1,103 @@
+import type {
+  ConditionState,
+  ExpressionValue,
+} from "../../../daemon/forge/actions/workflows/expressions/values.ts";
+import type { Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
+import type { Repositories } from "../actions/repositories.ts";
+import type { JobFolders, Place } from "../places/place.ts";
+import type { Masker } from "../report/masker.ts";
+import type { StepResult } from "../report/task-reporter.ts";
+import type { Sleep } from "../retry.ts";
+import type { Contexts, Evaluation } from "./evaluation.ts";
+import type { JobLog } from "./job-log.ts";
+import type { StepDefaults } from "./payload.ts";
+
+/** What the steps of one job share. */
+export interface JobSession {
+  readonly place: Place;
+  readonly folders: JobFolders;
+  readonly log: JobLog;
+  readonly masker: Masker;
+  readonly evaluation: Evaluation;
+  readonly repositories: Repositories;
+  readonly sleep: Sleep;
+  /** All contexts that do not change: `github`, `secrets`, `needs`, `matrix` and so on. */
+  readonly contexts: Contexts;
+  readonly isDebug: boolean;
+  /** Variables of workflow and job, and those that steps add for later steps. */
+  readonly env: Map<string, string>;
+  /** Folders that steps put in front of the search path, the last one first. */
+  readonly path: string[];
+  /** Aborted when the job is cancelled or has used up its time. */
+  readonly cancelled: AbortSignal;
+  /** Aborted when also the steps that run after a cancellation must end. */
+  readonly stopped: AbortSignal;
+  /** What runs at the end of the job, in reverse order. */
+  readonly posts: PostStep[];
+  /** Returns a name for a folder that no other step has. */
+  readonly newName: (prefix: string) => string;
+}
+
+/** The part of an action that runs after all steps. */
+export interface PostStep {
+  readonly name: string;
+  readonly condition: string;
+  readonly frame: Frame;
+  readonly run: (signal: AbortSignal) => Promise<boolean>;
+}
+
+/** Outcome of a step as the `steps` context shows it. */
+export interface StepOutcome {
+  readonly outputs: Readonly<Record<string, string>>;
+  readonly outcome: StepResult;
+  /** The outcome after `continue-on-error`. */
+  readonly conclusion: StepResult;
+}
+
+/** What the steps of one list see: those of the job, or those of a composite action. */
+export interface Frame {
+  readonly results: Map<string, StepOutcome>;
+  readonly inputs: Mapping;
+  /** Variables of the step that uses a composite action. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Members of the `github` context that differ, such as `action_path`. */
+  readonly github: Mapping;
+  readonly defaults: StepDefaults;
+  /** Composite actions around these steps. */
+  readonly depth: number;
+  /** Whether a step has failed. */
+  hasFailed: boolean;
+}
+
+/** Returns the contexts of a step with these variables. */
+export function toContexts(
+  session: JobSession,
+  frame: Frame,
+  env: Readonly<Record<string, string>> = {},
+): Contexts {
+  const github = { ...(session.contexts["github"] as Mapping), ...frame.github };
+  return {
+    ...session.contexts,
+    github,
+    gitea: github,
+    inputs: frame.inputs,
+    env: { ...Object.fromEntries(session.env), ...frame.env, ...env },
+    steps: toStepsContext(frame),
+    job: { ...session.place.description, status: toState(session, frame) },
+  };
+}
+
+/** Returns what the status functions say. */
+export function toState(session: JobSession, frame: Frame): ConditionState {
+  if (session.cancelled.aborted) return "cancelled";
+  return frame.hasFailed ? "failure" : "success";
+}
+
+function toStepsContext({ results }: Frame): Record<string, ExpressionValue> {
+  return Object.fromEntries(
+    [...results].map(([id, { outputs, outcome, conclusion }]) => [
+      id,
+      { outputs: { ...outputs }, outcome, conclusion },
+    ]),
+  );
+}

@@ -1,0 +1,76 @@
+import type { OutputSink } from "../places/place.ts";
+import type { Masker } from "../report/masker.ts";
+import type { JobLog } from "./job-log.ts";
+import { parseWorkflowCommand, type WorkflowCommand } from "./workflow-commands.ts";
+
+/** Values that a step has set by commands in its output, the old way. */
+export interface CommandValues {
+  readonly outputs: Map<string, string>;
+  readonly state: Map<string, string>;
+}
+
+/** Outputs and states that one step may set by commands. */
+const VALUES_MAX = 1_000;
+
+/** Commands that are part of the log. */
+const SHOWN: ReadonlySet<string> = new Set(["group", "endgroup", "notice", "warning", "error"]);
+
+/** Writes the output of a step to the log and carries out the workflow commands in it. */
+export function createStepOutput({
+  log,
+  masker,
+  isDebug,
+}: {
+  readonly log: JobLog;
+  readonly masker: Masker;
+  /** Whether `::debug::` lines are shown. */
+  readonly isDebug: boolean;
+}): { readonly sink: OutputSink; readonly values: CommandValues } {
+  const values = { outputs: new Map<string, string>(), state: new Map<string, string>() };
+  let resumeToken: string | undefined;
+
+  const line = (text: string, dropped: number) => {
+    if (resumeToken !== undefined) {
+      // Until a command of the chosen name every line is text.
+      if (text.trim() === `::${resumeToken}::`) resumeToken = undefined;
+      else log.writeLine(text, dropped);
+      return;
+    }
+    const command = parseWorkflowCommand(text);
+    if (command === undefined) log.writeLine(text, dropped);
+    else carryOut(command, text, dropped);
+  };
+
+  const carryOut = (command: WorkflowCommand, text: string, dropped: number) => {
+    const { name, properties } = command;
+    const key = properties["name"] ?? "";
+    if (name === "add-mask") masker.add(command.text);
+    else if (name === "stop-commands") resumeToken = command.text.trim();
+    else if (name === "debug") {
+      if (isDebug) log.writeLine(text, dropped);
+    } else if (name === "set-output" || name === "save-state") {
+      const file = name === "set-output" ? "GITHUB_OUTPUT" : "GITHUB_STATE";
+      const target = name === "set-output" ? values.outputs : values.state;
+      if (key !== "" && target.size < VALUES_MAX) target.set(key, command.text);
+      log.write(`::warning::${name} is deprecated: write to the file ${file} instead`);
+    } else if (name === "set-env" || name === "add-path")
+      log.write(
+        `::error::${name} is disabled: write to the file ${name === "set-env" ? "GITHUB_ENV" : "GITHUB_PATH"} instead`,
+      );
+    else if (SHOWN.has(name)) log.writeLine(text.trimStart(), dropped);
+    else if (!IGNORED.has(name)) log.writeLine(text, dropped);
+  };
+
+  return {
+    values,
+    sink: {
+      lineCharacters: () => log.lineCharacters,
+      line,
+      isFull: () => log.isFull,
+      drained: () => log.drained(),
+    },
+  };
+}
+
+/** Commands of the public runner that have no meaning here. */
+const IGNORED: ReadonlySet<string> = new Set(["echo", "add-matcher", "remove-matcher"]);

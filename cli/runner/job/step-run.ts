@@ -1,0 +1,103 @@
+import { join } from "node:path";
+import { createCommandFiles, readCommandFiles } from "./command-files.ts";
+import { toRunnerVariables } from "./environment.ts";
+import type { Contexts } from "./evaluation.ts";
+import type { StepDefinition } from "./payload.ts";
+import type { Frame, JobSession } from "./session.ts";
+import { createStepOutput } from "./step-output.ts";
+
+/** A step that failed for a reason that its author can remedy. The message is shown in the log. */
+export class StepError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "StepError";
+  }
+}
+
+/** A step under way: what runs its script or action needs. */
+export interface StepRun {
+  readonly session: JobSession;
+  readonly frame: Frame;
+  readonly step: StepDefinition;
+  /** Variables of the step itself. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly contexts: Contexts;
+  readonly signal: AbortSignal;
+  /** Runs the steps of a composite action. */
+  readonly runSteps: (frame: Frame, steps: readonly StepDefinition[]) => Promise<void>;
+}
+
+/** What a script or action has done. */
+export interface Performed {
+  readonly isSuccess: boolean;
+  readonly outputs: Readonly<Record<string, string>>;
+}
+
+/**
+ * Runs work with a signal that ends it: at its time limit, and when the job is cancelled. A step that begins after the
+ * cancellation, such as one with `always()`, ends with `stopped` only.
+ */
+export async function withinTime<T>(
+  { cancelled, stopped, sleep, log }: JobSession,
+  limit: number | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const time = new AbortController();
+  const done = new AbortController();
+  if (limit !== undefined)
+    sleep(limit, done.signal).then(
+      () => {
+        log.write(`::error::the step has run longer than ${limit / 60_000} minutes`);
+        time.abort();
+      },
+      // It has ended in time.
+      () => undefined,
+    );
+  const signals = cancelled.aborted ? [stopped] : [stopped, cancelled];
+  try {
+    return await work(AbortSignal.any([...signals, time.signal]));
+  } finally {
+    done.abort();
+  }
+}
+
+/** A program of a step, before the variables and files of the runner are added. */
+export interface StepProgram {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Receives the values of `GITHUB_STATE`. */
+  readonly onState?: (state: Readonly<Record<string, string>>) => void;
+}
+
+/** Runs a program of a step and takes over what it has returned in its files and by commands. */
+export async function runProgram(run: StepRun, program: StepProgram): Promise<Performed> {
+  const { session, frame, contexts, signal } = run;
+  const { place, log, masker, isDebug } = session;
+  const files = await createCommandFiles(join(session.folders.temp, session.newName("files-")));
+  const { sink, values } = createStepOutput({ log, masker, isDebug });
+  const code = await place.run({
+    argv: program.argv,
+    cwd: program.cwd,
+    path: session.path,
+    sink,
+    signal,
+    env: {
+      CI: "true",
+      ...Object.fromEntries(session.env),
+      ...frame.env,
+      ...run.env,
+      ...program.env,
+      ...toRunnerVariables(session, contexts, files),
+    },
+  });
+  const written = await readCommandFiles(files);
+  for (const [name, value] of Object.entries(written.env)) session.env.set(name, value);
+  session.path.unshift(...written.path.toReversed());
+  program.onState?.({ ...Object.fromEntries(values.state), ...written.state });
+  if (code !== 0 && !signal.aborted) log.write(`::error::the step ended with exit code ${code}`);
+  return {
+    isSuccess: code === 0 && !signal.aborted,
+    outputs: { ...Object.fromEntries(values.outputs), ...written.outputs },
+  };
+}

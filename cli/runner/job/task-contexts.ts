@@ -1,0 +1,97 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { WireTask } from "../../../daemon/forge/actions/protocol/schema.ts";
+import { Result } from "../../../daemon/forge/actions/protocol/schema.ts";
+import { isMapping, type Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
+import type { JobFolders, Place } from "../places/place.ts";
+import type { Contexts } from "./evaluation.ts";
+import { type JobPayload, toMapping } from "./payload.ts";
+
+/** The members of the `github` context that the daemon sends. */
+export function toGithub(task: WireTask): Mapping {
+  const context: unknown = task.context ?? {};
+  return isMapping(context) ? context : {};
+}
+
+/** Returns every text of a task that must not be seen in its log. */
+export function toSecrets(task: WireTask): readonly string[] {
+  const github = toGithub(task);
+  return [
+    ...Object.values(task.secrets),
+    ...[github["token"], github["gitea_runtime_token"]].map((each) => String(each ?? "")),
+  ].filter((each) => each !== "");
+}
+
+export interface ContextDeps {
+  readonly place: Place;
+  readonly folders: JobFolders;
+  readonly runnerName: string;
+  readonly platform: NodeJS.Platform;
+  readonly architecture: string;
+}
+
+/** Returns the contexts of a job that do not change, and writes the file of the event. */
+export async function createContexts(
+  task: WireTask,
+  payload: JobPayload,
+  { place, folders, runnerName, platform, architecture }: ContextDeps,
+): Promise<Contexts> {
+  const sent = toGithub(task);
+  const event = toMapping(sent["event"]);
+  const eventFile = join(folders.temp, "event.json");
+  await writeFile(eventFile, JSON.stringify(event), { mode: 0o600 });
+  const token = String(sent["token"] ?? "") || (task.secrets["GITHUB_TOKEN"] ?? "");
+  const github = {
+    ...sent,
+    token,
+    job: payload.key,
+    workspace: place.workspace,
+    event_path: place.toStepPath(eventFile),
+  };
+  return {
+    github,
+    gitea: github,
+    secrets: { ...task.secrets },
+    vars: { ...task.vars },
+    needs: Object.fromEntries(
+      Object.entries(task.needs).map(([key, { outputs, result }]) => [
+        key,
+        { outputs: { ...outputs }, result: toWord(result) },
+      ]),
+    ),
+    matrix: payload.matrix,
+    strategy: toMapping(sent["strategy"]),
+    runner: {
+      name: runnerName,
+      os: OPERATING_SYSTEMS[platform] ?? platform,
+      arch: ARCHITECTURES[architecture] ?? architecture.toUpperCase(),
+      temp: place.temp,
+      tool_cache: `${place.temp}/tools`,
+      workspace: place.workspace,
+      environment: "self-hosted",
+    },
+  };
+}
+
+/** Returns the `inputs` context: of the event that started the run by hand. */
+export function toInputs(task: WireTask): Mapping {
+  return toMapping(toMapping(toGithub(task)["event"])["inputs"]);
+}
+
+function toWord(result: number): string {
+  const [word] = Object.entries(Result).find(([, number]) => number === result) ?? [""];
+  return word === "unspecified" ? "" : word;
+}
+
+const OPERATING_SYSTEMS: Partial<Record<NodeJS.Platform, string>> = {
+  linux: "Linux",
+  darwin: "macOS",
+  win32: "Windows",
+};
+
+const ARCHITECTURES: Readonly<Record<string, string>> = {
+  x64: "X64",
+  arm64: "ARM64",
+  arm: "ARM",
+  ia32: "X86",
+};

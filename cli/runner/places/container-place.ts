@@ -1,0 +1,193 @@
+import { rm, writeFile } from "node:fs/promises";
+import { basename, join, posix, relative } from "node:path";
+import type { JobProcesses } from "./job-processes.ts";
+import { type JobFolders, type OutputSink, type Place, PlaceError } from "./place.ts";
+
+export interface ContainerPlaceDeps {
+  /** Path of docker or podman. */
+  readonly engine: string;
+  readonly image: string;
+  /** Unique to the job; the container's name is made of it. */
+  readonly mark: string;
+  /** OWNER/NAME. */
+  readonly repository: string;
+  /** Variables that the container has from its start. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly folders: JobFolders;
+  readonly processes: JobProcesses;
+  /** Variables of the engine's own program. */
+  readonly engineEnv: Readonly<Record<string, string>>;
+  readonly newName: (prefix: string) => string;
+  /** Receives what the engine prints while it makes the container. */
+  readonly sink: OutputSink;
+  readonly signal: AbortSignal;
+}
+
+const TEMP = "/croft/temp";
+const ACTIONS = "/croft/actions";
+
+/** Label of the containers of jobs; its value is the mark of the job. */
+export const CONTAINER_LABEL = "croft-job";
+
+/**
+ * Makes a container in which all steps of a job run, with the folders of the job mounted. It gets no other folder and no
+ * privileges. @throws PlaceError when the engine cannot make it
+ */
+export async function createContainerPlace(deps: ContainerPlaceDeps): Promise<Place> {
+  const { engine, image, mark, folders, processes, engineEnv, newName, sink, signal } = deps;
+  const name = `croft-job-${mark}`;
+  const workspace = `/workspace/${deps.repository}`;
+  const never = new AbortController().signal;
+  const call = (words: readonly string[], until = never, to: OutputSink = sink) =>
+    processes.run({
+      argv: [engine, ...words],
+      env: engineEnv,
+      cwd: folders.root,
+      sink: to,
+      signal: until,
+    });
+  const mount = (from: string, to: string) => ["--volume", `${from}:${to}`];
+  const variables = Object.entries(deps.env).flatMap(([key, value]) => [
+    "--env",
+    `${key}=${value}`,
+  ]);
+  const created = await call(
+    [
+      "create",
+      ...["--name", name, "--label", `${CONTAINER_LABEL}=${mark}`],
+      ...mount(folders.workspace, workspace),
+      ...mount(folders.temp, TEMP),
+      ...mount(folders.actions, ACTIONS),
+      ...["--workdir", workspace, ...variables, "--entrypoint", "tail"],
+      ...[image, "-f", "/dev/null"],
+    ],
+    signal,
+  );
+  if (created !== 0)
+    throw new PlaceError(`${basename(engine)} cannot create a container of ${image}`);
+  if ((await call(["start", name], signal)) !== 0) {
+    await call(["rm", "--force", "--volumes", name]);
+    throw new PlaceError(`${basename(engine)} cannot start the container of ${image}`);
+  }
+
+  return {
+    workspace,
+    temp: TEMP,
+    description: { container: { id: name } },
+    node: ["node"],
+    toStepPath,
+    hasProgram: async (program) =>
+      (await call(["exec", name, "sh", "-c", `command -v ${toWord(program)}`], never, SILENT)) ===
+      0,
+    async run({ argv, env, path, cwd, sink: to, signal: until }) {
+      const id = newName("command-");
+      const pidFile = `${TEMP}/${id}.pid`;
+      const script = join(folders.temp, `${id}.sh`);
+      await writeFile(script, toScript({ argv, env, path, cwd, pidFile }), { mode: 0o600 });
+      // The engine's client does not pass signals on: the process is ended from within.
+      const stop = () => {
+        const kill = `kill -TERM -"$(cat ${pidFile})" 2>/dev/null || kill -TERM "$(cat ${pidFile})"`;
+        void call(["exec", name, "sh", "-c", kill], never, SILENT).catch(() => undefined);
+      };
+      until.addEventListener("abort", stop, { once: true });
+      try {
+        return await call(["exec", name, "sh", `${TEMP}/${basename(script)}`], until, to);
+      } finally {
+        until.removeEventListener("abort", stop);
+        await rm(script, { force: true });
+      }
+    },
+    async install(folder, target) {
+      const wanted = posix.resolve(workspace, target);
+      if (wanted !== workspace && !wanted.startsWith(`${workspace}/`))
+        throw new PlaceError(`${target} is outside of the workspace`);
+      const clear = `mkdir -p ${toWord(wanted)} && rm -rf ${toWord(`${wanted}/.git`)}`;
+      const cleared = await call(["exec", name, "sh", "-c", clear]);
+      // Copied by the engine: a link that a step has made leads nowhere outside of the container.
+      const copied =
+        cleared === 0 ? await call(["cp", `${folder}/.`, `${name}:${wanted}`]) : cleared;
+      if (copied !== 0) throw new PlaceError(`${basename(engine)} cannot copy into the container`);
+    },
+    async end() {
+      await call(["rm", "--force", "--volumes", name], never, SILENT);
+    },
+  };
+
+  function toStepPath(path: string): string {
+    const found = [
+      [folders.workspace, workspace],
+      [folders.temp, TEMP],
+      [folders.actions, ACTIONS],
+    ].find(([from = ""]) => !relative(from, path).startsWith(".."));
+    const [from = "", to = ""] = found ?? [];
+    return posix.join(to, relative(from, path));
+  }
+}
+
+/** Removes the containers that jobs with this mark have left. */
+export async function removeContainers(
+  engine: string,
+  mark: string,
+  {
+    processes,
+    env,
+    cwd,
+  }: {
+    readonly processes: JobProcesses;
+    readonly env: Readonly<Record<string, string>>;
+    readonly cwd: string;
+  },
+): Promise<void> {
+  const argv = [engine, "rm", "--force", "--volumes", `croft-job-${mark}`];
+  const { signal } = new AbortController();
+  await processes.run({ argv, env, cwd, sink: SILENT, signal });
+}
+
+/** Reads `container` of a job: the image. @throws PlaceError for what a repository may not ask of the runner's machine */
+export function toContainerImage(container: Readonly<Record<string, unknown>> | string): string {
+  if (typeof container === "string") return container;
+  for (const key of ["volumes", "options", "credentials", "ports"])
+    if (container[key] !== undefined && container[key] !== null && container[key] !== "")
+      throw new PlaceError(`container.${key} is not supported by the built-in runner`);
+  return String(container["image"] ?? "");
+}
+
+interface ScriptParts {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly path: readonly string[];
+  readonly cwd: string;
+  readonly pidFile: string;
+}
+
+/**
+ * Returns a script that starts a program. Variables are in the file, not in arguments, which other users of the machine
+ * can read.
+ */
+function toScript({ argv, env, path, cwd, pidFile }: ScriptParts): string {
+  const { PATH, ...others } = env;
+  const isName = (name: string) => /^[A-Za-z_]\w*$/.test(name);
+  const exported = Object.entries(others).filter(([name]) => isName(name));
+  // A shell exports no names with dashes, which inputs of actions have.
+  const odd = Object.entries(others).filter(([name]) => !isName(name) && !name.includes("="));
+  const words = odd.map(([name, value]) => toWord(`${name}=${value}`));
+  const search = path.map((folder) => `${toWord(folder)}:`).join("");
+  return [
+    `echo $$ > ${pidFile}`,
+    ...exported.map(([name, value]) => `export ${name}=${toWord(value)}`),
+    ...(PATH === undefined ? [] : [`PATH=${toWord(PATH)}`]),
+    `export PATH=${search}"$PATH"`,
+    `cd ${toWord(cwd)} || exit 1`,
+    `exec ${words.length === 0 ? "" : `env ${words.join(" ")} `}${argv.map(toWord).join(" ")}`,
+    "",
+  ].join("\n");
+}
+
+const toWord = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+const SILENT: OutputSink = {
+  lineCharacters: () => 1,
+  line: () => undefined,
+  isFull: () => false,
+  drained: () => Promise.resolve(),
+};

@@ -1,0 +1,110 @@
+import { hostname } from "node:os";
+import { forge } from "../client/operations.ts";
+import { addressOf, type Target } from "../client/target.ts";
+import { createTransport } from "../client/transport.ts";
+import { createTrust } from "../client/trust.ts";
+import type { CliContext } from "../context.ts";
+import { CliError, usageError } from "../errors.ts";
+import { version } from "../version.ts";
+import { isAllowPattern } from "./allowed-repositories.ts";
+import { findEngine } from "./find-engine.ts";
+import { parseLabel } from "./labels.ts";
+import { createRunnerClient, RunnerRefused } from "./protocol-client.ts";
+import { type RunnerState, toStatePath, writeRunnerState } from "./runner-state.ts";
+
+/** A runner to be registered. */
+export interface NewRunner {
+  /** The registration token; asked of the daemon, as the signed-in administrator, when absent. */
+  readonly token: string | undefined;
+  readonly name: string | undefined;
+  /** Undefined for the usual ones of this machine. */
+  readonly labels: readonly string[] | undefined;
+  readonly allow: readonly string[];
+  readonly isEphemeral: boolean;
+}
+
+/** Image for jobs of the label that most workflows name. */
+const USUAL_IMAGE = "docker://node:22-bookworm";
+
+/**
+ * Registers a runner and keeps it in this home, in the place of an earlier one. @throws CliError `usage` for invalid labels
+ * and patterns, `invalid` when the daemon refuses the token
+ */
+export async function registerRunner(cli: CliContext, wanted: NewRunner): Promise<RunnerState> {
+  const { paths, url } = await cli.config();
+  const labels = wanted.labels ?? (await toUsualLabels(cli));
+  assertLabels(labels);
+  const pattern = wanted.allow.find((each) => !isAllowPattern(each));
+  if (pattern !== undefined)
+    throw usageError(`--allow takes OWNER/NAME, OWNER or *, not ${JSON.stringify(pattern)}`);
+  const target = await cli.client.target();
+  const token = wanted.token ?? (await askForToken(cli));
+  const name = wanted.name ?? hostname();
+  const client = createRunnerClient({
+    transport: createTransport(cli.system, createTrust(cli)),
+    url: () => Promise.resolve(addressOf(target)),
+    credentials: undefined,
+  });
+  const { runner } = await client
+    .register(
+      { name, token, labels: [...labels], version, ephemeral: wanted.isEphemeral },
+      cli.signal,
+    )
+    .catch((error: unknown) => {
+      if (!(error instanceof RunnerRefused)) throw error;
+      throw new CliError("invalid", `the daemon refused the runner: ${error.message}`, {
+        hint: '"croft runner token" prints the registration token',
+      });
+    });
+  if (runner === undefined)
+    throw new CliError("unexpected", "the daemon answered without a runner");
+  const profile = await cli.profiles.inUse();
+  const state: RunnerState = {
+    url: isOwnDaemon(target, url ?? profile.url ?? undefined) ? null : target.url,
+    id: Number(runner.id),
+    uuid: runner.uuid,
+    token: runner.token,
+    name: runner.name,
+    labels,
+    ephemeral: wanted.isEphemeral,
+    allow: wanted.allow,
+  };
+  await writeRunnerState(paths, state);
+  cli.io.note(`The runner is kept in ${toStatePath(paths)}.`);
+  return state;
+}
+
+/** Whether the daemon is that of this home, found without a named address: it may listen elsewhere next time. */
+function isOwnDaemon({ isLoopback }: Target, named: string | undefined): boolean {
+  return isLoopback && named === undefined;
+}
+
+function assertLabels(labels: readonly string[]): void {
+  const wrong = labels.find((each) => parseLabel(each) === undefined);
+  if (labels.length === 0 || wrong !== undefined)
+    throw usageError(
+      `--labels takes NAME:host and NAME:docker://IMAGE, not ${JSON.stringify(wrong ?? "")}`,
+    );
+}
+
+/** `host`; and where containers can run, the label that most workflows name. */
+async function toUsualLabels(cli: CliContext): Promise<readonly string[]> {
+  const engine = await findEngine(cli.system.env);
+  return ["host:host", ...(engine === undefined ? [] : [`ubuntu-latest:${USUAL_IMAGE}`])];
+}
+
+async function askForToken(cli: CliContext): Promise<string> {
+  try {
+    const { body } = await cli.client.call(forge.createRegistrationToken, {
+      query: { renew: false },
+    });
+    return body.token;
+  } catch (error) {
+    if (!(error instanceof CliError) || !["forbidden", "not_signed_in"].includes(error.code))
+      throw error;
+    throw new CliError(error.code, `cannot ask for a registration token: ${error.message}`, {
+      hint: "an administrator asks by itself; others give one with --token-stdin",
+      cause: error,
+    });
+  }
+}

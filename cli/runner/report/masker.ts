@@ -1,0 +1,87 @@
+/** Replaces secrets in what is sent to the daemon. */
+export interface Masker {
+  /** Masks a value from now on, with its lines and its usual encodings. */
+  add(secret: string): void;
+  mask(text: string): string;
+  /** Length of the longest text that is masked: a longer piece of a line is needed to see a secret at its end. */
+  readonly longest: number;
+}
+
+const MASK = "***";
+/** Lines of a secret that are shorter, such as the brace of a JSON document, would mask too much. */
+const LINE_CHARACTERS_MIN = 3;
+/** Shortest piece of an encoded secret: shorter ones occur by chance. */
+const ENCODED_CHARACTERS_MIN = 6;
+/** Values that are masked at most: an action that adds one for each line must not slow every line down. */
+const VALUES_MAX = 10_000;
+
+export function createMasker(): Masker {
+  const values = new Set<string>();
+  let longest = 0;
+  return {
+    add(secret) {
+      for (const value of toValues(secret)) {
+        if (values.size >= VALUES_MAX) return;
+        values.add(value);
+        longest = Math.max(longest, value.length);
+      }
+    },
+    mask(text) {
+      const hidden: [from: number, to: number][] = [];
+      for (const value of values)
+        for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + 1))
+          hidden.push([at, at + value.length]);
+      return hidden.length === 0 ? text : hide(text, hidden);
+    },
+    get longest() {
+      return longest;
+    },
+  };
+}
+
+/** Replaces stretches of a text; those that overlap or touch are one. */
+function hide(text: string, stretches: [from: number, to: number][]): string {
+  stretches.sort(([one], [other]) => one - other);
+  let masked = "";
+  let end = 0;
+  for (const [from, to] of stretches) {
+    if (from > end || end === 0) masked += text.slice(end, from) + MASK;
+    end = Math.max(end, to);
+  }
+  return masked + text.slice(end);
+}
+
+/** Returns the texts in which a secret may appear: itself, each line, and as base64, in a URL and in JSON. */
+function toValues(secret: string): string[] {
+  const whole = secret.trim();
+  if (whole === "") return [];
+  const lines = whole.split(/\r?\n/).map((line) => line.trim());
+  const plain = [
+    ...(lines.length === 1 ? [whole] : []),
+    ...(lines.length === 1 ? [] : lines.filter((line) => line.length >= LINE_CHARACTERS_MIN)),
+  ];
+  const encoded = [secret, whole].flatMap((each) => [
+    ...toBase64(each),
+    encodeURIComponent(each),
+    JSON.stringify(each).slice(1, -1),
+  ]);
+  return [...plain, ...encoded.filter((each) => each.length >= ENCODED_CHARACTERS_MIN)];
+}
+
+/**
+ * Returns what base64 makes of a text that begins at each of three positions of a longer one, without the characters that
+ * depend on what stands around it.
+ */
+function toBase64(text: string): string[] {
+  const bytes = Buffer.from(text);
+  return [0, 1, 2].flatMap((before) => {
+    const encoded = Buffer.concat([Buffer.alloc(before), bytes])
+      .toString("base64")
+      .replaceAll("=", "");
+    const start = Math.ceil((before * 8) / 6);
+    const isWhole = (before + bytes.length) % 3 === 0;
+    const piece = encoded.slice(start, isWhole ? undefined : -1);
+    const forUrl = piece.replaceAll("+", "-").replaceAll("/", "_");
+    return piece === forUrl ? [piece] : [piece, forUrl];
+  });
+}

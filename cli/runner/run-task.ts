@@ -1,0 +1,297 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { Result, type WireTask } from "../../daemon/forge/actions/protocol/schema.ts";
+import { toText } from "../../daemon/forge/actions/workflows/expressions/values.ts";
+import { evaluateDeep, isMapping } from "../../daemon/forge/actions/workflows/mapping.ts";
+import type { System } from "../system.ts";
+import { isAllowed } from "./allowed-repositories.ts";
+import { createJobLog, type JobLog } from "./job/job-log.ts";
+import { type JobPayload, parsePayload, toMapping } from "./job/payload.ts";
+import { type JobEnd, runJob } from "./job/run-job.ts";
+import { toReason } from "./job/steps.ts";
+import { toGithub, toInputs, toSecrets } from "./job/task-contexts.ts";
+import { findTarget, type LabelTarget, type RunnerLabel } from "./labels.ts";
+import { createContainerPlace, toContainerImage } from "./places/container-place.ts";
+import { createHostPlace } from "./places/host-place.ts";
+import { createJobProcesses, type JobProcesses } from "./places/job-processes.ts";
+import { type JobFolders, type Place, PlaceError } from "./places/place.ts";
+import { isFinalRefusal, type RunnerClient } from "./protocol-client.ts";
+import { createLogSender } from "./report/log-sender.ts";
+import { createMasker } from "./report/masker.ts";
+import { createTaskReporter } from "./report/task-reporter.ts";
+import { withRetries } from "./retry.ts";
+
+export interface TaskDeps {
+  readonly system: Pick<System, "env" | "platform" | "sleep" | "clock">;
+  readonly client: RunnerClient;
+  readonly name: string;
+  readonly labels: readonly RunnerLabel[];
+  readonly allow: readonly string[];
+  /** The folder of the task, which exists. */
+  readonly folder: string;
+  /** Unique to the task. */
+  readonly mark: string;
+  readonly url: string;
+  readonly certificates: string | undefined;
+  /** Path of docker or podman, where there is one. */
+  readonly engine: string | undefined;
+  /** The program that runs JavaScript actions on the host. */
+  readonly node: readonly string[];
+  readonly architecture: string;
+  /** Aborted when the runner stops: the job is cancelled. */
+  readonly stopping: AbortSignal;
+  /** Aborted when the runner waits no longer for the daemon. */
+  readonly abandoned: AbortSignal;
+}
+
+/** Time for steps that run after a cancellation, and when the runner itself stops. */
+const CLEAN_UP_MS = 5 * 60_000;
+const STOP_MS = 5_000;
+
+/** Runs one task to its end and reports it. Resolves when the daemon knows the result, or does not want it any more. */
+export async function runTask(task: WireTask, deps: TaskDeps): Promise<JobEnd["result"]> {
+  const { system, folder, mark } = deps;
+  const { sleep, clock, platform } = system;
+  const cancelled = new AbortController();
+  const stopped = new AbortController();
+  const done = new AbortController();
+  const cancel = (after: number) => {
+    cancelled.abort();
+    sleep(after, done.signal).then(
+      () => stopped.abort(),
+      // The job has ended by itself.
+      () => undefined,
+    );
+  };
+  let isUnreported = false;
+  const onLost = (error: unknown) => {
+    isUnreported ||= !isFinalRefusal(error);
+    cancelled.abort();
+    stopped.abort();
+  };
+  const { send, sendLog } = createSender(task, deps);
+  const masker = createMasker();
+  for (const secret of toSecrets(task)) masker.add(secret);
+  const sender = createLogSender({ send: sendLog, clock, sleep, onLost });
+  const log = createJobLog(sender, masker);
+  const reporter = createTaskReporter({
+    send,
+    clock,
+    sleep,
+    onLost,
+    onCancelled: () => {
+      if (!cancelled.signal.aborted) log.write("The job was cancelled.");
+      cancel(CLEAN_UP_MS);
+    },
+  });
+  const onStop = () => {
+    log.write("::error::the runner is stopping");
+    cancel(STOP_MS);
+  };
+  deps.stopping.addEventListener("abort", onStop, { once: true });
+  const processes = createJobProcesses({ mark, sleep, platform });
+  let place: Place | undefined;
+  let end: JobEnd = { result: "failure", outputs: {} };
+  try {
+    const payload = accept(task, deps);
+    const folders = await createFolders(folder);
+    const newName = createNames();
+    place = await createPlace(task, deps, {
+      payload,
+      folders,
+      processes,
+      log,
+      newName,
+      signal: cancelled.signal,
+    });
+    const privateFolder = join(folder, "private");
+    await mkdir(privateFolder, { mode: 0o700 });
+    end = await runJob({
+      ...deps,
+      task,
+      payload,
+      place,
+      folders,
+      privateFolder,
+      processes,
+      log,
+      masker,
+      reporter,
+      newName,
+      sleep,
+      clock,
+      platform,
+      runnerName: deps.name,
+      searchPath: system.env["PATH"] ?? "",
+      cancelled: cancelled.signal,
+      stopped: stopped.signal,
+      cancel: () => cancel(CLEAN_UP_MS),
+    });
+  } catch (error) {
+    log.write(`::error::${toReason(error)}`);
+  } finally {
+    deps.stopping.removeEventListener("abort", onStop);
+    done.abort();
+    await place?.end();
+    await processes.end();
+  }
+  await sender.end();
+  await reporter.finish(end.result, end.outputs);
+  // What the daemon has not heard of is reported when the runner starts again.
+  if (!isUnreported) await rm(folder, { recursive: true, force: true });
+  return end.result;
+}
+
+/** Returns the job, when the runner's owner lets it run. Throws what is shown in its log. */
+function accept(task: WireTask, { allow, name }: TaskDeps): JobPayload {
+  const repository = String(toGithub(task)["repository"] ?? "");
+  if (!isAllowed(allow, repository))
+    throw new PlaceError(
+      `the runner ${name} does not run jobs of ${repository}: its owner allows ${allow.join(", ") || "no repository"}`,
+    );
+  const payload = parsePayload(Buffer.from(task.workflowPayload).toString("utf8"));
+  if (payload.hasServices) throw new PlaceError("the built-in runner does not run services");
+  return payload;
+}
+
+async function createFolders(root: string): Promise<JobFolders> {
+  const folders = {
+    root,
+    workspace: join(root, "workspace"),
+    temp: join(root, "temp"),
+    actions: join(root, "actions"),
+  };
+  for (const path of [folders.workspace, folders.temp, folders.actions])
+    await mkdir(path, { mode: 0o700 });
+  return folders;
+}
+
+interface PlaceDeps {
+  readonly payload: JobPayload;
+  readonly folders: JobFolders;
+  readonly processes: JobProcesses;
+  readonly log: JobLog;
+  readonly newName: (prefix: string) => string;
+  readonly signal: AbortSignal;
+}
+
+async function createPlace(
+  task: WireTask,
+  { system, labels, engine, mark, node, folder, name }: TaskDeps,
+  { payload, folders, processes, log, newName, signal }: PlaceDeps,
+): Promise<Place> {
+  const container = evaluateDeep(payload.container, {
+    contexts: {
+      github: toGithub(task),
+      matrix: payload.matrix,
+      vars: task.vars,
+      inputs: toInputs(task),
+    },
+  });
+  const named =
+    typeof container === "string" || isMapping(container) ? toContainerImage(container) : "";
+  const containerEnv = isMapping(container) ? toMapping(container["env"]) : {};
+  const target: LabelTarget | undefined =
+    named === "" ? findTarget(labels, payload.labels) : { kind: "container", image: named };
+  if (target === undefined)
+    throw new PlaceError(`the runner has none of the labels ${payload.labels.join(", ")}`);
+  if (target.kind === "host") {
+    log.write(`Runner ${name}. This job runs on the host, unconfined, as the user of the runner.`);
+    return createHostPlace({ env: system.env, folders, processes, node });
+  }
+  if (engine === undefined)
+    throw new PlaceError(
+      `the job runs in a container of ${target.image}, and the runner has neither docker nor podman`,
+    );
+  log.write(`Runner ${name}. This job runs in a container of ${target.image}.`);
+  // The engine outlives a killed runner: what must be removed then is written down first.
+  await writeFile(join(folder, "engine"), engine, { mode: 0o600 });
+  return createContainerPlace({
+    engine,
+    image: target.image,
+    mark,
+    repository: String(toGithub(task)["repository"] ?? "repository"),
+    env: Object.fromEntries(
+      Object.entries({ CI: "true", ...containerEnv }).map(([key, value]) => [key, toText(value)]),
+    ),
+    folders,
+    processes,
+    engineEnv: toEngineEnvironment(system.env),
+    newName,
+    signal,
+    sink: {
+      lineCharacters: () => log.lineCharacters,
+      line: log.writeLine,
+      isFull: () => log.isFull,
+      drained: () => log.drained(),
+    },
+  });
+}
+
+/** Variables that docker and podman read. */
+export function toEngineEnvironment(env: System["env"]): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      value !== undefined && /^(PATH|HOME|XDG_RUNTIME_DIR|DOCKER_\w+|CONTAINER_\w+)$/.test(name)
+        ? [[name, value] as const]
+        : [],
+    ),
+  );
+}
+
+/** Sends reports and rows of one task, again and again while the daemon cannot be reached. */
+function createSender(task: WireTask, { client, system, abandoned }: TaskDeps) {
+  const retry = <T>(work: () => Promise<T>) =>
+    withRetries(work, { sleep: system.sleep, signal: abandoned, isFinal: isFinalRefusal });
+  type Reporter = Parameters<typeof createTaskReporter>[0];
+  const send: Reporter["send"] = ({ result, startedAt, stoppedAt, steps, outputs }) =>
+    retry(async () => {
+      const { state } = await client.updateTask(
+        {
+          state: {
+            id: task.id,
+            result: Result[result ?? "unspecified"],
+            ...toTimes(startedAt, stoppedAt),
+            steps: steps.map((step) => ({
+              id: BigInt(step.number),
+              result: Result[step.result ?? "unspecified"],
+              ...toTimes(step.startedAt, step.stoppedAt),
+              logIndex: BigInt(step.logIndex),
+              logLength: BigInt(step.logLength),
+            })),
+          },
+          outputs: { ...outputs },
+        },
+        abandoned,
+      );
+      return { isCancelled: state?.result === Result.cancelled };
+    });
+  type Sender = Parameters<typeof createLogSender>[0];
+  const sendLog: Sender["send"] = (index, rows, isEnd) =>
+    retry(async () => {
+      const { ackIndex } = await client.updateLog(
+        {
+          taskId: task.id,
+          index: BigInt(index),
+          rows: rows.map(({ time, content }) => ({ time: timestampFromMs(time), content })),
+          noMore: isEnd,
+        },
+        abandoned,
+      );
+      return Number(ackIndex);
+    });
+  return { send, sendLog };
+}
+
+function toTimes(startedAt: number | undefined, stoppedAt: number | undefined) {
+  return {
+    ...(startedAt === undefined ? {} : { startedAt: timestampFromMs(startedAt) }),
+    ...(stoppedAt === undefined ? {} : { stoppedAt: timestampFromMs(stoppedAt) }),
+  };
+}
+
+function createNames(): (prefix: string) => string {
+  let count = 0;
+  return (prefix) => `${prefix}${(count += 1)}`;
+}

@@ -1,0 +1,68 @@
+import { join } from "node:path";
+import type { SettingPaths } from "../../daemon/settings/paths.ts";
+import { CliError } from "../errors.ts";
+import { readPrivateFile, removeFile } from "../profile/read-private-file.ts";
+import { writePrivateFile } from "../profile/write-private-file.ts";
+
+/** A registered runner, as it is kept in a file of mode 0600. */
+export interface RunnerState {
+  /** Address of the daemon; null for the daemon of this home, wherever it listens. */
+  readonly url: string | null;
+  readonly id: number;
+  readonly uuid: string;
+  /** The credential of the runner. */
+  readonly token: string;
+  readonly name: string;
+  /** As they were given, such as `host:host` or `ubuntu-latest:docker://node:22`. */
+  readonly labels: readonly string[];
+  readonly ephemeral: boolean;
+  /** Repositories whose jobs may run: `OWNER/NAME`, `OWNER` or `*`. */
+  readonly allow: readonly string[];
+}
+
+/** The file of the registered runner. */
+export function toStatePath({ configDirectory }: SettingPaths): string {
+  return join(configDirectory, "runner.json");
+}
+
+/** The folder where jobs run. */
+export function toJobsPath({ stateDirectory }: SettingPaths): string {
+  return join(stateDirectory, "runner");
+}
+
+/** Returns the registered runner, or undefined. @throws CliError `invalid_config` for a damaged file */
+export function readRunnerState(paths: SettingPaths): RunnerState | undefined {
+  const path = toStatePath(paths);
+  const text = readPrivateFile(path);
+  if (text === undefined) return undefined;
+  const value = parse(text);
+  const isWhole =
+    value !== undefined &&
+    [value.uuid, value.token, value.name].every((each) => typeof each === "string") &&
+    [value.labels, value.allow].every(isTexts) &&
+    (value.url === null || typeof value.url === "string");
+  if (!isWhole)
+    throw new CliError("invalid_config", `${path} is damaged`, {
+      hint: 'remove it and run "croft runner register" again',
+    });
+  return value;
+}
+
+export function writeRunnerState(paths: SettingPaths, state: RunnerState): Promise<void> {
+  return writePrivateFile(toStatePath(paths), `${JSON.stringify(state, undefined, 2)}\n`);
+}
+
+export function removeRunnerState(paths: SettingPaths): void {
+  removeFile(toStatePath(paths));
+}
+
+function parse(text: string): RunnerState | undefined {
+  try {
+    return JSON.parse(text) as RunnerState;
+  } catch {
+    return undefined;
+  }
+}
+
+const isTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((each) => typeof each === "string");

@@ -1,0 +1,157 @@
+// cli/runner: the built-in runner. runner.ts fetches tasks, run-task.ts runs one and reports it; job/ has the steps,
+// actions/ what `uses` names, places/ the host and the container, report/ what is sent. Start here.
+import type { WireTask } from "../../daemon/forge/actions/protocol/schema.ts";
+import { CliError, toCliError } from "../errors.ts";
+import type { System } from "../system.ts";
+import { toGithub } from "./job/task-contexts.ts";
+import { createTaskFolder, endLeftovers } from "./leftovers.ts";
+import { isFinalRefusal, RunnerRefused } from "./protocol-client.ts";
+import { withRetries } from "./retry.ts";
+import { runTask, type TaskDeps } from "./run-task.ts";
+
+export interface RunnerDeps extends Omit<
+  TaskDeps,
+  "folder" | "mark" | "stopping" | "abandoned" | "url" | "system"
+> {
+  readonly system: Pick<System, "env" | "platform" | "sleep" | "clock" | "random">;
+  /** The daemon's address without a trailing slash; asked before each task. */
+  readonly url: () => Promise<string>;
+  readonly version: string;
+  readonly isEphemeral: boolean;
+  /** Jobs that run at a time. */
+  readonly capacity: number;
+  /** How long running jobs may go on after the runner was asked to stop, in milliseconds. */
+  readonly finishWithinMs: number;
+  /** The folder where jobs run. */
+  readonly root: string;
+  /** Aborted when the runner shall stop. */
+  readonly signal: AbortSignal;
+  /** Prints a line about what happens. */
+  readonly note: (line: string) => void;
+}
+
+/** How long a stopping runner tries to report the end of its jobs. */
+const REPORT_MS = 20_000;
+const CAPABILITIES = ["cancelling"];
+
+/**
+ * Fetches and runs jobs until the signal is aborted, or an ephemeral runner has run its one job. Running jobs may then
+ * finish for `finishWithinMs`; those that go on are cancelled. Waits with growing pauses for a daemon that cannot be reached.
+ * @throws CliError `not_found` when the daemon does not know the runner
+ */
+export async function runRunner(deps: RunnerDeps): Promise<void> {
+  const { client, system, note, labels, version, capacity } = deps;
+  // A call that is given up because the runner stops is like one that does not reach the daemon: what it was to report
+  // stays.
+  const stop = new AbortController();
+  const { signal } = stop;
+  const stopped = new Promise<void>((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  const onStop = () => stop.abort(new CliError("daemon_unreachable", "the runner is stopping"));
+  if (deps.signal.aborted) onStop();
+  else deps.signal.addEventListener("abort", onStop, { once: true });
+  const stopping = new AbortController();
+  const abandoned = new AbortController();
+  const running = new Map<number, Promise<void>>();
+  let isConnected = true;
+
+  await connect(() => endLeftovers({ ...deps, signal }));
+  const names = labels.map(({ name }) => name);
+  await connect(() =>
+    client.declare({ version, labels: names, capabilities: CAPABILITIES }, signal),
+  );
+  if (!signal.aborted) note(`${deps.name} waits for jobs with the labels ${names.join(", ")}`);
+  try {
+    await fetchTasks();
+  } finally {
+    await finish();
+  }
+
+  async function fetchTasks(): Promise<void> {
+    let known = 0n;
+    while (!signal.aborted) {
+      if (running.size >= capacity) {
+        await Promise.race([stopped, ...running.values()]);
+        continue;
+      }
+      const fetched = await connect(() => client.fetchTask(known, [...running.keys()], signal));
+      if (fetched === undefined) return;
+      const { task, tasksVersion } = fetched;
+      // After a task the daemon is asked for the next one: more may wait.
+      known = task === undefined ? tasksVersion : 0n;
+      if (task === undefined || running.has(Number(task.id))) continue;
+      await start(task);
+      if (deps.isEphemeral) {
+        await Promise.race([stopped, ...running.values()]);
+        return;
+      }
+    }
+  }
+
+  async function start(task: WireTask): Promise<void> {
+    const id = Number(task.id);
+    const mark = Buffer.from(system.random(12)).toString("hex");
+    const folder = await createTaskFolder(deps.root, id, mark);
+    const { repository, job, run_id: run } = toGithub(task);
+    const what = `task ${id}: ${String(job)} of run ${String(run)} in ${String(repository)}`;
+    note(`${what} started`);
+    const url = await deps.url();
+    const work = runTask(task, {
+      ...deps,
+      url,
+      folder,
+      mark,
+      stopping: stopping.signal,
+      abandoned: abandoned.signal,
+    })
+      .then(
+        (result) => note(`${what} ended: ${result}`),
+        (error: unknown) => note(`${what} failed in the runner: ${toCliError(error).message}`),
+      )
+      .finally(() => running.delete(id));
+    running.set(id, work);
+  }
+
+  /** Lets running jobs finish, then cancels them, and waits until the daemon knows. */
+  async function finish(): Promise<void> {
+    if (running.size === 0) return;
+    note(`waiting for ${running.size} running ${running.size === 1 ? "job" : "jobs"}`);
+    const done = new AbortController();
+    const hurry = async () => {
+      await system.sleep(deps.finishWithinMs, done.signal);
+      stopping.abort();
+      await system.sleep(REPORT_MS, done.signal);
+      abandoned.abort(new CliError("daemon_unreachable", "the runner is stopping"));
+    };
+    // The end of all jobs ends the waits.
+    const watch = hurry().catch(() => undefined);
+    await Promise.all(running.values());
+    done.abort();
+    await watch;
+  }
+
+  /** Repeats a call until the daemon answers it; undefined when the runner shall stop meanwhile. */
+  async function connect<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const result = await withRetries(work, {
+        sleep: system.sleep,
+        signal,
+        isFinal: isFinalRefusal,
+        onRetry: (error) => {
+          if (isConnected) note(`${toCliError(error).message}; trying again`);
+          isConnected = false;
+        },
+      });
+      if (!isConnected) note("connected to the daemon again");
+      isConnected = true;
+      return result;
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (!(error instanceof RunnerRefused)) throw error;
+      throw new CliError("not_found", `the daemon refused the runner: ${error.message}`, {
+        hint: '"croft runner register" registers it again',
+      });
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { isAllowed } from "../../../cli/runner/allowed-repositories.ts";
+import { hashFiles } from "../../../cli/runner/job/hash-files.ts";
+import { toShellCommand } from "../../../cli/runner/job/shells.ts";
+import { findTarget, parseLabel } from "../../../cli/runner/labels.ts";
+import { toContainerImage } from "../../../cli/runner/places/container-place.ts";
+import { temporaryHome } from "../support/run-cli.ts";
+
+test.each([
+  [["*"], "mira/one", true],
+  [["mira"], "Mira/one", true],
+  [["mira/one"], "mira/One", true],
+  [["mira/one"], "mira/two", false],
+  [["mir"], "mira/one", false],
+  [[], "mira/one", false],
+])("with %j allowed, a job of %s runs: %s", (patterns, repository, expected) => {
+  expect(isAllowed(patterns, repository)).toBe(expected);
+});
+
+test("the first label of a job that the runner has decides where it runs", () => {
+  const labels = ["host", "big:host", "linux:docker://node:22"].flatMap(
+    (text) => parseLabel(text) ?? [],
+  );
+  expect(findTarget(labels, ["linux", "big"])).toEqual({ kind: "container", image: "node:22" });
+  expect(findTarget(labels, ["big"])).toEqual({ kind: "host" });
+  expect(findTarget(labels, ["other"])).toBeUndefined();
+  expect(["", "a b", "a:vm://x", ":host"].map(parseLabel)).toEqual(Array(4).fill(undefined));
+});
+
+test.each([
+  [undefined, true, ["bash", "-e", "/s"]],
+  [undefined, false, ["sh", "-e", "/s"]],
+  ["bash", true, ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "/s"]],
+  ["python", true, ["python", "/s"]],
+  ["perl -w '-M a' {0}", true, ["perl", "-w", "-M a", "/s"]],
+])("the shell %s starts its script", (shell, hasBash, argv) => {
+  expect(toShellCommand(shell, "x", hasBash)?.argv("/s")).toEqual(argv);
+});
+
+test("an unknown shell is refused", () => {
+  expect(toShellCommand("fish", "x", true)).toBeUndefined();
+});
+
+test("hashFiles depends on content, order and exclusions, and follows no link out of the workspace", async () => {
+  await using home = await temporaryHome();
+  const root = join(home.path, "workspace");
+  await mkdir(join(root, "deep"), { recursive: true });
+  await writeFile(join(home.path, "outside.lock"), "outside");
+  await writeFile(join(root, "a.lock"), "one");
+  await writeFile(join(root, "deep", "b.lock"), "two");
+  await symlink(join(home.path, "outside.lock"), join(root, "c.lock"));
+  const hash = (text: string | Buffer) => createHash("sha256").update(text).digest();
+  const both = hash(Buffer.concat([hash("one"), hash("two")])).toString("hex");
+  expect(await hashFiles(root, ["**/*.lock"])).toBe(both);
+  expect(await hashFiles(root, ["deep/*.lock", "a.lock"])).toBe(both);
+  expect(await hashFiles(root, ["**/*.lock", "!deep/**"])).toBe(hash(hash("one")).toString("hex"));
+  expect(await hashFiles(root, ["*.none"])).toBe("");
+});
+
+test("a job cannot have the runner mount folders or add privileges", () => {
+  expect(toContainerImage("node:22")).toBe("node:22");
+  expect(toContainerImage({ image: "node:22", env: { A: "1" } })).toBe("node:22");
+  for (const key of ["volumes", "options", "credentials"])
+    expect(() => toContainerImage({ image: "x", [key]: ["/:/host"] })).toThrow(
+      `container.${key} is not supported`,
+    );
+});

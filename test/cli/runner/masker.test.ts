@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { createMasker } from "../../../cli/runner/report/masker.ts";
+
+function mask(secret: string, text: string): string {
+  const masker = createMasker();
+  masker.add(secret);
+  return masker.mask(text);
+}
+
+test.each([
+  ["a secret within a word", "hunter2", "xhunter2y", "x***y"],
+  [
+    "each line of a secret of several lines",
+    "first line\nsecond line\n",
+    "a second line b",
+    "a *** b",
+  ],
+  [
+    "a secret in base64",
+    "hunter2-hunter2",
+    Buffer.from("hunter2-hunter2").toString("base64"),
+    "***",
+  ],
+  ["a secret in a URL", "p@ss word/1", "?key=p%40ss%20word%2F1&x", "?key=***&x"],
+  ["a secret in JSON", 'quo"ted-secret', '{"key":"quo\\"ted-secret"}', '{"key":"***"}'],
+  ["two that stand side by side", "hunter2", "hunter2hunter2", "***"],
+  ["nothing for an empty secret", "", "text", "text"],
+  ["no brace for a document of several lines", '{\n  "key": "abcdef"\n}', "{ }", "{ }"],
+])("masks %s", (_, secret, text, masked) => {
+  expect(mask(secret, text)).toBe(masked);
+});
+
+test.each([0, 1, 2])("masks a secret in base64 behind %i other bytes", (before) => {
+  const secret = "correct-horse-battery";
+  const encoded = Buffer.from(`${"x".repeat(before)}${secret}yz`).toString("base64");
+  const masked = mask(secret, encoded);
+  expect(masked).toContain("***");
+  expect(masked.length).toBeLessThan(14);
+});
+
+test("masks overlapping secrets as one", () => {
+  const masker = createMasker();
+  masker.add("abcdef");
+  masker.add("defghi");
+  expect(masker.mask("1abcdefghi2")).toBe("1***2");
+});

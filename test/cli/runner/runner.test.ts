@@ -1,0 +1,298 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { run } from "../../../cli/main.ts";
+import { register, runRunnerCommand } from "../../../cli/commands/runner-run.ts";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
+import { createWorkflowPushes } from "../../support/forge/workflow-pushes.ts";
+import { optionsOf } from "../support/parse-line.ts";
+import { fakeSystem, runCli, temporaryHome } from "../support/run-cli.ts";
+
+let daemon: TestDaemon;
+let git: GitClient;
+const people = createForgePeople(() => daemon);
+const workflows = createWorkflowPushes(
+  () => daemon,
+  people,
+  () => git,
+);
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  git = await createGitClient();
+  await people.newUser("mira");
+});
+afterAll(async () => {
+  await git[Symbol.asyncDispose]();
+  await daemon[Symbol.asyncDispose]();
+});
+
+/** Registers a runner with one label of the host and runs it until it is disposed of. */
+async function startRunner(label: string, flags: readonly string[] = [], allow = "*") {
+  const home = await temporaryHome();
+  const env = {
+    PATH: process.env["PATH"],
+    CROFT_URL: daemon.url,
+    CROFT_FORGE_TOKEN: people.admin,
+    RUNNER_SECRET: "of-the-owner",
+  };
+  const options = { home: home.path, env, program: [process.execPath, "croft"] as const };
+  const line = [
+    "runner",
+    "register",
+    "--name",
+    label,
+    "--labels",
+    `${label}:host`,
+    "--allow",
+    allow,
+  ];
+  const registered = await runCli([...line, "--json"], options);
+  expect(registered.code).toBe(0);
+  const system = fakeSystem({ ...options, hurried: false });
+  const ended = run(["runner", "run", ...flags], system);
+  await vi.waitUntil(() => system.written.err().includes("waits for jobs"), { timeout: 20_000 });
+  const stop = async () => {
+    system.stops.send("SIGTERM");
+    return ended;
+  };
+  return {
+    home: home.path,
+    system,
+    ended,
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      await stop();
+      await home[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const workflow = (text: string) => ({ ".gitea/workflows/ci.yml": `on: push\n${text}` });
+
+test("the lines become options", async () => {
+  expect(
+    await optionsOf(register.define, ["--token-stdin", "--name", "n", "--labels", "a:host"]),
+  ).toEqual({ tokenStdin: true, name: "n", labels: "a:host" });
+  expect(await optionsOf(runRunnerCommand.define, ["--capacity", "4", "--allow", "mira"])).toEqual({
+    capacity: "4",
+    finishWithin: "10",
+    allow: ["mira"],
+  });
+});
+
+test("registering keeps the credential in a file of the owner's alone, and refuses what is invalid", async () => {
+  await using home = await temporaryHome();
+  const env = { CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: people.admin };
+  const croft = (...words: string[]) => runCli([...words, "--json"], { home: home.path, env });
+  const made = (await croft("runner", "register", "--name", "kept")).json();
+  expect(made).toMatchObject({ name: "kept", allow: ["*"], ephemeral: false, url: daemon.url });
+  const path = join(home.path, "runner.json");
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  expect(JSON.stringify(made)).not.toContain(JSON.parse(await readFile(path, "utf8")).token);
+  expect((await croft("runner", "register", "--labels", "a:vm")).code).toBe(2);
+  expect((await croft("runner", "register", "--allow", "a/b/c")).code).toBe(2);
+  const refused = await runCli(["runner", "register", "--token-stdin", "--json"], {
+    home: home.path,
+    env,
+    stdin: "wrong\n",
+  });
+  expect(refused.error()["message"]).toContain("registration token not found");
+});
+
+test(
+  "steps share variables, outputs, paths and actions of the repository",
+  { timeout: 120_000 },
+  async () => {
+    await using _runner = await startRunner("steps");
+    const id = await workflows.push("steps", {
+      "act/comp/action.yml": [
+        "inputs: { who: { default: nobody } }",
+        "outputs: { said: { value: '${{ steps.say.outputs.said }}' } }",
+        "runs:",
+        "  using: composite",
+        "  steps:",
+        "    - { id: say, shell: sh, run: 'echo said=hello-$WHO >> $GITHUB_OUTPUT', env: { WHO: '${{ inputs.who }}' } }",
+      ].join("\n"),
+      "act/js/action.yml":
+        "inputs: { with-dash: { default: '${{ github.ref_name }}' } }\nruns: { using: node20, main: main.js, post: post.js }\n",
+      "act/js/main.js":
+        "require('fs').appendFileSync(process.env.GITHUB_STATE, 's=kept\\n'); console.log('input', process.env['INPUT_WITH-DASH'])",
+      "act/js/post.js": "console.log('post', process.env.STATE_s)",
+      ...workflow(`env: { LEVEL: workflow, NAME: '\${{ github.ref_name }}' }
+jobs:
+  a:
+    runs-on: steps
+    outputs: { said: '\${{ steps.comp.outputs.said }}' }
+    env: { LEVEL: job }
+    steps:
+      - uses: actions/checkout@v4
+      - run: 'echo "$LEVEL $NAME $(ls act | tr "\\n" " ")$(git rev-parse HEAD | head -c 7) secret=$RUNNER_SECRET"'
+      - run: |
+          echo ADDED=env >> $GITHUB_ENV
+          mkdir bin; printf '#!/bin/sh\\necho tool' > bin/tool; chmod +x bin/tool
+          echo "$PWD/bin" >> $GITHUB_PATH
+      - { run: 'echo "$ADDED $LEVEL $(tool) \${{ env.ADDED }}"', env: { LEVEL: step } }
+      - { id: bad, run: 'exit 3', continue-on-error: true }
+      - run: echo "\${{ steps.bad.outcome }} \${{ steps.bad.conclusion }} \${{ job.status }}"
+      - { id: comp, uses: ./act/comp, with: { who: mira } }
+      - uses: ./act/js
+      - { run: pwd, working-directory: act/js }
+      - { if: failure(), run: echo never }
+  b:
+    needs: a
+    runs-on: steps
+    strategy: { matrix: { v: [x, y] } }
+    steps: [{ run: 'echo "\${{ needs.a.outputs.said }} \${{ matrix.v }} \${{ strategy.job-index }} of \${{ strategy.job-total }}"' }]
+`),
+    });
+    expect(await workflows.ended("steps", id)).toEqual({
+      a: "success",
+      "b (x)": "success",
+      "b (y)": "success",
+    });
+    const log = await workflows.logOf("steps", id, "a");
+    expect(log[0]).toContain("unconfined");
+    expect(log).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^job main comp js [0-9a-f]{7} secret=$/),
+        "env step tool env",
+        "::error::the step ended with exit code 3",
+        "failure success success",
+        "input main",
+        "post kept",
+        expect.stringMatching(/workspace\/act\/js$/),
+      ]),
+    );
+    expect(log).not.toContain("never");
+    expect(log.indexOf("post kept")).toBeGreaterThan(log.indexOf("input main"));
+    expect(await workflows.logOf("steps", id, "b (y)")).toContain("hello-mira y 1 of 2");
+  },
+);
+
+test("a failed step skips the rest, and what asks for it runs", { timeout: 60_000 }, async () => {
+  await using runner = await startRunner("fails");
+  const id = await workflows.push(
+    "fails",
+    workflow(`jobs:
+  a:
+    runs-on: fails
+    steps:
+      - { run: exit 1 }
+      - { run: echo skipped }
+      - { if: failure(), run: 'echo after \${{ job.status }}' }
+      - { if: always(), uses: nobody/nothing@v1 }
+  b: { runs-on: fails, services: { db: { image: x } }, steps: [{ run: x }] }
+  c: { runs-on: fails, steps: [{ run: sleep 60, timeout-minutes: 0.002 }] }
+  d: { runs-on: fails, timeout-minutes: 0.002, steps: [{ run: sleep 60 }, { if: always(), run: echo cleaned }] }
+`),
+  );
+  expect(await workflows.ended("fails", id)).toEqual({
+    a: "failure",
+    b: "failure",
+    c: "failure",
+    d: "failure",
+  });
+  const log = await workflows.logOf("fails", id, "a");
+  expect(log).toContain("after failure");
+  expect(log).not.toContain("skipped");
+  expect(log.join("\n")).toContain("nobody/nothing@v1 is not on this forge");
+  expect(await workflows.logOf("fails", id, "b")).toContain(
+    "::error::the built-in runner does not run services",
+  );
+  expect((await workflows.logOf("fails", id, "c")).join()).toContain("has run longer than");
+  expect(await workflows.logOf("fails", id, "d")).toContain("cleaned");
+  expect(
+    (await readdir(join(runner.home, "state", "runner"))).filter((name) => /^\d/.test(name)),
+  ).toEqual([]);
+});
+
+test(
+  "processes that a step leaves end with the job, and a cancelled job ends its step",
+  { timeout: 60_000 },
+  async () => {
+    await using _runner = await startRunner("stray", ["--capacity", "2"]);
+    const id = await workflows.push(
+      "stray",
+      workflow(`jobs:
+  a:
+    runs-on: stray
+    steps:
+      - run: |
+          setsid sh -c 'sleep 1000; :' >/dev/null 2>&1 &
+          (trap '' TERM; sleep 1000) &
+          echo "stray $! $(ps -o pid= --ppid $$ | tr '\\n' ' ')"
+      - run: echo next step
+  b:
+    runs-on: stray
+    steps:
+      - run: "echo begun; trap '' TERM; sleep 1000"
+      - { if: cancelled(), run: 'echo cleaning \${{ job.status }}' }
+`),
+    );
+    await vi.waitUntil(async () => (await workflows.logOf("stray", id, "b")).includes("begun"), {
+      timeout: 30_000,
+    });
+    const marked = async () => (await findMarked()).length;
+    expect(await marked()).toBeGreaterThan(0);
+    await vi.waitUntil(
+      async () => (await workflows.jobsOf("stray", id))[0]?.status === "completed",
+      {
+        timeout: 30_000,
+      },
+    );
+    expect(await workflows.logOf("stray", id, "a")).toContain("next step");
+    expect((await workflows.cancel("stray", id)).status).toBe(204);
+    expect(await workflows.ended("stray", id)).toEqual({ a: "success", b: "cancelled" });
+    expect(await workflows.logOf("stray", id, "b")).toEqual(
+      expect.arrayContaining(["The job was cancelled.", "cleaning cancelled"]),
+    );
+    await expect.poll(marked, { timeout: 5_000 }).toBe(0);
+  },
+);
+
+test("a runner runs only what its owner allows", { timeout: 60_000 }, async () => {
+  await using runner = await startRunner("picky", [], "somebody/else");
+  const id = await workflows.push(
+    "picky",
+    workflow("jobs: { a: { runs-on: picky, steps: [{ run: echo ran }] } }\n"),
+  );
+  expect(await workflows.ended("picky", id)).toEqual({ a: "failure" });
+  expect((await workflows.logOf("picky", id, "a")).filter((row) => row !== "")).toEqual([
+    "::error::the runner picky does not run jobs of mira/picky: its owner allows somebody/else",
+  ]);
+  expect(await runner.stop()).toBe(0);
+});
+
+test("an ephemeral runner runs one job and is forgotten", { timeout: 60_000 }, async () => {
+  await using home = await temporaryHome();
+  const env = { PATH: process.env["PATH"], CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: people.admin };
+  const options = { home: home.path, env };
+  await runCli(["runner", "register", "--labels", "once:host", "--ephemeral"], options);
+  const ended = run(["runner", "run"], fakeSystem({ ...options, hurried: false }));
+  const id = await workflows.push(
+    "once",
+    workflow("jobs: { a: { runs-on: once, steps: [{ run: echo ran }] } }\n"),
+  );
+  expect(await ended).toBe(0);
+  expect(await workflows.ended("once", id)).toEqual({ a: "success" });
+  const again = await runCli(["runner", "run"], options);
+  expect(again.code).toBe(6);
+});
+
+/** Processes of jobs of this test's runners. */
+async function findMarked(): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of await readdir("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const environment = await readFile(`/proc/${name}/environ`, "latin1").catch(() => "");
+    if (
+      environment.includes("CROFT_JOB_MARK=") &&
+      environment.includes("GITHUB_REPOSITORY=mira/stray")
+    )
+      found.push(name);
+  }
+  return found;
+}
