@@ -17,6 +17,9 @@ import type * as repositoryHooks from "../../daemon/contract/forge/hooks/reposit
 import type * as issues from "../../daemon/contract/forge/issues.ts";
 import type * as logos from "../../daemon/contract/forge/logos.ts";
 import type * as notifications from "../../daemon/contract/forge/notifications.ts";
+import type * as organizationMembers from "../../daemon/contract/forge/organizations/members.ts";
+import type * as organizations from "../../daemon/contract/forge/organizations/organizations.ts";
+import type * as teams from "../../daemon/contract/forge/organizations/teams.ts";
 import type * as adminPackages from "../../daemon/contract/forge/packages/admin-packages.ts";
 import type * as generic from "../../daemon/contract/forge/packages/generic.ts";
 import type * as npm from "../../daemon/contract/forge/packages/npm.ts";
@@ -59,6 +62,9 @@ type Forge = typeof adminEmails &
   typeof emails &
   typeof keys &
   typeof orgs &
+  typeof organizationMembers &
+  typeof organizations &
+  typeof teams &
   typeof tokens &
   typeof twoFactor &
   typeof users &

@@ -1,10 +1,9 @@
-import type { WireUser } from "../../daemon/contract/forge/accounts/users.ts";
 import { forge } from "../client/operations.ts";
 import { forgePages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
 import { usageError } from "../errors.ts";
-import type { Column } from "../output/cells.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
+import { personColumns } from "../support/person.ts";
 import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
@@ -19,12 +18,6 @@ const repositoryArgument = ["<repository>", "the repository as OWNER/NAME"] as c
 const userArgument = ["<username>", "the user"] as const;
 const permissions: readonly string[] = ["read", "write", "admin"];
 
-const collaboratorColumns: readonly Column<WireUser>[] = [
-  { header: "id", cell: ({ id }) => id },
-  { header: "username", cell: ({ username }) => username },
-  { header: "full name", cell: ({ full_name: fullName }) => fullName },
-];
-
 const listAll = {
   operations: [forge.listCollaborators],
   output: listOf(forge.listCollaborators),
@@ -38,10 +31,7 @@ const listAll = {
 /** Prints the collaborators, in the order in which they were added. */
 async function runList(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
   const input = { params: { owner, repo } };
-  await cli.output.list(
-    forgePages(cli.client, forge.listCollaborators, input),
-    collaboratorColumns,
-  );
+  await cli.output.list(forgePages(cli.client, forge.listCollaborators, input), personColumns);
 }
 
 export interface CollaboratorOptions extends RepositoryName {

@@ -21,7 +21,8 @@ export const commands: readonly Entry[] = [
   noun("notification", "Manage notifications", () => import("./notification/notification.ts")),
   noun("token", "Manage your forge access tokens", () => import("./token.ts")),
   noun("ssh-key", "Manage your public keys", () => import("./ssh-key.ts")),
-  noun("org", "List your organizations", () => import("./org.ts")),
+  noun("org", "Manage organizations", () => import("./org.ts")),
+  noun("team", "Manage teams of organizations", () => import("./team/team.ts")),
   noun("email", "Manage your forge e-mail addresses", () => import("./email.ts")),
   noun("totp", "Manage the second factor of your forge account", () => import("./totp.ts")),
   noun(

@@ -24,6 +24,8 @@ import {
 } from "../forge/notifications/notifications.ts";
 import { notificationRoutes } from "../forge/notifications/notifications.routes.ts";
 import { createThreadStreams } from "../forge/notifications/thread-streams.ts";
+import { createTeamRepositories } from "../forge/organizations/team-repositories.service.ts";
+import { teamRepositoryRoutes } from "../forge/organizations/teams.routes.ts";
 import { createPackageEvents } from "../forge/packages/package-hooks.ts";
 import { createForgePackages, type ForgePackages } from "../forge/packages/packages.ts";
 import type { RepositoryEvents } from "../forge/repositories/events.ts";
@@ -182,6 +184,10 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     routes: [
       ...repositoryRoutes(repositories),
       ...collaboratorRoutes(repositories),
+      ...teamRepositoryRoutes({
+        ...repositories,
+        teamRepositories: createTeamRepositories({ db, lists: repositories.lists }),
+      }),
       ...packages.routes,
       ...hookRoutes(hooks),
       ...repositoryHookRoutes(hooks),

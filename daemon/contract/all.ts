@@ -7,6 +7,9 @@ import { adminEmailEndpoints } from "./forge/accounts/admin-emails.ts";
 import { adminHookEndpoints } from "./forge/hooks/admin-hooks.ts";
 import { adminKeyEndpoints, ownKeyEndpoints } from "./forge/accounts/keys.ts";
 import { adminOrgEndpoints } from "./forge/accounts/orgs.ts";
+import { memberEndpoints } from "./forge/organizations/members.ts";
+import { organizationEndpoints } from "./forge/organizations/organizations.ts";
+import { teamEndpoints } from "./forge/organizations/teams.ts";
 import { packageEndpoints } from "./forge/packages/admin-packages.ts";
 import { newRepositoryEndpoints } from "./forge/repositories/new-repositories.ts";
 import { adminUserEndpoints } from "./forge/accounts/admin-users.ts";
@@ -63,6 +66,9 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...userEndpoints,
   ...userEmailEndpoints,
   ...ownKeyEndpoints,
+  ...organizationEndpoints,
+  ...memberEndpoints,
+  ...teamEndpoints,
   ...tokenEndpoints,
   ...twoFactorEndpoints,
   ...repositoryListEndpoints,

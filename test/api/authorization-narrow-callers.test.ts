@@ -70,6 +70,14 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
       description: CANARY,
     }),
   );
+  const team = await made(
+    by("hermit", "POST", "/orgs/lodge/teams", {
+      name: "hosts",
+      description: CANARY,
+      permission: "admin",
+    }),
+  );
+  await made(by("hermit", "POST", "/orgs/lodge/repos", { ...repository, name: "hut" }));
   const path = "/repos/hermit/hut";
   const repositoryHook = await made(by("hermit", "POST", `${path}/hooks`, hook()));
   const text = { title: CANARY, body: CANARY };
@@ -119,6 +127,9 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
     username: "hermit",
     owner: "hermit",
     org: "lodge",
+    team: "hosts",
+    teamId: String(team.id),
+    member: "hermit",
     repo: "hut",
     repo_name: "hut",
     index: String(issue.number),
@@ -231,6 +242,11 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "forge.admin.orgs.create": { username: "changed" },
   "forge.admin.repos.create": { name: "changed" },
   "forge.orgs.repos.create": { name: "changed" },
+  "forge.orgs.create": { username: "changed" },
+  "forge.orgs.edit": { description: "changed" },
+  "forge.orgs.rename": { new_name: "changed" },
+  "forge.orgs.teams.create": { name: "changed", permission: "admin" },
+  "forge.teams.edit": { description: "changed" },
   "forge.issues.create": { title: "changed" },
   "forge.issues.edit": { title: "changed" },
   "forge.issues.comments.create": { body: "changed" },
@@ -272,6 +288,7 @@ function toParameter(path: string, name: string): string {
   if (apiOf({ path }) === "vault") return name;
   const isOfInstance = path.includes("/admin/hooks");
   if (name === "delivery_id") return isOfInstance ? "systemDelivery" : "repositoryDelivery";
+  if (name === "team" && path.startsWith("/api/v1/teams/")) return "teamId";
   if (name !== "id") return name;
   if (path.includes("/hooks/")) return isOfInstance ? "systemHook" : "repositoryHook";
   if (path.includes("/threads/")) return "thread";
@@ -310,7 +327,7 @@ const isSuccess = (status: number) => status < 300;
 /** Whether the path of a route names an object of another account, and not only where a client is configured. */
 function isForeign({ path }: Endpoint): boolean {
   if (/\/npm\/-\/(?:ping|whoami)$/.test(path)) return false;
-  return /:(?:username|owner|org|connection_id|item_id)\b|\/(?:hooks|threads|sessions)\/:id/.test(
+  return /:(?:username|owner|org|connection_id|item_id)\b|\/(?:hooks|threads|sessions)\/:id|\/teams\/:team\b/.test(
     path,
   );
 }

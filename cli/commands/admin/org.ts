@@ -1,14 +1,13 @@
-import type { WireOrganization } from "../../../daemon/contract/forge/accounts/orgs.ts";
 import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
-import type { Column } from "../../output/cells.ts";
 import { listOf, resourceOf } from "../../output/spec.ts";
+import { organizationColumns } from "../../support/organization.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
   verb("list", "List organizations", () => listOrganizations, { aliases: ["ls"] }),
-  verb("view", "Show an organization", () => viewOrg),
+  verb("view", "Show an organization", async () => (await import("../org.ts")).viewOrg),
   verb("create", "Create an organization", () => createOrg),
 ];
 
@@ -23,24 +22,6 @@ const listOrganizations = {
 /** Prints all organizations, by name. */
 async function runOrgList(cli: CliContext): Promise<void> {
   await cli.output.list(forgePages(cli.client, forge.listOrganizations, {}), organizationColumns);
-}
-
-export const viewOrg = {
-  operations: [forge.getOrganization],
-  output: resourceOf(forge.getOrganization),
-  define(command, cli, run = runOrgView): void {
-    command.argument("<name>", "the organization").action((name: string) => run(cli, { name }));
-  },
-} satisfies CommandModule;
-
-/** Prints one organization. */
-async function runOrgView(cli: CliContext, { name }: { readonly name: string }): Promise<void> {
-  const { body } = await cli.client.call(forge.getOrganization, { params: { org: name } });
-  await cli.output.resource(body, [
-    ...organizationColumns,
-    { header: "location", cell: ({ location }) => location },
-    { header: "description", cell: ({ description }) => description },
-  ]);
 }
 
 interface OrgCreateOptions {
@@ -80,12 +61,3 @@ async function runOrgCreate(cli: CliContext, options: OrgCreateOptions): Promise
   });
   await cli.output.resource(body, organizationColumns);
 }
-
-/** An organization in a table. */
-const organizationColumns: readonly Column<WireOrganization>[] = [
-  { header: "id", cell: ({ id }) => id },
-  { header: "name", cell: ({ name }) => name },
-  { header: "full name", cell: ({ full_name: fullName }) => fullName },
-  { header: "visibility", cell: ({ visibility }) => visibility },
-  { header: "website", cell: ({ website }) => website },
-];

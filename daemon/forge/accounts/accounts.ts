@@ -22,6 +22,14 @@ import { createOwnPassword, type OwnPassword } from "./own-password.service.ts";
 import { createSecondFactors, type SecondFactors } from "./second-factors.service.ts";
 import { type AttemptCounter, createSignInAttempts } from "./sign-in-attempts.ts";
 import { createTokens, type Tokens } from "./tokens.service.ts";
+import { createMembers, type Members } from "../organizations/members.service.ts";
+import { ownOrganizationRoutes } from "../organizations/organizations.routes.ts";
+import {
+  createOwnOrganizations,
+  type OwnOrganizations,
+} from "../organizations/own-organizations.service.ts";
+import { teamRoutes } from "../organizations/teams.routes.ts";
+import { createTeams, type Teams } from "../organizations/teams.service.ts";
 import { createUsers, type Users } from "./users.service.ts";
 import { createWelcomeMail, type QueueMail } from "./welcome-mail.ts";
 
@@ -59,6 +67,9 @@ export interface ForgeAccounts {
   readonly users: Users;
   readonly emails: OwnEmails;
   readonly organizations: Organizations;
+  readonly ownOrganizations: OwnOrganizations;
+  readonly members: Members;
+  readonly teams: Teams;
   readonly tokens: Tokens;
   readonly secondFactors: SecondFactors;
   readonly ownPassword: OwnPassword;
@@ -88,10 +99,15 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   const secondFactors = createSecondFactors(deps);
   const attempts = createSignInAttempts(deps.attempts);
   const authentication = createAuthentication({ ...deps, tokens, secondFactors, attempts, urls });
+  const organizations = createOrganizations({ ...deps, cursors });
+  const dependents = [deps.repositories, deps.packages].filter((each) => each !== undefined);
   return {
     users,
     emails: createOwnEmails(deps.db),
-    organizations: createOrganizations({ ...deps, cursors }),
+    organizations,
+    ownOrganizations: createOwnOrganizations({ ...deps, cursors, organizations, dependents }),
+    members: createMembers(deps),
+    teams: createTeams(deps),
     tokens,
     secondFactors,
     ownPassword: createOwnPassword({ ...deps, attempts }),
@@ -128,5 +144,11 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
 
 /** Returns every route of users, organizations, tokens, pictures and their administration. */
 export function peopleRoutes(accounts: ForgeAccounts): Route[] {
-  return [...accountRoutes(accounts), ...adminRoutes(accounts), ...avatarRoutes()];
+  return [
+    ...accountRoutes(accounts),
+    ...adminRoutes(accounts),
+    ...ownOrganizationRoutes(accounts),
+    ...teamRoutes(accounts),
+    ...avatarRoutes(),
+  ];
 }

@@ -76,6 +76,8 @@ export function toNewOrganization(body: BodyOf<typeof createOrganization>): NewO
   return {
     name: body.username,
     fullName: body.full_name ?? "",
+    email: "",
+    repoAdminChangeTeamAccess: false,
     description: body.description ?? "",
     website: body.website ?? "",
     location: body.location ?? "",

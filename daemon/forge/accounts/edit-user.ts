@@ -142,11 +142,20 @@ function definedOf(changes: UserEdit["changes"]): ForgeUserChanges {
 }
 
 /**
- * Renames a user (forge behaviour, 8.6). The old name redirects, unless only its case changed. Idempotent for the present
- * name. Throws `unprocessable` for an organization, an invalid name and a taken one.
+ * Renames a user, or an organization when `kind` says so (forge behaviour, 8.6). The old name redirects, unless only its
+ * case changed. Idempotent for the present name. Throws `unprocessable` for an account of another kind, an invalid name
+ * and a taken one.
  */
 export async function renameUser(
-  { db, dependents }: { readonly db: Database; readonly dependents: readonly AccountDependents[] },
+  {
+    db,
+    dependents,
+    kind = "individual",
+  }: {
+    readonly db: Database;
+    readonly dependents: readonly AccountDependents[];
+    readonly kind?: ForgeUser["kind"];
+  },
   username: string,
   newName: string,
 ): Promise<void> {
@@ -155,7 +164,7 @@ export async function renameUser(
     await db.transaction(async (tx) => {
       const user = await findUserByName(tx, username);
       if (user === undefined) throw userNotFound(username);
-      if (user.kind === "organization") throw targetIsOrganization();
+      if (user.kind !== kind) throw targetIsOrganization();
       if (user.name === newName) return;
       assertUsableName(newName);
       const owner = await findUserByName(tx, newName);

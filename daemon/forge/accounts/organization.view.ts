@@ -1,4 +1,8 @@
-import type { ForgeTeam } from "../../../storage/tables/forge/accounts/orgs.ts";
+import {
+  ADMIN_ACCESS,
+  type ForgeTeam,
+  repositoryUnits,
+} from "../../../storage/tables/forge/accounts/teams.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import {
   teamPermissions,
@@ -24,32 +28,25 @@ export function toOrganizationView(organization: ForgeUser, urls: ForgeUrls): Wi
   };
 }
 
-/** A team of an organization: what it may do, it may in every part of a repository. */
+/** Converts a team. Of an administering team every unit has its permission; external trackers and wikis are read only. */
 export function toTeamView(team: ForgeTeam, organization: ForgeUser, urls: ForgeUrls): WireTeam {
   const permission = teamPermissions[team.access] ?? "none";
+  const units = repositoryUnits.flatMap((unit): [string, string][] => {
+    if (team.access >= ADMIN_ACCESS)
+      return [[unit, unit.startsWith("repo.ext_") ? "read" : permission]];
+    const word = teamPermissions[team.units.get(unit) ?? 0];
+    return team.units.has(unit) && word !== undefined ? [[unit, word]] : [];
+  });
   return {
     id: team.id,
     name: team.name,
-    description: "",
+    description: team.description,
     organization: toOrganizationView(organization, urls),
     includes_all_repositories: team.includesAllRepositories,
     permission,
-    units: [...repositoryUnits],
-    units_map: Object.fromEntries(repositoryUnits.map((unit) => [unit, permission])),
+    units: units.map(([unit]) => unit),
+    units_map: Object.fromEntries(units),
     can_create_org_repo: team.canCreateRepositories,
-    visibility: "private",
+    visibility: team.visibility,
   };
 }
-
-const repositoryUnits = [
-  "repo.code",
-  "repo.issues",
-  "repo.ext_issues",
-  "repo.pulls",
-  "repo.releases",
-  "repo.wiki",
-  "repo.ext_wiki",
-  "repo.projects",
-  "repo.packages",
-  "repo.actions",
-] as const;

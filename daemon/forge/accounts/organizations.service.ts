@@ -2,7 +2,6 @@ import { type Database, isConflict, type Transaction } from "../../../storage/en
 import type { KeysetCursors } from "../../../storage/tables/forge/accounts/keyset-cursors.ts";
 import {
   insertOwnersTeam,
-  isMember,
   listOrganizationsOf,
 } from "../../../storage/tables/forge/accounts/orgs.ts";
 import { deleteRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
@@ -15,16 +14,19 @@ import {
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
+import { openOrganization } from "../organizations/organization-access.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
-import { nameTakenText, notFound, targetIsOrganization, userNotFound } from "../refusals.ts";
+import { nameTakenText, targetIsOrganization, userNotFound } from "../refusals.ts";
 import { assertUsableName } from "./names.ts";
 import { isPublicOnly } from "./scopes.ts";
-import { isVisibleTo } from "./users.service.ts";
 
 /** An organization to be created. Texts are empty if they were not given. */
 export interface NewOrganization {
   readonly name: string;
   readonly fullName: string;
+  /** Shown to others; receives no mail. */
+  readonly email: string;
+  readonly repoAdminChangeTeamAccess: boolean;
   readonly description: string;
   readonly website: string;
   readonly location: string;
@@ -117,15 +119,7 @@ export function createOrganizations({
     },
 
     async get(name, caller) {
-      const viewer = caller?.user;
-      const found = await findUserByName(db, name);
-      if (found?.kind !== "organization") throw notFound();
-      const isMemberOf = async () =>
-        viewer !== undefined && (await isMember(db, found.id, viewer.id));
-      if (!isVisibleTo(found, viewer) && !(await isMemberOf())) throw notFound();
-      if (isPublicOnly(caller) && found.visibility !== "public")
-        throw new AppError("forbidden", "token scope is limited to public orgs");
-      return found;
+      return (await openOrganization(db, name, caller)).organization;
     },
   };
 }
@@ -138,7 +132,6 @@ function toNewOrganization(
   return {
     ...wanted,
     kind: "organization",
-    email: "",
     keepEmailPrivate: false,
     loginSource: 0,
     loginName: "",
@@ -155,7 +148,6 @@ function toNewOrganization(
     maxRepoCreation: -1,
     language: "",
     avatarHash,
-    repoAdminChangeTeamAccess: false,
     createdAt: now,
     updatedAt: now,
   };

@@ -249,7 +249,7 @@ export function createActions(deps: ActionsDeps) {
     caller: ForgeCaller | undefined,
     rest: string,
   ): Promise<OpenedRepository> {
-    const what = await openRepository(db, path, caller, `/actions${rest}`);
+    const what = await openRepository(db, path, caller, `/actions${rest}`, "repo.actions");
     if (!hasActions(what.repository)) throw notFound();
     return what;
   }

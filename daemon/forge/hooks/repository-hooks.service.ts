@@ -84,7 +84,7 @@ export function createRepositoryHooks(deps: RepositoryHooksDeps): RepositoryHook
       caller.user,
       (today) => `/api/v1/repos/${today.owner}/${today.repo}${rest}`,
     );
-    const access = await findAccess(db, what, caller.user);
+    const access = await findAccess(db, what, caller.user, "any");
     if (!reaches(access, "read")) throw notFound();
     assertScope(caller.scope, "read", what);
     if (!reaches(access, "admin")) throw noAdministrator();

@@ -1,5 +1,6 @@
 import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { findIssue, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
+import type { UnitOrAny } from "../../../storage/tables/forge/accounts/team-access.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
@@ -15,12 +16,16 @@ export interface OpenedRepository extends OwnedRepository {
   readonly access: AccessLevel;
 }
 
-/** Finds a repository that the caller may read. Refuses with `not_found`; a former name redirects to the current one. */
+/**
+ * Finds a repository of which the caller may read a part. Refuses with `not_found`; a former name redirects to the current
+ * one. The access of the result is that to the part.
+ */
 export async function openRepository(
   db: Database,
   path: RepositoryPath,
   caller: ForgeCaller | undefined,
   rest: string,
+  unit: UnitOrAny = "repo.code",
 ): Promise<OpenedRepository> {
   const what = await getOwned(
     db,
@@ -28,7 +33,7 @@ export async function openRepository(
     caller?.user,
     (today) => `/api/v1/repos/${today.owner}/${today.repo}${rest}`,
   );
-  const access = await findAccess(db, what, caller?.user);
+  const access = await findAccess(db, what, caller?.user, unit);
   if (!reaches(access, "read")) throw notFound();
   if (isPublicOnly(caller) && !isPublic(what))
     throw new AppError("forbidden", "token scope is limited to public repos");
@@ -37,9 +42,12 @@ export async function openRepository(
 
 /** Finds a repository as `openRepository` does, and refuses with `not_found` when its issues are turned off. */
 export async function openIssues(
-  ...path: Parameters<typeof openRepository>
+  db: Database,
+  path: RepositoryPath,
+  caller: ForgeCaller | undefined,
+  rest: string,
 ): Promise<OpenedRepository> {
-  const opened = await openRepository(...path);
+  const opened = await openRepository(db, path, caller, rest, "repo.issues");
   if (!keepsIssues(opened.repository.settings)) throw notFound();
   return opened;
 }

@@ -186,7 +186,7 @@ export function createIssues({
     ): Promise<CommentDetails> {
       const details = await getComment(path, caller);
       assertNotArchived(details.what);
-      const access = await findAccess(db, details.what, caller.user);
+      const access = await findAccess(db, details.what, caller.user, "repo.issues");
       assertMayChange({ ...details.what, access }, details.comment.authorId, caller.user);
       const mentioned = await findMentionedIds(body);
       const comment = await db.transaction(async (tx) => {
@@ -225,7 +225,8 @@ export function createIssues({
     for (const name of names) {
       const user = await findUserByName(db, name);
       const isOne =
-        user?.kind === "individual" && reaches(await findAccess(db, what, user), "read");
+        user?.kind === "individual" &&
+        reaches(await findAccess(db, what, user, "repo.issues"), "read");
       if (user === undefined || !isOne)
         throw new AppError(
           "unprocessable",

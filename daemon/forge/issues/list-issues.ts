@@ -43,7 +43,7 @@ export async function listRepositoryIssues(
   caller: ForgeCaller | undefined,
   wanted: IssueListOptions,
 ): Promise<{ readonly issues: readonly IssueDetails[]; readonly total: number }> {
-  const opened = await openRepository(db, path, caller, "/issues");
+  const opened = await openRepository(db, path, caller, "/issues", "repo.issues");
   const { settings } = opened.repository;
   if (!keepsIssues(settings)) {
     // The list would include pull requests, so it exists unless both are turned off.

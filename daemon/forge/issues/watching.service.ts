@@ -108,7 +108,7 @@ export function createWatching({
     caller: ForgeCaller,
     level: "read" | "write",
   ): Promise<OwnedRepository> {
-    const what = await openRepository(db, path, caller, "/subscription");
+    const what = await openRepository(db, path, caller, "/subscription", "any");
     assertScope(caller.scope, level, what);
     return what;
   }

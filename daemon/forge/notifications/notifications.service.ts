@@ -179,7 +179,7 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
       caller.user,
       (today) => `/api/v1/repos/${today.owner}/${today.repo}/notifications`,
     );
-    if (!reaches(await findAccess(db, found, caller.user), "read")) throw notFound();
+    if (!reaches(await findAccess(db, found, caller.user, "any"), "read")) throw notFound();
     return found.repository.id;
   }
 }

@@ -1,4 +1,5 @@
 import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
+import type { UnitOrAny } from "../../../storage/tables/forge/accounts/team-access.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { type NewThread, upsertThread } from "../../../storage/tables/forge/notifications.ts";
 import {
@@ -18,6 +19,17 @@ const MENTIONS_MAX = 50;
 /** Users notified in one transaction, so that other writers get their turn. */
 const BATCH = 100;
 
+/** Returns the part of the repository that a user must be able to read to be notified. */
+export function toSubjectUnit(kind: NewThread["kind"]): UnitOrAny {
+  const units = {
+    issue: "repo.issues",
+    pull: "repo.pulls",
+    commit: "repo.code",
+    repository: "any",
+  } as const;
+  return units[kind];
+}
+
 /** Notifies those of the users who exist, may sign in and may read the repository at this moment. */
 export async function notifyUsers(
   tx: Transaction,
@@ -28,7 +40,8 @@ export async function notifyUsers(
     const user = await findUserById(tx, userId);
     if (user === undefined || user.kind !== "individual" || !user.isActive || user.prohibitLogin)
       continue;
-    if (!reaches(await findAccess(tx, what, user), "read")) continue;
+    const access = await findAccess(tx, what, user, toSubjectUnit(subject.kind));
+    if (!reaches(access, "read")) continue;
     await upsertThread(tx, { ...subject, userId, repositoryId: what.repository.id });
   }
 }

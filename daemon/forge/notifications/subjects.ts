@@ -4,9 +4,11 @@ import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/is
 import type { ForgeThread } from "../../../storage/tables/forge/notifications.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
+import type { UnitOrAny } from "../../../storage/tables/forge/accounts/team-access.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import { type AccessLevel, findAccess, reaches } from "../repositories/access.ts";
+import { findAccess, reaches } from "../repositories/access.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
+import { toSubjectUnit } from "./notify.ts";
 
 /** A thread with its subject, as far as its recipient may read it now. */
 export interface ThreadDetails {
@@ -24,19 +26,21 @@ export async function loadThreadDetails(
   threads: readonly ForgeThread[],
   recipient: ForgeUser,
 ): Promise<ThreadDetails[]> {
-  const repositories = new Map<number, RepositoryDetails | undefined>();
+  const repositories = new Map<string, RepositoryDetails | undefined>();
   const watchers = await countWatchers(db, [
     ...new Set(threads.map(({ repositoryId }) => repositoryId)),
   ]);
   const details: ThreadDetails[] = [];
   for (const thread of threads) {
     const { repositoryId, issueId } = thread;
-    if (!repositories.has(repositoryId))
-      repositories.set(
-        repositoryId,
-        await loadRepositoryDetails(db, repositoryId, recipient, watchers.get(repositoryId) ?? 0),
-      );
-    const repository = repositories.get(repositoryId);
+    const unit = toSubjectUnit(thread.kind);
+    const key = `${unit} ${repositoryId}`;
+    if (!repositories.has(key)) {
+      const watching = watchers.get(repositoryId) ?? 0;
+      const loaded = await loadRepositoryDetails(db, repositoryId, { recipient, unit, watching });
+      repositories.set(key, loaded);
+    }
+    const repository = repositories.get(key);
     const isIssue = repository !== undefined && issueId !== undefined;
     details.push({
       thread,
@@ -51,13 +55,17 @@ export async function loadThreadDetails(
 async function loadRepositoryDetails(
   db: Queries,
   id: number,
-  recipient: ForgeUser,
-  watchers: number,
+  {
+    recipient,
+    unit,
+    watching: watchers,
+  }: { readonly recipient: ForgeUser; readonly unit: UnitOrAny; readonly watching: number },
 ): Promise<RepositoryDetails | undefined> {
   const repository = await findRepositoryById(db, id);
   const owner = repository && (await findUserById(db, repository.ownerId));
   if (repository === undefined || owner === undefined) return undefined;
-  const access: AccessLevel = await findAccess(db, { repository, owner }, recipient);
-  if (!reaches(access, "read")) return undefined;
+  const what = { repository, owner };
+  if (!reaches(await findAccess(db, what, recipient, unit), "read")) return undefined;
+  const access = await findAccess(db, what, recipient);
   return { repository, owner, watchers, access, isSignedIn: true };
 }

@@ -1,5 +1,6 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import { getTeamAccess, isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { getOrganizationAccess } from "../../../storage/tables/forge/accounts/team-access.ts";
 import { findRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
   findUserById,
@@ -29,7 +30,7 @@ async function findPackageAccess(
   if (viewer !== undefined) {
     if (viewer.isAdmin || viewer.id === owner.id) return "write";
     if (owner.kind === "organization") {
-      const level = await getTeamAccess(db, owner.id, viewer.id);
+      const level = await getOrganizationAccess(db, owner.id, viewer.id, "repo.packages");
       if (level > 0) return level >= WRITE_ACCESS ? "write" : "read";
       if (await isMember(db, owner.id, viewer.id)) return "read";
     }

@@ -1,5 +1,9 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import { getTeamAccess, isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
+import {
+  getTeamAccess,
+  type UnitOrAny,
+} from "../../../storage/tables/forge/accounts/team-access.ts";
 import { getCollaboratorAccess } from "../../../storage/tables/forge/repositories/collaborators.ts";
 import { isOfferedTo } from "../../../storage/tables/forge/repositories/transfers.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
@@ -18,15 +22,19 @@ export function reaches(level: AccessLevel, needed: AccessLevel): boolean {
 
 /**
  * Returns the permission of a user, or of an anonymous caller, on a repository: `owner` for its owner and for site
- * administrators, the highest level of a collaborator and of the teams in an organization, and `read` when the repository is public and its owner
- * visible to the viewer, or when it is offered to the viewer. To a restricted user only public owners are visible.
+ * administrators, the highest level of a collaborator and of the teams in an organization that have the repository, and
+ * `read` when the repository is public and its owner visible to the viewer, or when it is offered to the viewer. To a
+ * restricted user only public owners are visible.
+ * @param unit the part of the repository, since a team may have different permissions on each; `any` is for what is
+ *   visible with any of them. The other ways to a permission are the same for all parts.
  */
 export async function findAccess(
   db: Queries,
   what: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
   viewer: ForgeUser | undefined,
+  unit: UnitOrAny = "repo.code",
 ): Promise<AccessLevel> {
-  const level = await findStandingAccess(db, what, viewer);
+  const level = await findStandingAccess(db, what, viewer, unit);
   if (level !== "none" || viewer === undefined) return level;
   return (await isOfferedTo(db, what.repository.id, viewer.id)) ? "read" : "none";
 }
@@ -35,12 +43,15 @@ async function findStandingAccess(
   db: Queries,
   { repository, owner }: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
   viewer: ForgeUser | undefined,
+  unit: UnitOrAny,
 ): Promise<AccessLevel> {
   if (viewer !== undefined) {
     if (viewer.isAdmin || viewer.id === owner.id) return "owner";
     const granted = Math.max(
       await getCollaboratorAccess(db, repository.id, viewer.id),
-      owner.kind === "organization" ? await getTeamAccess(db, owner.id, viewer.id) : 0,
+      owner.kind === "organization"
+        ? await getTeamAccess(db, { orgId: owner.id, repositoryId: repository.id }, viewer.id, unit)
+        : 0,
     );
     const level = accessLevels[granted];
     if (level !== undefined && level !== "none") return level;

@@ -103,7 +103,7 @@ export function createCollaborators({ db }: { readonly db: Database }): Collabor
       const { repository, owner } = opened;
       await db.transaction(async (tx) => {
         if (!(await deleteCollaborator(tx, repository.id, user.id))) return;
-        const left = await findAccess(tx, { repository, owner }, user);
+        const left = await findAccess(tx, { repository, owner }, user, "any");
         if (reaches(left, "read")) return;
         await deleteWatch(tx, repository.id, user.id);
         await deleteAssignmentsOf(tx, repository.id, user.id);
@@ -121,7 +121,7 @@ export function createCollaborators({ db }: { readonly db: Database }): Collabor
           "Only admins can query all permissions, repo admins can query all repo permissions, collaborators can query only their own",
         );
       if (user === undefined || (!isSelf && !isVisibleTo(user, caller.user))) throw notFound();
-      return { user, access: await findAccess(db, opened, user) };
+      return { user, access: await findAccess(db, opened, user, "any") };
     },
   };
 
@@ -143,7 +143,7 @@ export function createCollaborators({ db }: { readonly db: Database }): Collabor
       caller.user,
       (today) => `/api/v1/repos/${today.owner}/${today.repo}/collaborators${rest}`,
     );
-    const access = await findAccess(db, { repository, owner }, caller.user);
+    const access = await findAccess(db, { repository, owner }, caller.user, "any");
     if (!reaches(access, "read")) throw notFound();
     assertScope(caller.scope, level, { repository, owner });
     return { repository, owner, access };

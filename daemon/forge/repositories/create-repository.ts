@@ -4,7 +4,11 @@ import {
   type Queries,
   type Transaction,
 } from "../../../storage/engine/database.ts";
-import { listTeamMembers } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { listRepositoryTeamMembers } from "../../../storage/tables/forge/accounts/team-access.ts";
+import {
+  COLLABORATOR_ADMIN,
+  putCollaborator,
+} from "../../../storage/tables/forge/repositories/collaborators.ts";
 import { deleteRepositoryRedirect } from "../../../storage/tables/forge/repositories/redirects.ts";
 import { countRepositoriesOf } from "../../../storage/tables/forge/repositories/transfers.ts";
 import { insertLabels } from "../../../storage/tables/forge/repositories/labels.ts";
@@ -27,6 +31,7 @@ import {
 } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { userNotFound } from "../refusals.ts";
+import { findAccess, reaches } from "./access.ts";
 import type { OwnedRepository, RepositoryEvents } from "./events.ts";
 import {
   assertReadme,
@@ -255,8 +260,13 @@ export async function recordRepository(
     repository.id,
     labels.map(({ exclusive, ...label }) => ({ ...label, isExclusive: exclusive })),
   );
-  // The creator watches it, and every team member of an organization, because each of them has access.
-  const members = owner.kind === "organization" ? await listTeamMembers(tx, owner.id) : [];
+  const isOfOrganization = owner.kind === "organization";
+  // A member who may create repositories but has no administering team administers this one.
+  if (isOfOrganization && !reaches(await findAccess(tx, { repository, owner }, actor), "admin"))
+    await putCollaborator(tx, repository.id, { userId: actor.id, access: COLLABORATOR_ADMIN });
+  // The creator watches it, and the members of the teams of an organization that have access.
+  const where = { orgId: owner.id, repositoryId: repository.id };
+  const members = isOfOrganization ? await listRepositoryTeamMembers(tx, where) : [];
   for (const userId of new Set([actor.id, ...members]))
     await insertWatch(tx, { repositoryId: repository.id, userId, createdAt: tx.now });
   await events.created?.(tx, { repository, owner, actor, isAdopted });

@@ -1,5 +1,5 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import { listTeamsByIds } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { listTeamsByIds } from "../../../storage/tables/forge/accounts/teams.ts";
 import { findTransfer } from "../../../storage/tables/forge/repositories/transfers.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import type { RepositoryDetails } from "./repository.view.ts";

@@ -161,8 +161,9 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
       caller?.user,
       (today) => `/api/v1/repos/${today.owner}/${today.repo}`,
     );
-    const access = await findAccess(db, { repository, owner }, caller?.user);
-    if (!reaches(access, "read")) throw notFound();
+    const what = { repository, owner };
+    if (!reaches(await findAccess(db, what, caller?.user, "any"), "read")) throw notFound();
+    const access = await findAccess(db, what, caller?.user);
     assertScope(caller?.scope, "read", { repository, owner });
     const watchers = (await countWatchers(db, [repository.id])).get(repository.id) ?? 0;
     const isSignedIn = caller !== undefined;
@@ -206,7 +207,7 @@ export async function getOwned(
   if (found === undefined) throw notFound();
   if (!found.isFormer) return found;
   const { repository, owner } = found;
-  if (!reaches(await findAccess(db, found, viewer), "read")) throw notFound();
+  if (!reaches(await findAccess(db, found, viewer, "any"), "read")) throw notFound();
   throw movedTo(
     toAddress({ owner: encodeURIComponent(owner.name), repo: encodeURIComponent(repository.name) }),
   );

@@ -1,4 +1,4 @@
-import type { ForgeTeam } from "../../../storage/tables/forge/accounts/orgs.ts";
+import type { ForgeTeam } from "../../../storage/tables/forge/accounts/teams.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { toTeamView } from "../accounts/organization.view.ts";

@@ -1,6 +1,11 @@
 import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
 import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
-import { isMember, listTeamsByIds } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
+import {
+  deleteTeamsOfRepository,
+  insertTeamRepository,
+} from "../../../storage/tables/forge/accounts/team-access.ts";
+import { listTeamsByIds } from "../../../storage/tables/forge/accounts/teams.ts";
 import { unlinkPackagesOf } from "../../../storage/tables/forge/packages/packages.ts";
 import {
   findRepositoryById,
@@ -87,7 +92,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
           .catch((error: unknown) => {
             throw isConflict(error) ? inProgress(opened) : error;
           });
-      else await hand(opened, recipient, actor);
+      else await hand(opened, recipient, actor, { teamIds });
       return { details: await loadDetails(opened.repository.id, caller), isPending };
     },
 
@@ -95,12 +100,13 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
       const opened = await open(path, caller, "/transfer/accept");
       const transfer = await findTransfer(db, opened.repository.id);
       const recipient = transfer && (await findUserById(db, transfer.recipientId));
-      if (recipient === undefined) throw notFound();
+      if (transfer === undefined || recipient === undefined) throw notFound();
       const isTheirs = await isOfferedTo(db, opened.repository.id, caller.user.id);
       if (!isTheirs && !caller.user.isAdmin) throw notTheRecipient();
       await assertRoom(db, recipient, caller.user);
       await assertFree(opened, recipient);
-      await hand(opened, recipient, caller.user, recipient.id);
+      const { teamIds } = transfer;
+      await hand(opened, recipient, caller.user, { teamIds, offeredTo: recipient.id });
       return loadDetails(opened.repository.id, caller);
     },
 
@@ -124,7 +130,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
     const toAddress = (today: RepositoryPath) =>
       `/api/v1/repos/${today.owner}/${today.repo}${rest}`;
     const found = await getOwned(db, path, caller.user, toAddress);
-    const access = await findAccess(db, found, caller.user);
+    const access = await findAccess(db, found, caller.user, "any");
     if (!reaches(access, "read")) throw notFound();
     assertScope(caller.scope, "write", found);
     return { repository: found.repository, owner: found.owner, access };
@@ -150,10 +156,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
     return recipient;
   }
 
-  /**
-   * Refuses teams of another organization. The recipient's own teams need no change, because every team of an
-   * organization has access to all of its repositories.
-   */
+  /** Refuses teams of another organization. */
   async function assertTeams(recipient: ForgeUser, teamIds: readonly number[]): Promise<void> {
     if (teamIds.length === 0) return;
     if (recipient.kind !== "organization")
@@ -212,8 +215,15 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
     opened: Opened,
     recipient: ForgeUser,
     actor: ForgeUser,
-    /** Transfers only while it is offered to this account. */
-    offeredTo?: number,
+    {
+      teamIds,
+      offeredTo,
+    }: {
+      /** Teams of the recipient that get the repository. */
+      readonly teamIds: readonly number[];
+      /** Transfers only while it is offered to this account. */
+      readonly offeredTo?: number;
+    },
   ): Promise<void> {
     const { id, name } = opened.repository;
     try {
@@ -226,6 +236,10 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
           throw notFound();
         await deleteTransfer(tx, id);
         await deleteCollaborator(tx, id, owner.id);
+        await deleteTeamsOfRepository(tx, id);
+        // A team may have been deleted since the offer.
+        for (const team of await listTeamsByIds(tx, teamIds))
+          if (team.orgId === owner.id) await insertTeamRepository(tx, team.id, id);
         await deleteRepositoryRedirect(tx, owner.id, repository.name);
         await putRepositoryRedirect(tx, {
           ownerId: opened.owner.id,

@@ -1,6 +1,6 @@
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 import { changeMailbox, holdMailbox } from "./accounts/mailboxes.ts";
-import { OWNER_ACCESS } from "./accounts/orgs.ts";
+import { OWNER_ACCESS } from "./accounts/teams.ts";
 
 const threadKinds = ["issue", "pull", "commit", "repository"] as const;
 export type ThreadKind = (typeof threadKinds)[number];

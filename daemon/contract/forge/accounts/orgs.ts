@@ -16,7 +16,7 @@ import {
 import { isUserName, isWebUrl } from "../rules.ts";
 
 /** An organization (forge behaviour, 7.2); `name` and `username` are the same. */
-const organizationShape = z.object({
+export const organizationShape = z.object({
   id: wireId,
   name: z.string(),
   full_name: z.string(),
@@ -49,6 +49,30 @@ export const teamShape = z.object({
 });
 export type WireTeam = z.output<typeof teamShape>;
 
+/** Texts and settings that creation and edit have in common. */
+const organizationFields = {
+  full_name: optionalText({ max: 100 }),
+  email: optionalText({ max: 255 }),
+  description: optionalText({ max: 255 }),
+  website: optionalText({ max: 255, rules: [["Url", isWebUrl]] }),
+  location: optionalText({ max: 50 }),
+  visibility: optionalVisibility,
+  repo_admin_change_team_access: optionalFlag,
+};
+
+export const organizationEditBody = z.object(organizationFields);
+
+export const newOrganizationBody = z.object({
+  username: requiredText({ max: 40, rules: [["invalid username", isUserName]] }).register(
+    bindingNames,
+    {
+      field: "UserName",
+      form: "user_name",
+    },
+  ),
+  ...organizationFields,
+});
+
 export const listOrganizations = endpoint({
   name: "forge.admin.orgs.list",
   method: "GET",
@@ -67,22 +91,7 @@ export const createOrganization = endpoint({
   summary: "Create an organization that a user owns",
   gate: siteAdmin,
   params: usernameParams,
-  body: z.object({
-    username: requiredText({ max: 40, rules: [["invalid username", isUserName]] }).register(
-      bindingNames,
-      {
-        field: "UserName",
-        form: "user_name",
-      },
-    ),
-    full_name: optionalText({ max: 100 }),
-    email: optionalText({ max: 255 }),
-    description: optionalText({ max: 255 }),
-    website: optionalText({ max: 255, rules: [["Url", isWebUrl]] }),
-    location: optionalText({ max: 50 }),
-    visibility: optionalVisibility,
-    repo_admin_change_team_access: optionalFlag,
-  }),
+  body: newOrganizationBody,
   replies: { 201: organizationShape, ...signedInReplies, 404: apiError, 422: apiError },
 });
 

@@ -1,5 +1,9 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { insertTeam, insertTeamMember, OWNER_ACCESS } from "./teams.ts";
 import { type ForgeUser, toUser, toUserColumns, type UserRow } from "./users.ts";
+
+/** An id that no user has. */
+const NO_USER = 0;
 
 /** Adds the team whose members own the organization, with its first member. */
 export async function insertOwnersTeam(
@@ -7,24 +11,17 @@ export async function insertOwnersTeam(
   orgId: number,
   ownerId: number,
 ): Promise<void> {
-  const team = await tx.get<{ id: number }>(
-    `INSERT INTO forge_teams (org_id, name, lower_name, access, includes_all_repositories, can_create_repositories)
-     VALUES (?, 'Owners', 'owners', ?, 1, 1) RETURNING id`,
+  const team = await insertTeam(tx, {
     orgId,
-    OWNER_ACCESS,
-  );
-  if (team === undefined) throw new Error("an inserted team came back as no row");
-  await tx.run(
-    "INSERT INTO forge_org_members (org_id, user_id, is_public) VALUES (?, ?, 0)",
-    orgId,
-    ownerId,
-  );
-  await tx.run(
-    "INSERT INTO forge_team_members (team_id, user_id, org_id) VALUES (?, ?, ?)",
-    team.id,
-    ownerId,
-    orgId,
-  );
+    name: "Owners",
+    description: "",
+    access: OWNER_ACCESS,
+    includesAllRepositories: true,
+    canCreateRepositories: true,
+    visibility: "private",
+    units: new Map(),
+  });
+  await insertTeamMember(tx, team, ownerId);
 }
 
 /** How many organizations a person is a member of. */
@@ -36,18 +33,35 @@ export async function countOrganizationsOf(db: Queries, userId: number): Promise
   return row?.total ?? 0;
 }
 
-/** Returns a page of the organizations that a user is a member of, by name, and the count of all. */
+/**
+ * Returns a page of the organizations that a user is a member of, by name, and the count of all.
+ * @param window.shownTo only what this viewer may know: of memberships that are not shown, those in common organizations;
+ *   `null` is an anonymous viewer
+ */
 export async function listOrganizationsOf(
   db: Queries,
   userId: number,
-  window: { readonly limit: number; readonly offset: number; readonly isPublicOnly: boolean },
+  window: {
+    readonly limit: number;
+    readonly offset: number;
+    readonly isPublicOnly: boolean;
+    readonly shownTo?: number | null;
+  },
 ): Promise<{ readonly organizations: readonly ForgeUser[]; readonly total: number }> {
+  const { shownTo } = window;
+  const visibilities = shownTo === null ? "0" : "0, 1";
+  const shown =
+    shownTo === undefined
+      ? ""
+      : ` AND ((m.is_public = 1 AND u.visibility IN (${visibilities}))
+          OR m.org_id IN (SELECT c.org_id FROM forge_org_members c WHERE c.user_id = ?))`;
   const from = `FROM forge_org_members m JOIN forge_users u ON u.id = m.org_id
-     WHERE m.user_id = ?${window.isPublicOnly ? " AND u.visibility = 0" : ""}`;
-  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, userId);
+     WHERE m.user_id = ?${window.isPublicOnly ? " AND u.visibility = 0" : ""}${shown}`;
+  const values = [userId, ...(shownTo === undefined ? [] : [shownTo ?? NO_USER])];
+  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
   const rows = await db.all<UserRow>(
     `SELECT ${toUserColumns("u.")} ${from} ORDER BY u.lower_name LIMIT ? OFFSET ?`,
-    userId,
+    ...values,
     window.limit,
     window.offset,
   );
@@ -74,15 +88,6 @@ export async function listOrganizationsOnlyOwnedBy(
   return rows.map(toUser);
 }
 
-/** The ids of those who are in any team of an organization. */
-export async function listTeamMembers(db: Queries, orgId: number): Promise<number[]> {
-  const rows = await db.all<{ id: number }>(
-    "SELECT DISTINCT user_id AS id FROM forge_team_members WHERE org_id = ? ORDER BY user_id",
-    orgId,
-  );
-  return rows.map(({ id }) => id);
-}
-
 /** Whether a person belongs to an organization. */
 export async function isMember(db: Queries, orgId: number, userId: number): Promise<boolean> {
   const row = await db.get(
@@ -93,51 +98,87 @@ export async function isMember(db: Queries, orgId: number, userId: number): Prom
   return row !== undefined;
 }
 
-/** The strongest access that a person's teams give in an organization: 0 none, 1 read, 2 write, 3 admin, 4 owner. */
-export async function getTeamAccess(db: Queries, orgId: number, userId: number): Promise<number> {
-  const row = await db.get<{ access: number | null }>(
-    `SELECT MAX(t.access) AS access FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
-     WHERE m.user_id = ? AND m.org_id = ?`,
-    userId,
+/** Returns whether a user is in the team that owns an organization. */
+export async function isOwner(db: Queries, orgId: number, userId: number): Promise<boolean> {
+  const row = await db.get(
+    `SELECT 1 AS found FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
+     WHERE m.org_id = ? AND m.user_id = ? AND t.access = ?`,
     orgId,
+    userId,
+    OWNER_ACCESS,
   );
-  return row?.access ?? 0;
+  return row !== undefined;
 }
 
-/** A team of an organization; `access` is 1 read, 2 write, 3 admin, 4 owner. */
-export interface ForgeTeam {
-  readonly id: number;
-  readonly orgId: number;
-  readonly name: string;
-  readonly access: number;
-  readonly includesAllRepositories: boolean;
-  readonly canCreateRepositories: boolean;
-}
-
-/** Those of these teams that exist, by id. */
-export async function listTeamsByIds(db: Queries, ids: readonly number[]): Promise<ForgeTeam[]> {
-  if (ids.length === 0) return [];
-  const rows = await db.all<{
-    id: number;
-    org_id: number;
-    name: string;
-    access: number;
-    includes_all_repositories: number;
-    can_create_repositories: number;
-  }>(
-    `SELECT id, org_id, name, access, includes_all_repositories, can_create_repositories FROM forge_teams
-     WHERE id IN (${ids.map(() => "?").join(", ")}) ORDER BY id`,
-    ...ids,
+/** Returns whether a user owns an organization that has no other owner. */
+export async function isOnlyOwner(db: Queries, orgId: number, userId: number): Promise<boolean> {
+  const rows = await db.all<{ id: number }>(
+    `SELECT DISTINCT m.user_id AS id FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
+     WHERE m.org_id = ? AND t.access = ? LIMIT 2`,
+    orgId,
+    OWNER_ACCESS,
   );
-  return rows.map((row) => ({
-    id: row.id,
-    orgId: row.org_id,
-    name: row.name,
-    access: row.access,
-    includesAllRepositories: row.includes_all_repositories === 1,
-    canCreateRepositories: row.can_create_repositories === 1,
-  }));
+  return rows.length === 1 && rows[0]?.id === userId;
 }
 
-/** The access of the team that owns an organization. */
-export const OWNER_ACCESS = 4;
+/** Returns a page of an organization's members by name, and the count of all. */
+export async function listMembers(
+  db: Queries,
+  orgId: number,
+  window: { readonly limit: number; readonly offset: number; readonly isPublicOnly: boolean },
+): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
+  const from = `FROM forge_org_members m JOIN forge_users u ON u.id = m.user_id
+     WHERE m.org_id = ?${window.isPublicOnly ? " AND m.is_public = 1" : ""}`;
+  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, orgId);
+  const rows = await db.all<UserRow>(
+    `SELECT ${toUserColumns("u.")} ${from} ORDER BY u.lower_name LIMIT ? OFFSET ?`,
+    orgId,
+    window.limit,
+    window.offset,
+  );
+  return { users: rows.map(toUser), total: counted?.total ?? 0 };
+}
+
+export async function isPublicMember(db: Queries, orgId: number, userId: number): Promise<boolean> {
+  const row = await db.get(
+    "SELECT 1 AS found FROM forge_org_members WHERE org_id = ? AND user_id = ? AND is_public = 1",
+    orgId,
+    userId,
+  );
+  return row !== undefined;
+}
+
+/** Shows or hides a membership. */
+export async function updateMembership(
+  db: Queries,
+  orgId: number,
+  userId: number,
+  isPublic: boolean,
+): Promise<void> {
+  await db.run(
+    "UPDATE forge_org_members SET is_public = ? WHERE org_id = ? AND user_id = ?",
+    Number(isPublic),
+    orgId,
+    userId,
+  );
+}
+
+/** Removes a user from an organization and all of its teams. */
+export async function deleteMembership(
+  tx: Transaction,
+  orgId: number,
+  userId: number,
+): Promise<void> {
+  await tx.run("DELETE FROM forge_team_members WHERE org_id = ? AND user_id = ?", orgId, userId);
+  await tx.run("DELETE FROM forge_org_members WHERE org_id = ? AND user_id = ?", orgId, userId);
+}
+
+/** Returns whether a user is in any team of an organization. */
+export async function hasTeam(db: Queries, orgId: number, userId: number): Promise<boolean> {
+  const row = await db.get(
+    "SELECT 1 AS found FROM forge_team_members WHERE org_id = ? AND user_id = ? LIMIT 1",
+    orgId,
+    userId,
+  );
+  return row !== undefined;
+}

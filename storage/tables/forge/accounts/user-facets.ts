@@ -18,6 +18,8 @@ interface FacetSource {
 export interface FacetFilter {
   readonly kind: FacetSource["kind"];
   readonly visibility?: ForgeVisibility | undefined;
+  /** Only public and limited accounts. */
+  readonly isNotPrivate?: boolean | undefined;
   readonly isActive?: boolean | undefined;
   readonly isAdmin?: boolean | undefined;
   readonly isRestricted?: boolean | undefined;
@@ -104,6 +106,7 @@ function matches(facet: number, filter: FacetFilter): boolean {
   return (
     (filter.visibility === undefined ||
       Math.floor(facet / 2) % 4 === visibilityOrder.indexOf(filter.visibility)) &&
+    (filter.isNotPrivate !== true || visibilityOrder[Math.floor(facet / 2) % 4] !== "private") &&
     (filter.loginSource === undefined || Math.floor(facet / 256) === filter.loginSource) &&
     wants(filter.isActive, 8) &&
     wants(filter.isAdmin, 16) &&

@@ -3,6 +3,8 @@ import { type ForgeUser, toUser, toUserColumns, type UserRow } from "../accounts
 
 /** Access of a collaborator: 1 read, 2 write, 3 admin. */
 export type CollaboratorAccess = 1 | 2 | 3;
+/** The access of a collaborator who administers the repository. */
+export const COLLABORATOR_ADMIN = 3;
 
 /** Returns the access of a collaborator, 0 for a user who is none. */
 export async function getCollaboratorAccess(

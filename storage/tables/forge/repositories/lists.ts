@@ -17,7 +17,8 @@ export async function listRepositoriesOfMember(
   const { isPublicOnly } = window;
   const owners = await db.all<{ id: number }>(
     `SELECT u.id FROM forge_users u
-     WHERE (u.id = ? OR u.id IN (SELECT org_id FROM forge_team_members WHERE user_id = ?))` +
+     WHERE (u.id = ? OR u.id IN (SELECT m.org_id FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
+                                      WHERE m.user_id = ? AND t.includes_all_repositories = 1))` +
       (isPublicOnly ? " AND u.visibility = 0" : ""),
     userId,
     userId,
@@ -78,7 +79,7 @@ export function toOwnedStatement(
   };
 }
 
-/** More repositories of other owners than this are not listed for a collaborator. */
+/** More repositories of other owners than this are not listed for a collaborator or the member of a team. */
 const SHARED_MAX = 10_000;
 
 async function listShared(
@@ -87,10 +88,13 @@ async function listShared(
   isPublicOnly: boolean,
 ): Promise<readonly { readonly id: number; readonly ownerId: number }[]> {
   const rows = await db.all<{ id: number; owner_id: number }>(
-    `SELECT r.id AS id, r.owner_id AS owner_id FROM forge_collaborators c
-     JOIN forge_repositories r ON r.id = c.repository_id JOIN forge_users u ON u.id = r.owner_id
-     WHERE c.user_id = ?${isPublicOnly ? " AND r.is_private = 0 AND u.visibility = 0" : ""}
-     ORDER BY c.repository_id LIMIT ?`,
+    `SELECT r.id AS id, r.owner_id AS owner_id FROM forge_repositories r JOIN forge_users u ON u.id = r.owner_id
+     WHERE r.id IN (SELECT c.repository_id FROM forge_collaborators c WHERE c.user_id = ?
+                    UNION SELECT p.repository_id FROM forge_team_repositories p
+                      JOIN forge_team_members m ON m.team_id = p.team_id WHERE m.user_id = ?)
+       ${isPublicOnly ? "AND r.is_private = 0 AND u.visibility = 0" : ""}
+     ORDER BY r.id LIMIT ?`,
+    userId,
     userId,
     SHARED_MAX,
   );

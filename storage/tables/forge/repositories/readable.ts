@@ -1,10 +1,5 @@
-import type { SqlValue } from "../../../engine/database.ts";
-
-/** A part of a statement with the values of its placeholders. */
-export interface Condition {
-  readonly sql: string;
-  readonly values: readonly SqlValue[];
-}
+import type { Condition } from "../../condition.ts";
+import { toTeamReached, type UnitOrAny } from "../accounts/team-access.ts";
 
 /** Who reads: undefined is an anonymous caller. */
 export type Reader =
@@ -14,13 +9,18 @@ export type Reader =
 /**
  * Returns the condition for the repositories that a reader may read, over `forge_repositories r` joined with their owners
  * `forge_users u`. It is the access function of `daemon/forge/repositories/access.ts` for lists; a test compares the two.
+ * @param unit the part that the reader must be able to read
  */
-export function toReadable(reader: Reader, isPublicOnly: boolean): Condition {
+export function toReadable(
+  reader: Reader,
+  isPublicOnly: boolean,
+  unit: UnitOrAny = "any",
+): Condition {
   const everyones = "r.is_private = 0 AND u.visibility = 0";
   if (isPublicOnly || reader === undefined) return { sql: everyones, values: [] };
   if (reader.isAdmin) return { sql: "1 = 1", values: [] };
   const { id } = reader;
-  const own = toReached(id);
+  const own = toReached(id, { unit });
   const offered = `r.id IN (SELECT t.repository_id FROM forge_repository_transfers t WHERE t.recipient_id = ?
     OR t.recipient_id IN (SELECT m.org_id FROM forge_team_members m JOIN forge_teams e ON e.id = m.team_id
                           WHERE m.user_id = ? AND e.can_create_repositories = 1))`;
@@ -40,19 +40,19 @@ export function toReadable(reader: Reader, isPublicOnly: boolean): Condition {
 
 /**
  * Returns the condition for the repositories that a user owns or reaches as a collaborator or through a team.
- * @param publicMemberships only what everybody may know: by organizations whose membership the user shows
+ * @param options.publicMemberships only what everyone may know: by organizations whose membership the user shows
  */
-export function toReached(userId: number, publicMemberships = false): Condition {
-  const shown = publicMemberships
-    ? ` AND EXISTS (SELECT 1 FROM forge_org_members o
-          WHERE o.org_id = m.org_id AND o.user_id = m.user_id AND o.is_public = 1)`
-    : "";
+export function toReached(
+  userId: number,
+  options: { readonly publicMemberships?: boolean; readonly unit?: UnitOrAny } = {},
+): Condition {
+  const { publicMemberships = false, unit = "any" } = options;
+  const teams = toTeamReached(userId, unit, publicMemberships);
   const collaborator = publicMemberships
     ? ""
     : " OR r.id IN (SELECT c.repository_id FROM forge_collaborators c WHERE c.user_id = ?)";
   return {
-    sql: `r.owner_id = ?
-    OR r.owner_id IN (SELECT m.org_id FROM forge_team_members m WHERE m.user_id = ?${shown})${collaborator}`,
-    values: [userId, userId, ...(publicMemberships ? [] : [userId])],
+    sql: `r.owner_id = ? OR ${teams.sql}${collaborator}`,
+    values: [userId, ...teams.values, ...(publicMemberships ? [] : [userId])],
   };
 }

@@ -1,5 +1,6 @@
 import type { Database, SqlValue } from "../../../engine/database.ts";
-import { type Condition, type Reader, toReached, toReadable } from "./readable.ts";
+import type { Condition } from "../../condition.ts";
+import { type Reader, toReached, toReadable } from "./readable.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
 
 export type RepositorySort = "alpha" | "created" | "updated" | "size" | "id";
@@ -64,11 +65,16 @@ function toCondition(dialect: Database["dialect"], search: RepositorySearch): Co
     const { reader } = search;
     // Whose members an organization has is not for everybody.
     const seesMemberships = reader !== undefined && (reader.isAdmin || reader.id === reachedBy);
-    parts.push(toReached(reachedBy, !seesMemberships));
+    parts.push(toReached(reachedBy, { publicMemberships: !seesMemberships }));
   }
   if (notOwnedBy !== undefined) add("r.owner_id <> ?", notOwnedBy);
   if (teamId !== undefined)
-    add("r.owner_id IN (SELECT e.org_id FROM forge_teams e WHERE e.id = ?)", teamId);
+    add(
+      `r.owner_id IN (SELECT e.org_id FROM forge_teams e WHERE e.id = ? AND e.includes_all_repositories = 1)
+       OR r.id IN (SELECT p.repository_id FROM forge_team_repositories p WHERE p.team_id = ?)`,
+      teamId,
+      teamId,
+    );
   if (isPrivate !== undefined) add("r.is_private = ?", Number(isPrivate));
   if (isTemplate !== undefined) add("r.is_template = ?", Number(isTemplate));
   if (isArchived !== undefined) add(`r.archived_at IS ${isArchived ? "NOT " : ""}NULL`);

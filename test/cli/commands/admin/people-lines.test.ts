@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { createBadge, deleteBadge } from "../../../../cli/commands/admin/badge.ts";
 import { listUserEmails } from "../../../../cli/commands/admin/email.ts";
-import { createOrg, viewOrg } from "../../../../cli/commands/admin/org.ts";
+import { createOrg } from "../../../../cli/commands/admin/org.ts";
+import { viewOrg } from "../../../../cli/commands/org.ts";
 import {
   addUserBadges,
   listUserBadges,

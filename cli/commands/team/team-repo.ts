@@ -1,0 +1,78 @@
+import { forge } from "../../client/operations.ts";
+import { forgePages } from "../../client/paging.ts";
+import type { CliContext } from "../../context.ts";
+import { listOf, shape } from "../../output/spec.ts";
+import { repositoryColumns, toRepositoryName } from "../../support/repository.ts";
+import { findTeamId, teamArgument, teamOperations } from "../../support/team.ts";
+import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List the repositories of a team", () => listRepositories, { aliases: ["ls"] }),
+  verb("add", "Give a team a repository of its organization", () => addRepository),
+  verb("remove", "Take a repository from a team", () => removeRepository, { aliases: ["rm"] }),
+];
+
+const repositoryArgument = ["<repository>", "the repository as OWNER/NAME"] as const;
+
+const listRepositories = {
+  operations: [forge.listTeamRepositories, ...teamOperations],
+  output: listOf(forge.listTeamRepositories),
+  define(command, cli, run = runList): void {
+    command.argument(...teamArgument).action((team: string) => run(cli, team));
+  },
+} satisfies CommandModule;
+
+/** Prints the repositories of a team that the caller may read, by name. */
+async function runList(cli: CliContext, given: string): Promise<void> {
+  const team = await findTeamId(cli, given);
+  await cli.output.list(
+    forgePages(cli.client, forge.listTeamRepositories, { params: { team } }),
+    repositoryColumns,
+  );
+}
+
+const addRepository = {
+  operations: [forge.addTeamRepository, ...teamOperations],
+  output: shape({ added: "boolean", repository: "string", team: "string" }),
+  define(command, cli, run = runAdd): void {
+    command
+      .argument(...teamArgument)
+      .argument(...repositoryArgument)
+      .action((team: string, repository: string) => run(cli, team, repository));
+  },
+} satisfies CommandModule;
+
+/** Gives a team a repository. */
+async function runAdd(cli: CliContext, given: string, repository: string): Promise<void> {
+  const { owner, repo } = toRepositoryName(repository);
+  const team = await findTeamId(cli, given);
+  await cli.client.call(forge.addTeamRepository, { params: { team, org: owner, repo } });
+  await cli.output.done(
+    { added: true, repository, team: given },
+    `The team ${given} has the repository ${repository}.`,
+  );
+}
+
+const removeRepository = {
+  operations: [forge.removeTeamRepository, ...teamOperations],
+  output: shape({ removed: "boolean", repository: "string", team: "string" }),
+  destructive: true,
+  define(command, cli, run = runRemove): void {
+    command
+      .argument(...teamArgument)
+      .argument(...repositoryArgument)
+      .action((team: string, repository: string) => run(cli, team, repository));
+  },
+} satisfies CommandModule;
+
+/** Takes a repository from a team. */
+async function runRemove(cli: CliContext, given: string, repository: string): Promise<void> {
+  const { owner, repo } = toRepositoryName(repository);
+  const team = await findTeamId(cli, given);
+  await cli.prompts.confirm(`Take ${repository} from the team ${given}?`);
+  await cli.client.call(forge.removeTeamRepository, { params: { team, org: owner, repo } });
+  await cli.output.done(
+    { removed: true, repository, team: given },
+    `The team ${given} does not have the repository ${repository} any more.`,
+  );
+}

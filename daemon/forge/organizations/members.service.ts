@@ -1,0 +1,124 @@
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import {
+  deleteMembership,
+  hasTeam,
+  isMember,
+  isOnlyOwner,
+  isPublicMember,
+  listMembers,
+  updateMembership,
+} from "../../../storage/tables/forge/accounts/orgs.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import {
+  deleteUnreadableAssignments,
+  deleteUnreadableWatches,
+} from "../../../storage/tables/forge/repositories/unreadable.ts";
+import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { notFound } from "../refusals.ts";
+import { findPerson, openAsOwner, openOrganization } from "./organization-access.ts";
+
+export type Members = ReturnType<typeof createMembers>;
+
+/** The members of organizations. Every function throws `not_found` for an organization that the caller may not see. */
+export function createMembers({ db }: { readonly db: Database }) {
+  return {
+    /** Returns a page of the members by name, to others than members and owners the public ones, and their count. */
+    async list(
+      name: string,
+      { isPublicOnly, ...window }: PageWindow & { readonly isPublicOnly: boolean },
+      caller: ForgeCaller | undefined,
+    ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
+      const rest = isPublicOnly ? "/public_members" : "/members";
+      const opened = await openOrganization(db, name, caller, rest);
+      const seesAll = !isPublicOnly && (opened.isMember || opened.isOwner);
+      return listMembers(db, opened.organization.id, { ...toRows(window), isPublicOnly: !seesAll });
+    },
+
+    /** Throws `not_found` unless the user is a member; for others than members and owners, a public one. */
+    async assertIsOne(
+      name: string,
+      member: string,
+      caller: ForgeCaller | undefined,
+      isPublicOnly: boolean,
+    ): Promise<void> {
+      const rest = `/${isPublicOnly ? "public_members" : "members"}/${encodeURIComponent(member)}`;
+      const opened = await openOrganization(db, name, caller, rest);
+      const user = await findPerson(db, member, caller);
+      const seesAll = !isPublicOnly && (opened.isMember || opened.isOwner);
+      const isFound = seesAll ? isMember : isPublicMember;
+      if (!(await isFound(db, opened.organization.id, user.id))) throw notFound();
+    },
+
+    /**
+     * Removes a user from the organization and its teams; idempotent. Throws `forbidden` unless the caller owns the
+     * organization or is that user, `unprocessable` for the last owner.
+     */
+    async remove(name: string, member: string, caller: ForgeCaller): Promise<void> {
+      const rest = `/members/${encodeURIComponent(member)}`;
+      const isSelf = member.toLowerCase() === caller.user.lowerName;
+      const open = isSelf ? openOrganization : openAsOwner;
+      const { organization } = await open(db, name, caller, rest);
+      const user = await findPerson(db, member, caller);
+      await db.transaction((tx) => removeMember(tx, organization.id, user));
+    },
+
+    /**
+     * Shows or hides a membership. Throws `forbidden` for another user's unless the caller owns the organization,
+     * `not_found` for a user who is no member.
+     */
+    async setPublic(
+      name: string,
+      member: string,
+      isPublic: boolean,
+      caller: ForgeCaller,
+    ): Promise<void> {
+      const rest = `/public_members/${encodeURIComponent(member)}`;
+      const opened = await openOrganization(db, name, caller, rest);
+      if (!opened.isMember && !opened.isOwner)
+        throw new AppError("forbidden", "Must be an organization member");
+      const user = await findPerson(db, member, caller);
+      if (user.id !== caller.user.id && !opened.isOwner)
+        throw new AppError("forbidden", "Cannot change member visibility");
+      const { id } = opened.organization;
+      if (!(await isMember(db, id, user.id))) throw notFound();
+      await updateMembership(db, id, user.id, isPublic);
+    },
+  };
+}
+
+/** Throws `unprocessable` for the only owner of an organization. */
+export async function assertNotLastOwner(
+  tx: Transaction,
+  orgId: number,
+  userId: number,
+): Promise<void> {
+  if (await isOnlyOwner(tx, orgId, userId))
+    throw new AppError("unprocessable", `user is the last member of owner team [uid: ${userId}]`);
+}
+
+/**
+ * Removes a user from an organization and its teams. The user stops watching its repositories that the user cannot read
+ * any more, and is not assigned to their issues.
+ */
+async function removeMember(tx: Transaction, orgId: number, user: ForgeUser): Promise<void> {
+  await assertNotLastOwner(tx, orgId, user.id);
+  await deleteMembership(tx, orgId, user.id);
+  await forgetUnreadable(tx, orgId, user);
+}
+
+/** Completes the removal of a user from a team: without another team, the user is no member any more. */
+export async function endTeamMembership(
+  tx: Transaction,
+  orgId: number,
+  user: ForgeUser,
+): Promise<void> {
+  if (!(await hasTeam(tx, orgId, user.id))) await deleteMembership(tx, orgId, user.id);
+  await forgetUnreadable(tx, orgId, user);
+}
+
+async function forgetUnreadable(tx: Transaction, orgId: number, user: ForgeUser): Promise<void> {
+  await deleteUnreadableWatches(tx, orgId, user);
+  await deleteUnreadableAssignments(tx, orgId, user);
+}

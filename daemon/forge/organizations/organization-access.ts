@@ -1,0 +1,130 @@
+// daemon/forge/organizations: organizations that users run, with members, teams and the repositories of teams. May import:
+// daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage, the accounts and repositories of the forge.
+// Start here: who sees an organization or a team, and who owns it.
+import type { Database, Queries } from "../../../storage/engine/database.ts";
+import { isMember, isOwner } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { findRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
+import {
+  findTeam,
+  type ForgeTeam,
+  isTeamMember,
+} from "../../../storage/tables/forge/accounts/teams.ts";
+import {
+  findUserById,
+  findUserByName,
+  type ForgeUser,
+} from "../../../storage/tables/forge/accounts/users.ts";
+import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
+import { AppError } from "../../errors.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
+import { isVisibleTo } from "../accounts/users.service.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { movedTo, notFound, userNotFound } from "../refusals.ts";
+
+/** An organization with the standing of the caller in it. Site administrators count as its owners. */
+export interface OpenedOrganization {
+  readonly organization: ForgeUser;
+  readonly isMember: boolean;
+  readonly isOwner: boolean;
+}
+
+/**
+ * Finds an organization that the caller may see. Throws `not_found` for others, `forbidden` for one that is not public and
+ * a token for public things only. A former name redirects to the path `rest` below the current one.
+ */
+export async function openOrganization(
+  db: Database,
+  name: string,
+  caller: ForgeCaller | undefined,
+  rest = "",
+): Promise<OpenedOrganization> {
+  const named = await findUserByName(db, name);
+  const formerId = named === undefined ? await findRedirect(db, name) : undefined;
+  const found = named ?? (formerId === undefined ? undefined : await findUserById(db, formerId));
+  if (found?.kind !== "organization") throw notFound();
+  const opened = await open(db, found, caller);
+  if (named === undefined)
+    throw movedTo(`/api/v1/orgs/${encodeURIComponent(opened.organization.name)}${rest}`);
+  return opened;
+}
+
+async function open(
+  db: Queries,
+  organization: ForgeUser,
+  caller: ForgeCaller | undefined,
+): Promise<OpenedOrganization> {
+  const viewer = caller?.user;
+  const belongs = viewer !== undefined && (await isMember(db, organization.id, viewer.id));
+  const isHidden =
+    !isVisibleTo(organization, viewer) ||
+    (viewer?.isRestricted === true && organization.visibility !== "public");
+  if (isHidden && !belongs) throw notFound();
+  if (isPublicOnly(caller) && organization.visibility !== "public")
+    throw new AppError("forbidden", "token scope is limited to public orgs");
+  const owns =
+    viewer !== undefined && (viewer.isAdmin || (await isOwner(db, organization.id, viewer.id)));
+  return { organization, isMember: belongs, isOwner: owns };
+}
+
+/** Finds an organization as `openOrganization` does, and throws `forbidden` unless the caller owns it. */
+export async function openAsOwner(
+  db: Database,
+  name: string,
+  caller: ForgeCaller,
+  rest = "",
+): Promise<OpenedOrganization> {
+  const opened = await openOrganization(db, name, caller, rest);
+  if (!opened.isOwner) throw notAnOwner();
+  return opened;
+}
+
+/** A team with its organization and the standing of the caller. */
+export interface OpenedTeam extends OpenedOrganization {
+  readonly team: ForgeTeam;
+  readonly isTeamMember: boolean;
+}
+
+/**
+ * Finds a team that the caller may see: by its visibility, as a member, or as an owner of the organization. Throws
+ * `not_found` for others, to members of the organization `forbidden`, as for a token for public things only.
+ */
+export async function openTeam(db: Database, id: number, caller: ForgeCaller): Promise<OpenedTeam> {
+  const team = await findTeam(db, id);
+  const organization = team && (await findUserById(db, team.orgId));
+  if (team === undefined || organization === undefined) throw notFound();
+  const opened = await open(db, organization, caller);
+  const isInTeam = await isTeamMember(db, team.id, caller.user.id);
+  if (!opened.isOwner && !isInTeam && !visibleTeams(opened).includes(team.visibility))
+    throw opened.isMember ? new AppError("forbidden", "Must be a team member") : notFound();
+  return { ...opened, team, isTeamMember: isInTeam };
+}
+
+/** Finds a team as `openTeam` does, and throws `forbidden` unless the caller owns the organization. */
+export async function openTeamAsOwner(
+  db: Database,
+  id: number,
+  caller: ForgeCaller,
+): Promise<OpenedTeam> {
+  const opened = await openTeam(db, id, caller);
+  if (!opened.isOwner) throw notAnOwner();
+  return opened;
+}
+
+/** Returns the visibilities of the teams that the caller may see without being in them. */
+export function visibleTeams(opened: OpenedOrganization): readonly ForgeVisibility[] {
+  if (opened.isOwner) return ["public", "limited", "private"];
+  return opened.isMember ? ["public", "limited"] : ["public"];
+}
+
+/** Finds a user in a path. Throws `not_found` for an organization, and for one that is hidden from the caller. */
+export async function findPerson(
+  db: Queries,
+  name: string,
+  caller: ForgeCaller | undefined,
+): Promise<ForgeUser> {
+  const user = await findUserByName(db, name);
+  if (user?.kind !== "individual" || !isVisibleTo(user, caller?.user)) throw userNotFound(name);
+  return user;
+}
+
+const notAnOwner = () => new AppError("forbidden", "Must be an organization owner");

@@ -1,0 +1,153 @@
+import type { BodyOf } from "../../contract/endpoint.ts";
+import { isVisibility } from "../../contract/forge/common.ts";
+import {
+  concealMember,
+  deleteMember,
+  getMember,
+  getPublicMember,
+  listMembers,
+  listPublicMembers,
+  publicizeMember,
+} from "../../contract/forge/organizations/members.ts";
+import {
+  createOwnOrganization,
+  deleteOrganization,
+  editOrganization,
+  getOrganizationPermissions,
+  listOrganizationsOfUser,
+  listVisibleOrganizations,
+  renameOrganization,
+} from "../../contract/forge/organizations/organizations.ts";
+import type { Route } from "../../http/handle.ts";
+import { toOrganizationView } from "../accounts/organization.view.ts";
+import type { NewOrganization } from "../accounts/organizations.service.ts";
+import { toUserView } from "../accounts/user.view.ts";
+import { handle } from "../handle.ts";
+import type { ForgeUrls } from "../urls.ts";
+import type { Members } from "./members.service.ts";
+import {
+  type OrganizationEdit,
+  type OwnOrganizations,
+  toPermissionsView,
+} from "./own-organizations.service.ts";
+
+/** Routes of organizations that users run, and of their members. */
+export function ownOrganizationRoutes(services: {
+  readonly ownOrganizations: OwnOrganizations;
+  readonly members: Members;
+  readonly urls: ForgeUrls;
+}): Route[] {
+  return [...organizationRoutes(services), ...memberRoutes(services)];
+}
+
+function organizationRoutes({
+  ownOrganizations,
+  urls,
+}: {
+  readonly ownOrganizations: OwnOrganizations;
+  readonly urls: ForgeUrls;
+}): Route[] {
+  return [
+    handle(listVisibleOrganizations, async ({ caller, query }) => {
+      const { users, total } = await ownOrganizations.listVisible(query, caller);
+      return { status: 200, body: users.map((each) => toOrganizationView(each, urls)), total };
+    }),
+    handle(createOwnOrganization, async ({ caller, body }) => {
+      const made = await ownOrganizations.create(toNewOrganization(body), caller);
+      return { status: 201, body: toOrganizationView(made, urls) };
+    }),
+    handle(editOrganization, async ({ caller, params, body }) => {
+      const edited = await ownOrganizations.edit(params.org, toEdit(body), caller);
+      return { status: 200, body: toOrganizationView(edited, urls) };
+    }),
+    handle(deleteOrganization, async ({ caller, params }) => {
+      await ownOrganizations.remove(params.org, caller);
+      return { status: 204 };
+    }),
+    handle(renameOrganization, async ({ caller, params, body }) => {
+      await ownOrganizations.rename(params.org, body.new_name, caller);
+      return { status: 204 };
+    }),
+    handle(listOrganizationsOfUser, async ({ caller, params, query }) => {
+      const found = await ownOrganizations.listOf(params.username, query, caller);
+      const body = found.organizations.map((each) => toOrganizationView(each, urls));
+      return { status: 200, body, total: found.total };
+    }),
+    handle(getOrganizationPermissions, async ({ caller, params }) => {
+      const { username, org } = params;
+      const permissions = await ownOrganizations.getPermissions(username, org, caller);
+      return { status: 200, body: toPermissionsView(permissions) };
+    }),
+  ];
+}
+
+function memberRoutes({
+  members,
+  urls,
+}: {
+  readonly members: Members;
+  readonly urls: ForgeUrls;
+}): Route[] {
+  return [
+    handle(listMembers, async ({ caller, params, query }) => {
+      const window = { ...query, isPublicOnly: false };
+      const { users, total } = await members.list(params.org, window, caller);
+      return { status: 200, body: users.map((user) => toUserView(user, caller.user, urls)), total };
+    }),
+    handle(getMember, async ({ caller, params }) => {
+      await members.assertIsOne(params.org, params.member, caller, false);
+      return { status: 204 };
+    }),
+    handle(deleteMember, async ({ caller, params }) => {
+      await members.remove(params.org, params.member, caller);
+      return { status: 204 };
+    }),
+    handle(listPublicMembers, async ({ caller, params, query }) => {
+      const window = { ...query, isPublicOnly: true };
+      const { users, total } = await members.list(params.org, window, caller);
+      const body = users.map((user) => toUserView(user, caller?.user, urls));
+      return { status: 200, body, total };
+    }),
+    handle(getPublicMember, async ({ caller, params }) => {
+      await members.assertIsOne(params.org, params.member, caller, true);
+      return { status: 204 };
+    }),
+    handle(publicizeMember, async ({ caller, params }) => {
+      await members.setPublic(params.org, params.member, true, caller);
+      return { status: 204 };
+    }),
+    handle(concealMember, async ({ caller, params }) => {
+      await members.setPublic(params.org, params.member, false, caller);
+      return { status: 204 };
+    }),
+  ];
+}
+
+function toNewOrganization(body: BodyOf<typeof createOwnOrganization>): NewOrganization {
+  return {
+    name: body.username,
+    fullName: body.full_name ?? "",
+    email: body.email ?? "",
+    description: body.description ?? "",
+    website: body.website ?? "",
+    location: body.location ?? "",
+    visibility: toVisibility(body.visibility) ?? "public",
+    repoAdminChangeTeamAccess: body.repo_admin_change_team_access ?? false,
+  };
+}
+
+function toEdit(body: BodyOf<typeof editOrganization>): OrganizationEdit {
+  return {
+    fullName: body.full_name ?? undefined,
+    email: body.email ?? undefined,
+    description: body.description ?? undefined,
+    website: body.website ?? undefined,
+    location: body.location ?? undefined,
+    visibility: toVisibility(body.visibility),
+    repoAdminChangeTeamAccess: body.repo_admin_change_team_access ?? undefined,
+  };
+}
+
+function toVisibility(word: string | null | undefined) {
+  return word != null && isVisibility(word) ? word : undefined;
+}

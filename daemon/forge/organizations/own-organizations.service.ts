@@ -1,0 +1,174 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { listOrganizationsOf } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { getOrganizationAccess } from "../../../storage/tables/forge/accounts/team-access.ts";
+import { ADMIN_ACCESS, OWNER_ACCESS } from "../../../storage/tables/forge/accounts/teams.ts";
+import { listUsers, type UserPage } from "../../../storage/tables/forge/accounts/user-lists.ts";
+import {
+  deleteUser,
+  findUserById,
+  type ForgeUser,
+  type ForgeUserChanges,
+  updateUser,
+} from "../../../storage/tables/forge/accounts/users.ts";
+import type { KeysetCursors } from "../../../storage/tables/forge/accounts/keyset-cursors.ts";
+import { listRepositoryMakers } from "../../../storage/tables/forge/repositories/transfers.ts";
+import { AppError } from "../../errors.ts";
+import { findEmailFault } from "../accounts/names.ts";
+import type { NewOrganization, Organizations } from "../accounts/organizations.service.ts";
+import { renameUser } from "../accounts/edit-user.ts";
+import type { AccountDependents } from "../accounts/remove-user.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { notFound } from "../refusals.ts";
+import { findPerson, openAsOwner, openOrganization } from "./organization-access.ts";
+
+/** Changes of an organization. Undefined members stay as they are. */
+export type OrganizationEdit = Undefinable<
+  Pick<
+    ForgeUserChanges,
+    | "fullName"
+    | "email"
+    | "description"
+    | "website"
+    | "location"
+    | "visibility"
+    | "repoAdminChangeTeamAccess"
+  >
+>;
+type Undefinable<T> = { readonly [K in keyof T]?: T[K] | undefined };
+
+/** What a user may do in an organization. */
+export interface OrganizationPermissions {
+  /** 0 none, 1 read, 2 write, 3 admin, 4 owner. */
+  readonly access: number;
+  readonly canCreateRepositories: boolean;
+}
+
+/** Organizations of which one user is a member. */
+const ORGANIZATIONS_MAX = 1_000;
+
+export interface OwnOrganizationsDeps {
+  readonly db: Database;
+  readonly cursors: KeysetCursors;
+  readonly organizations: Organizations;
+  /** What an organization owns elsewhere. */
+  readonly dependents: readonly AccountDependents[];
+}
+
+export type OwnOrganizations = ReturnType<typeof createOwnOrganizations>;
+
+/** Organizations that users make and run. Changes throw `forbidden` unless the caller owns the organization. */
+export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
+  const { db, cursors, organizations, dependents } = deps;
+  return {
+    /** Returns a page of the organizations whose visibility shows them to the caller, by name, and their count. */
+    async listVisible(window: PageWindow, caller: ForgeCaller | undefined): Promise<UserPage> {
+      const isNarrow =
+        caller === undefined || isPublicOnly(caller) || caller.user.isRestricted === true;
+      const query = { kind: "organization", term: "", loginName: "", sort: "name" } as const;
+      const seen = isNarrow
+        ? ({ visibility: "public" } as const)
+        : { isNotPrivate: !caller.user.isAdmin };
+      return listUsers(db, { ...query, descending: false, ...seen }, toRows(window), cursors);
+    },
+
+    /**
+     * Creates an organization that the caller owns. Throws as `Organizations.create` does, and `forbidden` for one that is
+     * not public by a token for public things only, and when the caller is in as many organizations as allowed.
+     */
+    async create(wanted: NewOrganization, caller: ForgeCaller): Promise<ForgeUser> {
+      if (isPublicOnly(caller) && wanted.visibility !== "public")
+        throw new AppError("forbidden", "token scope is limited to public orgs");
+      if (!caller.user.isAdmin && !caller.user.allowCreateOrganization)
+        throw new AppError("forbidden", "not allowed to create org");
+      assertEmail(wanted.email);
+      const window = { limit: 1, offset: 0, isPublicOnly: false };
+      if ((await listOrganizationsOf(db, caller.user.id, window)).total >= ORGANIZATIONS_MAX)
+        throw new AppError(
+          "forbidden",
+          `you are a member of ${ORGANIZATIONS_MAX} organizations already`,
+        );
+      return organizations.create(caller.user.name, wanted);
+    },
+
+    /** Throws `unprocessable` for a malformed e-mail address. */
+    async edit(name: string, edit: OrganizationEdit, caller: ForgeCaller): Promise<ForgeUser> {
+      const { organization } = await openAsOwner(db, name, caller);
+      if (edit.email !== undefined) assertEmail(edit.email);
+      return db.transaction(async (tx) => {
+        const today = await findUserById(tx, organization.id);
+        if (today === undefined) throw notFound();
+        const changes = Object.fromEntries(
+          Object.entries(edit).filter(([, value]) => value !== undefined),
+        );
+        return updateUser(tx, today, { ...changes, updatedAt: tx.now });
+      });
+    },
+
+    /** Deletes an organization with its teams. Throws `unprocessable` while it owns repositories or packages. */
+    async remove(name: string, caller: ForgeCaller): Promise<void> {
+      const { organization } = await openAsOwner(db, name, caller);
+      await db.transaction(async (tx) => {
+        const today = await findUserById(tx, organization.id);
+        if (today === undefined) throw notFound();
+        for (const dependent of dependents) await dependent.assertNoneOwned(tx, today);
+        for (const dependent of dependents) await dependent.forget?.(tx, today);
+        await deleteUser(tx, today);
+      });
+    },
+
+    /** Renames an organization; the former name redirects. Throws `unprocessable` for an unusable or a taken name. */
+    async rename(name: string, newName: string, caller: ForgeCaller): Promise<void> {
+      const { organization } = await openAsOwner(db, name, caller, "/rename");
+      await renameUser({ db, dependents, kind: "organization" }, organization.name, newName);
+    },
+
+    /** Returns a page of a user's organizations whose membership the caller may know, by name, and their count. */
+    async listOf(
+      username: string,
+      window: PageWindow,
+      caller: ForgeCaller,
+    ): Promise<{ readonly organizations: readonly ForgeUser[]; readonly total: number }> {
+      const user = await findPerson(db, username, caller);
+      const seesAll = caller.user.isAdmin || caller.user.id === user.id;
+      return listOrganizationsOf(db, user.id, {
+        ...toRows(window),
+        isPublicOnly: isPublicOnly(caller),
+        ...(seesAll ? {} : { shownTo: caller.user.id }),
+      });
+    },
+
+    /** Throws `not_found` for a user or an organization that is hidden from the caller. */
+    async getPermissions(
+      username: string,
+      name: string,
+      caller: ForgeCaller,
+    ): Promise<OrganizationPermissions> {
+      const user = await findPerson(db, username, caller);
+      const opened = await openOrganization(db, name, caller);
+      // Which teams another user is in is for the organization to know.
+      if (user.id !== caller.user.id && !opened.isMember && !opened.isOwner) throw notFound();
+      const { id } = opened.organization;
+      const access = await getOrganizationAccess(db, id, user.id);
+      const makers = await listRepositoryMakers(db, id);
+      return { access, canCreateRepositories: makers.includes(user.id) };
+    },
+  };
+}
+
+/** Returns the members of the wire form of permissions. */
+export function toPermissionsView({ access, canCreateRepositories }: OrganizationPermissions) {
+  return {
+    is_owner: access >= OWNER_ACCESS,
+    is_admin: access >= ADMIN_ACCESS,
+    can_write: access > 1,
+    can_read: access > 0,
+    can_create_repository: canCreateRepositories,
+  };
+}
+
+function assertEmail(email: string): void {
+  const fault = email === "" ? undefined : findEmailFault(email);
+  if (fault !== undefined) throw new AppError("unprocessable", fault);
+}

@@ -1,0 +1,185 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import {
+  deleteTeamRepository,
+  insertTeamRepository,
+} from "../../../storage/tables/forge/accounts/team-access.ts";
+import {
+  findTeam,
+  findTeamByName,
+  type ForgeTeam,
+  listTeams,
+} from "../../../storage/tables/forge/accounts/teams.ts";
+import {
+  findRepositoryById,
+  findRepositoryByName,
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { openRepository, type OpenedRepository } from "../issues/issue-access.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { notFound } from "../refusals.ts";
+import { assertScope, findAccess, reaches } from "../repositories/access.ts";
+import { noAdministrator, type RepositoryPath } from "../repositories/repositories.service.ts";
+import type { RepositoryLists, RepositoryPage } from "../repositories/repository-lists.service.ts";
+import { openTeam } from "./organization-access.ts";
+import type { TeamDetails } from "./teams.service.ts";
+import { isOwner } from "../../../storage/tables/forge/accounts/orgs.ts";
+
+export type TeamRepositories = ReturnType<typeof createTeamRepositories>;
+
+interface TeamRepositoryPath {
+  readonly team: number;
+  readonly org: string;
+  readonly repo: string;
+}
+
+/**
+ * The repositories of teams. Every function throws `not_found` for a team or a repository that the caller may not see.
+ * Changes throw `forbidden` unless the caller administers the repository and owns the organization, or the organization
+ * lets administrators of repositories change teams.
+ */
+export function createTeamRepositories({
+  db,
+  lists,
+}: {
+  readonly db: Database;
+  readonly lists: RepositoryLists;
+}) {
+  return {
+    /** Returns a page of the repositories of a team that the caller may read, by name, and their count. */
+    async list(id: number, window: PageWindow, caller: ForgeCaller): Promise<RepositoryPage> {
+      const { team } = await openTeam(db, id, caller);
+      const wanted = { teamId: team.id, term: "", includesDescription: false } as const;
+      return lists.search({ ...wanted, sort: "alpha", descending: false }, window, caller);
+    },
+
+    /** Throws `not_found` for a repository that the team does not have. */
+    async assertHas(path: TeamRepositoryPath, caller: ForgeCaller): Promise<RepositoryPath> {
+      const { team, organization } = await openTeam(db, path.team, caller);
+      assertOrganization(organization.lowerName, path.org);
+      const repository = await findRepositoryByName(db, organization.id, path.repo);
+      if (repository === undefined || !(await has(team, repository.id))) throw notFound();
+      return { owner: organization.name, repo: repository.name };
+    },
+
+    /** Gives a team a repository of its organization; idempotent. */
+    async add(path: TeamRepositoryPath, caller: ForgeCaller): Promise<void> {
+      const { team, repositoryId } = await openBoth(path, caller);
+      await insert(team, repositoryId);
+    },
+
+    /** Takes a repository from a team; idempotent. A team that includes all repositories keeps it. */
+    async remove(path: TeamRepositoryPath, caller: ForgeCaller): Promise<void> {
+      const { team, repositoryId } = await openBoth(path, caller);
+      await db.transaction((tx) => deleteTeamRepository(tx, team.id, repositoryId));
+    },
+
+    /** Returns a page of the teams that have a repository. */
+    async listTeamsOf(
+      path: RepositoryPath,
+      window: PageWindow,
+      caller: ForgeCaller,
+    ): Promise<{ readonly teams: readonly TeamDetails[]; readonly total: number }> {
+      const { repository, owner } = await openOwned(path, caller, "", "read");
+      const filter = { orgId: owner.id, repositoryId: repository.id };
+      const { teams, total } = await listTeams(db, filter, toRows(window));
+      return { teams: teams.map((team) => ({ team, organization: owner })), total };
+    },
+
+    /** Returns a team by name. Throws `not_found` for one that does not have the repository. */
+    async getTeamOf(
+      path: RepositoryPath & { readonly team: string },
+      caller: ForgeCaller,
+    ): Promise<TeamDetails> {
+      const { repository, owner } = await openOwned(path, caller, `/${path.team}`, "read");
+      const team = await getTeam(owner.id, path.team);
+      if (!(await has(team, repository.id))) throw notFound();
+      return { team, organization: owner };
+    },
+
+    /** Throws `unprocessable` for a team that has the repository already, or does not have it when it is taken away. */
+    async change(
+      path: RepositoryPath & { readonly team: string },
+      isAdded: boolean,
+      caller: ForgeCaller,
+    ): Promise<void> {
+      const opened = await openOwned(path, caller, `/${path.team}`, "write");
+      await assertMayChange(opened, caller);
+      const { repository, owner } = opened;
+      const team = await getTeam(owner.id, path.team);
+      const isPresent = await has(team, repository.id);
+      if (isAdded && isPresent)
+        throw new AppError("unprocessable", `team '${team.name}' is already added to repo`);
+      if (!isAdded && !isPresent)
+        throw new AppError("unprocessable", `team '${team.name}' was not added to repo`);
+      if (isAdded) await insert(team, repository.id);
+      else await db.transaction((tx) => deleteTeamRepository(tx, team.id, repository.id));
+    },
+  };
+
+  /** Throws `not_found` when the repository has another owner by now, or the team does not exist any more. */
+  async function insert(team: ForgeTeam, repositoryId: number): Promise<void> {
+    await db.transaction(async (tx) => {
+      const today = await findRepositoryById(tx, repositoryId);
+      if (today?.ownerId !== team.orgId || (await findTeam(tx, team.id)) === undefined)
+        throw notFound();
+      await insertTeamRepository(tx, team.id, repositoryId);
+    });
+  }
+
+  async function has(team: ForgeTeam, repositoryId: number): Promise<boolean> {
+    if (team.includesAllRepositories) return true;
+    const filter = { orgId: team.orgId, repositoryId };
+    const { teams } = await listTeams(db, filter, { limit: 1_000, offset: 0 });
+    return teams.some(({ id }) => id === team.id);
+  }
+
+  async function openBoth(path: TeamRepositoryPath, caller: ForgeCaller) {
+    const { team, organization } = await openTeam(db, path.team, caller);
+    assertOrganization(organization.lowerName, path.org);
+    const repository = await findRepositoryByName(db, organization.id, path.repo);
+    const what = repository && { repository, owner: organization };
+    if (what === undefined) throw notFound();
+    const access = await findAccess(db, what, caller.user, "any");
+    if (!reaches(access, "read")) throw notFound();
+    await assertMayChange({ ...what, access }, caller);
+    return { team, repositoryId: what.repository.id };
+  }
+
+  async function openOwned(
+    path: RepositoryPath,
+    caller: ForgeCaller,
+    rest: string,
+    level: "read" | "write",
+  ): Promise<OpenedRepository> {
+    const opened = await openRepository(db, path, caller, `/teams${rest}`, "any");
+    assertScope(caller.scope, level, opened);
+    if (opened.owner.kind !== "organization")
+      throw new AppError("not_found", "repo is not owned by an organization");
+    return opened;
+  }
+
+  async function assertMayChange(opened: OpenedRepository, caller: ForgeCaller): Promise<void> {
+    if (!reaches(opened.access, "admin")) throw noAdministrator();
+    const { owner } = opened;
+    const { user } = caller;
+    const mayChange =
+      user.isAdmin || owner.repoAdminChangeTeamAccess || (await isOwner(db, owner.id, user.id));
+    if (!mayChange) throw new AppError("forbidden", "Must be an organization owner");
+  }
+
+  async function getTeam(orgId: number, name: string): Promise<ForgeTeam> {
+    const team = await findTeamByName(db, orgId, name);
+    if (team === undefined)
+      throw new AppError(
+        "not_found",
+        `team does not exist [org_id ${orgId}, team_id 0, name: ${name}]`,
+      );
+    return team;
+  }
+}
+
+/** A team has repositories of its own organization only. */
+function assertOrganization(lowerName: string, named: string): void {
+  if (named.toLowerCase() !== lowerName) throw notFound();
+}

@@ -1,0 +1,248 @@
+import { type Database, isConflict } from "../../../storage/engine/database.ts";
+import {
+  ADMIN_ACCESS,
+  countTeams,
+  deleteTeam,
+  deleteTeamMember,
+  findTeam,
+  type ForgeTeam,
+  insertTeam,
+  insertTeamMember,
+  isTeamMember,
+  listMembersOfTeam,
+  listTeams,
+  OWNER_ACCESS,
+  type RepositoryUnit,
+  updateTeam,
+} from "../../../storage/tables/forge/accounts/teams.ts";
+import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
+import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
+import { AppError } from "../../errors.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { notFound } from "../refusals.ts";
+import { assertNotLastOwner, endTeamMembership } from "./members.service.ts";
+import {
+  findPerson,
+  openAsOwner,
+  openOrganization,
+  openTeam,
+  openTeamAsOwner,
+  visibleTeams,
+} from "./organization-access.ts";
+
+/** A team and the organization that it belongs to. */
+export interface TeamDetails {
+  readonly team: ForgeTeam;
+  readonly organization: ForgeUser;
+}
+
+/** The permissions of a team: on whole repositories, or on their units. */
+export interface TeamPermissions {
+  /** 1 read, 2 write, 3 admin. */
+  readonly access: number;
+  /** Empty when the team administers its repositories. */
+  readonly units: ReadonlyMap<RepositoryUnit, number>;
+}
+
+/** A team to be created. */
+export interface NewTeam extends TeamPermissions {
+  readonly name: string;
+  readonly description: string;
+  readonly includesAllRepositories: boolean;
+  readonly canCreateRepositories: boolean;
+  readonly visibility: ForgeVisibility;
+}
+
+/** Changes of a team. Undefined members stay as they are. */
+export type TeamEdit = { readonly [K in keyof NewTeam]?: NewTeam[K] | undefined };
+
+/** Teams of one organization. */
+const TEAMS_MAX = 1_000;
+/** Names that routes need. */
+const reservedNames = new Set(["new", "search"]);
+
+export type Teams = ReturnType<typeof createTeams>;
+
+/**
+ * The teams of organizations. Every function throws `not_found` for an organization or a team that the caller may not see,
+ * and changes throw `forbidden` unless the caller owns the organization.
+ */
+export function createTeams({ db }: { readonly db: Database }) {
+  return {
+    /** Returns a page of the teams that the caller may see, the owners first, then by name, and their count. */
+    async list(
+      name: string,
+      window: PageWindow,
+      caller: ForgeCaller,
+      search: { readonly term: string; readonly includesDescription: boolean } | undefined,
+    ): Promise<{ readonly teams: readonly TeamDetails[]; readonly total: number }> {
+      const rest = search === undefined ? "/teams" : "/teams/search";
+      const opened = await openOrganization(db, name, caller, rest);
+      const { organization } = opened;
+      const visibilities = visibleTeams(opened);
+      const visibleTo = { memberId: caller.user.id, visibilities };
+      const filter = { orgId: organization.id, visibleTo, ...search };
+      const { teams, total } = await listTeams(db, filter, toRows(window));
+      return { teams: teams.map((team) => ({ team, organization })), total };
+    },
+
+    /** Returns a page of the teams that the caller is in. */
+    async listOwn(
+      window: PageWindow,
+      caller: ForgeCaller,
+    ): Promise<{ readonly teams: readonly TeamDetails[]; readonly total: number }> {
+      const filter = { memberId: caller.user.id, isPublicOnly: isPublicOnly(caller) };
+      const { teams, total } = await listTeams(db, filter, toRows(window));
+      const organizations = await listUsersByIds(
+        db,
+        teams.map(({ orgId }) => orgId),
+      );
+      return {
+        teams: teams.flatMap((team) => {
+          const organization = organizations.find(({ id }) => id === team.orgId);
+          return organization === undefined ? [] : [{ team, organization }];
+        }),
+        total,
+      };
+    },
+
+    get: (id: number, caller: ForgeCaller): Promise<TeamDetails> => openTeam(db, id, caller),
+
+    /** Throws `unprocessable` for a taken or reserved name, and when the organization has as many teams as allowed. */
+    async create(name: string, wanted: NewTeam, caller: ForgeCaller): Promise<TeamDetails> {
+      const { organization } = await openAsOwner(db, name, caller, "/teams");
+      assertUsableName(wanted.name);
+      const orgId = organization.id;
+      const team = await db
+        .transaction(async (tx) => {
+          if ((await countTeams(tx, orgId)) >= TEAMS_MAX)
+            throw new AppError("unprocessable", `an organization has at most ${TEAMS_MAX} teams`);
+          return insertTeam(tx, { ...wanted, orgId });
+        })
+        .catch((error: unknown) => {
+          throw isConflict(error) ? nameTaken(orgId, wanted.name) : error;
+        });
+      return { team, organization };
+    },
+
+    /**
+     * Changes a team. Of the owners' team only the description changes, as in the reference. Throws `unprocessable` for a
+     * taken or reserved name.
+     */
+    async edit(id: number, edit: TeamEdit, caller: ForgeCaller): Promise<TeamDetails> {
+      const { organization } = await openTeamAsOwner(db, id, caller);
+      if (edit.name !== undefined) assertUsableName(edit.name);
+      const team = await db
+        .transaction(async (tx) => {
+          const before = await findTeam(tx, id);
+          if (before === undefined) throw notFound();
+          const after = applyEdit(before, edit);
+          await updateTeam(tx, after);
+          return after;
+        })
+        .catch((error: unknown) => {
+          throw isConflict(error) ? nameTaken(organization.id, edit.name ?? "") : error;
+        });
+      return { team, organization };
+    },
+
+    /** Throws `unprocessable` for the owners' team, without which the organization would have no owner. */
+    async remove(id: number, caller: ForgeCaller): Promise<void> {
+      const { team } = await openTeamAsOwner(db, id, caller);
+      if (team.access === OWNER_ACCESS)
+        throw new AppError("unprocessable", "the team of the owners cannot be deleted");
+      await db.transaction(async (tx) => {
+        const members = (await listMembersOfTeam(tx, id, { limit: MEMBERS_MAX, offset: 0 })).users;
+        await deleteTeam(tx, id);
+        for (const member of members) await endTeamMembership(tx, team.orgId, member);
+      });
+    },
+
+    /** Returns a page of the members by name, and their count. Throws `not_found` for others than members. */
+    async listMembers(
+      id: number,
+      window: PageWindow,
+      caller: ForgeCaller,
+    ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
+      const { team } = await openAsMember(id, caller);
+      return listMembersOfTeam(db, team.id, toRows(window));
+    },
+
+    async getMember(id: number, name: string, caller: ForgeCaller): Promise<ForgeUser> {
+      const { team } = await openAsMember(id, caller);
+      const user = await findPerson(db, name, caller);
+      if (!(await isTeamMember(db, team.id, user.id))) throw notFound();
+      return user;
+    },
+
+    /** Adds a member; idempotent. Throws `unprocessable` for an inactive account and more members than allowed. */
+    async addMember(id: number, name: string, caller: ForgeCaller): Promise<void> {
+      const { team } = await openTeamAsOwner(db, id, caller);
+      const user = await findPerson(db, name, caller);
+      if (!user.isActive) throw new AppError("unprocessable", "the user's account is inactive");
+      await db.transaction(async (tx) => {
+        if ((await findTeam(tx, id)) === undefined) throw notFound();
+        const { total } = await listMembersOfTeam(tx, id, { limit: 1, offset: 0 });
+        if (total >= MEMBERS_MAX && !(await isTeamMember(tx, id, user.id)))
+          throw new AppError("unprocessable", `a team has at most ${MEMBERS_MAX} members`);
+        await insertTeamMember(tx, team, user.id);
+      });
+    },
+
+    /**
+     * Removes a member; idempotent. A user leaves a team without owning the organization. Throws `unprocessable` for the
+     * last owner.
+     */
+    async removeMember(id: number, name: string, caller: ForgeCaller): Promise<void> {
+      const isSelf = name.toLowerCase() === caller.user.lowerName;
+      const open = isSelf ? openTeam : openTeamAsOwner;
+      const { team } = await open(db, id, caller);
+      const user = await findPerson(db, name, caller);
+      await db.transaction(async (tx) => {
+        if (team.access === OWNER_ACCESS) await assertNotLastOwner(tx, team.orgId, user.id);
+        if (await deleteTeamMember(tx, id, user.id)) await endTeamMembership(tx, team.orgId, user);
+      });
+    },
+  };
+
+  async function openAsMember(id: number, caller: ForgeCaller) {
+    const opened = await openTeam(db, id, caller);
+    if (!opened.isMember && !opened.isOwner) throw notFound();
+    return opened;
+  }
+}
+
+/** Members of one team. */
+const MEMBERS_MAX = 1_000;
+
+function applyEdit(before: ForgeTeam, edit: TeamEdit): ForgeTeam {
+  const description = edit.description ?? before.description;
+  if (before.access === OWNER_ACCESS) return { ...before, description };
+  const access = edit.access ?? before.access;
+  const units = access >= ADMIN_ACCESS ? new Map() : (edit.units ?? before.units);
+  if (access < ADMIN_ACCESS && units.size === 0) throw withoutUnits();
+  return {
+    ...before,
+    description,
+    name: edit.name ?? before.name,
+    includesAllRepositories: edit.includesAllRepositories ?? before.includesAllRepositories,
+    canCreateRepositories: edit.canCreateRepositories ?? before.canCreateRepositories,
+    visibility: edit.visibility ?? before.visibility,
+    access,
+    units,
+  };
+}
+
+function assertUsableName(name: string): void {
+  if (reservedNames.has(name.toLowerCase()))
+    throw new AppError("unprocessable", `name is reserved [name: ${name.toLowerCase()}]`);
+}
+
+/** The refusal of a team that neither administers its repositories nor has a permission on one of their units. */
+export const withoutUnits = (): AppError =>
+  new AppError("unprocessable", "units permission should not be empty");
+
+const nameTaken = (orgId: number, name: string) =>
+  new AppError("unprocessable", `team already exists [org_id: ${orgId}, name: ${name}]`);

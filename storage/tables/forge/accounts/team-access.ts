@@ -1,0 +1,129 @@
+import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { Condition } from "../../condition.ts";
+import { ADMIN_ACCESS, type RepositoryUnit } from "./teams.ts";
+
+/** A part of a repository; `any` is the one with the highest access. */
+export type UnitOrAny = RepositoryUnit | "any";
+
+/** Returns the expression for the access that a team `t` gives to a unit: 0 none, 1 read, 2 write, 3 admin, 4 owner. */
+function toAccess(unit: UnitOrAny): Condition {
+  const one = unit === "any" ? "" : " AND n.unit = ?";
+  return {
+    sql: `CASE WHEN t.access >= ${ADMIN_ACCESS} THEN t.access ELSE
+      (SELECT COALESCE(MAX(n.access), 0) FROM forge_team_units n WHERE n.team_id = t.id${one}) END`,
+    values: unit === "any" ? [] : [unit],
+  };
+}
+
+const hasRepository = `(t.includes_all_repositories = 1 OR EXISTS (SELECT 1 FROM forge_team_repositories p
+       WHERE p.team_id = t.id AND p.repository_id = ?))`;
+
+/** Returns the highest access that a user's teams give to a unit of a repository: 0 none, 1 read, 2 write, 3 admin, 4 owner. */
+export async function getTeamAccess(
+  db: Queries,
+  where: { readonly orgId: number; readonly repositoryId: number },
+  userId: number,
+  unit: UnitOrAny,
+): Promise<number> {
+  const access = toAccess(unit);
+  const row = await db.get<{ access: number | null }>(
+    `SELECT MAX(${access.sql}) AS access FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
+     WHERE m.user_id = ? AND m.org_id = ? AND ${hasRepository}`,
+    ...access.values,
+    userId,
+    where.orgId,
+    where.repositoryId,
+  );
+  return row?.access ?? 0;
+}
+
+/** Returns the highest access that a user's teams give to a unit of what an organization has besides repositories. */
+export async function getOrganizationAccess(
+  db: Queries,
+  orgId: number,
+  userId: number,
+  unit: UnitOrAny = "any",
+): Promise<number> {
+  const access = toAccess(unit);
+  const row = await db.get<{ access: number | null }>(
+    `SELECT MAX(${access.sql}) AS access FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
+     WHERE m.user_id = ? AND m.org_id = ?`,
+    ...access.values,
+    userId,
+    orgId,
+  );
+  return row?.access ?? 0;
+}
+
+/**
+ * Returns the condition for the repositories `r` that a user's teams give access to a unit of.
+ * @param publicMemberships only through organizations whose membership the user shows
+ */
+export function toTeamReached(
+  userId: number,
+  unit: UnitOrAny,
+  publicMemberships: boolean,
+): Condition {
+  const access = toAccess(unit);
+  const shown = publicMemberships
+    ? ` AND EXISTS (SELECT 1 FROM forge_org_members o
+          WHERE o.org_id = m.org_id AND o.user_id = m.user_id AND o.is_public = 1)`
+    : "";
+  const teams = (included: string) =>
+    `FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id ${included}
+     AND (${access.sql}) > 0${shown}`;
+  const values: SqlValue[] = [userId, ...access.values];
+  return {
+    sql: `r.owner_id IN (SELECT t.org_id ${teams("WHERE m.user_id = ? AND t.includes_all_repositories = 1")})
+      OR r.id IN (SELECT p.repository_id ${teams("JOIN forge_team_repositories p ON p.team_id = t.id WHERE m.user_id = ?")})`,
+    values: [...values, ...values],
+  };
+}
+
+/** Returns the ids of an organization's members who are in a team with any access to a repository. */
+export async function listRepositoryTeamMembers(
+  db: Queries,
+  where: { readonly orgId: number; readonly repositoryId: number },
+): Promise<number[]> {
+  const rows = await db.all<{ id: number }>(
+    `SELECT DISTINCT m.user_id AS id FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
+     WHERE m.org_id = ? AND ${hasRepository} ORDER BY m.user_id`,
+    where.orgId,
+    where.repositoryId,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Gives a team a repository. Idempotent. */
+export async function insertTeamRepository(
+  tx: Transaction,
+  teamId: number,
+  repositoryId: number,
+): Promise<void> {
+  await tx.run(
+    "INSERT INTO forge_team_repositories (team_id, repository_id) VALUES (?, ?) ON CONFLICT (team_id, repository_id) DO NOTHING",
+    teamId,
+    repositoryId,
+  );
+}
+
+/** Takes a repository from a team. */
+export async function deleteTeamRepository(
+  tx: Transaction,
+  teamId: number,
+  repositoryId: number,
+): Promise<void> {
+  await tx.run(
+    "DELETE FROM forge_team_repositories WHERE team_id = ? AND repository_id = ?",
+    teamId,
+    repositoryId,
+  );
+}
+
+/** Takes a repository from all teams, because it gets another owner. */
+export async function deleteTeamsOfRepository(
+  tx: Transaction,
+  repositoryId: number,
+): Promise<void> {
+  await tx.run("DELETE FROM forge_team_repositories WHERE repository_id = ?", repositoryId);
+}
