@@ -14,7 +14,7 @@ export interface CachedBytes {
   /** All bytes, if the file is small. */
   readonly buffer: Uint8Array | undefined;
   open(span?: Span): Promise<Readable>;
-  /** Writes the bytes to a stream through pooled buffers, without ending the stream. Exists for large files only. */
+  /** Writes the bytes to a stream, faster than by `open`, without ending the stream. Exists for large files only. */
   send?(span: Span | undefined, to: Writable): Promise<void>;
   release(): void;
 }

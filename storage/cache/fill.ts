@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
-import { Readable } from "node:stream";
+import { Readable, type Writable } from "node:stream";
 
 /** The first and the last byte of a range, both inclusive. */
 export interface Span {
@@ -29,6 +29,8 @@ export interface Fill {
   readonly finished: Promise<{ readonly size: number; readonly hash: string }>;
   /** Streams the bytes of `span` as they arrive. Fails with the error of the transfer. */
   read(span: Span | undefined): Readable;
+  /** Writes the same bytes to a stream, several pieces at once and without ending it; rejects when it closes early. */
+  send(span: Span | undefined, to: Writable): Promise<void>;
   /** Aborts the transfer; the streams of its readers fail. */
   abort(reason: Error): void;
 }
@@ -186,20 +188,27 @@ export function startFill(
     throw failure;
   });
 
-  async function* follow(span: Span | undefined): AsyncGenerator<Uint8Array> {
+  /** Yields the bytes of `span` in batches of contiguous pieces until the reader has left, which must be followed by `wake`. */
+  async function* follow(
+    span: Span | undefined,
+    hasLeft: () => boolean = () => false,
+  ): AsyncGenerator<readonly Uint8Array[]> {
     let position = span?.start ?? 0;
     const end = span?.end ?? Number.POSITIVE_INFINITY;
-    while (position <= end) {
-      const bytes = findRecent(position, end) ?? (await readWritten(position, end));
-      if (bytes !== undefined) {
-        position += bytes.byteLength;
-        yield bytes;
+    while (position <= end && !hasLeft()) {
+      // Nothing is awaited between the last look and the wait below: what arrives meanwhile would not wake the reader.
+      const batch =
+        findRecent(position, end) ??
+        (position < written ? await readWritten(position, end) : undefined);
+      if (batch !== undefined) {
+        for (const bytes of batch) position += bytes.byteLength;
+        yield batch;
         continue;
       }
       if (failure instanceof CacheDiskError) {
         const rest = await help.rest(position, span?.end);
         if (rest === undefined) throw failure;
-        yield* rest as AsyncIterable<Uint8Array>;
+        for await (const bytes of rest as AsyncIterable<Uint8Array>) yield [bytes];
         return;
       }
       if (failure !== undefined) throw failure;
@@ -208,19 +217,63 @@ export function startFill(
     }
   }
 
-  function findRecent(position: number, end: number): Uint8Array | undefined {
+  function findRecent(position: number, end: number): Uint8Array[] | undefined {
     const [oldest] = recent;
     if (oldest === undefined || position < oldest.start || position >= arrived) return undefined;
-    const chunk = recent.findLast(({ start }) => start <= position);
-    return chunk?.bytes.subarray(position - chunk.start, end + 1 - chunk.start);
+    const batch: Uint8Array[] = [];
+    let bytes = 0;
+    for (
+      let at = recent.findLastIndex(({ start }) => start <= position);
+      bytes < READ_BYTES;
+      at++
+    ) {
+      const chunk = recent[at];
+      if (chunk === undefined || chunk.start > end) break;
+      const from = Math.max(0, position - chunk.start);
+      const piece = chunk.bytes.subarray(from, end + 1 - chunk.start);
+      batch.push(piece);
+      bytes += piece.byteLength;
+    }
+    return batch;
   }
 
-  async function readWritten(position: number, end: number): Promise<Uint8Array | undefined> {
-    if (position >= Math.min(written, end + 1)) return undefined;
+  async function readWritten(position: number, end: number): Promise<Uint8Array[]> {
     const chunk = Buffer.allocUnsafe(Math.min(READ_BYTES, Math.min(written, end + 1) - position));
     const { bytesRead } = await file.read(chunk, 0, chunk.length, position);
     if (bytesRead === 0) throw new CacheDiskError(new Error("the file is shorter than written"));
-    return chunk.subarray(0, bytesRead);
+    return [chunk.subarray(0, bytesRead)];
+  }
+
+  async function* pieces(span: Span | undefined): AsyncGenerator<Uint8Array> {
+    for await (const batch of follow(span)) yield* batch;
+  }
+
+  async function send(span: Span | undefined, to: Writable): Promise<void> {
+    let isClosed = to.destroyed;
+    let goOn = () => {};
+    const onDrain = () => goOn();
+    const onClose = () => {
+      isClosed = true;
+      goOn();
+      wake();
+    };
+    to.on("drain", onDrain).once("close", onClose).once("error", onClose);
+    try {
+      for await (const batch of follow(span, () => isClosed)) {
+        let hasRoom = true;
+        // One system call for the batch.
+        to.cork();
+        for (const bytes of batch) hasRoom = to.write(bytes);
+        to.uncork();
+        if (!hasRoom && !isClosed)
+          await new Promise<void>((resolve) => {
+            goOn = resolve;
+          });
+      }
+      if (isClosed) throw new Error("the stream closed before its end");
+    } finally {
+      to.off("drain", onDrain).off("close", onClose).off("error", onClose);
+    }
   }
 
   return {
@@ -231,7 +284,8 @@ export function startFill(
       return arrived;
     },
     finished,
-    read: (span) => Readable.from(follow(span), { objectMode: false, highWaterMark: READ_BYTES }),
+    read: (span) => Readable.from(pieces(span), { objectMode: false, highWaterMark: READ_BYTES }),
+    send,
     abort(reason) {
       failure ??= reason;
       source.destroy(reason);

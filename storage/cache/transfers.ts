@@ -118,7 +118,12 @@ export function createTransfers(options: TransfersOptions): Transfers {
         case "fill": {
           const { fill, size, meta } = started;
           const open = async (span?: { start: number; end: number }) => fill.read(span);
-          return { kind: "ok", bytes: { size, buffer: undefined, open, release: leave }, meta };
+          const { send } = fill;
+          return {
+            kind: "ok",
+            bytes: { size, buffer: undefined, open, send, release: leave },
+            meta,
+          };
         }
         case "through": {
           const isMine = !started.isTaken;

@@ -1,4 +1,4 @@
-import { Readable } from "node:stream";
+import { pipeline, Readable, Transform } from "node:stream";
 import { encodingOf, openPlain } from "./content-encoding.ts";
 import { BrokenOff, type ReadFailure } from "./outcomes.ts";
 import type { ByteRange } from "./provider.ts";
@@ -69,18 +69,29 @@ export function untilConfirmed(
   source: Readable,
   look: () => Promise<ReadFailure | undefined>,
 ): Readable {
-  async function* bytes() {
-    let held: Buffer | undefined;
-    for await (const chunk of source as AsyncIterable<Buffer>) {
-      if (held !== undefined) yield held;
+  let held: Buffer | undefined;
+  const stream = new Transform({
+    highWaterMark: READ_AHEAD_BYTES,
+    transform(chunk: Buffer, _encoding, done) {
+      const before = held;
       held = chunk;
-    }
-    const failure = await look();
-    if (failure !== undefined) throw new BrokenOff(failure);
-    if (held !== undefined) yield held;
-  }
-  return toStream(source, bytes());
+      done(null, before);
+    },
+    flush(done) {
+      look().then((failure) => {
+        if (failure === undefined) done(null, held);
+        else done(new BrokenOff(failure));
+      }, done);
+    },
+  });
+  // Until the stream is read, nothing else hears its errors.
+  stream.on("error", () => undefined);
+  pipeline(source, stream, () => undefined);
+  return stream;
 }
+
+/** Bytes that are received while the reader is busy with earlier ones. */
+const READ_AHEAD_BYTES = 256 * 1024;
 
 function toLength(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;

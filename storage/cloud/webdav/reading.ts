@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { encodingOf } from "../content-encoding.ts";
-import { toExactBytes } from "../exact-bytes.ts";
-import { BrokenOff, type ReadFailure } from "../outcomes.ts";
+import { toExactBytes, untilConfirmed } from "../exact-bytes.ts";
+import type { ReadFailure } from "../outcomes.ts";
 import type { ProviderItem, ReadOutcome, ReadRequest } from "../provider.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { toPlaceOf } from "./address.ts";
@@ -69,7 +69,9 @@ export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadO
           length: bytes.length,
           stream:
             bytes.length === undefined || bytes.length > LOOKS_AGAIN_BYTES
-              ? endingWith(bytes.stream, () => refuseMixture(core, place.segments, item, signal))
+              ? untilConfirmed(bytes.stream, () =>
+                  refuseMixture(core, place.segments, item, signal),
+                )
               : bytes.stream,
         };
       case "ask_for_whole":
@@ -104,25 +106,6 @@ async function refuseMixture(
   if (found.kind === "not_found") return { kind: "changed", note: "gone" };
   if (found.kind !== "ok") return found;
   return found.seen.item.version === before.version ? undefined : { kind: "changed" };
-}
-
-/** Streams the same bytes, but holds back the last ones until a check succeeds: a mixture never passes as complete. */
-function endingWith(source: Readable, refuse: () => Promise<ReadFailure | undefined>): Readable {
-  async function* bytes() {
-    let held: Buffer | undefined;
-    for await (const chunk of source as AsyncIterable<Buffer>) {
-      if (held !== undefined) yield held;
-      held = chunk;
-    }
-    const failure = await refuse();
-    if (failure !== undefined) throw new BrokenOff(failure);
-    if (held !== undefined) yield held;
-  }
-  // The generator reports an error once it is read; until then the stream needs a listener.
-  source.on("error", () => undefined);
-  const stream = Readable.from(bytes(), { objectMode: false });
-  stream.on("close", () => source.destroy());
-  return stream;
 }
 
 /** Returns whether the response's length differs from the looked-up version. */

@@ -1,7 +1,6 @@
 import { constants } from "node:fs";
 import { open, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { CliContext } from "../../../context.ts";
 import { CliError, toCliError } from "../../../errors.ts";
@@ -95,13 +94,6 @@ async function write(
   onProgress: SaveTarget["onProgress"],
 ): Promise<{ readonly isWhole: boolean; readonly bytes: number }> {
   let bytes = at;
-  const count = new Transform({
-    transform(chunk: Uint8Array, _encoding, done) {
-      bytes += chunk.byteLength;
-      onProgress(bytes);
-      done(null, chunk);
-    },
-  });
   const flags = constants.O_WRONLY | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
   const file = await open(path, flags, 0o666).catch((error: unknown) => {
     download.stream.destroy();
@@ -112,10 +104,14 @@ async function write(
       cause: error,
     });
   });
-  const sink = file.createWriteStream({ start: at });
+  const sink = file.createWriteStream({ start: at, highWaterMark: WRITE_AHEAD_BYTES });
   const closed = new Promise((resolve) => sink.once("close", resolve));
   try {
-    await pipeline(download.stream, count, sink, { signal });
+    download.stream.on("data", (chunk: Uint8Array) => {
+      bytes += chunk.byteLength;
+      onProgress(bytes);
+    });
+    await pipeline(download.stream, sink, { signal });
   } catch (error) {
     await closed;
     signal.throwIfAborted();
@@ -128,6 +124,9 @@ async function write(
   if (size > bytes) await rm(path, { force: true });
   return { isWhole: false, bytes: size > bytes ? 0 : size };
 }
+
+/** Bytes that are received while the disk is busy with earlier ones; then all of them are written at once. */
+const WRITE_AHEAD_BYTES = 4 * 1024 * 1024;
 
 /** Smaller parts are removed: downloading them again takes a second or two. */
 const worthKeepingBytes = 1024 * 1024;

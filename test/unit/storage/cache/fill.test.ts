@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
-import { Readable } from "node:stream";
+import { PassThrough, Readable, Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { startFill, type FillHelp } from "../../../../storage/cache/fill.ts";
@@ -202,5 +202,73 @@ describe("readers", () => {
       (one) => buffer(one),
     );
     for (const one of reading) await expect(one).rejects.toThrow("reset");
+  });
+});
+
+describe("bytes that are sent", () => {
+  const fillFrom = (stream: Readable, more: Partial<FillHelp> = {}) => {
+    const fill = startFill(
+      fakeFile(0, () => false),
+      stream,
+      bytes.length,
+      help(more),
+    );
+    fill.finished.catch(() => undefined);
+    return fill;
+  };
+
+  test("are those of the span, also for a slow reader that reads from the disk in between", async () => {
+    const fill = fillFrom(source(), { windowBytes: () => 300_000 });
+    const spans = [
+      undefined,
+      { start: 99_999, end: 1_200_000 },
+      { start: 4_999_999, end: 4_999_999 },
+    ];
+    for (const highWaterMark of [1, 100_000, 10_000_000]) {
+      const sent = await Promise.all(
+        spans.map(async (span) => {
+          const to = new PassThrough({ highWaterMark });
+          const all = buffer(to);
+          await fill.send(span, to);
+          to.end();
+          return all;
+        }),
+      );
+      for (const [index, span] of spans.entries()) {
+        const wanted = bytes.subarray(span?.start ?? 0, (span?.end ?? bytes.length) + 1);
+        expect(sent[index]?.equals(wanted)).toBe(true);
+      }
+    }
+  });
+
+  test("end with an error as soon as the reader leaves, whether it waits for bytes or is full", async () => {
+    const pausing = new Readable({ read: () => undefined });
+    pausing.push(bytes.subarray(0, 1000));
+    const waiting = new PassThrough();
+    const sending = fillFrom(pausing).send(undefined, waiting);
+    waiting.once("data", () => waiting.destroy());
+    await expect(sending).rejects.toThrow("closed before its end");
+    pausing.destroy();
+
+    const full = new Writable({ highWaterMark: 1, write: () => undefined });
+    const sendingMore = fillFrom(source()).send(undefined, full);
+    setImmediate(() => full.destroy(new Error("gone")));
+    await expect(sendingMore).rejects.toThrow("closed before its end");
+
+    const closed = new PassThrough().destroy();
+    await expect(fillFrom(source()).send(undefined, closed)).rejects.toThrow(
+      "closed before its end",
+    );
+    for (const stream of [waiting, full])
+      expect([stream.listenerCount("drain"), stream.listenerCount("error")]).toEqual([0, 0]);
+  });
+
+  test("end with the error of the transfer", async () => {
+    const broken = new Readable({ read: () => undefined });
+    broken.push(bytes.subarray(0, 1000));
+    const fill = fillFrom(broken, { rest: async () => undefined });
+    const to = new PassThrough();
+    to.once("data", () => broken.destroy(new Error("cut")));
+    await expect(fill.send(undefined, to)).rejects.toThrow("cut");
   });
 });
