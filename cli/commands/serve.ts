@@ -28,7 +28,7 @@ const flagged = listSettings().flatMap(([name, { flag, group, help }]) =>
 );
 
 /** The flags of `serve` as they were given, by the name of their setting. */
-export type ServeFlags = SettingFlags & { readonly background?: true };
+export type ServeFlags = SettingFlags & { readonly background?: true; readonly runner?: true };
 
 /** Adds the flags of the settings that have to do with serving. */
 export function addServeFlags(command: Command): void {
@@ -69,8 +69,12 @@ export const serve = {
   define(command, cli, run = runServe): void {
     addServeFlags(command);
     command.option("--background", "write the log to the log file only");
+    command.option("--runner", "also run jobs of workflows, on this machine and unconfined");
     command.action((flags: ServeFlags) =>
-      run(cli, toSettingFlags(flags), { isBackground: flags.background === true }),
+      run(cli, toSettingFlags(flags), {
+        isBackground: flags.background === true,
+        hasRunner: flags.runner === true,
+      }),
     );
   },
 } satisfies CommandModule;
@@ -85,6 +89,8 @@ export function toSettingFlags(flags: ServeFlags): SettingFlags {
 export interface ServeOptions {
   /** Standard error stays free of log lines: `daemon start` keeps it for a failed start and for crashes. */
   readonly isBackground: boolean;
+  /** Jobs of workflows run beside the daemon. */
+  readonly hasRunner: boolean;
 }
 
 /**
@@ -94,7 +100,7 @@ export interface ServeOptions {
 async function runServe(
   cli: CliContext,
   flags: SettingFlags,
-  { isBackground }: ServeOptions,
+  { isBackground, hasRunner }: ServeOptions,
 ): Promise<void> {
   cli.holdStops();
   const { readAllSettings } = await import("../profile/settings.ts");
@@ -117,12 +123,19 @@ async function runServe(
     await log.close();
     throw toDaemonFailure(error, { conflict: "already_running", invalid_argument: "usage" });
   });
+  let runner: Promise<void> | undefined;
   try {
     if (daemon.firstStart !== undefined) await keepForgeToken(cli, daemon.firstStart.forge);
     await announce(cli, daemon.urls, await toShown(cli, paths.stateDirectory, daemon.firstStart));
     await keepMemorySmall();
+    if (hasRunner) {
+      const { runServedRunner } = await import("./serve-runner.ts");
+      runner = runServedRunner(cli, daemon.urls);
+    }
     await stopSignal(cli.signal);
   } finally {
+    // It reports the end of its jobs while the daemon still answers.
+    await runner;
     await daemon.stop();
     await log.close();
   }
