@@ -220,8 +220,8 @@ async function measureListings(): Promise<void> {
   report("A folder of 50,000 items", [
     atMost("first page once listed", median(pages), 10, "ms"),
     atMost("listed for the first time", first, 1000, "ms"),
-    atMost("listed anew, nothing changed", median(same), 1000, "ms"),
-    atMost("listed anew, everything changed", median(all), 1000, "ms"),
+    atMost("listed again, nothing changed", median(same), 1000, "ms"),
+    atMost("listed again, everything changed", median(all), 1000, "ms"),
   ]);
   await db.close();
   await rm(join(folder, ".."), { recursive: true });

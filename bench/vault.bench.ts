@@ -82,7 +82,7 @@ async function measureSignIns(): Promise<void> {
   ]);
 }
 
-/** Alternately an address that nobody has and a wrong password, one at a time. */
+/** Alternately an unknown address and a wrong password, one at a time. */
 async function measureTiming(): Promise<void> {
   const times = { unknown: [] as number[], wrong: [] as number[] };
   const time = async (email: string) => {

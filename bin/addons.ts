@@ -6,14 +6,14 @@ import type { Runtime } from "./unpack.ts";
 type LoadAddon = typeof process.dlopen;
 
 /**
- * Returns what may serve as `process.dlopen` of an executable whose files lie unpacked in `folder`. It loads no addon but
- * those the executable carries, and those as it carries them: one that was changed on disk is put back first. Throws
- * when it cannot be put back, when the file is none of the executable's, and as `load` does.
+ * Returns a replacement for `process.dlopen` of an executable whose files are unpacked in `folder`. It loads only addons that
+ * the executable contains, and restores one that was changed on disk first. Throws when it cannot be restored, when the file
+ * is not an addon of the executable, and as `load` does.
  */
 export function guardAddons(folder: string, runtime: Runtime, load: LoadAddon): LoadAddon {
   return (module, file, ...flags) => {
     const found = runtime.files.find(([path]) => toNamespacedPath(join(folder, path)) === file);
-    if (found === undefined) throw new Error(`${file} is none of croft's own addons`);
+    if (found === undefined) throw new Error(`${file} is not one of croft's own addons`);
     const bytes = runtime.read(found[0]);
     if (!readFileSync(file).equals(bytes)) putBack(file, bytes);
     try {

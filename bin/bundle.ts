@@ -11,8 +11,8 @@ const nativePackages = ["better-sqlite3", "argon2", "keytar"];
 const absentPackages = ["pg-native"];
 
 /**
- * Functions that the minifier takes for free of effects and leaves out when nobody uses what they return. They throw, and
- * that may be all that is asked of them: whether a path can be decoded.
+ * Functions that the minifier assumes to be free of side effects and removes when their result is unused. They may be called
+ * only because they throw, as to test whether a path can be decoded.
  */
 const throwing = ["decodeURI", "decodeURIComponent", "encodeURI", "encodeURIComponent"];
 
@@ -34,7 +34,7 @@ export async function bundle(root: string, output: string): Promise<void> {
     transform: {
       define: {
         "process.env.NODE_ENV": '"production"',
-        // Packages in CommonJS ask for it, and fail where there is none: the jq engine does before it does anything.
+        // CommonJS packages need it and fail without it, as the jq engine does on load.
         __dirname: "import.meta.dirname",
         ...Object.fromEntries(throwing.map((name) => [name, `globalThis.${name}`])),
       },

@@ -57,7 +57,7 @@ function enableCompileCache() {
   }
 }
 
-/** What lies there is run: nobody else may write the folder, or put another one in its place. */
+/** Code from this folder is run: other users must not be able to write or replace it. */
 function isPrivate(folder) {
   if (process.getuid === undefined) return true;
   const { statSync } = process.getBuiltinModule("node:fs");
@@ -86,7 +86,7 @@ function cacheFolder() {
   if (named !== undefined && isAbsolute(named)) return join(named, "croft");
   const home = isAbsolute(homedir()) ? homedir() : userInfo().homedir;
   const { uid } = process.getBuiltinModule("node:fs").statSync(home);
-  // What root makes in somebody's home, their own programs could no longer write.
+  // Files that root creates in a user's home could not be written by the user's own programs.
   if (process.getuid !== undefined && uid !== process.getuid() && uid !== 0)
     throw new Error(`${home} belongs to user ${uid}`);
   if (process.platform === "win32") return join(home, "AppData", "Local", "croft");

@@ -45,7 +45,7 @@ function start(): void {
   }
 }
 
-/** A HOME that is empty or relative is none; without one the system's list of users says it, but not of a user who is not in it. */
+/** Returns the home folder: HOME when it is absolute, else that of the system's user database; undefined for an unknown user. */
 function findHome(): string | undefined {
   try {
     return isAbsolute(homedir()) ? homedir() : userInfo().homedir;

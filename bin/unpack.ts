@@ -25,7 +25,7 @@ export interface Runtime {
 }
 
 /** The process, as far as it decides where the files go. */
-export interface Surroundings {
+export interface UnpackEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
   /** Undefined for a user whom the system does not know, as in many containers. */
@@ -41,23 +41,23 @@ const unfinishedPrefix = ".unpacking-";
 /** Runtimes of other versions that are kept: one of them may still be running, and a downgrade stays quick. */
 const otherRuntimesMax = 3;
 
-/** The time of change that unpacked files are given; whoever writes into one later leaves another. An even second, as FAT has them. */
+/** The modification time of unpacked files; a later write changes it. An even second because of FAT. */
 const unpackedAt = new Date("2000-01-01T00:00:00Z");
 
 /** An unpacking takes well under a second; one that is an hour old is not running. */
 const unpackingMsMax = 3_600_000;
 
 /**
- * Returns a folder that holds exactly the runtime's files and that nobody but this user can write: the one an earlier start
- * left in the cache folder, or one unpacked now. Any number of processes may do this at once. When the cache folder cannot
- * be written, or belongs to somebody else, a folder below the system's temporary one serves instead.
- * Throws when neither can be had; the message says why.
+ * Returns a folder that holds exactly the runtime's files and that only this user can write: the one of an earlier start in
+ * the cache folder, or a newly unpacked one. Concurrent processes may do this. Uses a folder below the system's temporary
+ * folder when the cache folder cannot be written or belongs to another user.
+ * Throws when neither works; the message says why.
  */
-export function unpackRuntime(runtime: Runtime, surroundings: Surroundings): string {
-  const { env, userId, temporaryFolder } = surroundings;
+export function unpackRuntime(runtime: Runtime, environment: UnpackEnvironment): string {
+  const { env, userId, temporaryFolder } = environment;
   const shared = join(temporaryFolder, userId === undefined ? "croft" : `croft-${userId}`);
   const problems: string[] = [];
-  for (const parent of [cacheFolder(surroundings), shared]) {
+  for (const parent of [cacheFolder(environment), shared]) {
     if (parent === undefined) continue;
     try {
       return unpackBelow(parent, runtime, userId);
@@ -70,9 +70,9 @@ export function unpackRuntime(runtime: Runtime, surroundings: Surroundings): str
 }
 
 /**
- * Looks, whenever `every` calls, whether `folder` still holds what was unpacked there, and unpacks it again: a daemon runs for
- * months and loads much of what it has when it is first asked for it, while people and timers empty caches and temporary
- * folders. What cannot be put back is tried again the next time.
+ * Checks, whenever `every` calls, whether `folder` still holds the unpacked files, and restores missing ones: a daemon runs
+ * for months and loads many files on demand, while people and timers empty caches and temporary folders. A file that cannot
+ * be restored is retried the next time.
  */
 export function keepUnpacked(
   folder: string,
@@ -84,13 +84,13 @@ export function keepUnpacked(
     try {
       unpackBelow(dirname(folder), runtime, userId);
     } catch {
-      // Nobody waits for this; whoever needs a file that is missing says which.
+      // Not awaited: the code that needs a missing file reports it.
     }
   });
 }
 
 /** `CROFT_CACHE_DIR`, else croft's folder among the platform's caches; undefined when that is in an unknown home. */
-export function cacheFolder({ env, platform, homeFolder }: Surroundings): string | undefined {
+export function cacheFolder({ env, platform, homeFolder }: UnpackEnvironment): string | undefined {
   if (env["CROFT_CACHE_DIR"]) return env["CROFT_CACHE_DIR"];
   const named = platform === "win32" ? env["LOCALAPPDATA"] : env["XDG_CACHE_HOME"];
   // The XDG specification says that relative values are invalid and to be ignored.
@@ -104,7 +104,7 @@ export function cacheFolder({ env, platform, homeFolder }: Surroundings): string
 function unpackBelow(path: string, runtime: Runtime, userId: number | undefined): string {
   assertOwned(nearestFolder(path), userId);
   mkdirSync(path, { recursive: true, mode: 0o700 });
-  // From here on a link that somebody points elsewhere no longer matters.
+  // From here on a changed link has no effect.
   const parent = realpathSync(path);
   const folder = join(parent, `${runtimePrefix}${runtime.id}`);
   if (isComplete(folder, runtime) && assertPrivate(folder, userId)) return folder;
@@ -122,8 +122,8 @@ function unpackBelow(path: string, runtime: Runtime, userId: number | undefined)
 }
 
 /**
- * Sizes tell what a crash or a cleaner leaves: missing and empty files. Times tell what somebody wrote into one. Addons, which
- * are no text and can do more harm, are compared byte by byte when they are loaded: see addons.ts.
+ * Compares sizes, which reveal files that a crash or a cleaner left missing or empty, and times, which reveal later writes.
+ * Addons can do more harm and are compared byte by byte when they are loaded: see addons.ts.
  */
 function isComplete(folder: string, { files }: Runtime): boolean {
   return files.every(([path, size]) => {
@@ -143,7 +143,7 @@ function assertPrivate(folder: string, userId: number | undefined): true {
   return true;
 }
 
-/** Whoever may write the parent could swap the folder after it was checked, unless the parent is sticky like /tmp. */
+/** A user who may write the parent could replace the folder after the check, unless the parent is sticky like /tmp. */
 function assertUnreplaceable(parent: string, userId: number | undefined): void {
   if (userId === undefined) return;
   const stats = assertOwned(parent, userId);
@@ -152,7 +152,7 @@ function assertUnreplaceable(parent: string, userId: number | undefined): void {
   }
 }
 
-/** What root makes in somebody's home, their own programs could no longer write: so with `sudo -E` on a home without `.cache`. */
+/** Files that root creates in a user's home, as with `sudo -E`, could not be written by the user's own programs. */
 function assertOwned(folder: string, userId: number | undefined): Stats {
   const stats = statSync(folder);
   if (userId !== undefined && stats.uid !== userId && stats.uid !== 0)

@@ -142,8 +142,8 @@ function canSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 /**
- * What Linux tells of a process: its state, `Z` when it has ended and its parent has not noticed, and when it began, in
- * ticks since the machine did. Undefined elsewhere, and for a process that is gone.
+ * Reads a process's state (`Z` for a zombie) and start time in clock ticks since boot from Linux's /proc. Undefined on
+ * other systems, and for a process that is gone.
  */
 function processFacts(
   pid: number,

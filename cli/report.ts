@@ -88,7 +88,7 @@ export async function reportFailure(
   isMachine: boolean,
 ): Promise<number> {
   if (error instanceof DryRun) {
-    // Whole, whatever fields were asked for of the result that there would be.
+    // Complete: the fields of `--json` select those of the real result.
     const flags = { ...cli.flags, json: cli.flags.json && (true as const) };
     const { endedBySignals } = cli;
     const output = createOutput({ io: cli.io, flags, clock: cli.clock, endedBySignals });

@@ -25,9 +25,9 @@ export async function listCopies({ backups }: Pick<DataDirectory, "backups">): P
 }
 
 /**
- * Puts a copy in the place of the embedded database. The copy is tried first, aside: it must be sound, croft's own and not
- * of a later croft, and its schema is brought up to date. What it replaces is kept in `backups/`, with its log. Only for
- * the holder of the instance lock; a run that was interrupted is done again.
+ * Replaces the embedded database by a copy. Checks a staging file of the copy first: it must be intact, croft's own and not
+ * of a later version; updates its schema. Keeps the replaced database in `backups/`, with its log. Only for the holder of
+ * the instance lock; an interrupted run is repeated.
  * @throws StorageError `corrupt`, `failed`, `full` or `readonly`, with the present database untouched
  */
 export async function restoreDatabase(

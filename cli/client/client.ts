@@ -290,7 +290,7 @@ function serviceOf(operation: { readonly path: string }): Service {
   return apiOf(operation);
 }
 
-/** The failure in an answer that is no JSON of ours, or in a typed outcome; undefined when it is a success. */
+/** Returns the failure of an unexpected response or of a typed outcome; undefined for a success. */
 export function failureOf(service: Service, answer: IncomingResponse): CliError | undefined {
   const requestId = answer.headers["x-request-id"];
   return toFailure({

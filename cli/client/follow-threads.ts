@@ -25,10 +25,10 @@ const longestWaitMs = 30_000;
 const eventCharactersMax = 1024 * 1024;
 
 /**
- * The news of the caller's threads from this moment on, without an end. A lost connection is made again, after waits that
- * double, and nothing that was told in between is missed. Leaving the loop ends it.
- * @throws CliError when the first connection fails, when a later one is refused for good, such as `invalid_credentials`;
- * what a stop signal of the command aborts is thrown as the signal's reason
+ * Yields the events of the caller's threads from now on, without an end. Reconnects with exponential backoff and receives
+ * the events that were published in between. Leaving the loop ends it.
+ * @throws CliError when the first connection fails, or when a later one is refused permanently, such as
+ * `invalid_credentials`; the reason of the signal when a stop signal aborts it
  */
 export async function* followThreads(
   cli: Pick<CliContext, "client" | "system" | "signal">,

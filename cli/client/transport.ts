@@ -97,7 +97,7 @@ function openDirectly(
     const outgoing = start(url, options, (incoming) => {
       response = incoming;
       incoming.setTimeout(idleMs);
-      // The reader is told of the end; a stream that nobody reads must not end the process.
+      // The reader of the stream gets the error; without a reader the error must not end the process.
       incoming.on("error", () => undefined);
       incoming.on("close", () => {
         signal.removeEventListener("abort", abort);

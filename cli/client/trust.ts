@@ -7,8 +7,8 @@ import { readTextFile } from "../profile/config.ts";
 export type Trust = () => Promise<SecureContext | undefined>;
 
 /**
- * The usual certificates, and the one that this home's daemon has made for itself (`--tls self`). It is no authority
- * and for the names of its own machine, so that it vouches for nobody else.
+ * Trusts the system's certificates and the self-signed one of this home's daemon (`--tls self`). That is not an authority
+ * and is valid only for the names of its own machine, so no other server can use it.
  */
 export function createTrust(cli: Pick<CliEnvironment, "config">): Trust {
   let known: Awaited<ReturnType<Trust>>;

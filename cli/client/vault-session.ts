@@ -37,10 +37,10 @@ type VaultSessionDeps = Pick<CliEnvironment, "system" | "clock"> & {
 };
 
 /**
- * The session of the profile in use. Refresh tokens work once, and a second use ends the session. So reading,
- * refreshing and storing happen under a lock across processes, and whoever waited for it reads again first: of many
- * processes that need a new token at once, one asks for it.
- * @param refresh sends the refresh request with this cookie and gives the answer, whatever its status
+ * Creates the session of the profile in use. A refresh token works once; a second use ends the session. So reading,
+ * refreshing and storing happen under a lock across processes, and a process that waited for the lock reads again first: of
+ * many processes that need a new token, one refreshes.
+ * @param refresh sends the refresh request with this cookie and returns the response, whatever its status
  * @param accept whether a session of this address may be used for the present target
  * @param isIssuer whether this address is the present target's own
  */

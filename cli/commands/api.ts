@@ -33,7 +33,7 @@ export const api = {
     command
       .argument("<method>", "GET, POST, PUT, PATCH or DELETE")
       .argument("<path>", "the address: /api/… in full, or without /api/v1 (forge) or /api (vault)")
-      .option("--service <name>", "forge or vault; told from a path in full")
+      .option("--service <name>", "forge or vault; derived from a full path")
       .option("-f, --field <key=value>", "a text; may be repeated", collectText)
       .option(
         "-F, --typed-field <key=value>",

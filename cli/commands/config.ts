@@ -66,7 +66,7 @@ export const getConfig = {
   },
 } satisfies CommandModule;
 
-/** Prints one setting. @throws CliError `not_found` for a key that is no setting */
+/** Prints one setting. @throws CliError `not_found` for an unknown setting */
 async function runConfigGet(cli: CliContext, { key }: ConfigGetOptions): Promise<void> {
   const { readAllSettings } = await import("../profile/settings.ts");
   const { values } = readAllSettings(cli.system, cli.flags, {});

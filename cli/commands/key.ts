@@ -44,7 +44,7 @@ async function runKeyRotate(cli: CliContext, options: KeyRotateOptions): Promise
   const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
   const data = paths.dataDirectory;
   if (cli.flags.dryRun) throw new DryRun({ rotate_key: { data } });
-  await cli.prompts.confirm(`Put a new master key in the place of the one of ${data}?`);
+  await cli.prompts.confirm(`Rotate the master key of ${data}?`);
   const { rotateKey } = await import("../../daemon/main.ts");
   const { pid, userId, stderr, processMark } = cli.system;
   const process = { pid, mark: processMark(pid), userId };

@@ -59,8 +59,8 @@ export const loginForge = {
 } satisfies CommandModule;
 
 /**
- * Signs in to the forge: keeps a given token, or has one made with the password, which itself is not kept. The store
- * is tried before anything secret is asked for.
+ * Signs in to the forge: stores a given token, or creates one with the password, which is not stored. Tests the credential
+ * store before it prompts for a secret.
  */
 async function runLoginForge(cli: CliContext, options: LoginForgeOptions): Promise<void> {
   const profile = await cli.profiles.inUse();
@@ -172,7 +172,7 @@ export interface Attempt {
   readonly factor: SecondFactor | undefined;
 }
 
-/** What became of it. */
+/** The outcome of an attempt. */
 export type AttemptOutcome =
   | {
       readonly kind: "signed_in";
@@ -183,9 +183,9 @@ export type AttemptOutcome =
   | { readonly kind: "code_needed" };
 
 /**
- * Signs in to the vault and keeps the session. On a terminal what is missing is asked for on a screen of its own;
- * otherwise a second factor that was not given is `challenge_required`. The store is tried before the password is
- * asked for, so that no fresh session is lost.
+ * Signs in to the vault and stores the session. On a terminal a screen prompts for missing values; otherwise a missing
+ * second factor is `challenge_required`. Tests the credential store before it prompts for the password, so that no new
+ * session is lost.
  */
 async function runLoginVault(cli: CliContext, options: LoginVaultOptions): Promise<void> {
   const profile = await cli.profiles.inUse();

@@ -18,7 +18,7 @@ export const renderMarkdown = {
   output: renderedOutput,
   define(command, cli, run = runRenderMarkdown): void {
     command
-      .argument("[file]", "a file; standard input when there is none, or for -")
+      .argument("[file]", "a file; standard input when absent or -")
       .option("--mode <mode>", "markdown, gfm, comment or wiki; the server's default is markdown")
       .option(
         "--context <path>",
@@ -50,7 +50,7 @@ export const renderMarkup = {
   output: renderedOutput,
   define(command, cli, run = runRenderMarkup): void {
     command
-      .argument("[file]", "a file; standard input when there is none, or for -")
+      .argument("[file]", "a file; standard input when absent or -")
       .option("--file-path <path>", "its path in the repository; by default its name")
       .option("--mode <mode>", "file, markdown, gfm, comment or wiki", "file")
       .option(
@@ -83,7 +83,7 @@ async function runRenderMarkup(cli: CliContext, options: RenderMarkupOptions): P
 
 /** What is rendered, and how it is shown. */
 interface RenderOptions {
-  /** A path, or `-` for standard input, which is also meant when there is none. */
+  /** A path; `-` or undefined for standard input. */
   readonly file?: string;
   readonly mode?: string;
   readonly context?: string;

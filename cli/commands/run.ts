@@ -119,7 +119,7 @@ interface LogOptions extends RunName {
   readonly follow?: boolean;
 }
 
-/** How often a log that grows is asked for. */
+/** Polling interval of a growing log. */
 const FOLLOW_EVERY_MS = 1_000;
 
 export const printLog = {

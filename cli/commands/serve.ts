@@ -94,8 +94,8 @@ export interface ServeOptions {
 }
 
 /**
- * Runs the daemon in the foreground until it is told to stop, then lets running requests finish. Says once, on
- * standard output, that it accepts requests.
+ * Runs the daemon in the foreground until a stop signal, then lets running requests finish. Reports once, on standard
+ * output, that it accepts requests.
  */
 async function runServe(
   cli: CliContext,
@@ -157,7 +157,7 @@ export type ShownFirstStart = Omit<NonNullable<RunningDaemon["firstStart"]>, "pa
 };
 
 /**
- * Output that is no terminal is a log, which is kept and read by others: there the password goes to a file of mode 0600.
+ * Output other than a terminal is a log, which other people may read: then the password is written to a file of mode 0600.
  */
 async function toShown(
   cli: CliContext,

@@ -24,7 +24,7 @@ export async function applyJq(
     }
   }
   const text = JSON.stringify(input);
-  // Without -r, so that strings can be told from other values.
+  // Without -r, to distinguish strings from other values.
   const documents = await compute(() => runEngine(text, expression, ["-c"]));
   return documents
     .split("\n")

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import {
   type SettingPaths,
-  type Surroundings,
+  type PathEnvironment,
   toAbsolutePath,
   toSettingPaths,
 } from "../../daemon/settings/paths.ts";
@@ -62,15 +62,16 @@ function readLightConfig(system: ConfigSystem, flags: CommonFlags): ClientConfig
   for (const name of Object.keys(env))
     if (/^CROFT_(?!TEST_)/.test(name) && !clientVariables.has(name)) return undefined;
   if (flags.config !== undefined) return undefined;
-  const around = toSurroundings(system);
+  const environment = toPathEnvironment(system);
   const home = flags.home ?? given(env["CROFT_HOME"]);
   if (home === "" || home?.includes("\0") === true) return undefined;
   const paths = toSettingPaths(
     {
-      home: home === undefined ? undefined : toAbsolutePath(home, system.workingDirectory, around),
+      home:
+        home === undefined ? undefined : toAbsolutePath(home, system.workingDirectory, environment),
       config: undefined,
     },
-    around,
+    environment,
   );
   if (readTextFile(paths.configFile) !== undefined) return undefined;
   const url = flags.url ?? given(env["CROFT_URL"]);
@@ -131,7 +132,7 @@ function toDefaultUrl(host: string, port: number): string {
 }
 
 /** The system values that settings are resolved from. */
-export function toSurroundings(system: ConfigSystem): Surroundings {
+export function toPathEnvironment(system: ConfigSystem): PathEnvironment {
   const { env, platform, homeDirectory, workingDirectory } = system;
   return { env, platform, homeDirectory, workingDirectory };
 }
@@ -147,7 +148,7 @@ export function readTextFile(path: string): string | undefined {
   }
 }
 
-/** Node's own words for a folder do not say which one, and for a file of somebody else's not what helps. */
+/** Converts a failure to read a file: Node's message lacks the path of a folder, and the remedy for a file of another user. */
 export function toReadFailure(path: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code === "EISDIR")

@@ -13,9 +13,9 @@ export interface Credentials {
   /** The store that holds this profile's entries. */
   storeOf(profile: NamedProfile): Promise<CredentialStore>;
   /**
-   * The store that a login shall use, after proving that it works. The choice is remembered with the profile; that
-   * secrets go to a file for want of a keyring is said once, by the first `write`.
-   * @throws CliError `credential_store_unavailable` when the keyring was demanded
+   * Chooses the store of a login after a test that it works, and saves the choice in the profile. The first `write` reports
+   * once that secrets go to a file because no keyring is available.
+   * @throws CliError `credential_store_unavailable` when the keyring is required
    */
   chooseStore(profile: NamedProfile): Promise<CredentialStore>;
   read(profile: NamedProfile, service: Service): Promise<unknown>;

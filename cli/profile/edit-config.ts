@@ -54,7 +54,7 @@ export function editConfig(
   return read();
 }
 
-/** The file does not hold what was given: a mistake in that is told as one of the line, not of the file. */
+/** Reports an invalid given value as an error of the command line: it is not in the file. */
 function orRefused<Result>(read: () => Result, path: string, key: string): Result {
   try {
     return read();

@@ -68,7 +68,7 @@ async function acquire(path: string, mine: string, system: Dependencies): Promis
     if (await isAbandoned(path, system)) await removeAbandoned(path, mine, system);
     else if (system.clock() > deadline)
       throw new CliError("conflict", "another croft process has been signing in for too long", {
-        hint: `if there is none, remove ${path}`,
+        hint: `if no other croft is running, remove ${path}`,
       });
     else await system.sleep(pollMs + Math.floor(system.pid % pollMs));
   }

@@ -4,7 +4,7 @@ import { CliError } from "../errors.ts";
 import { readPrivateFile } from "./read-private-file.ts";
 import type { StoreKind } from "./stores.ts";
 
-/** One remembered daemon with the accounts there. Secrets are in the credential store, under `id`. */
+/** A daemon and the accounts there. Secrets are in the credential store, under `id`. */
 export interface Profile {
   /** Names the profile's entries in a keyring that several homes share. */
   readonly id: string;
@@ -29,7 +29,7 @@ export interface ProfileFile {
   readonly fileStoreNoticeGiven: boolean;
 }
 
-/** The remembered profiles, in `profiles.json` of the configuration folder. */
+/** The profiles, in `profiles.json` of the configuration folder. */
 export interface Profiles {
   read(): Promise<ProfileFile>;
   /** The profile of this run: `--profile`, else the one in use. @throws CliError `invalid_config` when it is missing. */

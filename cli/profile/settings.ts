@@ -6,7 +6,7 @@ import type { SettingName } from "../../daemon/settings/settings.ts";
 import { CliError } from "../errors.ts";
 import type { CommonFlags } from "../flags.ts";
 import { isSet } from "../io.ts";
-import { type ConfigSystem, readTextFile, toSurroundings } from "./config.ts";
+import { type ConfigSystem, readTextFile, toPathEnvironment } from "./config.ts";
 
 /** Flags of one command by the name of the setting they give. */
 export type SettingFlags = Readonly<Partial<Record<SettingName, unknown>>>;
@@ -51,7 +51,7 @@ export function readPaths(system: ConfigSystem, flags: CommonFlags): SettingPath
 function toInput(system: ConfigSystem, flags: CommonFlags, more: SettingFlags) {
   const { home, config, url, profile, credentialStore } = flags;
   return {
-    ...toSurroundings(system),
+    ...toPathEnvironment(system),
     flags: {
       ...more,
       home,

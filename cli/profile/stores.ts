@@ -80,8 +80,8 @@ export function createKeyringStore({ load, sleep, onStuck }: KeyringOptions): Cr
 }
 
 /**
- * Proves that a store keeps what it is given: writes, reads and deletes a random value. Before a password is asked for,
- * so that no fresh token is lost. @throws CliError `credential_store_unavailable`
+ * Tests a store: writes, reads and deletes a random value. Called before a prompt for a password, so that no new token is
+ * lost. @throws CliError `credential_store_unavailable`
  */
 export async function probeStore(store: CredentialStore, secret: string): Promise<void> {
   const key = "probe";

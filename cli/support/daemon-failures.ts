@@ -2,9 +2,8 @@ import { CliError, type CliErrorDetails } from "../errors.ts";
 import type { CliErrorCode } from "../exit-codes.ts";
 
 /**
- * What a failure of the daemon's own code amounts to here. Its errors are told apart by name and code, because
- * importing their classes would load the daemon. What a refusal means depends on the command: `refusals` says it by the
- * refusal's code.
+ * Converts a failure of the daemon's own code. Distinguishes its errors by name and code, because importing their classes
+ * would load the daemon. `refusals` gives the command's meaning of a refusal by its code.
  */
 export function toDaemonFailure(
   error: unknown,

@@ -27,7 +27,7 @@ export async function findOwner(
   return { username: username ?? me, authorization: toBasic(me, token) };
 }
 
-/** The name behind the credentials: remembered for the profile's own, asked for a token of the environment. */
+/** Returns the user name of the credentials: from the profile, or requested for a token of the environment. */
 async function findOwnName(cli: CliContext): Promise<string> {
   const { forgeToken, tokenCommand } = await cli.config();
   const profile = await cli.profiles.inUse();

@@ -3,7 +3,7 @@ import type { Question } from "./frame.ts";
 import type { Key } from "./keys.ts";
 import { moveOf } from "./list-window.ts";
 
-/** A line that the person is asked for. */
+/** A prompt for one line. */
 export interface Asking {
   readonly label: string;
   /** The initial text of the field. */

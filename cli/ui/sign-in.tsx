@@ -21,8 +21,8 @@ export interface SignInGiven {
 }
 
 /**
- * Asks for e-mail address, password and, when the account has one, a code, until a try succeeds. A wrong password or
- * code is said and asked for again. @throws CliError `interrupted` when the person leaves, or what no other try helps
+ * Prompts for e-mail address, password and, when the account has a second factor, a code, until an attempt succeeds.
+ * @throws CliError `interrupted` when the person leaves, and failures other than a wrong password or code
  */
 export async function showSignIn(
   cli: CliContext,

@@ -13,7 +13,7 @@ export interface TaskQueue {
   say(text: string, isProblem?: boolean): void;
   /** Takes the message away. */
   clearMessage(): void;
-  /** Does something after whatever was asked for before, and says the text that comes of it, or what went wrong. */
+  /** Runs work after all earlier work, and shows the text that it returns, or its failure. */
   attempt(work: () => Promise<string | void>): void;
 }
 

@@ -17,7 +17,7 @@ import type { DocumentUploads } from "../vault/documents/uploads.service.ts";
 import { createRepositoryCare } from "../forge/repositories/maintenance.ts";
 
 /** The dependencies of scheduled tasks. */
-export interface TaskSurroundings {
+export interface ScheduledTasksDeps {
   readonly db: Database;
   readonly directory: DataDirectory;
   /** Epoch milliseconds. */
@@ -51,10 +51,10 @@ const BACKUPS_KEPT = 7;
 const ALL_REPOSITORIES_MS = 12 * HOUR_MS;
 
 /** Returns all scheduled tasks, in the order of the list. A new task is one more entry. */
-export function scheduledTasks(around: TaskSurroundings): readonly CronTask[] {
-  const { db, directory, clock, limiter, sessions, hookLog, cache, auditExports } = around;
-  const { objects, documents, log } = around;
-  const care = createRepositoryCare(around);
+export function scheduledTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
+  const { db, directory, clock, limiter, sessions, hookLog, cache, auditExports } = deps;
+  const { objects, documents, log } = deps;
+  const care = createRepositoryCare(deps);
   return [
     {
       name: "repo_health_check",
@@ -134,7 +134,7 @@ export function scheduledTasks(around: TaskSurroundings): readonly CronTask[] {
       name: "stop_zombie_tasks",
       schedule: "@every 5m",
       atStart: true,
-      run: async () => void (await around.failSilentTasks()),
+      run: async () => void (await deps.failSilentTasks()),
     },
     {
       name: "reconcile_byte_cache",

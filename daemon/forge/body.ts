@@ -67,7 +67,7 @@ export function mayNameCaller({ method, target, headers }: ServerRequest): boole
   );
 }
 
-/** NaN where the length is not told. */
+/** NaN when the request has no length. */
 function sizeOf(headers: ServerRequest["headers"]): number {
   return Number(headers["content-length"] ?? Number.NaN);
 }

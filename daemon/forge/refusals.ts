@@ -3,13 +3,13 @@ import { AppError } from "../errors.ts";
 /** 404 `not found`. */
 export const notFound = (): AppError => new AppError("not_found", "not found");
 
-/** Returns `found`; throws 404 `not found` when there is none. */
+/** Returns `found`; throws 404 `not found` when it is undefined. */
 export function orNotFound<T>(found: T | undefined): T {
   if (found === undefined) throw notFound();
   return found;
 }
 
-/** 404 for a name in a path that nobody has, and never had. */
+/** Returns the 404 of a name in a path that no account has or had. */
 export const userNotFound = (name: string): AppError =>
   new AppError("not_found", `user redirect does not exist [name: ${name.toLowerCase()}]`);
 

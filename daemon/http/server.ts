@@ -21,7 +21,7 @@ export interface HandlerOptions<Name extends string> {
   readonly apiOf: (path: string) => Name | undefined;
   /** Exact path to page; GET and HEAD only. A page takes precedence over an API. */
   readonly pages: ReadonlyMap<string, PlainRoute>;
-  /** Returns the handler of a protocol that is no API of endpoints. It has the path to itself. */
+  /** Returns the handler of a protocol without endpoints. It owns its path. */
   readonly handlerOf?: (path: string) => NodeHandler | undefined;
   readonly checkHost: (request: IncomingMessage) => HostRefusal | undefined;
   readonly toServerRequest: (message: IncomingMessage, response: ServerResponse) => ServerRequest;

@@ -225,8 +225,8 @@ function toReason(error: unknown): string {
 
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "the connection was refused (ECONNREFUSED)",
-  ECONNRESET: "the connection was broken off (ECONNRESET)",
-  UND_ERR_SOCKET: "the connection was broken off",
+  ECONNRESET: "the connection was reset (ECONNRESET)",
+  UND_ERR_SOCKET: "the connection was closed early",
   ENOTFOUND: "the name is not known (ENOTFOUND)",
   EAI_AGAIN: "names cannot be looked up at the moment (EAI_AGAIN)",
   EHOSTUNREACH: "the host cannot be reached (EHOSTUNREACH)",

@@ -16,8 +16,8 @@ const units: Readonly<Record<string, number>> = {
 };
 
 /**
- * The bytes that a person's text means, in settings and on the command line: a number, with or without a unit such as
- * `512MiB`, `1.5k` (of 1,024) or `5GB` (of 1,000). Undefined when it is none, or no whole number of bytes.
+ * Parses a size in settings and on the command line: a number, with or without a unit such as `512MiB`, `1.5k` (of 1,024)
+ * or `5GB` (of 1,000). Undefined for other text, and when it is not a whole number of bytes.
  */
 export function readByteSize(text: string): number | undefined {
   const parts = /^(\d{1,16}(?:\.\d{1,6})?)\s*([a-z]*)$/i.exec(text.trim());

@@ -1,7 +1,7 @@
 import { posix, win32 } from "node:path";
 
 /** What decides where croft's folders lie. Nothing of it is read from the process here. */
-export interface Surroundings {
+export interface PathEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** `process.platform`. */
   readonly platform: string;
@@ -32,19 +32,21 @@ export interface SettingPaths {
  */
 export function toSettingPaths(
   chosen: { readonly home: string | undefined; readonly config: string | undefined },
-  around: Surroundings,
+  environment: PathEnvironment,
 ): SettingPaths {
-  const { join, dirname } = pathsOf(around.platform);
+  const { join, dirname } = pathsOf(environment.platform);
   const folders =
-    chosen.home === undefined ? platformFolders(around) : homeFolders(chosen.home, join);
+    chosen.home === undefined ? platformFolders(environment) : homeFolders(chosen.home, join);
   const configFile = chosen.config ?? join(folders.configDirectory, "config.yaml");
   return { ...folders, home: chosen.home, configFile, configDirectory: dirname(configFile) };
 }
 
 /** Makes `path` absolute: `~` is the home directory, anything relative starts in `from`. */
-export function toAbsolutePath(path: string, from: string, around: Surroundings): string {
-  const { join, resolve } = pathsOf(around.platform);
-  const expanded = /^~(?=$|[/\\])/.test(path) ? join(around.homeDirectory, path.slice(1)) : path;
+export function toAbsolutePath(path: string, from: string, environment: PathEnvironment): string {
+  const { join, resolve } = pathsOf(environment.platform);
+  const expanded = /^~(?=$|[/\\])/.test(path)
+    ? join(environment.homeDirectory, path.slice(1))
+    : path;
   return resolve(from, expanded);
 }
 
@@ -64,7 +66,7 @@ function homeFolders(home: string, join: typeof posix.join): Folders {
   };
 }
 
-function platformFolders({ env, platform, homeDirectory }: Surroundings): Folders {
+function platformFolders({ env, platform, homeDirectory }: PathEnvironment): Folders {
   const { join, isAbsolute } = pathsOf(platform);
   // The XDG specification says that relative values are invalid and to be ignored.
   const folder = (name: string, otherwise: string): string => {

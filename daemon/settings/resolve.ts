@@ -1,7 +1,7 @@
 import {
   pathsOf,
   type SettingPaths,
-  type Surroundings,
+  type PathEnvironment,
   toAbsolutePath,
   toSettingPaths,
 } from "./paths.ts";
@@ -24,7 +24,7 @@ export type SettingSource = "flag" | "environment" | "environment_file" | "file"
 /** One resolved value as `croft config list` prints it. */
 export interface ResolvedSetting {
   readonly key: string;
-  /** The value, `null` when there is none, a row of stars when it is secret. */
+  /** The value; `null` when it is not set, stars when it is secret. */
   readonly value: unknown;
   readonly source: SettingSource;
   /** The flag, variable or file that gave it; null for a default. */
@@ -32,10 +32,10 @@ export interface ResolvedSetting {
   readonly secret: boolean;
 }
 
-export interface SettingsInput extends Surroundings {
+export interface SettingsInput extends PathEnvironment {
   /** Values of flags by setting name; undefined ones and names that are no settings are passed over. */
   readonly flags: Readonly<Record<string, unknown>>;
-  /** The text of the config file, undefined when there is none. */
+  /** The text of the config file; undefined when it is missing. */
   readonly fileText: string | undefined;
   /** Its path, for messages and for the relative paths in it. */
   readonly filePath: string;
@@ -206,15 +206,15 @@ function readOne<T>(
   name: SettingName,
   declared: Setting<T>,
   candidate: Candidate | undefined,
-  around: Surroundings,
+  environment: PathEnvironment,
   problems: SettingProblem[],
 ): { readonly value: T; readonly source: SettingSource; readonly origin: string } | undefined {
   if (candidate === undefined) {
     return undefined;
   }
   const context: ReadContext = {
-    resolvePath: (path) => toAbsolutePath(path, candidate.from, around),
-    pathSeparator: pathsOf(around.platform).delimiter,
+    resolvePath: (path) => toAbsolutePath(path, candidate.from, environment),
+    pathSeparator: pathsOf(environment.platform).delimiter,
   };
   const value = declared.type.read(candidate.given, context);
   if (value === undefined) {

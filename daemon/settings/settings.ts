@@ -30,7 +30,7 @@ export interface Setting<T> {
   readonly type: SettingType<T>;
   readonly help: string;
   readonly group: SettingGroup;
-  /** The value when nobody gives one; undefined where the daemon does without. */
+  /** The default value; undefined when the setting is optional. */
   default(context: DefaultContext): T;
   /** The default in words for the reference, where the value alone does not say it. */
   readonly defaultText: string | undefined;
@@ -122,7 +122,7 @@ export const settingDeclarations = {
     "Listening",
     addressRanges,
     ["127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128"],
-    { help: "Peers whose X-Forwarded-For header is believed; none turns the header off" },
+    { help: "Peers whose X-Forwarded-For header is trusted; with none the header is ignored" },
   ),
   headersTimeoutSeconds: setting("Listening", integer(1, 3600, "seconds"), 15, {
     help: "Time for the head of a request to arrive",

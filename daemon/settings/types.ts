@@ -220,7 +220,7 @@ export const addressRanges = listOf(
   (item) => (addressRange.safeParse(item).success ? item : undefined),
 );
 
-/** An address of IPv6 in the one way that `URL` and thus every client writes it; undefined when it is none. */
+/** Normalizes an IPv6 address to the form that `URL`, and thus every client, writes; undefined for other text. */
 function toIpv6(text: string): string | undefined {
   return z.ipv6().safeParse(text).success
     ? new URL(`http://[${text}]`).hostname.slice(1, -1)

@@ -66,7 +66,7 @@ function needsCaller(gate: Gate): boolean {
   return gate.who !== "anyone" && gate.who !== "vault_upload_address";
 }
 
-/** The token of the `Authorization` header; undefined when there is none. Throws when it is of another kind. */
+/** Returns the token of the `Authorization` header; undefined without the header. Throws for another scheme. */
 function bearerOf({ headers: { authorization } }: ServerRequest): string | undefined {
   if (authorization === undefined) return undefined;
   const isBearer = authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME;

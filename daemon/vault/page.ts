@@ -1,4 +1,4 @@
-/** Which part of a list is asked for; pages count from 1. */
+/** The requested part of a list; pages count from 1. */
 export interface PageRequest {
   readonly page: number;
   readonly perPage: number;

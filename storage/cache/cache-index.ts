@@ -35,8 +35,8 @@ export interface CacheIndex {
   forget(keys: readonly string[]): Promise<void>;
   /** Frees space on a full disk: removes the least recently used entries of all users, regardless of their limits. */
   makeRoom(): Promise<void>;
-  /** Reconciles rows and files, until `mayGoOn` returns false. */
-  reconcile(mayGoOn: () => boolean): Promise<void>;
+  /** Reconciles rows and files, until `mayContinue` returns false. */
+  reconcile(mayContinue: () => boolean): Promise<void>;
 }
 
 /** A new entry counts as used when it was created. */
@@ -145,9 +145,9 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
     }
   }
 
-  async function dropRowsWithoutFiles(mayGoOn: () => boolean): Promise<void> {
+  async function dropRowsWithoutFiles(mayContinue: () => boolean): Promise<void> {
     let after = "";
-    while (mayGoOn()) {
+    while (mayContinue()) {
       const page = await listCacheKeysAfter(db, files.store, after, COMPARE_AT_ONCE);
       const last = page.at(-1);
       if (last === undefined) return;
@@ -159,9 +159,9 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
     }
   }
 
-  async function removeFilesWithoutRows(mayGoOn: () => boolean): Promise<void> {
+  async function removeFilesWithoutRows(mayContinue: () => boolean): Promise<void> {
     for await (const key of files.keys()) {
-      if (!mayGoOn()) return;
+      if (!mayContinue()) return;
       // A file that is being published has no row yet, but it is pinned.
       if (pins.has(key)) continue;
       const entry = await findCacheEntry(db, files.store, key);
@@ -215,9 +215,9 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
       }
     },
 
-    async reconcile(mayGoOn) {
-      await dropRowsWithoutFiles(mayGoOn);
-      await removeFilesWithoutRows(mayGoOn);
+    async reconcile(mayContinue) {
+      await dropRowsWithoutFiles(mayContinue);
+      await removeFilesWithoutRows(mayContinue);
     },
   };
 }

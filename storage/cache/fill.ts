@@ -63,8 +63,8 @@ class CacheDiskError extends Error {
 }
 
 /** Returns whether a stream that ended with this error may be resumed: the error itself may forbid it. */
-export function mayGoOn(error: unknown): boolean {
-  return !(error instanceof Error && "mayGoOn" in error && error.mayGoOn === false);
+export function isResumable(error: unknown): boolean {
+  return !(error instanceof Error && "isResumable" in error && error.isResumable === false);
 }
 
 interface Chunk {
@@ -169,7 +169,7 @@ export function startFill(
         const isFinal = failure !== undefined || error instanceof CacheDiskError || isComplete;
         if (
           isFinal ||
-          !mayGoOn(error) ||
+          !isResumable(error) ||
           resumes >= RESUMES_MAX ||
           (size !== undefined && arrived > size)
         )

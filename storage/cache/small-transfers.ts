@@ -5,7 +5,7 @@ import type { CacheFiles } from "./cache-files.ts";
 import type { CacheHits, MemoryCache } from "./cache-hits.ts";
 import type { CacheIndex, NewCacheEntry } from "./cache-index.ts";
 import { type CacheRequest, type Started, type Transfer, fetchRest } from "./transfer.ts";
-import { mayGoOn, RESUMES_MAX, type Fetched } from "./fill.ts";
+import { isResumable, RESUMES_MAX, type Fetched } from "./fill.ts";
 
 /** Transfers of files that are served from memory. */
 export interface SmallTransfers {
@@ -88,7 +88,7 @@ export async function readSmall(
       if (arrived !== size) throw new Error(`a fetch of ${size} bytes gave ${arrived}`);
       return Buffer.concat(chunks, size);
     } catch (error) {
-      const next = retries < RESUMES_MAX && mayGoOn(error) ? await again() : undefined;
+      const next = retries < RESUMES_MAX && isResumable(error) ? await again() : undefined;
       if (next === undefined) throw error;
       stream = next;
     }

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { BrokenOff } from "./outcomes.ts";
+import { StreamAborted } from "./outcomes.ts";
 import type { ProviderAnswer } from "./transport.ts";
 
 /** Returns the content encoding of a response that was not negotiated; undefined when the body is not encoded. */
@@ -10,7 +10,7 @@ export function encodingOf({ headers }: Pick<ProviderAnswer, "headers">): string
 }
 
 /**
- * Decodes the body of a response. Like the transport's own stream it ends with `BrokenOff` when the connection closes early,
+ * Decodes the body of a response. Like the transport's own stream it ends with `StreamAborted` when the connection closes early,
  * or with zlib's error when the body does not match its declared encoding.
  */
 export function openPlain(answer: ProviderAnswer, length: number | undefined): Readable {
@@ -21,7 +21,9 @@ export function openPlain(answer: ProviderAnswer, length: number | undefined): R
   // The reader of the decoded stream gets the error.
   raw.on("error", (error) => decoder?.destroy(error));
   if (decoder === undefined)
-    return raw.destroy(new BrokenOff({ kind: "offline", sent: true, note: "unknown_encoding" }));
+    return raw.destroy(
+      new StreamAborted({ kind: "offline", sent: true, note: "unknown_encoding" }),
+    );
   decoder.on("close", () => raw.destroy());
   return raw.pipe(decoder);
 }

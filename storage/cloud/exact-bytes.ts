@@ -1,6 +1,6 @@
 import { pipeline, Readable, Transform } from "node:stream";
 import { encodingOf, openPlain } from "./content-encoding.ts";
-import { BrokenOff, type ReadFailure } from "./outcomes.ts";
+import { StreamAborted, type ReadFailure } from "./outcomes.ts";
 import type { ByteRange } from "./provider.ts";
 import type { ProviderAnswer } from "./transport.ts";
 
@@ -19,7 +19,7 @@ export type ExactBytes =
 /**
  * Returns exactly the requested bytes of a response of status 200 or 206, even if the server ignored the range or
  * `Accept-Encoding: identity`. `size` is the whole file's length from the metadata; the length in the response takes
- * precedence. The stream ends with `BrokenOff` when it is aborted, and is never shorter than announced.
+ * precedence. The stream ends with `StreamAborted` when it is aborted, and is never shorter than announced.
  */
 export function toExactBytes(
   answer: ProviderAnswer,
@@ -80,7 +80,7 @@ export function untilConfirmed(
     flush(done) {
       look().then((failure) => {
         if (failure === undefined) done(null, held);
-        else done(new BrokenOff(failure));
+        else done(new StreamAborted(failure));
       }, done);
     },
   });
@@ -122,7 +122,7 @@ function cut(
         if (at >= end && !endsThere) break;
       }
     } catch (error) {
-      throw error instanceof BrokenOff ? error : broken("undecodable", error);
+      throw error instanceof StreamAborted ? error : broken("undecodable", error);
     }
     if (at < end && length !== undefined) throw broken("shorter_than_said");
     if (held !== undefined) yield held;
@@ -139,6 +139,6 @@ function toStream(source: Readable, bytes: AsyncIterable<Buffer>): Readable {
   return stream;
 }
 
-function broken(note: string, cause?: unknown): BrokenOff {
-  return new BrokenOff({ kind: "offline", sent: true, note }, cause);
+function broken(note: string, cause?: unknown): StreamAborted {
+  return new StreamAborted({ kind: "offline", sent: true, note }, cause);
 }

@@ -1,5 +1,5 @@
 import { encodingOf, openPlain } from "./content-encoding.ts";
-import { BrokenOff, TOO_LONG } from "./outcomes.ts";
+import { StreamAborted, TOO_LONG } from "./outcomes.ts";
 import { inTime, type Offline, type ProviderAnswer } from "./transport.ts";
 
 /** A parsed JSON object whose fields are not validated yet. */
@@ -36,7 +36,7 @@ export async function readText(
       chunks.push(chunk);
     }
   } catch (error) {
-    if (error instanceof BrokenOff && error.failure.kind === "offline") return error.failure;
+    if (error instanceof StreamAborted && error.failure.kind === "offline") return error.failure;
     return { kind: "offline", sent: true, note: "undecodable" };
   }
   return { kind: "ok", text: Buffer.concat(chunks).toString("utf8") };

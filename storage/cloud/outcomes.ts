@@ -71,16 +71,16 @@ export type ConnectFailure =
  * The error of a stream that was aborted.
  * Its failure tells whether the stream can be resumed after the last byte.
  */
-export class BrokenOff extends Error {
+export class StreamAborted extends Error {
   readonly failure: ReadFailure;
   /** False: a resumed request would only time out again. */
-  readonly mayGoOn: boolean;
+  readonly isResumable: boolean;
 
   constructor(failure: ReadFailure, cause?: unknown) {
-    super(`the bytes broke off: ${failure.kind}`, cause === undefined ? undefined : { cause });
-    this.name = "BrokenOff";
+    super(`the stream was aborted: ${failure.kind}`, cause === undefined ? undefined : { cause });
+    this.name = "StreamAborted";
     this.failure = failure;
-    this.mayGoOn = !isWaitedFor(failure);
+    this.isResumable = !isWaitedFor(failure);
   }
 }
 

@@ -251,7 +251,7 @@ export type ReadOutcome =
       /** Bytes of the complete stream; undefined when the provider did not state it. */
       readonly length: number | undefined;
       /**
-       * Never ends early without an error: an aborted connection, a concurrent change or an abort destroys it with `BrokenOff`.
+       * Never ends early without an error: an aborted connection, a concurrent change or an abort destroys it with `StreamAborted`.
        * Must be consumed or destroyed.
        */
       readonly stream: Readable;

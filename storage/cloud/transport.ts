@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { type Dispatcher, errors } from "undici";
-import { BrokenOff, TOO_LONG, TOO_SLOW, type Failure } from "./outcomes.ts";
+import { StreamAborted, TOO_LONG, TOO_SLOW, type Failure } from "./outcomes.ts";
 
 /** One request to a provider. It is sent once, without redirects and retries. */
 export interface ProviderRequest {
@@ -29,7 +29,7 @@ export interface ProviderAnswer {
   text(bytesMax?: number): Promise<{ readonly kind: "ok"; readonly text: string } | Offline>;
   /**
    * Returns the body as a stream. With `length` it yields exactly that many bytes; any failure destroys it with
-   * `BrokenOff`. Must be consumed or destroyed.
+   * `StreamAborted`. Must be consumed or destroyed.
    */
   stream(length: number | undefined): Readable;
   /** Discards the body. */
@@ -72,7 +72,7 @@ const WHOLE_MS = 15 * 60_000;
 /** Aborts a stream that has not ended within the time-out of a whole response. */
 export function inTime(stream: Readable): Readable {
   const timer = setTimeout(
-    () => stream.destroy(new BrokenOff({ kind: "offline", sent: true, note: TOO_SLOW })),
+    () => stream.destroy(new StreamAborted({ kind: "offline", sent: true, note: TOO_SLOW })),
     WHOLE_MS,
   ).unref();
   return stream.once("close", () => clearTimeout(timer));
@@ -196,7 +196,7 @@ function toAnswer(
           chunks.push(chunk);
         }
       } catch (error) {
-        const failure = error instanceof BrokenOff ? error.failure : undefined;
+        const failure = error instanceof StreamAborted ? error.failure : undefined;
         return failure?.kind === "offline"
           ? failure
           : { kind: "offline", sent: true, note: toNote(error) };
@@ -213,7 +213,7 @@ function toAnswer(
 /** Streams the body with our own error, never shorter or longer than announced. */
 function toStream(body: Readable, length: number | undefined, slowest: Pace): Readable {
   const broken = (note: string, cause?: unknown) =>
-    new BrokenOff({ kind: "offline", sent: true, note }, cause);
+    new StreamAborted({ kind: "offline", sent: true, note }, cause);
   let size = 0;
   let sizeBefore = 0;
   let last: Buffer | undefined;

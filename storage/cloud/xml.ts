@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { SaxesParser } from "saxes";
-import { BrokenOff, TOO_LONG } from "./outcomes.ts";
+import { StreamAborted, TOO_LONG } from "./outcomes.ts";
 import { inTime, type Offline } from "./transport.ts";
 
 /** The start tag of an element. Prefixes are resolved, because servers choose them freely. */
@@ -69,7 +69,7 @@ export async function readXml(
   } catch (error) {
     if (error instanceof Refusal) return refused(error.note);
     if (error instanceof HandlerFailed) throw error.cause;
-    if (error instanceof BrokenOff && error.failure.kind === "offline") return error.failure;
+    if (error instanceof StreamAborted && error.failure.kind === "offline") return error.failure;
     return refused("broken_off");
   } finally {
     // A late error of a stream that is no longer read must not end the process.

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { encodingOf } from "../cloud/content-encoding.ts";
 import { toExactBytes } from "../cloud/exact-bytes.ts";
-import { BrokenOff } from "../cloud/outcomes.ts";
+import { StreamAborted } from "../cloud/outcomes.ts";
 import type { ProviderAnswer } from "../cloud/transport.ts";
 import { isRefused } from "../s3/failures.ts";
 import { persist, toStorageError, type Bucket } from "./bucket.ts";
@@ -17,7 +17,7 @@ const RESUMES_MAX = 3;
 
 /**
  * Reads exactly these bytes of a key; undefined when it is missing or the object has another size. Retries failures before
- * the first byte. A stream that is aborted ends with `BrokenOff`. Throws `StorageError` `busy`.
+ * the first byte. A stream that is aborted ends with `StreamAborted`. Throws `StorageError` `busy`.
  */
 export async function openSpan(
   bucket: Bucket,
@@ -72,7 +72,8 @@ export function resumable(
         }
         return;
       } catch (error) {
-        if (!(error instanceof BrokenOff) || resumes === RESUMES_MAX || at > span.end) throw error;
+        if (!(error instanceof StreamAborted) || resumes === RESUMES_MAX || at > span.end)
+          throw error;
         const rest = await again(at);
         if (rest === undefined) throw error;
         take(rest);

@@ -6,7 +6,7 @@ export interface Refused {
   readonly kind: "refused";
   /** 0 when there was no response. */
   readonly status: number;
-  /** The server's error code; empty when there is none. */
+  /** The server's error code; otherwise empty. */
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly failure: ReadFailure;

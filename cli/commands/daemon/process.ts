@@ -23,7 +23,7 @@ interface DaemonStatus {
   /** Null when it runs elsewhere. */
   readonly pid: number | null;
   readonly started_at: string | null;
-  /** `full` when the daemon has given up the disk space that it keeps for deleting. */
+  /** `full` when the daemon has released its disk reserve. */
   readonly disk: "full" | null;
 }
 
@@ -177,7 +177,7 @@ export const waitDaemon = {
 const waitPollMs = 100;
 
 /**
- * Waits until the daemon accepts requests. The address is found anew each time, since a daemon that starts tells late.
+ * Waits until the daemon accepts requests. Each attempt resolves the address: a starting daemon publishes it late.
  * @throws CliError `daemon_unreachable` when nothing answered in time, `not_finished` when it was not ready yet
  */
 async function runDaemonWait(

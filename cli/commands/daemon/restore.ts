@@ -113,8 +113,8 @@ async function restoreArchive(
 }
 
 /**
- * Puts a copy in the place of this home's database, which is kept beside the copies. Files, repositories and keys stay as
- * they are. @throws CliError `already_running` while a daemon runs on this home, `not_found` for a copy that is not there
+ * Replaces this home's database by a copy and keeps the replaced one beside the copies. Files, repositories and keys stay
+ * unchanged. @throws CliError `already_running` while a daemon runs on this home, `not_found` for a missing copy
  */
 async function restoreDatabase(cli: CliContext, copy: string): Promise<void> {
   const { readAllSettings } = await import("../../profile/settings.ts");
@@ -122,7 +122,7 @@ async function restoreDatabase(cli: CliContext, copy: string): Promise<void> {
   const data = paths.dataDirectory;
   const from = /[\\/]/.test(copy) ? resolve(cli.system.workingDirectory, copy) : copy;
   if (cli.flags.dryRun) throw new DryRun({ restore: { copy: from, data } });
-  await cli.prompts.confirm(`Put ${from} in the place of the database in ${data}?`);
+  await cli.prompts.confirm(`Replace the database in ${data} by ${from}?`);
   const { restore } = await import("../../../daemon/main.ts");
   const { pid, userId, stderr, processMark } = cli.system;
   const process = { pid, mark: processMark(pid), userId };

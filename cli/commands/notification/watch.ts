@@ -24,7 +24,7 @@ export const watchRepository = {
   define(command, cli, run = runNotificationWatch): void {
     command
       .argument("<subject>", "a repository as OWNER/NAME, or an issue as OWNER/NAME#NUMBER")
-      .option("--off", "be told no more")
+      .option("--off", "stop watching")
       .action((subject: string, options: { readonly off?: boolean }) =>
         run(cli, { subject, ...options }),
       );

@@ -190,7 +190,7 @@ export function createBrowse(deps: BrowseDeps): Browse {
         `Leave, and stop ${running === 1 ? "a transfer" : `${running} transfers`}?`,
         leave,
       );
-    // Somebody who never saw anything is told once more, on the terminal that stays, why.
+    // When nothing was ever shown, the failure is reported again on the terminal, which stays visible.
     else if (!wasShown && failure !== undefined) fail(failure);
     else leave();
   }

@@ -28,7 +28,7 @@ export interface PageRequest {
   readonly refresh: boolean;
 }
 
-/** A folder as far as it is loaded: page after page as somebody goes on, however large it is. */
+/** The loaded part of a folder of any size: pages are loaded as the cursor moves on. */
 export interface FolderView {
   readonly place: Place;
   readonly items: readonly WireItem[];
@@ -38,7 +38,7 @@ export interface FolderView {
   readonly failure: CliError | undefined;
   readonly state: Pick<FolderPage, "refresh_state" | "error_message" | "listed_at"> | undefined;
   window: ListWindow;
-  /** Loads the folder anew, as much of it as was loaded; the cursor stays on its item. */
+  /** Reloads the loaded part of the folder; the cursor stays on its item. */
   load(refresh: boolean): Promise<void>;
   /** Loads the next page, unless that is under way. */
   loadMore(): Promise<void>;

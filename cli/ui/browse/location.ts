@@ -39,7 +39,7 @@ export interface Location {
   fitInto(height: number): void;
   /** Loads what is shown first; resolves when that is over, well or not. */
   loadFirst(): Promise<void>;
-  /** Asks the storage, or for the connections, anew. */
+  /** Reloads the folder or the connections. */
   refresh(): void;
   moveCursor(to: number): void;
   /** Goes into the connection or folder under the cursor. Gives the file there instead, if it is one. */
@@ -54,7 +54,7 @@ export interface Location {
   showAll(): void;
 }
 
-/** The next page is asked for when the cursor is so near to the end. */
+/** The next page is loaded when the cursor is this near to the end. */
 const loadAheadRows = 50;
 /** Items that a name is looked for in; the vault answers a hundred requests a minute. */
 const lookThroughMax = 20_000;

@@ -3,7 +3,7 @@ export interface Transfer {
   readonly name: string;
   readonly kind: "download" | "upload";
   readonly done: number;
-  /** In bytes; undefined when nobody knows. */
+  /** In bytes; undefined when it is unknown. */
   readonly total: number | undefined;
   /** Epoch milliseconds; undefined while it waits. */
   readonly startedAt: number | undefined;

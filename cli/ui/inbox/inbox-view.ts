@@ -155,7 +155,7 @@ function toAside({ unread, isLive, isLoading }: InboxState): string {
   return [count, state].filter((part) => part !== "").join(", ");
 }
 
-/** A list that is no longer true is said to be so; one that never came says why in its place. */
+/** Returns the warning above a stale list; a list that never loaded shows its failure instead. */
 function warningOf({ failure, wasLoaded, open }: InboxState): string | undefined {
   return failure !== undefined && wasLoaded && open === undefined
     ? `${failure.message}; R tries again`

@@ -36,9 +36,9 @@ export interface InboxDeps {
   readonly repository: string | undefined;
 }
 
-/** The inbox as a screen, and what news from the daemon is told to. */
+/** The inbox as a screen; it also receives events from the daemon. */
 export interface Inbox extends ScreenModel {
-  /** Loads the list anew; resolves when that is over, well or not. */
+  /** Reloads the list; resolves when that has ended, also with a failure. */
   reload(): Promise<void>;
   receive(thread: WireThread): void;
   receiveCount(unread: number): void;
@@ -49,7 +49,7 @@ export interface Inbox extends ScreenModel {
 }
 
 const views: readonly InboxView[] = ["open", "all", "pinned"];
-/** The next page is asked for when the cursor is so near to the end. */
+/** The next page is loaded when the cursor is this near to the end. */
 const loadAheadRows = 10;
 /** Threads that words are looked for in. */
 const lookThroughMax = 2_000;
@@ -224,7 +224,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   }
 
   function leaveScreen(): void {
-    // Somebody who never saw a list is told once more, on the terminal that stays, why.
+    // When no list was ever shown, the failure is reported again on the terminal, which stays visible.
     if (store.wasLoaded || store.failure === undefined) leave();
     else fail(store.failure);
   }
@@ -249,7 +249,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     const ids = threads.map(({ id }) => id);
     if (ids.length === 0) return;
     selected = new Set();
-    // On one thread the work goes on with the next.
+    // After marking a single thread, move to the next one.
     if (ids.length === 1 && open === undefined && status === "read") moveCursor(window.cursor + 1);
     actions.mark(ids, status);
   }

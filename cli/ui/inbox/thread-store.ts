@@ -38,7 +38,7 @@ export interface ThreadStore {
   /** The error of the last load. */
   readonly failure: CliError | undefined;
   readonly wasLoaded: boolean;
-  /** Loads the view anew. */
+  /** Reloads the view. */
   load(view: InboxView): Promise<void>;
   /** Loads the next page, unless that is under way. */
   loadMore(): Promise<void>;
@@ -46,7 +46,7 @@ export interface ThreadStore {
   mark(ids: readonly number[], status: ThreadStatusName): Promise<number>;
   /** Marks everything unread as read that is not newer than what is shown. */
   markAllRead(): Promise<number>;
-  /** Takes the last mark back. Undefined when there is none. */
+  /** Undoes the last mark. Undefined without one. */
   undo(): Promise<number | undefined>;
   /** A thread has news. */
   receive(thread: WireThread): void;

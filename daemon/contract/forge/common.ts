@@ -155,7 +155,7 @@ export const optionalQueryFlag = z.preprocess((value: QueryValue) => {
   return word === "" ? undefined : isTrueWord(word);
 }, z.boolean().optional());
 
-/** Anything that is no number is 0. */
+/** Anything other than a number is 0. */
 export const queryInteger = z.preprocess((value: QueryValue, context) => {
   assertDecimal(value, context);
   return toInteger(value) ?? 0;
@@ -171,7 +171,7 @@ function assertDecimal(value: QueryValue, context: z.core.$RefinementCtx): void 
   });
 }
 
-/** A number in a path; anything that is no integer is 0, which names nothing (forge behaviour, 1.1). */
+/** A number in a path; anything else is 0, which names nothing (forge behaviour, 1.1). */
 export const pathInteger = z.preprocess((value: string | number) => toInteger(value) ?? 0, z.int());
 
 /** The path of a route below a user's name. */

@@ -16,7 +16,7 @@ export const text = (max: number) =>
 export const line = (max: number) =>
   text(max).refine((value) => !CONTROL.test(value), "Control characters are not allowed");
 
-/** One of a few words; a value that is missing is told as missing. */
+/** One of a few words; a missing value is reported as missing. */
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, { error: ({ input }) => (input === undefined ? MISSING : undefined) });
 

@@ -101,7 +101,7 @@ function toMessage(given: {
 }
 
 const opening: Record<ResetReason, (instanceName: string) => string> = {
-  asked: (name) => `somebody asked for another password for your account on ${name}.`,
+  asked: (name) => `a new password for your account on ${name} was requested.`,
   demanded: (name) =>
     `an administrator of ${name} asks you to choose another password. Until then you cannot sign in.`,
   created: (name) => `an administrator of ${name} made an account for you. It has no password yet.`,

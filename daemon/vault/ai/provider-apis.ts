@@ -33,7 +33,7 @@ export interface ProviderApi {
 }
 
 const choiceFields = z.object({ option: z.int(), confidence: z.number().min(0).max(1) });
-/** A model that was told a schema answers in JSON; anything else is an invalid answer. */
+/** Parses the answer of a model that was given a schema; anything but JSON is invalid. */
 const choiceText = z.string().transform((text, context) => {
   try {
     return JSON.parse(text) as unknown;

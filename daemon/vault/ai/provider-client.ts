@@ -16,7 +16,7 @@ export interface AiProvider {
 
 export type AiFailure = (typeof aiFailures)[number];
 
-/** The answer of a provider, or why there is none. Nothing of a provider's own words is in a failure. */
+/** The answer of a provider, or the failure, which never contains a provider's own text. */
 export type AiOutcome<T> =
   | { readonly kind: "answered"; readonly value: T }
   | { readonly kind: "failed"; readonly code: AiFailure; readonly message: string };

@@ -10,7 +10,7 @@ import type { Extraction } from "./extraction/outcome.ts";
 /** Extracts texts of untrusted files in worker threads. */
 export interface TextExtractor {
   /**
-   * Reads a stream to its end and returns its text, or why there is none. A hostile file costs at most its budget of
+   * Reads a stream to its end and returns its text, or why it has no text. A hostile file costs at most its budget of
    * time and memory. Throws what the stream throws.
    */
   extract(file: {

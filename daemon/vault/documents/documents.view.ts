@@ -73,7 +73,7 @@ export function toUploadAddressReply(address: UploadAddress, publicUrl: string) 
 
 /**
  * The bytes of a document. `inline` holds only for types that cannot run script; every other type is an attachment,
- * whatever was asked for.
+ * whatever the request says.
  */
 export function toContentAnswer(
   { document, bytes }: DocumentContent,

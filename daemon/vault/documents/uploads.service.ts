@@ -35,7 +35,7 @@ import { type DocumentDetail, documentNotFound, type Documents } from "./documen
 /** A promised upload and the address that takes its bytes. */
 export interface UploadAddress {
   readonly documentId: string;
-  /** Secret: whoever has it may upload. */
+  /** Secret: it authorizes the upload. */
   readonly ticket: string;
   readonly contentType: string;
   /** Epoch milliseconds. */

@@ -6,7 +6,7 @@ export const RESET_PAGE_PATH = "/password-reset/confirm";
 
 /**
  * The page that a reset link opens: it takes a password twice, shows which rules it meets, and hands it to the API
- * with the token of the link. The token leaves the address bar at once and is sent to nobody else.
+ * with the token of the link. The token is removed from the address bar at once and sent to the API only.
  */
 export function createResetPage(instanceName: string): Page {
   const rules = STRENGTH_RULES.map(

@@ -5,7 +5,7 @@ import {
   type SearchTerm,
 } from "../../../storage/tables/vault/search.ts";
 
-/** A query with more terms than this is cut: nobody types it, and every term costs a look at the index. */
+/** A query with more terms than this is cut: people do not type it, and every term costs a lookup in the index. */
 const TERMS_MAX = 32;
 
 /**

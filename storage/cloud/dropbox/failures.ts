@@ -46,7 +46,7 @@ export function toDropboxFailure(
 
 /**
  * Maps the tags of a 409; the first match from the inside out wins. `conflict` means a taken name, whose own
- * tag (`file`, `folder`) has no further meaning, except `file_ancestor`: there a file is in the place of a folder.
+ * tag (`file`, `folder`) has no further meaning, except `file_ancestor`: there a parent is a file.
  */
 function toRefusal(
   tags: readonly string[],

@@ -1,7 +1,7 @@
 import { constants, type BigIntStats } from "node:fs";
 import { copyFile, open, unlink, type FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
-import { BrokenOff, type Failure } from "../outcomes.ts";
+import { StreamAborted, type Failure } from "../outcomes.ts";
 import type { Folder } from "./anchor.ts";
 import { errnoOf, toReadFailure, unless } from "./errno.ts";
 import { publish, publishByClaim, type Place } from "./relocate.ts";
@@ -52,8 +52,8 @@ export function streamOf(
     position += bytesRead;
     const atEnd = position > range.end || bytesRead === 0;
     if (atEnd && !hasSameBytes(stats, await handle.stat({ bigint: true })))
-      throw new BrokenOff({ kind: "changed" });
-    if (bytesRead === 0) throw new BrokenOff({ kind: "changed", note: "short" });
+      throw new StreamAborted({ kind: "changed" });
+    if (bytesRead === 0) throw new StreamAborted({ kind: "changed", note: "short" });
     return chunk.subarray(0, bytesRead);
   };
   const stream = new Readable({
@@ -61,19 +61,19 @@ export function streamOf(
     read() {
       readNext().then(
         (chunk) => stream.push(chunk),
-        (error: unknown) => stream.destroy(toBrokenOff(error)),
+        (error: unknown) => stream.destroy(toStreamAborted(error)),
       );
     },
     destroy(error, done) {
       signal.removeEventListener("abort", abort);
       handle.close().then(
         () => done(error),
-        (closing: unknown) => done(error ?? toBrokenOff(closing)),
+        (closing: unknown) => done(error ?? toStreamAborted(closing)),
       );
     },
   });
   const abort = () =>
-    stream.destroy(new BrokenOff({ kind: "offline", sent: false, note: "aborted" }));
+    stream.destroy(new StreamAborted({ kind: "offline", sent: false, note: "aborted" }));
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
   return stream;
@@ -169,9 +169,9 @@ export async function publishAnywhere(
   }
 }
 
-function toBrokenOff(error: unknown): Error {
-  if (error instanceof BrokenOff) return error;
+function toStreamAborted(error: unknown): Error {
+  if (error instanceof StreamAborted) return error;
   if (errnoOf(error) === undefined)
     return error instanceof Error ? error : new Error(String(error));
-  return new BrokenOff(toReadFailure(error), error);
+  return new StreamAborted(toReadFailure(error), error);
 }

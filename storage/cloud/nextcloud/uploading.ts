@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import { BrokenOff, type Failure } from "../outcomes.ts";
+import { StreamAborted, type Failure } from "../outcomes.ts";
 import { inPieces, type Piece } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
 import type { ProviderAnswer } from "../transport.ts";
@@ -299,7 +299,7 @@ async function isOurs(
   try {
     for await (const chunk of read.stream as AsyncIterable<Uint8Array>) held.update(chunk);
   } catch (error) {
-    if (error instanceof BrokenOff || signal.aborted) return false;
+    if (error instanceof StreamAborted || signal.aborted) return false;
     throw error;
   }
   return held.digest().equals(wanted.sent.copy().digest());

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { pipeline } from "node:stream/promises";
-import { BrokenOff, type Failure } from "../outcomes.ts";
+import { StreamAborted, type Failure } from "../outcomes.ts";
 import { asCount, parseJsonObject, type JsonObject } from "../json.ts";
 import { keepFolder, removeObject } from "./changing.ts";
 import { toSeconds, type ObjectHead } from "../../s3/client.ts";
@@ -223,7 +223,7 @@ async function haveSameBytes(
     try {
       await pipeline(sent.answer.stream(source.size), hash);
     } catch (error) {
-      if (error instanceof BrokenOff) return toChangeFailure(error.failure);
+      if (error instanceof StreamAborted) return toChangeFailure(error.failure);
       throw error;
     }
     return hash.digest("hex");

@@ -83,7 +83,7 @@ describe("a lock between processes", () => {
     const impatient = { ...system, clock: () => (now += 1_000) };
     await expect(withFileLock(path, impatient, async () => "in")).rejects.toMatchObject({
       code: "conflict",
-      details: { hint: `if there is none, remove ${path}` },
+      details: { hint: `if no other croft is running, remove ${path}` },
     });
     expect((await stat(path)).isFile()).toBe(true);
   });

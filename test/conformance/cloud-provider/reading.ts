@@ -1,6 +1,6 @@
 import { buffer } from "node:stream/consumers";
 import { expect } from "vitest";
-import { BrokenOff } from "../../../storage/cloud/outcomes.ts";
+import { StreamAborted } from "../../../storage/cloud/outcomes.ts";
 import type { Behaviour } from "../cloud-provider.suite.ts";
 import { calm, get, mkdir, pattern, put, same, stat } from "./acting.ts";
 
@@ -86,7 +86,7 @@ export const readingBehaviours: readonly Behaviour[] = [
       faults.cutNextBody?.(100_000);
       const outcome = await provider.read({ id, signal: calm });
       if (outcome.kind !== "ok") throw new Error(outcome.kind);
-      await expect(buffer(outcome.stream)).rejects.toBeInstanceOf(BrokenOff);
+      await expect(buffer(outcome.stream)).rejects.toBeInstanceOf(StreamAborted);
       const { version } = await stat(provider, id);
       same(
         await get(provider, id, { range: { start: 100_000 }, version }),

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { BrokenOff, brokenNameRule, type Failure } from "../../../storage/cloud/outcomes.ts";
+import { StreamAborted, brokenNameRule, type Failure } from "../../../storage/cloud/outcomes.ts";
 import type {
   CloudProvider,
   CloudProviderType,
@@ -310,7 +310,7 @@ export function createMemoryStorage(
         await waitFor;
         for (let at = 0; at < bytes.length; at += 64 * 1024) {
           if (cutAfter !== undefined && at >= cutAfter)
-            throw new BrokenOff({ kind: "offline", sent: true, note: "cut" });
+            throw new StreamAborted({ kind: "offline", sent: true, note: "cut" });
           await new Promise((resolve) => setImmediate(resolve));
           yield bytes.subarray(at, Math.min(at + 64 * 1024, cutAfter ?? Infinity));
         }
@@ -318,7 +318,7 @@ export function createMemoryStorage(
       { objectMode: false },
     );
     const abort = () =>
-      stream.destroy(new BrokenOff({ kind: "offline", sent: false, note: "aborted" }));
+      stream.destroy(new StreamAborted({ kind: "offline", sent: false, note: "aborted" }));
     if (signal.aborted) abort();
     signal.addEventListener("abort", abort, { once: true });
     return stream;

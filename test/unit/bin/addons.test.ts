@@ -42,7 +42,7 @@ test("an addon that is none of the executable's own is not loaded", async () => 
   await writeFile(planted, carried);
   let isLoaded = false;
   const load = guardAddons(folder, runtime, () => void (isLoaded = true));
-  expect(() => load({ exports: {} }, planted)).toThrow(/planted\.node is none of croft's own/);
+  expect(() => load({ exports: {} }, planted)).toThrow(/planted\.node is not one of croft's own/);
   expect(isLoaded).toBe(false);
 });
 

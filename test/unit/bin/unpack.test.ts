@@ -19,7 +19,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { cacheFolder, keepUnpacked, unpackRuntime } from "../../../bin/unpack.ts";
-import type { Runtime, Surroundings } from "../../../bin/unpack.ts";
+import type { Runtime, UnpackEnvironment } from "../../../bin/unpack.ts";
 import { skipUnless } from "../../support/skip.ts";
 
 const asRoot = skipUnless(process.getuid?.() === 0, "only root can give a folder to another user");
@@ -31,25 +31,25 @@ const contents: Record<string, string> = {
 
 let folder: string;
 let cache: string;
-let surroundings: Surroundings;
+let environment: UnpackEnvironment;
 
 beforeEach(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), "croft-unpack-")));
   cache = join(folder, "cache");
-  surroundings = {
+  environment = {
     env: { CROFT_CACHE_DIR: cache },
     platform: process.platform,
     homeFolder: join(folder, "home"),
     temporaryFolder: join(folder, "tmp"),
     userId: process.getuid?.(),
   };
-  await mkdir(surroundings.temporaryFolder, { mode: 0o700 });
+  await mkdir(environment.temporaryFolder, { mode: 0o700 });
 });
 
 afterEach(() => rm(folder, { recursive: true }));
 
 test("the files come to lie in a private folder that carries the runtime's id", async () => {
-  const runtime = unpackRuntime(makeRuntime(), surroundings);
+  const runtime = unpackRuntime(makeRuntime(), environment);
   expect(runtime).toBe(join(cache, "runtime-one"));
   await expectWhole(runtime);
   expect((await stat(runtime)).mode & 0o777).toBe(0o700);
@@ -58,27 +58,27 @@ test("the files come to lie in a private folder that carries the runtime's id", 
 });
 
 test("a second start finds them and reads no asset", () => {
-  const first = unpackRuntime(makeRuntime(), surroundings);
+  const first = unpackRuntime(makeRuntime(), environment);
   const read = () => {
     throw new Error("not needed");
   };
-  expect(unpackRuntime({ ...makeRuntime(), read }, surroundings)).toBe(first);
+  expect(unpackRuntime({ ...makeRuntime(), read }, environment)).toBe(first);
 });
 
 test.each(["missing", "cut short", "changed"])("a file that is %s is put back", async (damage) => {
-  const runtime = unpackRuntime(makeRuntime(), surroundings);
+  const runtime = unpackRuntime(makeRuntime(), environment);
   if (damage === "missing") await rm(join(runtime, "entry.js"));
   else if (damage === "cut short") await truncate(join(runtime, "entry.js"), 3);
   else await writeFile(join(runtime, "entry.js"), "console.log(2);");
-  expect(unpackRuntime(makeRuntime(), surroundings)).toBe(runtime);
+  expect(unpackRuntime(makeRuntime(), environment)).toBe(runtime);
   await expectWhole(runtime);
   expect(await readdir(cache)).toEqual(["runtime-one"]);
 });
 
 test("what is emptied while croft runs is put back, as soon as it can be", async () => {
-  const runtime = unpackRuntime(makeRuntime(), surroundings);
+  const runtime = unpackRuntime(makeRuntime(), environment);
   let look = () => undefined as void;
-  keepUnpacked(runtime, makeRuntime(), surroundings.userId, (each) => (look = each));
+  keepUnpacked(runtime, makeRuntime(), environment.userId, (each) => (look = each));
   await rm(cache, { recursive: true });
   await writeFile(cache, "in the way");
   look();
@@ -96,10 +96,10 @@ test("twenty processes that start at once share one folder, whole for each of th
 
 test("runtimes of earlier versions go, but for the three unpacked last", async () => {
   for (const [index, id] of ["a", "b", "c", "d", "e"].entries()) {
-    const old = unpackRuntime(makeRuntime(id), surroundings);
+    const old = unpackRuntime(makeRuntime(id), environment);
     await utimes(old, 1_000 + index, 1_000 + index);
   }
-  unpackRuntime(makeRuntime(), surroundings);
+  unpackRuntime(makeRuntime(), environment);
   expect((await readdir(cache)).toSorted()).toEqual(
     ["c", "d", "e", "one"].map((id) => `runtime-${id}`),
   );
@@ -110,37 +110,37 @@ test("what a crash left of an unpacking goes once it is old", async () => {
     await mkdir(join(cache, name), { recursive: true });
   await chmod(cache, 0o700);
   await utimes(join(cache, ".unpacking-old"), 1_000, 1_000);
-  unpackRuntime(makeRuntime(), surroundings);
+  unpackRuntime(makeRuntime(), environment);
   expect((await readdir(cache)).toSorted()).toEqual([".unpacking-fresh", "runtime-one"]);
 });
 
 describe("somebody else plants code", () => {
   test("by a link in the place of the folder: the temporary folder serves instead", async () => {
     const planted = unpackRuntime(makeRuntime(), {
-      ...surroundings,
+      ...environment,
       env: { CROFT_CACHE_DIR: join(folder, "planted") },
     });
     await mkdir(cache, { mode: 0o700 });
     await symlink(planted, join(cache, "runtime-one"));
-    expect(unpackRuntime(makeRuntime(), surroundings)).toBe(temporaryRuntime());
+    expect(unpackRuntime(makeRuntime(), environment)).toBe(temporaryRuntime());
   });
 
   test.each([0o770, 0o707, 0o750])(
     "in a folder of mode %o: the temporary folder serves instead",
     async (mode) => {
-      await chmod(unpackRuntime(makeRuntime(), surroundings), mode);
-      expect(unpackRuntime(makeRuntime(), surroundings)).toBe(temporaryRuntime());
+      await chmod(unpackRuntime(makeRuntime(), environment), mode);
+      expect(unpackRuntime(makeRuntime(), environment)).toBe(temporaryRuntime());
     },
   );
 
   test("by swapping the folder in a cache that others may write", async () => {
     await mkdir(cache);
     await chmod(cache, 0o777);
-    expect(unpackRuntime(makeRuntime(), surroundings)).toBe(temporaryRuntime());
+    expect(unpackRuntime(makeRuntime(), environment)).toBe(temporaryRuntime());
   });
 
   test("in folders of their own, cache and temporary: croft does not start", () => {
-    const stranger = { ...surroundings, userId: (surroundings.userId ?? 0) + 1 };
+    const stranger = { ...environment, userId: (environment.userId ?? 0) + 1 };
     expect(() => unpackRuntime(makeRuntime(), stranger)).toThrow(
       /cannot be unpacked .*belongs to user/,
     );
@@ -149,7 +149,7 @@ describe("somebody else plants code", () => {
 
 test("a cache folder that cannot be made leads to the temporary folder", async () => {
   await writeFile(cache, "a file is in the way");
-  expect(unpackRuntime(makeRuntime(), surroundings)).toBe(temporaryRuntime());
+  expect(unpackRuntime(makeRuntime(), environment)).toBe(temporaryRuntime());
   await expectWhole(temporaryRuntime());
 });
 
@@ -157,20 +157,20 @@ asRoot.test("root makes nothing in the home of somebody else", async () => {
   const homeFolder = join(folder, "home");
   await mkdir(homeFolder);
   await chown(homeFolder, 54_321, 54_321);
-  const runtime = unpackRuntime(makeRuntime(), { ...surroundings, env: {}, homeFolder });
+  const runtime = unpackRuntime(makeRuntime(), { ...environment, env: {}, homeFolder });
   expect(runtime).toBe(temporaryRuntime());
   expect(await readdir(homeFolder)).toEqual([]);
 });
 
 test("a user without a home gets the temporary folder", () => {
-  const homeless = { ...surroundings, env: {}, homeFolder: undefined };
+  const homeless = { ...environment, env: {}, homeFolder: undefined };
   expect(unpackRuntime(makeRuntime(), homeless)).toBe(temporaryRuntime());
 });
 
 test("with no folder at all the error names both and the setting", async () => {
   await writeFile(join(folder, "blocked"), "");
   const blocked = join(folder, "blocked", "below");
-  const nowhere = { ...surroundings, env: { XDG_CACHE_HOME: blocked }, temporaryFolder: blocked };
+  const nowhere = { ...environment, env: { XDG_CACHE_HOME: blocked }, temporaryFolder: blocked };
   expect(() => unpackRuntime(makeRuntime(), nowhere)).toThrow(
     /ENOTDIR.*ENOTDIR.*set CROFT_CACHE_DIR/,
   );
@@ -183,7 +183,7 @@ test.each([
   ["linux", { XDG_CACHE_HOME: "cache" }, "/home/mira/.cache/croft"],
   ["linux", { XDG_CACHE_HOME: "/var/cache/mira", CROFT_CACHE_DIR: "/srv/croft" }, "/srv/croft"],
 ] as const)("on %s with %o the cache is %s", (platform, env, expected) => {
-  expect(cacheFolder({ ...surroundings, platform, env, homeFolder: "/home/mira" })).toBe(expected);
+  expect(cacheFolder({ ...environment, platform, env, homeFolder: "/home/mira" })).toBe(expected);
 });
 
 function makeRuntime(id = "one"): Runtime {
@@ -192,7 +192,7 @@ function makeRuntime(id = "one"): Runtime {
 }
 
 function temporaryRuntime(): string {
-  return join(surroundings.temporaryFolder, `croft-${surroundings.userId}`, "runtime-one");
+  return join(environment.temporaryFolder, `croft-${environment.userId}`, "runtime-one");
 }
 
 async function expectWhole(runtime: string): Promise<void> {
@@ -209,7 +209,7 @@ async function startUnpacking(): Promise<string> {
     const contents = ${JSON.stringify(contents)};
     const files = Object.entries(contents).map(([path, text]) => [path, text.length]);
     const runtime = { id: "one", files, read: (path) => new TextEncoder().encode(contents[path]) };
-    const folder = unpackRuntime(runtime, ${JSON.stringify(surroundings)});
+    const folder = unpackRuntime(runtime, ${JSON.stringify(environment)});
     for (const [path, text] of Object.entries(contents)) {
       if (readFileSync(folder + "/" + path, "utf8") !== text) throw new Error(path);
     }

@@ -95,7 +95,7 @@ async function runItemDownload(cli: CliContext, options: ItemDownloadOptions): P
     const { kept } = downloads;
     if (kept > 0 && !cli.output.isMachine)
       cli.io.note(
-        `What there is of ${kept === 1 ? "1 file" : `${kept} files`} is kept in .croft-part files; the same line${isBatch ? " with --skip-existing" : ""} goes on with it.`,
+        `The received part of ${kept === 1 ? "1 file" : `${kept} files`} is kept in .croft-part files; the same command${isBatch ? " with --skip-existing" : ""} resumes the download.`,
       );
   }
 }

@@ -111,9 +111,9 @@ const longestPauseSeconds = 15 * 60;
 const pausesMax = 20;
 
 /**
- * The same context with a client that waits where the daemon or a provider takes no more requests for now: whoever moves
- * hundreds of files meets such limits as a matter of course. Only refusals that say when to try again are waited for,
- * and what runs at the same time waits as well. A connection that has to be reconnected is not asked for the rest.
+ * Returns the context with a client that waits for rate limits of the daemon and of providers, which transfers of hundreds
+ * of files reach regularly. It waits only for refusals with a retry time; concurrent requests wait as well. Requests for a
+ * connection that has to be reconnected fail at once.
  */
 export function withRetries(cli: CliContext, progress: Progress): CliContext {
   let pause: Promise<void> | undefined;

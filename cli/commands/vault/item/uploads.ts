@@ -184,13 +184,13 @@ async function enterRemoteFolder(
     throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
   // The vault gives a taken name a counter: another client made the folder meanwhile.
   if (toKey(body.name) !== toKey(name))
-    throw new CliError("name_collision", `${text} was made by somebody else meanwhile`, {
+    throw new CliError("name_collision", `another client created ${text} meanwhile`, {
       hint: `an empty ${parent.text}/${body.name} was made beside it; repeat the upload`,
     });
   return openRemoteFolder(cli, { connectionId, id: body.provider_item_id, text }, true);
 }
 
-/** The same with `--dry-run`: a folder that is missing stands for itself, so that what would be put into it can be told. */
+/** The same for `--dry-run`: a missing folder is represented by its path, so that the plan can list its content. */
 export async function enterOrPlan(
   cli: CliContext,
   parent: RemoteFolder,

@@ -52,7 +52,7 @@ export type Registration = ReturnType<typeof createRegistration>;
 export function createRegistration({ db, clock, random, newUuid, sealer }: RegistrationDeps) {
   const makeToken = () => Buffer.from(random(TOKEN_BYTES)).toString("hex");
   return {
-    /** Returns the active token of a level, or a new one: where there is none, or `renew` invalidates it. */
+    /** Returns the active token of a level, or a new one: where it is missing, or `renew` invalidates it. */
     async getToken(level: RunnerLevel, renew: boolean): Promise<string> {
       const name = toLevelName(level);
       return db.transaction(async (tx) => {

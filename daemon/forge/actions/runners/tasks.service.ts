@@ -78,7 +78,7 @@ export function createTasks({
   return {
     readVersion: () => readTasksVersion(db),
 
-    /** Assigns the oldest waiting job all of whose labels the runner has; undefined when there is none. */
+    /** Assigns the oldest waiting job all of whose labels the runner has; undefined without such a job. */
     async assign(runner: ActionRunner): Promise<AssignedTask | undefined> {
       if (runner.isDisabled) return undefined;
       let after = 0;

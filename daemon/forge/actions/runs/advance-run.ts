@@ -159,7 +159,7 @@ export function createRunEngine({ open, report }: AdvanceDeps) {
     await advance(tx, run.id);
   }
 
-  /** A job without a task ends at once; the runner of a task is told with its next report, and ends it. */
+  /** A job without a task ends at once; the runner of a task learns it with its next report, and ends it. */
   async function cancelJob(tx: Transaction, run: ActionRun, job: ActionJob): Promise<void> {
     if (isFinal(job.status) || job.status === "cancelling") return;
     const [task] = await listTasksOfJobs(tx, [job.id]);

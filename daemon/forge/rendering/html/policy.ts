@@ -111,7 +111,7 @@ const engineClasses: ReadonlySet<string> = new Set(
 const isEngineClass = (name: string): boolean =>
   engineClasses.has(name) || /^language-[\w.+#-]{1,40}$/.test(name);
 
-/** How the renderer's classes are told apart from an author's. */
+/** The prefix that distinguishes the renderer's classes from an author's. */
 export type ClassPolicy =
   /** A `data-attr-class` value that begins with the secret becomes the class. */
   | { readonly kind: "protected"; readonly secret: string }

@@ -70,7 +70,7 @@ function headingAttributes(engine: MarkdownIt): void {
   });
 }
 
-/** Parses attributes; undefined when any part of `source` is none. */
+/** Parses attributes; undefined when any part of `source` is invalid. */
 function parseAttributes(source: string): [name: string, value: string][] | undefined {
   if (source.length > 500 || source.trim() === "") return undefined;
   const attributes: [string, string][] = [];

@@ -48,7 +48,7 @@ const plainTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Extracts the text of a file. The type is told from the bytes; the name decides only among plain texts. Untrusted input:
+ * Extracts the text of a file. The bytes decide the type; the name decides only among plain texts. Untrusted input:
  * run it in a worker thread under a budget of time and memory.
  */
 export async function extract({ path, filename }: ExtractionInput): Promise<Extraction> {

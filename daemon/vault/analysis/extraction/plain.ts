@@ -3,7 +3,7 @@ import PostalMime from "postal-mime";
 import { Unreadable } from "./outcome.ts";
 import type { TextSink } from "./text-sink.ts";
 
-/** Elements of HTML whose text nobody reads. */
+/** HTML elements whose text is not displayed. */
 const HIDDEN = new Set(["script", "style", "template", "noscript", "svg", "head"]);
 /** Elements of HTML that stand on lines of their own. */
 const BLOCKS =

@@ -1,6 +1,6 @@
 import type { CachedBytes } from "../../../../storage/cache/cache-hits.ts";
 import type { Fetched } from "../../../../storage/cache/fill.ts";
-import { BrokenOff, type ReadFailure } from "../../../../storage/cloud/outcomes.ts";
+import { StreamAborted, type ReadFailure } from "../../../../storage/cloud/outcomes.ts";
 import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
 import {
@@ -120,7 +120,7 @@ export function createBytes(
         fetch: (from, signal) => fetch(connection, itemId, item, from, signal),
       });
     } catch (error) {
-      if (error instanceof BrokenOff) return error.failure;
+      if (error instanceof StreamAborted) return error.failure;
       throw error;
     }
     if (outcome.kind !== "ok") {
@@ -133,7 +133,7 @@ export function createBytes(
     const { contentType, names } = meta;
     const { modifiedAt, unsettled } = meta.item;
     const name = item?.name;
-    // A change within the same tick of the provider's clock would not be told from what was sent now.
+    // A change within the same tick of the provider's clock could not be distinguished from this version.
     if (unsettled === true)
       return toItemBytes(itemId, { name, contentType, modifiedAt: undefined }, undefined, bytes);
     return toItemBytes(itemId, { name, contentType, modifiedAt }, names.entityTag, bytes);

@@ -125,7 +125,7 @@ function toBytesAnswer(item: ItemBytes, contentType: string, disposition: string
   };
 }
 
-/** A type that may stand in a header; what a provider calls it is not believed any further. */
+/** Returns a content type that is safe in a header; the provider's value is otherwise untrusted. */
 function safeType(contentType: string | undefined): string {
   const isSound =
     contentType !== undefined && /^[\w.+-]+\/[\w.+-]+(; *charset=[\w-]+)?$/.test(contentType);

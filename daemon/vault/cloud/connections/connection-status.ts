@@ -19,8 +19,8 @@ export function statusAfter(outcome: string): ConnectionStatus | undefined {
 }
 
 /**
- * What a look at the storage, made to learn just this, tells of the connection: what is not the credentials' fault is the
- * storage's.
+ * Returns the status of a connection after a check of its storage: a failure that is not due to the credentials means that
+ * the storage is offline.
  */
 export function statusAfterCheck(
   outcome: { readonly kind: "ok" } | ConnectFailure | Failure,

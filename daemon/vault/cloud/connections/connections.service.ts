@@ -350,7 +350,7 @@ export function createConnections(
   };
 }
 
-/** Where both sign-ins told whose storage it is: items of one account must not be taken for another's. */
+/** Returns whether two sign-ins are of different accounts, as far as both are known: items of one must not count as the other's. */
 function isOtherAccount(before: Connection["facts"], after: Facts): boolean {
   const [known, now] = [before?.[ACCOUNT_FACT], after[ACCOUNT_FACT]];
   return known !== undefined && now !== undefined && known !== now;

@@ -33,7 +33,7 @@ export interface LocalFolders {
   /**
    * The folders that an account may connect. With `create` its own folder is made (mode 0700) in every local root where it is
    * missing, and becomes the account's. An account has no own folder while the folder of its handle may hold the files of
-   * somebody else: then `ownRefusal` says why.
+   * another account: then `ownRefusal` says why.
    */
   getAccess(userId: string, options: { readonly create: boolean }): Promise<LocalFolderAccess>;
   /** The absolute paths of the folders that were granted to an account. Throws `not_found` for an unknown account. */

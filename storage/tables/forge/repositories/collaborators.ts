@@ -6,7 +6,7 @@ export type CollaboratorAccess = 1 | 2 | 3;
 /** The access of a collaborator who administers the repository. */
 export const COLLABORATOR_ADMIN = 3;
 
-/** Returns the access of a collaborator, 0 for a user who is none. */
+/** Returns the access of a collaborator, 0 for other users. */
 export async function getCollaboratorAccess(
   db: Queries,
   repositoryId: number,

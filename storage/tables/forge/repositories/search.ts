@@ -8,7 +8,7 @@ export type RepositorySort = "alpha" | "created" | "updated" | "size" | "id";
 /** What is searched. An absent member matches everything. */
 export interface RepositorySearch {
   readonly reader: Reader;
-  /** Only public repositories of public owners, whoever reads. */
+  /** Only public repositories of public owners, for every reader. */
   readonly isPublicOnly: boolean;
   /** Words separated by commas, any of which occurs in the name; empty is no filter. */
   readonly term: string;

@@ -160,7 +160,7 @@ describe("readers", () => {
   });
 
   test("does not resume a stream after an error that forbids it", async () => {
-    const slow = Object.assign(new Error("too slow"), { mayGoOn: false });
+    const slow = Object.assign(new Error("too slow"), { isResumable: false });
     const dripping = () =>
       Readable.from(
         (async function* () {

@@ -5,7 +5,7 @@ import { Agent } from "undici";
 import { afterAll, describe, expect, test } from "vitest";
 import { toExactBytes, untilConfirmed } from "../../../../storage/cloud/exact-bytes.ts";
 import { readJsonObject } from "../../../../storage/cloud/json.ts";
-import { BrokenOff } from "../../../../storage/cloud/outcomes.ts";
+import { StreamAborted } from "../../../../storage/cloud/outcomes.ts";
 import type { ByteRange } from "../../../../storage/cloud/provider.ts";
 import { createTransport } from "../../../../storage/cloud/transport.ts";
 import { calm, pattern } from "../../../conformance/cloud-provider/acting.ts";
@@ -83,7 +83,7 @@ describe("exactly the wanted bytes", () => {
         const reading = (async () => {
           for await (const chunk of exact.stream) got.push(chunk as Buffer);
         })();
-        await expect(reading).rejects.toThrow(BrokenOff);
+        await expect(reading).rejects.toThrow(StreamAborted);
         expect(Buffer.concat(got).length).toBeLessThan(exact.length ?? 0);
       }
     }
@@ -138,7 +138,7 @@ describe("exactly the wanted bytes", () => {
       undefined,
       bytes.length,
     );
-    await expect(reading).rejects.toBeInstanceOf(BrokenOff);
+    await expect(reading).rejects.toBeInstanceOf(StreamAborted);
   });
 
   test("the end waits for a look, and breaks off with what it finds", async () => {

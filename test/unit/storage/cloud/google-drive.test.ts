@@ -3,7 +3,7 @@ import { buffer } from "node:stream/consumers";
 import { Agent } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
 import { createGoogleDriveType } from "../../../../storage/cloud/google-drive/provider.ts";
-import { BrokenOff } from "../../../../storage/cloud/outcomes.ts";
+import { StreamAborted } from "../../../../storage/cloud/outcomes.ts";
 import type { CloudProvider, ConnectOutcome } from "../../../../storage/cloud/provider.ts";
 import {
   googleClient,
@@ -451,7 +451,7 @@ describe("reading where revisions cannot be read", () => {
     );
     const read = await provider.read({ id: file.id, signal: calm });
     if (read.kind !== "ok") throw new Error(read.kind);
-    await expect(buffer(read.stream)).rejects.toBeInstanceOf(BrokenOff);
+    await expect(buffer(read.stream)).rejects.toBeInstanceOf(StreamAborted);
   });
 });
 

@@ -7,7 +7,7 @@ import { Agent, type Dispatcher } from "undici";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { readJsonObject } from "../../../../storage/cloud/json.ts";
-import { BrokenOff } from "../../../../storage/cloud/outcomes.ts";
+import { StreamAborted } from "../../../../storage/cloud/outcomes.ts";
 import {
   createTransport,
   retryAfterSeconds,
@@ -142,9 +142,9 @@ describe("an answer's body", () => {
     expect(String(await buffer((await sendOk(send())).stream(5)))).toBe("12345");
     expect(String(await buffer((await sendOk(send())).stream(undefined)))).toBe("12345");
     for (const length of [4, 6])
-      await expect(buffer((await sendOk(send())).stream(length))).rejects.toThrow(BrokenOff);
+      await expect(buffer((await sendOk(send())).stream(length))).rejects.toThrow(StreamAborted);
     const cut = await sendOk(send({ headers: { "x-cut": "1", "x-length": "1" } }));
-    await expect(buffer(cut.stream(10))).rejects.toThrow(BrokenOff);
+    await expect(buffer(cut.stream(10))).rejects.toThrow(StreamAborted);
   });
 
   test("of megabytes waits for its reader", async () => {
@@ -181,8 +181,8 @@ describe("an answer's body", () => {
     const early = answers[0]?.stream(10);
     await gone.promise;
     for (let round = 0; round < 20; round++) await new Promise((done) => setImmediate(done));
-    await expect(buffer(early as Readable)).rejects.toThrow(BrokenOff);
-    await expect(buffer(answers[1]?.stream(10) as Readable)).rejects.toThrow(BrokenOff);
+    await expect(buffer(early as Readable)).rejects.toThrow(StreamAborted);
+    await expect(buffer(answers[1]?.stream(10) as Readable)).rejects.toThrow(StreamAborted);
     expect(await answers[2]?.text()).toMatchObject({ kind: "offline", sent: true });
   });
 

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { BrokenOff } from "../../../../storage/cloud/outcomes.ts";
+import { StreamAborted } from "../../../../storage/cloud/outcomes.ts";
 import { readXml, XmlStop, type XmlLimits } from "../../../../storage/cloud/xml.ts";
 
 const limits: XmlLimits = { bytesMax: 100_000 };
@@ -132,7 +132,7 @@ test("a stream that breaks off ends with its own failure", async () => {
     Readable.from(
       (async function* () {
         yield Buffer.from("<a>");
-        throw new BrokenOff({ kind: "offline", sent: true, note: "shorter_than_said" });
+        throw new StreamAborted({ kind: "offline", sent: true, note: "shorter_than_said" });
       })(),
     );
   expect(await readXml(broken(), {}, limits)).toEqual(offline("shorter_than_said"));

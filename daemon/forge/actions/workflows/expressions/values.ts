@@ -60,7 +60,7 @@ export function compare(left: ExpressionValue, right: ExpressionValue): number {
   return one < other ? -1 : one > other ? 1 : Number.NaN;
 }
 
-/** Returns a member of an object, whose name is compared without regard to case; null when there is none. */
+/** Returns a member of an object, whose name is compared without regard to case; null when it is missing. */
 export function memberOf(value: ExpressionValue, key: ExpressionValue): ExpressionValue {
   if (value === null || typeof value !== "object") return null;
   if (isList(value)) {

@@ -433,11 +433,11 @@ describe("a download that is stopped in the middle", () => {
 
   const partName = `big.bin.${tagOf(bytes).slice(1, -1)}.croft-part`;
 
-  test("keeps what it has, and the same line goes on with it", async () => {
+  test("keeps the received part of a file, and the same command resumes the download", async () => {
     await inWork([big], async (at) => {
       const ran = await stopHalfway(at);
       expect(ran).toMatchObject({ code: 130, out: "" });
-      expect(ran.err).toContain("the same line goes on with it");
+      expect(ran.err).toContain("the same command resumes the download");
       expect(await readdir(at.work)).toEqual([partName]);
       const ranges: unknown[] = [];
       at.storage.override = ({ headers }, key) => {

@@ -127,10 +127,10 @@ test("a change that waits its turn is not made for a connection that is deleted 
   const id = await t.connectFolder(mira);
   await t.cloud.listings.browse(mira, id, root);
   const begun = Promise.withResolvers<void>();
-  const mayGoOn = Promise.withResolvers<void>();
+  const mayContinue = Promise.withResolvers<void>();
   hooks["before rename"] = async () => {
     begun.resolve();
-    await mayGoOn.promise;
+    await mayContinue.promise;
   };
   const rename = (item_id: string) =>
     t.cloud.changes.rename(mira, { connection_id: id, item_id }, { new_name: `${item_id}2` });
@@ -138,7 +138,7 @@ test("a change that waits its turn is not made for a connection that is deleted 
   await begun.promise;
   const second = rename("y");
   await t.cloud.connections.remove(mira, id);
-  mayGoOn.resolve();
+  mayContinue.resolve();
   expect(await first).toEqual({ kind: "recording_failed" });
   await expect(second).rejects.toMatchObject({ code: "not_found" });
   expect(calls.filter((verb) => verb === "rename")).toHaveLength(1);
