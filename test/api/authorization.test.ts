@@ -4,7 +4,7 @@ import { apiOf } from "../../daemon/contract/api-of.ts";
 import { type AnyEndpoint, type Endpoint } from "../../daemon/contract/endpoint.ts";
 import { startTestDaemon, type TestDaemon, type TestRequest } from "../support/daemon.ts";
 
-// The matrix of who may call what, made from the endpoint table: a route that nobody classified cannot exist, and one
+// The authorization matrix, derived from the endpoint table: a route without a class cannot exist, and one
 // that is open to the wrong caller fails here without anybody having thought of it.
 
 const PASSWORD = "Correct-Horse-7-Battery";
@@ -70,7 +70,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   connection_id: "01970000-0000-7000-8000-000000000000",
 };
 
-describe("nobody signed in", () => {
+describe("an anonymous caller", () => {
   test.each(
     of("forge_user", "forge_site_admin", "vault_account", "vault_user", "vault_administrator"),
   )("%s is 401", async (_name, declared) => expect(await statusOf(declared, {})).toBe(401));
@@ -104,7 +104,7 @@ describe("wrong credentials", () => {
   );
 });
 
-describe("somebody without the right", () => {
+describe("a caller without the right", () => {
   test.each(of("forge_site_admin"))("%s is 403 for an ordinary user", async (_name, declared) =>
     expect(await statusOf(declared, { token: callers.forgeUser })).toBe(403),
   );
@@ -122,7 +122,7 @@ describe("somebody without the right", () => {
   );
 });
 
-describe("somebody with the right", () => {
+describe("a caller with the right", () => {
   const refusals = [401, 403];
 
   test.each(of("forge_site_admin"))("%s lets a site administrator in", async (_name, declared) => {

@@ -58,12 +58,15 @@ describe("attack: a page of any other origin", () => {
     "http://app.example.org",
     "null",
     "https://APP.example.org",
-  ])("%s is told nothing and may not write", async (origin) => {
-    const asked = await ask("/api/auth/login", origin);
-    expect(asked.status).toBe(405);
-    expect(asked.headers.get("access-control-allow-origin")).toBeNull();
-    const read = await daemon.request("/api/v1/version", { headers: { Origin: origin } });
-    expect(read.headers.get("access-control-allow-origin")).toBeNull();
-    expect(read.headers.get("vary")).toContain("Origin");
-  });
+  ])(
+    "an origin that is not allowed, %s, gets no CORS headers and may not write",
+    async (origin) => {
+      const asked = await ask("/api/auth/login", origin);
+      expect(asked.status).toBe(405);
+      expect(asked.headers.get("access-control-allow-origin")).toBeNull();
+      const read = await daemon.request("/api/v1/version", { headers: { Origin: origin } });
+      expect(read.headers.get("access-control-allow-origin")).toBeNull();
+      expect(read.headers.get("vary")).toContain("Origin");
+    },
+  );
 });

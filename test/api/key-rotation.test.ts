@@ -90,7 +90,7 @@ describe("a rotation of the master key", () => {
     });
   });
 
-  test("that was cut off is told of at each start until it is ended", async () => {
+  test("each start logs an incomplete rotation until it is completed", async () => {
     await using first = await startTestDaemon();
     await first.stop();
     const file = join(first.home, "keys/master.key");

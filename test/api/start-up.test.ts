@@ -37,7 +37,7 @@ describe("a home", () => {
     expect(daemon.first).toBeUndefined();
   });
 
-  test("whose database is gone is not started anew, and the command that helps is named", async () => {
+  test("a home whose database is gone is not started, and the error names the command that helps", async () => {
     await startOnce();
     await rm(join(home, "croft.db"));
     for (const folder of ["keys", "repositories/ann/notes.git", "packages"]) {
@@ -147,15 +147,18 @@ describe("a start that cannot be", () => {
     ["a taken port", (port: number) => ({ CROFT_PORT: String(port) })],
     ["a certificate that is not there", () => ({ CROFT_TLS: "/no/such.crt,/no/such.key" })],
     ["an address that is not ours", () => ({ CROFT_HOST: "192.0.2.1", CROFT_TLS: "self" })],
-  ])("with %s makes no administrators whose password nobody is told", async (_what, env) => {
-    const other = createServer().listen(0, "127.0.0.1");
-    await new Promise((resolve) => other.once("listening", resolve));
-    await expect(start(env((other.address() as AddressInfo).port))).rejects.toThrow();
-    other.close();
-    const running = await start();
-    expect(running.firstStart?.password).toMatch(/./);
-    await running.stop();
-  });
+  ])(
+    "a start that fails with %s creates no administrators, whose password would be lost",
+    async (_what, env) => {
+      const other = createServer().listen(0, "127.0.0.1");
+      await new Promise((resolve) => other.once("listening", resolve));
+      await expect(start(env((other.address() as AddressInfo).port))).rejects.toThrow();
+      other.close();
+      const running = await start();
+      expect(running.firstStart?.password).toMatch(/./);
+      await running.stop();
+    },
+  );
 
   test("with work that cannot begin makes no administrators either", async () => {
     await expect(start({ CROFT_TLS: "/no/such.crt,/no/such.key" })).rejects.toThrow();

@@ -14,11 +14,11 @@ interface Rule {
 
 const rules: readonly Rule[] = [
   {
-    name: "storage knows nobody",
+    name: "storage imports nothing outside itself",
     of: /^storage\//,
     refuses: ({ target }) => isOurs(target) && !target.startsWith("storage/"),
     because:
-      "it keeps rows and bytes for whoever asks; what it knew of its callers would tie them together",
+      "it stores rows and bytes for any caller; a dependency on one of them would tie them together",
   },
   {
     name: "the contract is pure",
@@ -60,7 +60,7 @@ const rules: readonly Rule[] = [
     name: "services know no HTTP",
     of: /^daemon\/.*\.service\.ts$/,
     refuses: ({ target }) => target.startsWith("daemon/http/") || target === "h3",
-    because: "a rule must hold whoever asks: a route, a job or a test",
+    because: "a rule must hold for every caller: a route, a job or a test",
   },
   {
     name: "views know no HTTP",

@@ -28,7 +28,7 @@ const imported = new Set(
   ),
 );
 
-/** Modules that somebody takes as one value, such as the commands: imports do not tell which members are used. */
+/** Modules that are imported as a namespace, such as the commands: imports do not show which members are used. */
 const importedWhole = new Set(
   everySource.flatMap(({ imports }) =>
     imports.filter(({ names }) => names.length === 0).map(({ target }) => target),
@@ -119,7 +119,7 @@ test(`no file is longer than ${linesMax} lines`, () => {
   expect(long).toEqual([]);
 });
 
-test("no variable at the top of a module can be reassigned: state belongs to whoever creates it", () => {
+test("no variable at the top of a module can be reassigned: state belongs to its creator", () => {
   const wrong = readSources(productRooms).flatMap(({ path, parsed, lineAt }) =>
     parsed.program.body
       .map((node) => (node.type === "ExportNamedDeclaration" ? node.declaration : node))

@@ -1,4 +1,4 @@
-// test/architecture: the rules that nobody has to remember, because they fail here with the reason.
+// test/architecture: rules that are checked here, with their reasons.
 // May import: rolldown's parser and Node. Reads the sources as text and never runs them.
 // Start here for how a file is read, then imports.test.ts for who may know whom.
 import { readdirSync, readFileSync } from "node:fs";

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** A daemon whose Google is a stand-in, and somebody who is about to connect it. */
+/** Starts a daemon with a stand-in for Google, and a user who is about to connect it. */
 async function begin() {
   const stack = new AsyncDisposableStack();
   const google = stack.use(await startGoogleDriveServer());
@@ -71,7 +71,7 @@ skipUnless(chromium, "Chromium is not installed").describe(
         const { items } = (await place.mira.request("/api/cloud/connections")).json;
         expect(items).toMatchObject([{ provider: "google_drive", status: "connected" }]);
 
-        // Going back and forth, or loading the page anew, connects nothing a second time.
+        // Going back and forth, or reloading the page, does not connect a second time.
         await page.reload();
         await page.getByRole("heading", { name: "Google Drive is not connected" }).waitFor();
         expect((await place.mira.request("/api/cloud/connections")).json.total).toBe(1);
@@ -109,7 +109,7 @@ skipUnless(chromium, "Chromium is not installed").describe(
       expect((await place.mira.request("/api/cloud/connections")).json.total).toBe(0);
     });
 
-    test("a person who says no is told that nothing happened", async () => {
+    test("a user who denies the consent sees that nothing was connected", async () => {
       await using place = await begin();
       await using context = await browser.newContext();
       const page = await context.newPage();

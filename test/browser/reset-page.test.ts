@@ -20,7 +20,7 @@ interface Confirmation {
   readonly body: unknown;
 }
 
-/** Serves the page and an API that answers as told; what was sent to it is kept. */
+/** Serves the page and an API with given responses; records the requests. */
 async function serve(confirm: Confirmation, base = "") {
   const sent: unknown[] = [];
   const paths: string[] = [];

@@ -128,7 +128,7 @@ withChromium.describe("in a real browser", () => {
     return { asked, problems, ...poked, ...report };
   };
 
-  test("the same texts do run and load when nobody sanitizes them", async () => {
+  test("the same texts do run scripts and load files without the sanitizer", async () => {
     const texts = [
       ...(corpus["handlers"] ?? []).slice(0, 5),
       ...(corpus["styles"] ?? []).slice(0, 2),

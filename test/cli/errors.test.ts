@@ -6,9 +6,12 @@ test.each([
   ["EEXIST", "EEXIST: file already exists, link '/a' -> '/b'", "/a to /b: file already exists"],
   ["EFBIG", "EFBIG: file too large, write", "file too large"],
   ["EIO", "something else", "something else"],
-])("a failure of a file (%s) is told in words, with what it is about first", (code, text, told) => {
-  expect(toCliError(Object.assign(new Error(text), { code }))).toMatchObject({
-    code: "file_error",
-    message: told,
-  });
-});
+])(
+  "a failed file operation (%s) is reported in words that begin with the path",
+  (code, text, told) => {
+    expect(toCliError(Object.assign(new Error(text), { code }))).toMatchObject({
+      code: "file_error",
+      message: told,
+    });
+  },
+);

@@ -48,7 +48,7 @@ const many = 10;
 const patienceMs = 240_000;
 
 describe("many processes at once", { timeout: patienceMs }, () => {
-  test("that need a new access token ask for one, and nobody is signed out", async () => {
+  test("concurrent processes that need a new access token refresh it once and stay signed in", async () => {
     await using home = await temporaryHome();
     let used = false;
     await using daemon = await fakeDaemon({
@@ -111,7 +111,7 @@ describe("a process", { timeout: patienceMs }, () => {
     expect(await end).toEqual({ code: exit, out: "", err: "" });
   });
 
-  test("whose reader stopped reading ends when it is told to", async () => {
+  test("a process whose reader stopped reading ends after a stop signal", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/v1/admin/users": { body: [{ id: "x".repeat(20_000_000) }] },
@@ -124,7 +124,7 @@ describe("a process", { timeout: patienceMs }, () => {
     expect(await exited).toEqual([143, null]);
   });
 
-  test("whose input has no end ends when it is told to", async () => {
+  test("a process with an endless input ends after a stop signal", async () => {
     await using home = await temporaryHome();
     const connection = { id: "c1", display_name: "home" };
     await using daemon = await fakeDaemon({

@@ -91,7 +91,7 @@ describe.each(lines)("croft %s", (line) => {
   });
 });
 
-describe("nobody is asked", () => {
+describe("no command prompts without a terminal", () => {
   test.each(visible.map(({ line }) => line).filter((line) => !runsForever.has(line)))(
     "by croft %s with --no-input on a terminal",
     async (line) => {
@@ -99,7 +99,7 @@ describe("nobody is asked", () => {
       await mkdir(join(home.path, "credentials"));
       await using daemon = await fakeDaemon(await anything());
       await signIn(home.path, { url: daemon.url, forgeToken: "t", vault: {} });
-      // An input that never ends: whoever reads it to ask something would wait for ever.
+      // An input that never ends: a command that prompts would wait forever.
       const stdin = openInput();
       const words = [...line.split(" "), ...argumentsOf(line), "--no-input", "--no-color"];
       const ran = await runCli(words, { home: home.path, stdin, terminal: true });

@@ -12,7 +12,7 @@ const KILL_WITHIN_MS = 50;
 const PASSWORD = "Correct-Horse-7-Battery";
 const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
 
-/** What clients were told had been done, by the daemon that was then killed. */
+/** The changes that the killed daemon had confirmed to its clients. */
 interface Acknowledged {
   readonly users: Set<string>;
   readonly files: Set<string>;

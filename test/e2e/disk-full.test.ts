@@ -28,7 +28,7 @@ const probe = mountSmallDisk();
 if (probe !== undefined) execFileSync("umount", [probe]);
 
 skipUnless(probe !== undefined, "mounting a small file system takes root on Linux")(
-  "a full disk is told, allows sign-ins, deletes and a start, and loses nothing",
+  "a full disk is reported, allows sign-ins, deletes and a start, and loses nothing",
   async () => {
     const home = mountSmallDisk() ?? "";
     try {

@@ -139,7 +139,7 @@ describe("on a Node that is new enough", () => {
     expect(await readdir(join(folder, "home", ".cache", "croft"))).toEqual(["compile-cache"]);
   });
 
-  asRoot.test("root makes nothing in the home of somebody else", async () => {
+  asRoot.test("root creates no files in another user's home", async () => {
     await addBuild();
     const home = join(folder, "home");
     await mkdir(home);
@@ -232,7 +232,7 @@ withOldNode.describe("on a Node that is too old", () => {
     expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
   });
 
-  test("CROFT_NODE that is too old as well is told of, once", async () => {
+  test("a CROFT_NODE that is too old is reported once", async () => {
     const { stderr, code } = await start(oldNode ?? "", ["a"], undefined, {
       CROFT_NODE: oldNode ?? "",
     }).ended;

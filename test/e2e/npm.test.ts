@@ -122,7 +122,7 @@ skipUnless(npmVersion, "npm is not installed").describe(`npm ${npmVersion}`, () 
   );
 
   test(
-    "is refused a version that is there, and told why",
+    "npm publish of an existing version is refused with the reason",
     async () => {
       const folder = await npm.makePackage({ name: "plain", version: "1.0.0" }, { other: "x" });
       const refused = await npm.run(folder, "publish");

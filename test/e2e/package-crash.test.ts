@@ -85,7 +85,7 @@ test.each([
       // Nothing is half in: every version has its file.
       expect(readVersionsWithoutFiles(join(home, "croft.db"))).toEqual([]);
 
-      // What was on its way in belongs to nobody, and goes when it is old.
+      // Unfinished uploads have no references and are deleted when they are old.
       await keeping.age();
       const swept = await fetch(`${daemon.url}/api/v1/admin/cron/cleanup_packages`, {
         method: "POST",

@@ -8,7 +8,7 @@ import { skipUnless } from "../support/skip.ts";
 const launcher = join(import.meta.dirname, "../../bin/croft.js");
 const NOBODY = 65_534;
 
-/** Runs croft as somebody who may not write everywhere: root itself could. */
+/** Runs croft as an unprivileged user: root could write everywhere. */
 function croftAsNobody(home: string, ...args: string[]) {
   return spawnSync(process.execPath, [launcher, ...args], {
     uid: NOBODY,
@@ -23,7 +23,7 @@ function croftAsNobody(home: string, ...args: string[]) {
 const canSwitch = process.getuid?.() === 0 && croftAsNobody("/nowhere", "--version").status === 0;
 
 skipUnless(canSwitch, "running croft as another user takes root and a readable checkout")(
-  "a home that cannot be written is told in one line, with exit code 17, and stays as it was",
+  "a read-only home is reported in one line with exit code 17 and stays unchanged",
   () => {
     const home = mkdtempSync(join(tmpdir(), "croft-read-only-"));
     chownSync(home, NOBODY, NOBODY);

@@ -14,7 +14,7 @@ const PUSH_ROUNDS = 4;
 const PASSWORD = "Correct-Horse-7-Battery";
 const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
 
-/** What clients were told had been done. A missing name was neither made nor deleted for sure. */
+/** The changes that were confirmed to clients. The state of other names is unknown. */
 interface Acknowledged {
   readonly made: Set<string>;
   readonly deleted: Set<string>;
@@ -50,7 +50,7 @@ test("repositories survive kills whole or not at all", { timeout: 900_000 }, asy
       await Promise.all(clients);
     }
 
-    // The narrowest moment: git has moved the ref, and nobody has been told yet.
+    // The narrowest moment: git has moved the ref, and the events are not published yet.
     const root = join(home, "repositories");
     for (let round = 0; round < PUSH_ROUNDS; round += 1) {
       await using daemon = await serve(home);
@@ -176,7 +176,7 @@ function readRows(path: string): string[] {
   return rows.map((row) => (row as { lower_name: string }).lower_name);
 }
 
-/** Refs and where they went, of every push that hooks were told of. */
+/** The refs and their targets of all pushes in delivered webhooks. */
 function readTold(path: string): string[] {
   const db = new Sqlite(path, { readonly: true });
   const rows = db.prepare("SELECT payload FROM forge_hook_deliveries WHERE event = 'push'").all();

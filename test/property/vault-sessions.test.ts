@@ -383,7 +383,7 @@ function createWorld(backend: VaultBackend) {
     return held === undefined ? "unauthenticated" : action(held.accessToken);
   }
 
-  /** Takes the link that was mailed, if there is somebody to mail it to. */
+  /** Returns the mailed link, if the account exists. */
   async function takeLink(name: string): Promise<void> {
     if (model.user(name) === undefined) return;
     model.requestReset(name);

@@ -59,8 +59,8 @@ export const floods: Readonly<Record<string, (length: number) => string>> = {
 };
 
 /**
- * One thing that does not end: quick for what reads on, but what starts anew at every character takes minutes. Regular
- * expressions do, and nobody counts their steps.
+ * One construct without an end: fast for a parser that reads once, but minutes for one that restarts at every character, as
+ * regular expressions do, whose steps are not counted.
  */
 export const longRuns: Readonly<Record<string, (length: number) => string>> = {
   "one word": (length) => "a".repeat(length),

@@ -9,7 +9,7 @@ import type { Api, Route } from "../../daemon/http/handle.ts";
 import { refusalHeaders, statusOfCode } from "../../daemon/http/replies.ts";
 import { createServerRequest } from "../../daemon/http/server-request.ts";
 
-/** The caller of the plain API below: whoever `Authorization: Bearer NAME` says. */
+/** The caller of the plain API below: the NAME of `Authorization: Bearer NAME`. */
 export interface PlainCaller {
   readonly name: string;
 }

@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 /**
- * The path of a Node on the PATH that is older than 22.19, undefined when there is none. Those inside a node_modules folder
+ * The path of a Node on the PATH that is older than 22.19, undefined without one. Those inside a node_modules folder
  * do not count: they are development dependencies, not what the machine has.
  */
 export function findOldNode(): string | undefined {

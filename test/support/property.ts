@@ -1,6 +1,6 @@
 /**
  * The cases that a property is tried with: `usual` many, the same ones each time, so that a commit that passed passes
- * again and a failure belongs to the change that brought it. `CROFT_PROPERTY_SEED=random` looks where nobody has
+ * again and a failure belongs to the change that brought it. `CROFT_PROPERTY_SEED=random` looks where no run has
  * looked, a number repeats what was found; `CROFT_PROPERTY_RUNS` tries more of them.
  */
 export function cases(usual = 100): { readonly seed: number; readonly numRuns: number } {

@@ -39,7 +39,7 @@ export async function openTmux(
   { columns, rows, cwd, env }: TmuxOptions,
 ): Promise<TmuxTerminal> {
   const folder = await mkdtemp(join(tmpdir(), "croft-tmux-"));
-  // A server of its own: nobody's sessions and settings are touched.
+  // A separate server: sessions and settings of the user stay untouched.
   const tmux = async (...words: readonly string[]) => {
     const { stdout } = await execute("tmux", ["-S", join(folder, "socket"), "-u", ...words], {
       cwd,

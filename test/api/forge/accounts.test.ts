@@ -134,7 +134,7 @@ describe("POST /admin/users/{username}/rename", () => {
   const get = (app: ForgeApp, name: string) =>
     app.request(`/api/v1/users/${name}?page=1`, { token: app.token });
 
-  test("the old name redirects, as often as names change, until somebody takes it", async () => {
+  test("an old user name redirects, after any number of renames, until another account takes it", async () => {
     await using app = await startForgeApp();
     await app.addUser();
     expect((await rename(app, "mira", "mirabel")).status).toBe(204);
@@ -167,7 +167,7 @@ describe("POST /admin/users/{username}/rename", () => {
     expect(rows).toEqual([{ lower_name: "b" }, { lower_name: "c" }]);
   });
 
-  test("another case of the name changes what is shown and redirects nobody", async () => {
+  test("a rename to another case changes the displayed name and adds no redirect", async () => {
     await using app = await startForgeApp();
     await app.addUser();
     expect((await rename(app, "mira", "MiRa")).status).toBe(204);
@@ -272,7 +272,7 @@ describe("DELETE /admin/users/{username}", () => {
     expect(left).toHaveLength(1);
   });
 
-  test("purge takes organizations along that nobody else owns", async () => {
+  test("purging a user deletes organizations without another owner", async () => {
     await using app = await startForgeApp();
     await app.addUser();
     for (const username of ["alone", "shared"])

@@ -93,7 +93,7 @@ describe("the matrix of a private repository", () => {
     for (const caller of callers) {
       const answer = await api(method, path, body, tokenOf(caller));
       const { status } = answer;
-      // Nobody is told that the repository exists who may not read it; routes for users ask strangers to sign in.
+      // Callers who may not read the repository do not learn that it exists; routes for users answer strangers with 401.
       if (!reaches(caller, "read"))
         expect([caller, caller === "anonymous" ? [401, 404] : [404]].flat()).toContain(status);
       else if (path.endsWith("/subscription"))
@@ -147,7 +147,7 @@ describe("the matrix of a private repository", () => {
     }
   });
 
-  test("a token for public things only does not reach it, whoever has it", async () => {
+  test("a public-only token does not reach a private repository, whatever its owner's access", async () => {
     for (const user of ["reader", "admin", "olga"]) {
       const token = await people.newToken(user, ["public-only", "all"]);
       for (const path of [hut, `${hut}/collaborators`, `${hut}/issues`])
@@ -219,7 +219,7 @@ describe("collaborators", () => {
       expect(thread).toMatchObject({ repository: null, subject: null });
   });
 
-  test("go with the account, and the new owner is none any more", async () => {
+  test("collaborators are removed with their account, and a new owner is not a collaborator any more", async () => {
     await people.newUser("passing");
     await put("passing", "read", shed);
     expect((await api("DELETE", "/admin/users/passing?purge=true")).status).toBe(204);

@@ -19,7 +19,7 @@ afterAll(async () => {
   await daemon[Symbol.asyncDispose]();
 });
 
-/** A repository of somebody's with commits of these authors; tells their ids, the oldest first. */
+/** Creates a repository with commits of these authors; returns their ids, the oldest first. */
 async function newRepository(owner: string, authors: readonly string[], fields: object = {}) {
   const name = await people.newRepository(owner, fields);
   await git.run("init", "-q", "-b", "main", name);
@@ -37,7 +37,7 @@ async function newRepository(owner: string, authors: readonly string[], fields: 
   return { path: `/repos/${owner}/${name}`, ids };
 }
 
-/** The commits that somebody has unread threads of; they are read afterwards. */
+/** Returns the commits of a user's unread threads and marks these as read. */
 async function newsOf(user: string): Promise<string[]> {
   const path = "/notifications?subject-type=commit&status-types=unread";
   const titles = (await by(user, "GET", path)).json.map(
@@ -130,7 +130,7 @@ describe("a report on a commit", () => {
   });
 });
 
-test("hooks are told of reports", async () => {
+test("a commit status is published to webhooks", async () => {
   await using receiver = await startReceiver();
   const mira = await newUser();
   const { path, ids } = await newRepository(mira, [mira]);
@@ -158,7 +158,7 @@ test("hooks are told of reports", async () => {
 });
 
 describe("a failed or recovered run", () => {
-  test("is told to the author of the commit, and to nobody else", async () => {
+  test("a failed commit status notifies the author of the commit only", async () => {
     const [mira, nora, stranger] = [await newUser(), await newUser(), await newUser()];
     const { path, ids } = await newRepository(mira, [nora, nora, mira, "nobody-here"]);
     await newsOf(mira);
@@ -186,7 +186,7 @@ describe("a failed or recovered run", () => {
     expect(await newsOf(nora)).toEqual([]);
   });
 
-  test("is not told to whom the repository is hidden from", async () => {
+  test("a failed commit status does not notify an author who cannot see the repository", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const { path, ids } = await newRepository(mira, [nora], { private: true });
     await by(mira, "POST", `${path}/statuses/${ids[0]}`, { state: "failure" });

@@ -139,7 +139,7 @@ describe("clone, push, fetch", () => {
     await ok(git.in("big-again", "fsck"));
   });
 
-  test("many pushes at once each get through or are told why", async () => {
+  test("each of many concurrent pushes succeeds or gets the reason of its refusal", async () => {
     await create("busy");
     await workIn("busy", 1);
     const runs = await Promise.all(
@@ -151,7 +151,7 @@ describe("clone, push, fetch", () => {
     expect((await repository("busy")).branch_count).toBe(6);
   });
 
-  test("a branch is pushed anew by force, and refused without", async () => {
+  test("a forced push rewrites a branch, and the same push without force is refused", async () => {
     await create("rewritten");
     await workIn("rewritten", 2);
     await ok(git.in("rewritten", "push", "-q", "origin", "HEAD:main"));
@@ -163,7 +163,7 @@ describe("clone, push, fetch", () => {
     expect(await ok(git.run("ls-remote", urlOf("rewritten"), "main"))).toContain(head);
   });
 
-  test("what git refuses is told to the client", async () => {
+  test("the client sees why git refused a push", async () => {
     await create("refused");
     await workIn("refused", 2);
     await ok(git.in("refused", "push", "-q", "origin", "main"));

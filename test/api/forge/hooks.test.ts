@@ -72,12 +72,7 @@ describe("creating", () => {
       422,
       "[]: a value has the wrong type, expected string",
     ],
-    [
-      "a pattern that is none",
-      { branch_filter: "{a", type: "x" },
-      422,
-      "[BranchFilter]: GlobPattern",
-    ],
+    ["an invalid pattern", { branch_filter: "{a", type: "x" }, 422, "[BranchFilter]: GlobPattern"],
     ["an unknown type", { type: "x", config: {} }, 422, "Invalid hook type: x"],
     ["a type in other letters", { type: "Gitea" }, 422, "Invalid hook type: Gitea"],
     ["no address", { config: {} }, 422, "Missing config option: url"],
@@ -88,7 +83,7 @@ describe("creating", () => {
       422,
       "Invalid content type",
     ],
-    ["an address that is none", { config: { url: "x", content_type: "json" } }, 422, "Invalid url"],
+    ["an invalid address", { config: { url: "x", content_type: "json" } }, 422, "Invalid url"],
     [
       "an address of another kind",
       { config: { url: "ftp://a/", content_type: "json" } },
@@ -96,7 +91,7 @@ describe("creating", () => {
       "Invalid url",
     ],
     [
-      "a flag that is none",
+      "an invalid flag",
       { config: system({ is_system_webhook: "yes" }) },
       422,
       "Invalid is_system_webhook value",

@@ -38,7 +38,7 @@ async function newHooked(owner: string, events: readonly string[], type = "gitea
   return { path: `/repos/${owner}/${name}`, sent };
 }
 
-describe("hooks are told of issues", () => {
+describe("issue events of webhooks", () => {
   test("opened, edited, assigned, closed and reopened", async () => {
     const [mira, nora] = [await people.newUser(), await people.newUser()];
     const { path, sent } = await newHooked(mira, ["issues"]);

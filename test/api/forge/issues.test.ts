@@ -30,7 +30,7 @@ async function threadsOf(user: string, count: number): Promise<TestAnswer["json"
   return read();
 }
 
-/** Jobs run in order of their time: when a later one has told somebody, earlier ones have told everybody. */
+/** Jobs run in order of their time: after the notification of a later job, all earlier jobs have sent theirs. */
 async function settle(repo: string, owner: string, listener: string): Promise<void> {
   const made = await by(owner, "POST", `${repo}/issues`, { title: `for @${listener}` });
   const number = made.json.number;
@@ -67,7 +67,7 @@ describe("an issue", () => {
       due_date: "2027-01-02T03:04:05Z",
     });
     expect(made.status).toBe(201);
-    // Null where there is none, which the schema does not know.
+    // Null without a value, which the schema does not know.
     const nothing = { milestone: undefined, pull_request: undefined, closed_at: undefined };
     expectWireShape("Issue", { ...made.json, ...nothing });
     expect(made.json).toMatchObject({
@@ -118,7 +118,7 @@ describe("an issue", () => {
     expect((await daemon.request(picture)).status).toBe(200);
   });
 
-  test("loses the comments of somebody who is purged, and its count follows", async () => {
+  test("an issue loses the comments of a purged user, and its count of comments follows", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     for (const title of ["First", "Second"]) await by(nora, "POST", `${repo}/issues`, { title });
@@ -227,7 +227,7 @@ describe("an issue", () => {
     expect((await by(mira, "POST", `${repo}/issues`, json)).status).toBe(status);
   });
 
-  test("of a private repository is nobody's business, and others' texts stay theirs", async () => {
+  test("strangers cannot see issues of a private repository, and users cannot edit texts of others", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const [hidden, open] = [
       await newRepository(mira, { private: true }),
@@ -318,7 +318,7 @@ describe("threads", () => {
     await threadsOf(olga, 0);
   });
 
-  test("tell new assignees, and who asked not to be told only when somebody names them", async () => {
+  test("notifications reach new assignees, and users who unsubscribed only when they are mentioned", async () => {
     const [mira, nora, olga] = [await newUser(), await newUser(), await newUser()];
     const repo = await newRepository(mira);
     await by(mira, "POST", `${repo}/issues`, { title: "Work" });
@@ -373,7 +373,7 @@ describe("threads", () => {
       const kept = await newRepository(nora);
       for (const path of [repo, kept])
         await by(mira, "POST", `${path}/issues`, { title: `for @${nora}` });
-      // One in each repository, and the one that tells of the making of her own.
+      // One in each repository, and the notification of the creation of her own.
       await threadsOf(nora, 2);
       const numbers = async () => {
         const list = await by(nora, "GET", "/notifications?all=true");

@@ -109,7 +109,7 @@ describe("the stream of threads", () => {
   });
 
   test.each(["x", "-1", "1e3", "99999999999999999999", "1, 2", ""])(
-    "begins with now for a Last-Event-ID that is none of its own: %j",
+    "a stream begins with the present for a foreign Last-Event-ID: %j",
     async (id) => {
       using stream = await openStream(people.admin, { "Last-Event-ID": id });
       expect(stream.status).toBe(200);
@@ -117,7 +117,7 @@ describe("the stream of threads", () => {
     },
   );
 
-  test("is ended at once by a daemon that stops, and takes nobody in any more", async () => {
+  test("a stopping daemon ends event streams at once and accepts no new ones", async () => {
     await using other = await startTestDaemon({ env: { CROFT_SHUTDOWN_SECONDS: "60" } });
     const mine = daemon;
     daemon = other;

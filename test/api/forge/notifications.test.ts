@@ -47,7 +47,7 @@ const as = (username: string) => ({
 const idsOf = ({ json }: TestAnswer): number[] => json.map(({ id }: { id: number }) => id);
 
 describe("a list of threads", () => {
-  test("begins with a repository that somebody made for you", async () => {
+  test("the first notification is about a repository that another user created for you", async () => {
     const mira = await newUser();
     expect((await as(mira).get("/notifications")).json).toEqual([]);
     const repo = await newRepository(mira);

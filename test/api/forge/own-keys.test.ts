@@ -29,7 +29,7 @@ function newKey(): string {
   return `ssh-ed25519 ${blob.toString("base64")} mira@laptop`;
 }
 
-test("a user adds, finds and deletes keys, and nobody else's", async () => {
+test("a user adds, finds and deletes their own keys only", async () => {
   const key = newKey();
   const made = await app.request(keys, { token: mira, json: { title: "laptop", key } });
   expect(made).toMatchObject({

@@ -183,7 +183,7 @@ describe("lists and search", () => {
       expect((await api("GET", `/repos/search?${query}`)).status, query).toBe(422);
   });
 
-  test("a search by somebody's id does not tell of hidden memberships", async () => {
+  test("a search by a user's id does not reveal hidden memberships", async () => {
     const mira = (await by("mira", "GET", "/user")).json.id;
     const search = (token: string) =>
       api("GET", `/repos/search?q=zeta&uid=${mira}`, undefined, token);

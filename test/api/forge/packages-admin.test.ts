@@ -226,7 +226,7 @@ test("the sweep takes what is old and unused, and nothing else", async () => {
   expect([has(used), has(old), has(young)]).toEqual([true, false, true]);
 });
 
-test("hooks are told of versions that come and go, not of further files", async () => {
+test("webhooks receive events for created and deleted versions, not for further files", async () => {
   const hook = await daemon.request("/api/v1/admin/hooks", {
     token: people.admin,
     json: {

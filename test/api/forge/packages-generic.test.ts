@@ -246,7 +246,7 @@ describe("bad input", () => {
     expect(true1.status).toBe(201);
   });
 
-  test("more than the largest upload is 413, told or untold", async () => {
+  test("an upload above the limit is 413, with and without a declared length", async () => {
     const big = "x".repeat(1024 * 1024 + 1);
     expect((await put(at("big/1/f"), big)).status).toBe(413);
     const chunked = await sendRaw(

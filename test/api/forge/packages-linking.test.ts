@@ -88,7 +88,7 @@ describe("a package and a repository", () => {
 
   test.each<[string, () => Promise<TestAnswer>, number]>([
     ["an unknown repository", () => link("nowhere"), 404],
-    ["somebody else's", () => link("others"), 404],
+    ["another owner's", () => link("others"), 404],
     ["an unknown package", () => api("POST", "/packages/mira/generic/none/-/link/x"), 404],
     ["without the right", () => link(`${name}-home`, nora), 403],
   ])("%s is refused", async (_what, attempt, status) => {

@@ -150,7 +150,7 @@ describe("documents that lie or make no sense change nothing", () => {
 });
 
 describe("a package on the wire", () => {
-  test("claims that are true are taken, and told again", async () => {
+  test("correct integrity claims of a manifest are stored and returned", async () => {
     const integrity = `sha512-${hash("sha512", "base64")}`;
     const shasum = hash("sha1", "hex");
     expect((await publish("honest", "1.0.0", { dist: { integrity, shasum } })).status).toBe(201);

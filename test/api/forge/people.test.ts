@@ -274,7 +274,7 @@ describe("pictures", () => {
 
 describe("path tricks in names", () => {
   test.each(["..", "%2e%2e", "..%2f..%2fetc", "%252e%252e", "..%5c", "mira.git", "CON", "mira%20"])(
-    "%s names nobody",
+    "the address %s names no account",
     async (name) => {
       const answer = await send("DELETE", `/admin/users/${name}`);
       expect([404, 405]).toContain(answer.status);

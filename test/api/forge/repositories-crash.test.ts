@@ -151,7 +151,7 @@ test("killed after an owner was deleted: the folder goes", async () => {
   });
 });
 
-test("somebody put files in the way of an unfinished move: both are kept, and the repository is served", async () => {
+test("files that block an unfinished move are kept, and the repository is served", async () => {
   await rename(folderOf("mira/kept.git"), folderOf(".croft/new-1"));
   await mkdir(folderOf("mira/kept.git"));
   change("UPDATE forge_repositories SET path = '.croft/new-1', needs_move = 1");
@@ -170,7 +170,7 @@ describe("killed while git carried out a push", () => {
     config: { url: "http://127.0.0.1:9/", content_type: "json", is_system_webhook: "true" },
   };
 
-  /** Every told event with its ref and where it went, once `count` are there. */
+  /** Returns every delivered event with its ref and target, once there are `count`. */
   async function told(daemon: TestDaemon, count: number): Promise<string[]> {
     const [{ id }] = (await daemon.request("/api/v1/admin/hooks", { token: admin })).json;
     const list = () => daemon.request(`/api/v1/admin/hooks/${id}/deliveries`, { token: admin });
@@ -209,7 +209,7 @@ describe("killed while git carried out a push", () => {
     return rows;
   }
 
-  test("what git has moved is told, also what a later push went on from, and the record follows", async () => {
+  test("recovery publishes refs that git has moved, also below a later push, and updates the repository", async () => {
     const first = await prepared();
     const tree = await gitIn("commit-tree", "-p", first, "-m", "second", `${first}^{tree}`);
     const second = tree.trim();
@@ -237,7 +237,7 @@ describe("killed while git carried out a push", () => {
     await daemon[Symbol.asyncDispose]();
   });
 
-  test("what git has not moved is told to nobody, and is given up when git can no longer be at it", async () => {
+  test("recovery publishes nothing for refs that git has not moved, and drops the push when git cannot be running", async () => {
     const head = await prepared();
     const asked = [{ ref: "refs/heads/other", after: head }];
     change(note(asked));

@@ -91,7 +91,7 @@ describe("editing", () => {
     ["a reserved suffix", { name: "a.git" }, "name pattern is not allowed [pattern: *.git]"],
     ["two dots", { name: "a..b" }, "name is invalid [a..b]"],
     ["a branch that cannot be", { default_branch: "a..b" }, "[DefaultBranch]: GitRefName"],
-    ["a website that is none", { website: "javascript:x" }, "[Website]: Url"],
+    ["an invalid website", { website: "javascript:x" }, "[Website]: Url"],
     ["a long description", { description: "a".repeat(2049) }, "[Description]: MaxSize"],
     ["a flag that is a text", { private: "yes" }, "[]: a value has the wrong type"],
   ])("refuses %s and changes nothing", async (_what, fields, message) => {

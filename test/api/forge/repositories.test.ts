@@ -310,7 +310,7 @@ describe("with their owner", () => {
     );
   });
 
-  test("a name that changes hands mixes nobody's repositories", async () => {
+  test("a user name that passes to another account does not mix their repositories", async () => {
     await people.newUser("first");
     await create({ name: "same", description: "of the first" }, "first");
     await api("POST", "/admin/users/first/rename", { new_username: "second" });

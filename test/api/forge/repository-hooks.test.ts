@@ -71,7 +71,7 @@ describe("looking after hooks", () => {
   test.each<[string, object, number, string]>([
     ["an unknown type", { type: "x" }, 422, "Invalid hook type: x"],
     ["no address", { config: {} }, 422, "Missing config option: url"],
-    ["a pattern that is none", { branch_filter: "[" }, 422, "[BranchFilter]: GlobPattern"],
+    ["an invalid pattern", { branch_filter: "[" }, 422, "[BranchFilter]: GlobPattern"],
     ["slack without a channel", { type: "slack" }, 422, "Missing config option: channel"],
   ])("refuses %s", async (_what, fields, status, message) => {
     const answer = await create(fields);

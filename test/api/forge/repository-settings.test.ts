@@ -40,7 +40,7 @@ const sendAsIs = (method: string, path: string) =>
 
 describe("dots in addresses", () => {
   test.each(["..", "%2e%2E", ".%2e", "../", "./..", "../../.."])(
-    "a hook called %s is none, and not its repository",
+    "the hook id %s is not found and does not name the repository",
     async (name) => {
       const path = await newPath();
       expect(await sendAsIs("DELETE", `${path}/hooks/${name}`)).toEqual({

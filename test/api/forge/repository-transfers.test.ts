@@ -49,7 +49,7 @@ describe("a repository that is given by whom may decide", () => {
     ]);
     expect((await by(mira, "GET", `/repos/${nora}/${name}`)).status).toBe(404);
     expect(await titlesOf(nora)).toEqual([`${nora}/${name}`]);
-    // The one that told of its making.
+    // The notification of its creation.
     expect(await titlesOf(mira)).toEqual([null]);
     expect((await by(nora, "GET", `/repos/${nora}/${name}/subscription`)).status).toBe(200);
     // The former name is free, and then leads nowhere else.
@@ -118,7 +118,7 @@ describe("a repository that is offered", () => {
     expect((await give(mira, path, nora)).status).toBe(201);
   });
 
-  test("to an organization is told to whom may make repositories there, and accepted by one of them", async () => {
+  test("a transfer to an organization notifies members who may create repositories there, and one of them accepts it", async () => {
     const [mira, nora, stranger] = [await newUser(), await newUser(), await newUser()];
     const org = `org${nora}`;
     await api("POST", `/admin/users/${nora}/orgs`, { username: org });
@@ -175,7 +175,7 @@ describe("a repository that is offered", () => {
 });
 
 describe("a repository is not given", () => {
-  test("twice, to nobody, to whom one may not know, or to whom has one of its name", async () => {
+  test("a transfer is refused a second time, to unknown or hidden users, and to an owner of a repository of the same name", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const hidden = `hidden${nora}`;
     const fields = { username: hidden, visibility: "private" };

@@ -132,7 +132,7 @@ test("declares labels, which lose what follows a colon, and answers with the cap
   });
 });
 
-test("answers a request for work with the version of the queue when there is none", async () => {
+test("a request for work without waiting jobs returns the version of the queue", async () => {
   const runner = await registerRunner(daemon, await tokenOf(), { name: "idle", labels: [] });
   const first = await fetchTask(daemon, runner);
   expect(first.task).toBeUndefined();

@@ -49,7 +49,7 @@ describe("credentials", () => {
   });
 
   test.each(["token", "token one two", "digest abc", "Basic !!!", ""])(
-    "a header that is none (%j) counts as no credentials",
+    "an invalid Authorization header (%j) counts as no credentials",
     async (header) => {
       expect((await app.request("/api/v1/version", authorization(header))).status).toBe(200);
       expect((await app.request(me, authorization(header))).status).toBe(401);
@@ -116,7 +116,7 @@ describe("sudo", () => {
   });
   afterAll(() => app[Symbol.asyncDispose]());
 
-  test("an administrator acts as somebody else, by header or query", async () => {
+  test("an administrator acts as another user, by header or query", async () => {
     const { token } = app;
     const byHeader = await app.request(me, { token, headers: { Sudo: "MIRA" } });
     expect(byHeader.json.login).toBe("mira");
@@ -131,7 +131,7 @@ describe("sudo", () => {
     });
   });
 
-  test("nobody else may, not even for themselves", async () => {
+  test("users who are not administrators may not use sudo, not even for themselves", async () => {
     const token = await app.tokenOf("mira");
     for (const init of [{ token }, {}]) {
       const answer = await app.request(`/api/v1/version?sudo=mira`, init);
@@ -205,7 +205,7 @@ describe("rate limit of passwords", () => {
     expect(verified).toHaveLength(10);
   });
 
-  test("of 60 parallel requests with one wrong password exactly 10 are told that it is wrong", async () => {
+  test("of 60 parallel requests with one wrong password exactly 10 are answered 401", async () => {
     const { app, signIn } = await startCountingApp();
     await using _app = app;
     const answers = await times(60, () => signIn("wrong-password"));

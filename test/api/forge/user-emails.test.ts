@@ -47,7 +47,7 @@ test("addresses come and go, but for the primary one", async () => {
 
 test.each<[string, unknown, string]>([
   [
-    "somebody's",
+    "another user's",
     ["fine@example.org", "NORA@example.org"],
     "Email address has been used: NORA@example.org",
   ],
@@ -75,7 +75,7 @@ test.each<[string, unknown, string]>([
   expect(await list()).toHaveLength(1);
 });
 
-test("nobody takes an address of somebody else away", async () => {
+test("a user cannot take over another user's e-mail address", async () => {
   const answer = await remove(["nora@example.org"]);
   expect([answer.status, answer.json.message]).toEqual([
     404,
@@ -83,7 +83,7 @@ test("nobody takes an address of somebody else away", async () => {
   ]);
 });
 
-test("an address that nobody has checked does not sign in; one that an administrator added does", async () => {
+test("an unverified e-mail address does not sign in, and one that an administrator added does", async () => {
   await add(["claimed@example.org"]);
   const signIn = (email: string) =>
     daemon.request("/api/v1/user", { basic: `${email}:user-password` });

@@ -80,7 +80,7 @@ describe("GET /version, /user and /users/{username}", () => {
     expectWireShape("APIError", answer.json);
   });
 
-  test("a token without the scope is 403 and told which it needs", async () => {
+  test("a token without the scope is 403 with the name of the required scope", async () => {
     const token = await app.tokenOf("mira", ["read:repository"]);
     expect(await app.request("/api/v1/user", { token })).toMatchObject({
       status: 403,
@@ -384,7 +384,7 @@ describe("POST /admin/users", () => {
     });
   });
 
-  test("a person is told by mail when that is asked for, without the password", async () => {
+  test("a created user is notified by mail on request, without the password", async () => {
     const before = app.mails.length;
     const create = (username: string, send_notify: boolean) =>
       post({ ...valid, username, email: `${username}@x.de`, send_notify });

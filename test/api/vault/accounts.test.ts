@@ -284,7 +284,7 @@ describe("the caller's own account", () => {
     expect(await shown()).toBe("internal");
   });
 
-  test("is nobody's without a token: 401 with the scheme", async () => {
+  test("a request for the account without a token is 401 with the scheme", async () => {
     for (const authorization of [
       undefined,
       "",

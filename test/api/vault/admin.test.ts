@@ -266,7 +266,7 @@ describe("quotas", () => {
   });
 });
 
-describe("an id that nobody has", () => {
+describe("an unknown user id", () => {
   const id = "0198c0de-0000-7000-8000-000000000000";
   test.each([
     ["PATCH", "status", { is_active: false }],

@@ -24,15 +24,18 @@ describe("attack: another site's page (CSRF and CORS)", () => {
     "a cross-site fetch": { "Content-Type": "application/json", "Sec-Fetch-Site": "cross-site" },
   };
 
-  test.each(Object.entries(foreign))("%s signs nobody in", async (_name, headers) => {
-    await using daemon = await startTestDaemon(unlimited);
-    await createPerson(daemon, "mira", "198.51.100.1").register();
-    const answer = await daemon.request(state.path, { method: state.method, headers, body });
-    expect(answer.status).toBeGreaterThanOrEqual(400);
-    expect(answer.status).toBeLessThan(500);
-    expect(answer.headers.get("set-cookie")).toBeNull();
-    expect(answer.headers.get("access-control-allow-origin")).toBeNull();
-  });
+  test.each(Object.entries(foreign))(
+    "a cross-site request with %s does not sign in",
+    async (_name, headers) => {
+      await using daemon = await startTestDaemon(unlimited);
+      await createPerson(daemon, "mira", "198.51.100.1").register();
+      const answer = await daemon.request(state.path, { method: state.method, headers, body });
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(answer.status).toBeLessThan(500);
+      expect(answer.headers.get("set-cookie")).toBeNull();
+      expect(answer.headers.get("access-control-allow-origin")).toBeNull();
+    },
+  );
 
   test("a preflight allows nothing", async () => {
     await using daemon = await startTestDaemon(unlimited);
@@ -196,7 +199,7 @@ describe("attack: going round the limit of an address", () => {
 });
 
 describe("attack: a storm of sign-ins (argon2)", () => {
-  test("is bounded: what does not fit in the line is told when to come back, and others are served", async () => {
+  test("the queue of password hashes is bounded: further sign-ins get a retry time, and other requests are served", async () => {
     await using daemon = await startTestDaemon(unlimited);
     const answers: Promise<TestAnswer>[] = [];
     for (let attempt = 0; attempt < 150; attempt += 1)
@@ -292,7 +295,7 @@ describe("attack: smuggling a second request past the sign-in", () => {
   });
 });
 
-/** Sends the head of a request, waits until the daemon asks for the body, and sends that when told to. */
+/** Sends the head of a request, waits until the daemon requests the body, and sends it on demand. */
 async function holdBack(
   daemon: TestDaemon,
   path: string,

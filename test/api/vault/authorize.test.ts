@@ -159,7 +159,7 @@ describe("signing in at Google", () => {
     expect(google.oauth.renewals() - before).toBe(1);
   });
 
-  test("tells the administrator, and nobody else, what Google's refusals are about", async () => {
+  test("only the administrator sees the details of Google's refusals", async () => {
     const id = await connect(mira);
     const body = { error: { code: 403, errors: [{ reason: "accessNotConfigured" }] } };
     const isList = ({ path }: { path: string }) => path.startsWith("/drive/v3/files?");
@@ -210,7 +210,7 @@ describe("signing in at Google", () => {
 describe("what a browser brings back", () => {
   const declined = "Google Drive is not connected";
 
-  test("from somebody who says no, or leaves out what is needed, makes no connection", async () => {
+  test("a denied or incomplete consent creates no connection", async () => {
     const before = await countConnections(mira);
     for (const consent of [{ decision: "deny" }, { scopes: [] }, { scopes: ["profile"] }]) {
       const { browser, back } = await comeBack(mira, consent);
@@ -288,7 +288,7 @@ describe("what a browser brings back", () => {
     expect(await countConnections(mira)).toBe(before);
   });
 
-  test("somebody else's code is refused: it answers another challenge", async () => {
+  test("a code of another sign-in is refused because it answers another PKCE challenge", async () => {
     const mine = await comeBack(mira);
     const theirs = await comeBack(noah, { account: BEN });
     mine.back.searchParams.set("code", theirs.back.searchParams.get("code") ?? "");
@@ -323,7 +323,7 @@ describe("what a browser brings back", () => {
     expect(page.headers.get("set-cookie")).toBeNull();
   });
 
-  test("the pages run nothing, are framed by nobody and tell no other site of the code", async () => {
+  test("the pages run no script, cannot be framed and leak no code to other sites", async () => {
     const { browser, back } = await comeBack(mira);
     const question = await browser.open(back);
     const pages = [question, await browser.press(question, back)];
@@ -512,7 +512,7 @@ describe("signing in again", () => {
     expect(listing.json.refresh_state).toBe("fresh");
   });
 
-  test("for somebody else's connection, or one of another kind, is refused before anything is kept", async () => {
+  test("a reconnection of another user's connection, or of another provider, is refused before anything is stored", async () => {
     const id = await connect(noah, BEN);
     expect((await start(mira, `?connection_id=${id}`)).status).toBe(404);
     const other = await noah.request(`/api/cloud/authorize/onedrive?connection_id=${id}`);

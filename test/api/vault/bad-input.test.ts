@@ -64,7 +64,7 @@ describe.each(cases)("$name: $field", ({ method, path, body, field }) => {
       ? { status: 400, json: { detail: "Invalid or expired reset link" } }
       : refused;
 
-  test("missing is told as missing", async () => {
+  test("a missing value is reported as missing", async () => {
     const { [field]: _left, ...rest } = body;
     expect(await send(rest)).toMatchObject({
       status: 422,

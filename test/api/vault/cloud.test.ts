@@ -337,7 +337,7 @@ describe("connections", () => {
     }
   });
 
-  test("somebody else's is as good as none, with every route", async () => {
+  test("another user's connection is not found by any route", async () => {
     const place = await connect();
     await place.upload("file.txt", "x");
     const paths: [string, TestRequest][] = [
@@ -481,7 +481,7 @@ describe("bytes", () => {
   });
 
   test.each(["..", "%2e%2E", ".%2e", "../", "a/../..", "./..", "..?x=1"])(
-    "an item called %s is none, and never the connection that it would lie in",
+    "the item id %s is not found and never names its connection",
     async (name) => {
       const place = await connect();
       await place.upload("a.txt", "x");
@@ -979,7 +979,7 @@ function raw(place: Place, path: string, more: Record<string, string> = {}): Pro
   return rawPath(place.base + path, more);
 }
 
-/** A request whose path nobody has tidied up on its way. */
+/** Sends a request whose path is not normalized. */
 function rawPath(
   path: string,
   more: Record<string, string> = {},

@@ -154,7 +154,7 @@ describe("an account's own folder", () => {
     }
     await utimes(join(root, "rosa"), new Date(), new Date());
     expect((await connect(second, ".")).status).toBe(422);
-    // Once an administrator has removed what lies there, the folder is made anew.
+    // Once an administrator has removed the files there, the folder is created again.
     await rm(join(root, "rosa"), { recursive: true });
     const made = await connect(second, ".");
     expect(made.status).toBe(201);

@@ -96,7 +96,7 @@ describe("a request", () => {
     expect(ran).toMatchObject({ code: 0, out: "3\n" });
   });
 
-  test("to nobody exits 10 and says how to start the daemon", async () => {
+  test("a request without a running daemon exits 10 and says how to start it", async () => {
     await using home = await temporaryHome();
     await signIn(home.path, { url: "http://127.0.0.1:9", forgeToken: "t" });
     const ran = await runCli(["admin", "user", "list", "--json"], { home: home.path });

@@ -37,7 +37,7 @@ describe("success by status is not success by outcome", () => {
       15,
     ],
     [
-      "a preview that is none",
+      "an unavailable preview",
       200,
       { kind: "unsupported_preview", reason: "unsupported_format" },
       "unsupported",
@@ -161,7 +161,7 @@ describe("what a storage made of a change", () => {
     expect(refuse("offline", "rate_limited")?.details.hint).toBe("try again later");
   });
 
-  test("is told in words; kind and reason stay for scripts", () => {
+  test("a typed failure is printed in words, and scripts get its kind and reason", () => {
     const full = refuse("failed", "quota_exceeded");
     expect(full?.message).toBe("the storage is full");
     expect(full?.code).toBe("quota_exceeded");
@@ -190,7 +190,7 @@ describe("a refusal of an account route", () => {
       retryAfter: undefined,
     })?.details.hint;
 
-  test("says what to do next, and not to sign in to whoever just tried", () => {
+  test("a refusal suggests the next step, but not signing in after a failed sign-in", () => {
     expect(hintOf("Incorrect email or password", 401)).toMatch(/password reset --email/);
     expect(hintOf("Incorrect code", 401)).toMatch(/clocks/);
     expect(hintOf("Current password is incorrect", 401)).toMatch(/password reset --email/);

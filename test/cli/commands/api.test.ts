@@ -125,7 +125,7 @@ describe("a request", () => {
     expect(ran.json()).toMatchObject({ request: { body: { name: "bob", password: "(secret)" } } });
   });
 
-  test("of nobody reaches what is for anybody, and is told to sign in elsewhere", async () => {
+  test("an anonymous request reaches public routes, and is asked to sign in elsewhere", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/v1/version": { body: { version: "28.2.0" } },

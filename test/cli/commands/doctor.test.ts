@@ -71,7 +71,7 @@ test("what is broken is shown, and fails with --check", async () => {
   expect(checked.error()).toMatchObject({ code: "checks_failed" });
 });
 
-test("settings that cannot be read are told of once", async () => {
+test("unreadable settings are reported once", async () => {
   await using home = await temporaryHome();
   await writeFile(join(home.path, "config.yaml"), "prot: 1\n");
   const ran = await runCli(["doctor", "--json"], { home: home.path, keyring: fakeKeyring() });

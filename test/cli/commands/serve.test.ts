@@ -149,7 +149,7 @@ describe("serve", () => {
     },
   );
 
-  test("exits 11 when nobody answers where the bucket is said to be", async () => {
+  test("serve exits 11 when the server of the bucket does not answer", async () => {
     await using home = await temporaryHome();
     const env = {
       CROFT_OBJECTS_URL: "s3://bucket?endpoint=http://127.0.0.1:9",

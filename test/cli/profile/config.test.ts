@@ -53,17 +53,20 @@ describe("without a config file the settings are read without their declarations
     ["CROFT_NO_INPUT takes true or false", { CROFT_NO_INPUT: "maybe" }, {}],
     ["CROFT_PROFILE takes a text on one line", { CROFT_PROFILE: "a\nb" }, {}],
     ["unknown environment variable CROFT_TOKN_COMMAND", { CROFT_TOKN_COMMAND: "x" }, {}],
-  ])("a mistake is told in the same words: %s", async (words, env, flags) => {
-    await using home = await temporaryHome();
-    const reading = readClientConfig(fakeSystem({ home: home.path, env }), {
-      ...noFlags,
-      ...flags,
-    });
-    await expect(reading).rejects.toMatchObject({
-      code: "invalid_config",
-      message: expect.stringContaining(words) as string,
-    });
-  });
+  ])(
+    "an invalid setting is reported in the same words by flag and variable: %s",
+    async (words, env, flags) => {
+      await using home = await temporaryHome();
+      const reading = readClientConfig(fakeSystem({ home: home.path, env }), {
+        ...noFlags,
+        ...flags,
+      });
+      await expect(reading).rejects.toMatchObject({
+        code: "invalid_config",
+        message: expect.stringContaining(words) as string,
+      });
+    },
+  );
 });
 
 test("a config file gives what flags and environment do not", async () => {

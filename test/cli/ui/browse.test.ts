@@ -67,7 +67,7 @@ const toWire = ({ id, name, kind, parent, size, type }: Item) => ({
 
 type Answers = Parameters<typeof fakeDaemon>[0];
 
-/** A vault with one storage that holds these items, which changes as it is told. */
+/** A vault with one storage that holds these items. */
 function vault(items: Item[]): Answers {
   const list = ({ path }: SeenRequest): FakeAnswer => {
     const query = new URL(path, "http://x").searchParams;
@@ -252,7 +252,7 @@ describe("the browser", () => {
     );
   });
 
-  test("says how to connect a storage when there is none", async () => {
+  test("the browser says how to connect a storage when no storage is connected", async () => {
     await inBrowser(
       [],
       (screen) => screen.press("q", '"croft vault connection add" connects one.'),
@@ -299,7 +299,7 @@ describe("a folder of 50,000 items", () => {
   const listings = (seen: readonly SeenRequest[]) =>
     seen.filter(({ path }) => path.includes("limit=200") || path.includes("limit=1000"));
 
-  test("is loaded page after page as somebody goes on, never as a whole", async () => {
+  test("a large folder is loaded by pages as the cursor moves, never as a whole", async () => {
     await inBrowser(many(), async (screen, { seen }) => {
       await screen.sees("1 of 200+");
       expect(listings(seen)).toHaveLength(1);
@@ -322,7 +322,7 @@ describe("a folder of 50,000 items", () => {
     });
   });
 
-  test("is listed anew as far as it was loaded, with the cursor on its item", async () => {
+  test("a refresh reloads the loaded part of a folder and keeps the cursor on its item", async () => {
     await inBrowser(many(), async (screen, { seen }) => {
       await screen.press("G", "1 of 200+");
       await screen.press("R", (text) => text.includes("200 of 1200+") && text.includes("listed"));

@@ -621,7 +621,7 @@ test("SIGTERM leaves the terminal as it was, and ends with 143", async () => {
 });
 
 describe("without a terminal", () => {
-  test("it is the list: rows in a pipe, JSON on request, a table when nobody is to be asked", async () => {
+  test("without a terminal the inbox is the list: rows in a pipe, JSON on request, a table with --no-input", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon(forge(few()));
     await signIn(home.path, { url: daemon.url, forgeToken: "t" });

@@ -13,7 +13,7 @@ const signedIn: FakeAnswer = {
 };
 const wrong: FakeAnswer = { status: 401, body: { detail: "Incorrect email or password" } };
 
-/** Types answers into the screen, each when its question is there, and gives what became of it. */
+/** Types answers into the screen, each when its prompt is shown, and returns the result. */
 async function signInWith(
   line: readonly string[],
   answers: readonly FakeAnswer[],
@@ -117,7 +117,7 @@ describe("the sign-in screen", () => {
     expect([sent, kept]).toEqual([[], undefined]);
   });
 
-  test("is not shown when nobody is to be asked", async () => {
+  test("the sign-in screen is not shown with --no-input", async () => {
     await using home = await temporaryHome();
     const system = fakeSystem({ home: home.path, stdin: openInput(), terminal: true });
     expect(

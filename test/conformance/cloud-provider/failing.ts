@@ -110,7 +110,7 @@ export const failingBehaviours: readonly Behaviour[] = [
       const kind = await provider
         .upload({
           parent: "",
-          name: "given up",
+          name: "aborted",
           content,
           size: 400_000,
           contentType: undefined,

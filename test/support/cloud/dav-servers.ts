@@ -165,7 +165,7 @@ function argumentsOf(name: DavServerName, home: string, files: string, port: num
   }
 }
 
-/** What a server is told in no other way. */
+/** Configuration that a server reads from nowhere else. */
 const environments: Record<DavServerName, (home: string) => Readonly<Record<string, string>>> = {
   apache: () => ({}),
   lighttpd: () => ({}),
@@ -332,7 +332,7 @@ async function findWebUser() {
   return { uid: Number(fields[2]), gid: Number(fields[3]) };
 }
 
-/** One of those that a system gives to nobody who does not ask for it: between here and its use it stays free. */
+/** A port outside the range of ephemeral ports, so that it stays free until its use. */
 async function findFreePort(): Promise<number> {
   for (;;) {
     const port = randomInt(10_000, 32_000);

@@ -72,7 +72,7 @@ export const networkFaults: readonly (keyof NetworkFaults)[] = [
   "clear",
 ];
 
-/** A proxy on a loopback port that passes everything on as it came, until told to fail. `await using` stops it. */
+/** A proxy on a loopback port that forwards everything unchanged, until a test makes it fail. `await using` stops it. */
 export interface FaultProxy extends AsyncDisposable {
   readonly origin: string;
   readonly faults: NetworkFaults;

@@ -31,7 +31,7 @@ export interface S3Subject extends CloudSubject {
   /** What connecting found out. */
   readonly facts: Facts;
   readonly deps: ProviderDeps;
-  /** Another connection: with what is known, as after a start of the daemon, or by looking anew. */
+  /** Another connection: with what is known, as after a start of the daemon, or with a new probe. */
   connect(options?: {
     readonly facts?: Facts | undefined;
     readonly connectionId?: string;

@@ -15,7 +15,7 @@ interface VendorServer extends Served {
 }
 
 export interface VendorSubjectOptions extends Pick<CloudSubject, "leftovers"> {
-  /** A failing network is put in between: which requests are which there. Without it there is none. */
+  /** A failing network is put in between: it classifies the requests. Without it no such network is used. */
   readonly proxied: Omit<FaultProxyOptions, "target"> | undefined;
   connect(way: Way & { readonly origin: string }): Promise<CloudProvider>;
   /** What the stand-in keeps. */

@@ -3,7 +3,7 @@ import type { TestAnswer, TestDaemon } from "../daemon.ts";
 
 /** People of a test daemon's forge, with tokens for everything, and what they own. */
 export interface ForgePeople {
-  /** A person who may sign in, with the password `user-password`, by a name that nobody has. Returns the name. */
+  /** A person who may sign in, with the password `user-password`, by an unused name. Returns the name. */
   newUser(name?: string, fields?: object): Promise<string>;
   /** The token for everything of a person that `newUser` made. */
   tokenOf(user: string): string;
@@ -11,7 +11,7 @@ export interface ForgePeople {
   newToken(user: string, scopes: readonly string[], name?: string): Promise<string>;
   /** Makes a repository for an account; the owner gets a thread by it. Returns its name. */
   newRepository(owner: string, fields?: object): Promise<string>;
-  /** A request to a path below `/api/v1`, by the site administrator or with another token; by nobody with "". */
+  /** A request to a path below `/api/v1`, by the site administrator or with another token; anonymous with "". */
   api(method: string, path: string, json?: unknown, token?: string): Promise<TestAnswer>;
   /** The same by a person that `newUser` made. */
   by(user: string, method: string, path: string, json?: unknown): Promise<TestAnswer>;

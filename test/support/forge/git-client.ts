@@ -38,7 +38,7 @@ export async function createGitClient(
   };
 }
 
-/** The environment of a git that asks nobody and reads no settings. */
+/** The environment of a git that never prompts and reads no settings. */
 export function clientEnvironment(home: string): Record<string, string> {
   return {
     PATH: process.env["PATH"] ?? "",

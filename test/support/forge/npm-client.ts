@@ -22,7 +22,7 @@ export interface NpmClient extends AsyncDisposable {
   ): Promise<string>;
 }
 
-/** The version of the machine's npm, or undefined when there is none. */
+/** The version of the machine's npm, or undefined without npm. */
 export function findNpm(): string | undefined {
   try {
     return execFileSync("npm", ["--version"], { encoding: "utf8" }).trim();

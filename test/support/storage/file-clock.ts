@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 /**
  * Waits until the clock of the file system, which ticks every few milliseconds, has gone on since `path` was made or
- * changed: what happens within one tick cannot be told apart by times.
+ * changed: times cannot distinguish changes within one tick.
  */
 export async function tickAfter(path: string): Promise<void> {
   const { ctimeNs } = await stat(path, { bigint: true });

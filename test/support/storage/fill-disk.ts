@@ -1,4 +1,4 @@
-// Run on a small file system: fills it with a database, makes room again, and prints what became of every write.
+// Run on a small file system: fills it with a database, makes room again, and prints the result of every write.
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StorageError } from "../../../storage/engine/database.ts";

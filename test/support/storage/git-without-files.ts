@@ -1,4 +1,4 @@
-// Run with few file descriptors: starts git when none are left, and prints what became of it and of the next run.
+// Run with few file descriptors: starts git when none are left, and prints the results of that run and of the next one.
 import { closeSync, openSync } from "node:fs";
 import { devNull, tmpdir } from "node:os";
 import { createGit, GitError } from "../../../storage/git/git.ts";

@@ -7,7 +7,7 @@ export interface VaultPerson {
   readonly email: string;
   password: string;
   accessToken: string;
-  /** The value of the refresh cookie; empty when there is none. */
+  /** The value of the refresh cookie; empty without one. */
   refreshToken: string;
   register(): Promise<TestAnswer>;
   signIn(more?: Readonly<Record<string, unknown>>): Promise<TestAnswer>;

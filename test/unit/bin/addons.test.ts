@@ -37,7 +37,7 @@ test("one that was changed, size and time as before, is put back before it is lo
   expect(await readdir(folder)).toEqual(["sqlite.node"]);
 });
 
-test("an addon that is none of the executable's own is not loaded", async () => {
+test("an addon that the executable does not contain is not loaded", async () => {
   const planted = join(folder, "planted.node");
   await writeFile(planted, carried);
   let isLoaded = false;
@@ -46,7 +46,7 @@ test("an addon that is none of the executable's own is not loaded", async () => 
   expect(isLoaded).toBe(false);
 });
 
-test("a disk that no program may be started from is told with what to do", async () => {
+test("a disk that is mounted noexec is reported with the remedy", async () => {
   await writeFile(file, carried);
   const load = guardAddons(folder, runtime, () => {
     throw new Error(`${file}: failed to map segment from shared object`);

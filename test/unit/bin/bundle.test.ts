@@ -64,7 +64,7 @@ test.each(["decodeURI", "decodeURIComponent", "encodeURI", "encodeURIComponent"]
   },
 );
 
-test("a package of CommonJS that asks for its own folder is told of one", async () => {
+test("a CommonJS package gets a folder for __dirname", async () => {
   await addFile("node_modules/engine/package.json", '{ "main": "index.js" }');
   await addFile(
     "node_modules/engine/index.js",

@@ -114,8 +114,8 @@ test("what a crash left of an unpacking goes once it is old", async () => {
   expect((await readdir(cache)).toSorted()).toEqual([".unpacking-fresh", "runtime-one"]);
 });
 
-describe("somebody else plants code", () => {
-  test("by a link in the place of the folder: the temporary folder serves instead", async () => {
+describe("another user plants code", () => {
+  test("a link in place of the cache folder is refused, and the temporary folder is used", async () => {
     const planted = unpackRuntime(makeRuntime(), {
       ...environment,
       env: { CROFT_CACHE_DIR: join(folder, "planted") },
@@ -153,7 +153,7 @@ test("a cache folder that cannot be made leads to the temporary folder", async (
   await expectWhole(temporaryRuntime());
 });
 
-asRoot.test("root makes nothing in the home of somebody else", async () => {
+asRoot.test("root creates no files in another user's home", async () => {
   const homeFolder = join(folder, "home");
   await mkdir(homeFolder);
   await chown(homeFolder, 54_321, 54_321);

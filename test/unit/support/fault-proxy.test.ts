@@ -96,7 +96,7 @@ test("ranges are ignored once; compressed ranges are of the compressed bytes", a
   expect(part.body.equals(whole.body.subarray(5, 10))).toBe(true);
 });
 
-test("answers are made up, as often as told", async () => {
+test("the proxy sends made-up responses a given number of times", async () => {
   const { kept, proxy, send } = await start();
   proxy.faults.answer(2, 429, { "retry-after": "7" }, "no");
   for (const _ of [1, 2]) {

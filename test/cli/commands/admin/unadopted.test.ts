@@ -52,7 +52,7 @@ test("a glob is looked up page by page, and each repository adopted once", async
   expect(daemon.seen.filter(({ method }) => method === "POST")).toHaveLength(60);
 });
 
-test("what fails is told, and the rest is adopted", async () => {
+test("a failed adoption is reported, and the other repositories are adopted", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
     [`POST ${unadopted}/mira/a`]: { status: 204 },

@@ -53,7 +53,7 @@ test("list shows every setting with its source, and no secret", async () => {
   expect(ran.out).not.toContain("s3cret");
 });
 
-test("all mistakes are told at once and exit 2", async () => {
+test("all invalid settings are reported at once with exit code 2", async () => {
   await using home = await temporaryHome();
   await writeFile(join(home.path, "config.yaml"), "prot: 1\nport: no\n");
   const ran = await runCli(["config", "list", "--json"], { home: home.path });
@@ -84,7 +84,7 @@ test("a config file that was named must be there", async () => {
   expect(await readFile(path, "utf8")).toBe("port: 8000\n");
 });
 
-test("what is no YAML is told on one line with its place", async () => {
+test("invalid YAML is reported on one line with its position", async () => {
   await using home = await temporaryHome();
   const path = join(home.path, "config.yaml");
   await writeFile(path, "host: 127.0.0.1\nport: [\n");

@@ -40,7 +40,7 @@ test("the lines become options", async () => {
 });
 
 describe("status", () => {
-  test("tells of the daemon of this home", async () => {
+  test("daemon status reports the daemon of this home", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({ "GET /readyz": { body: { status: "ready" } } });
     await announce(home.path, [daemon.url]);
@@ -165,7 +165,7 @@ describe("stop", () => {
     expect(ran.json()).toEqual({ stopped: false, pid: null, data: home.path });
   });
 
-  test("is only told with --dry-run", async () => {
+  test("daemon stop --dry-run only reports what it would stop", async () => {
     await using home = await temporaryHome();
     await announce(home.path, []);
     const ran = await runCli(["daemon", "stop", "--dry-run", "--json"], { home: home.path });
@@ -185,7 +185,7 @@ describe("wait", () => {
     expect((await waiting).json()).toEqual({ ready: true, url: daemon.url });
   });
 
-  test("asks nobody else while the daemon of this home does not run", async () => {
+  test("daemon status sends no request while the daemon of this home does not run", async () => {
     await using home = await temporaryHome();
     await using stranger = await fakeDaemon({});
     await stopped(home.path, stranger.url);
@@ -197,7 +197,7 @@ describe("wait", () => {
   });
 
   test.each([
-    ["nobody answers", "http://127.0.0.1:9", "daemon_unreachable", 10],
+    ["no server answers", "http://127.0.0.1:9", "daemon_unreachable", 10],
     ["it is not ready", undefined, "not_finished", 8],
   ])("gives up in time when %s", async (_what, url, code, exit) => {
     await using home = await temporaryHome();
@@ -327,7 +327,7 @@ describe("logs", () => {
     expect(await running).toBe(130);
   });
 
-  test("that nobody wrote are not found", async () => {
+  test("a missing log file is not found", async () => {
     await using home = await temporaryHome();
     const ran = await runCli(["daemon", "logs", "--json"], { home: home.path });
     expect(ran.error()).toMatchObject({ code: "not_found", exit_code: 6 });

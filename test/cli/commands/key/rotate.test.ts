@@ -48,7 +48,7 @@ describe("key rotate", () => {
     for (const key of [before, after]) expect(ran.out + ran.err).not.toContain(key.trim());
   });
 
-  test("asks first, and with nobody to ask wants --yes", async () => {
+  test("key rotate asks for confirmation, and requires --yes without a terminal", async () => {
     await using made = await homeWith(file);
     const before = await made.key();
     const refused = await made.rotate([]);

@@ -98,7 +98,7 @@ describe("a sign-in", () => {
     expect(sent).toBeUndefined();
   });
 
-  test("that wants a code exits 16 when nobody can be asked", async () => {
+  test("a login that needs a code exits 16 without a terminal", async () => {
     const { ran, kept } = await login({ body: { requires_totp: true } });
     expect(ran.code).toBe(16);
     expect(ran.error()).toMatchObject({

@@ -185,7 +185,7 @@ describe("a key in the environment", () => {
     });
     expect((await open(both)).isRotating).toBe(false);
     await open(options({ masterKey: newKey }));
-    // Another machine on the same database, or a folder that is made anew with each start, counts keys from one.
+    // Another machine on the same database, or a folder that is created with each start, numbers its keys from one.
     await rm(join(folder, "master.json"));
     await openKeyring(options({ masterKey: newKey }));
     await open(options({ masterKey: newKey }));

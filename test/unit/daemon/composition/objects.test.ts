@@ -107,7 +107,7 @@ async function refusalOf(options: Start): Promise<{ code: string; message: strin
   }
 }
 
-describe("a bucket that cannot be used is told at the start, with the setting and what to do", () => {
+describe("an unusable bucket is refused at the start, with the setting and the remedy", () => {
   const refuse =
     (code: string, status: number, accept: "all" | "DELETE" = "all") =>
     (server: S3Server) =>
@@ -139,7 +139,7 @@ describe("a bucket that cannot be used is told at the start, with the setting an
       "There is no bucket other at http://127.0.0.1:",
     ],
     [
-      "a region that is not told",
+      "a missing region",
       { prepare: refuse("AuthorizationHeaderMalformed", 400) },
       "invalid_argument",
       "is in another region: say so in objects_url (CROFT_OBJECTS_URL)",
@@ -169,7 +169,7 @@ describe("a bucket that cannot be used is told at the start, with the setting an
       "There is no bucket croft-test at",
     ],
     [
-      "nobody at the address",
+      "no server at the address",
       { env: () => ({ CROFT_OBJECTS_URL: "s3://croft-test?endpoint=http://127.0.0.1:9" }) },
       "provider_failed",
       "http://127.0.0.1:9 does not answer as it should (ECONNREFUSED)",
@@ -256,7 +256,7 @@ test("the sweep moves files from before into the bucket, and damaged ones to qua
   await started.end();
 });
 
-test("a bucket that goes away is noticed within seconds, told once, and so is its return", async () => {
+test("an unreachable bucket is detected within seconds and logged once, and so is its return", async () => {
   const started = await start({});
   const { isReachable } = await started.opening;
   expect(await isReachable?.()).toBe(true);

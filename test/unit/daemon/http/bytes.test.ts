@@ -156,7 +156,7 @@ describe("bytes that do not come", () => {
     expect(status).toBe(500);
   });
 
-  test("a source that breaks off closes the connection, so that nobody takes the rest for the whole", async () => {
+  test("an aborted source closes the connection, so that a client does not take a part for the whole", async () => {
     const broken = streamed({
       open: async () =>
         Readable.from(

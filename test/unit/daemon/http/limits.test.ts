@@ -53,7 +53,7 @@ describe("a limit", () => {
     expect(await hit(100)).toBe(0);
   });
 
-  test("counts from the first hit, and opens anew when that window has ended", async () => {
+  test("a window begins with its first hit, and the first hit after its end opens the next one", async () => {
     await hit(1);
     now += 59_999;
     expect(await hit(20)).toBe(9);

@@ -195,7 +195,7 @@ describe("attack: malformed forms", () => {
     expect(outcomes).toEqual(["started", "unprocessable"]);
   });
 
-  test("a field that nobody asks for may stand behind it", async () => {
+  test("an undeclared field may follow the file", async () => {
     expect((await sendBehindFile('name="more"')).status).toBe(200);
   });
 

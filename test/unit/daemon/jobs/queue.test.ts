@@ -67,7 +67,7 @@ function makeQueue(changes: Partial<JobQueueOptions> = {}): JobQueue {
 const add = (queue: JobQueue, job: Partial<EnqueuedJob> = {}) =>
   db.transaction((tx) => queue.enqueue(tx, { kind: "test", payload: null, ...job }));
 
-/** A kind that notes its payloads and does what it is told. */
+/** A kind that records its payloads and runs a given function. */
 function recording(
   act: (payload: unknown, context: JobContext) => Promise<void> | void = () => undefined,
 ) {
@@ -121,7 +121,7 @@ describe("a job", () => {
     expect(seen).toHaveLength(1);
   });
 
-  test("of a kind that nobody knows waits", async () => {
+  test("a job of an unregistered kind waits", async () => {
     const queue = makeQueue();
     await add(queue, { kind: "unknown" });
     expect(await queue.runDue()).toBe(0);
@@ -396,7 +396,7 @@ describe("a crash", () => {
     await begun.promise;
   }
 
-  test("lets the next start run the job again at once, when nobody else runs jobs", async () => {
+  test("the next start of a sole daemon runs an interrupted job again at once", async () => {
     await add(makeQueue());
     await crashInTheMiddle();
     const queue = makeQueue({ owner: "b" });

@@ -189,7 +189,7 @@ describe("servers that behave badly", () => {
     expect(outcome.kind === "answered" && outcome.body.byteLength).toBe(1_000);
   });
 
-  test("one that never answers is given up", async () => {
+  test("a request to a server that never answers times out", async () => {
     await using receiver = await startReceiver(() => undefined);
     await using client = guarded();
     const outcome = await client.post(receiver.url, { timeoutMs: 50 });
@@ -223,7 +223,7 @@ describe("servers that behave badly", () => {
     babble.close();
   });
 
-  test("a name that nobody knows is a failure", async () => {
+  test("a request to an unknown host name fails", async () => {
     await using client = guarded({
       resolve: async () => {
         throw Object.assign(new Error("getaddrinfo ENOTFOUND x"), { code: "ENOTFOUND" });

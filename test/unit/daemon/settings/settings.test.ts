@@ -187,7 +187,7 @@ describe("mistakes", () => {
     expect(problems.join()).not.toContain("hunter2");
   });
 
-  test("what a twin's file holds is told of the file, not of the variable", () => {
+  test("an invalid value in the file of a _FILE twin is reported with the file, not the variable", () => {
     const problems = problemsOf({ env: { CROFT_PORT_FILE: "/p" }, readFile: () => "many" });
     expect(problems).toEqual([
       "the file that CROFT_PORT_FILE names takes a whole number from 0 to 65535",
@@ -202,7 +202,7 @@ describe("mistakes", () => {
       expect(problemsOf({ fileText: `${key}: 1` }).join()).toContain("did you mean port?");
   });
 
-  test("a master key that is none is a mistake of its variable, and is not repeated", () => {
+  test("an invalid master key is reported with its variable and without its text", () => {
     const mistake = (key: string) => problemsOf({ env: { CROFT_MASTER_KEY: key } });
     expect(mistake("s3cret")).toEqual([
       "CROFT_MASTER_KEY takes 32 bytes as 64 hex digits or as base64, or several, separated by commas",
@@ -277,7 +277,7 @@ describe("types", () => {
     "[::1",
     "fe80::1%eth0",
     "256.0.0.1",
-  ])("the host %s is none", (given) => {
+  ])("the host %s is invalid", (given) => {
     expect(problemsOf({ env: { CROFT_HOST: given } })).toEqual([
       `CROFT_HOST takes an IP address or a host name, without scheme and port, not "${given}"`,
     ]);

@@ -384,7 +384,7 @@ describe("uploads", () => {
       const controller = new AbortController();
       proxy.after(isLast, async () => controller.abort());
       const { signal } = controller;
-      const outcome = await upload(provider, "given up", bytes.subarray(0, size), { signal });
+      const outcome = await upload(provider, "aborted", bytes.subarray(0, size), { signal });
       expect(outcome).toMatchObject({ kind: "offline", note: "aborted" });
       expect([await names(), server.sessions()]).toEqual([[], []]);
     }

@@ -225,7 +225,7 @@ describe("attack: links and special files", () => {
     await outsideIsUntouched();
   });
 
-  test("a link in the place of the own folder is refused", async () => {
+  test("a link in place of an account's own folder is refused", async () => {
     await rm(join(root, ".croft"), { recursive: true });
     await symlink(outside, join(root, ".croft"));
     await writeFile(join(root, "file.txt"), "x");
@@ -338,7 +338,7 @@ describe("where a root may lie", () => {
     });
   });
 
-  test("another disk in the place of the root is offline: the top folders of both have one number", async () => {
+  test("another disk in place of the root is offline, although the top folders of both have the same inode", async () => {
     const other = { ...facts, born: "1", marker: "another" };
     const again = await connect("root", {}, other);
     if (again.kind !== "ok") throw new Error(again.kind);

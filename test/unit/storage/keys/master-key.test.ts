@@ -97,7 +97,7 @@ describe("the first start", () => {
     expect(await openMasterKeys(options({ fromEnvironment: base64 }), false)).toEqual(opened);
   });
 
-  test("that was cut off after the key was written goes on with that key", async () => {
+  test("a first start that was interrupted after writing the key continues with that key", async () => {
     await writeFile(keyFile(), `${hex(5)}\n`, { mode: 0o600 });
     const opened = await openMasterKeys(options({ keyring: memoryStore() }), true);
     expect(opened).toEqual({

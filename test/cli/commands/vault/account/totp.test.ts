@@ -18,7 +18,7 @@ test("the lines become options", async () => {
 });
 
 describe("setting the second factor up", () => {
-  test("prints secret and address, without a picture where nobody looks", async () => {
+  test("totp setup prints secret and address, without a QR code outside a terminal", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({ "GET /api/auth/totp/setup": { body: setup } });
     await signIn(home.path, { url: daemon.url, vault: {} });

@@ -202,7 +202,7 @@ describe("connection add without provider or name", () => {
     expect(err).toContain("Not for you");
   });
 
-  test("is a missing input where nobody can be asked", async () => {
+  test("a missing connection setting is missing_input without a terminal", async () => {
     await using home = await temporaryHome();
     for (const [words, message] of [
       [["add"], "the provider is missing"],
@@ -237,7 +237,7 @@ describe("a provider that is signed in to in a browser", () => {
     expect(paths).toContain("/api/cloud/authorize/dropbox?display_name=box");
   });
 
-  test("nobody who does it in time ends the waiting", async () => {
+  test("waiting for the sign-in at the vendor ends with a time-out", async () => {
     const late = {
       ...authorizing,
       body: { authorization_url: address, expires_at: "2026-11-21T12:00:00Z" },
@@ -254,7 +254,7 @@ describe("a provider that is signed in to in a browser", () => {
     expect(err).toContain("the sign-in was not completed in time");
   });
 
-  test("needs somebody: a script is told how to get the address", async () => {
+  test("the sign-in at a vendor needs a terminal, and a script gets a hint how to get the address", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/cloud/providers": { body: providers },

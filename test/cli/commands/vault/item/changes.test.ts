@@ -186,7 +186,7 @@ describe("item move of several", () => {
     },
   };
 
-  test("moves those that can be, and says of each what became of it", async () => {
+  test("a batch of moves continues after failures and reports the result of each item", async () => {
     const line = ["mv", "home:/top.txt", "home:/docs/a ü.txt", "home:/none", "home:/docs/deep"];
     const { ran } = await go([...line, "--json"], answers);
     expect(ran.code).toBe(14);
@@ -234,7 +234,7 @@ describe("item addresses", () => {
     expect([ran.code, ran.err]).toEqual([6, expect.stringContaining("there is no home:/top.txt/")]);
   });
 
-  test("that name nothing are told how to be written", async () => {
+  test("an invalid item path is refused with the expected form", async () => {
     const hintOf = async (word: string) =>
       (await go(["view", word, "--json"], {})).ran.error()["hint"];
     expect(await hintOf("home:")).toContain("write home:/ for its top");

@@ -129,7 +129,7 @@ describe("a folder", () => {
     });
   });
 
-  test("that the provider cannot list is told, and the rest comes", async () => {
+  test("a folder that the provider cannot list is reported, and the rest is downloaded", async () => {
     await inWork(toItems(papers), async ({ go, storage }) => {
       storage.override = ({ path }) =>
         path.includes("parent_ref=docs%2Fdeep")
@@ -209,7 +209,7 @@ describe("names from the server", () => {
     });
   });
 
-  test("that only some platforms take for one another are told apart there", () => {
+  test("names that are equal only on some platforms are distinct on the others", () => {
     const names = ["Ä.txt", "ä.txt", "A\u0308.txt", "Ä.txt"];
     expect(createFileNames("linux").takeAll(names)).toEqual([
       "Ä.txt",
@@ -344,7 +344,7 @@ describe("several transfers", () => {
       storage.override = (_, key) => {
         if (!key.endsWith("/download") || left-- > 0) return undefined;
         refused += 1;
-        // The window ends when everybody has been told.
+        // The window ends when all have been answered.
         if (refused % 4 === 0) left = 10;
         return { status: 429, headers: { "Retry-After": "30" }, body: { detail: "Too many" } };
       };
@@ -451,7 +451,7 @@ describe("a download that is stopped in the middle", () => {
     });
   });
 
-  test("is begun anew when the item has changed: two versions are never joined", async () => {
+  test("a partial download restarts when the item has changed: two versions are never joined", async () => {
     await inWork([big], async (at) => {
       await stopHalfway(at);
       const changed = Buffer.alloc(3_000_000, "n");
@@ -619,7 +619,7 @@ describe("a word that is no item", () => {
     },
   );
 
-  test("alone is told to be unknown", async () => {
+  test("a single unknown item is reported as unknown", async () => {
     await inWork(toItems(papers), async ({ go }) => {
       const ran = await go("out.pdf --json");
       expect(ran.error()).toMatchObject({

@@ -114,7 +114,7 @@ describe("item list", () => {
     });
   });
 
-  test("a word that is no folder's id is told how folders are written", async () => {
+  test("a word that is not the id of a folder is refused with the expected form", async () => {
     const answers = {
       "GET /api/cloud/connections/c1/items/docs/detail": {
         status: 404,

@@ -188,7 +188,7 @@ describe("files", () => {
     });
   });
 
-  test("that are missing are told as such, and the others go up", async () => {
+  test("missing local files are reported, and the others are uploaded", async () => {
     await inWork({ b: "b" }, [], async ({ go, stored }) => {
       const ran = await go("missing b home:/ --json");
       expect(ran.json()).toMatchObject([
@@ -199,7 +199,7 @@ describe("files", () => {
     });
   });
 
-  test("that become shorter while they are read are told as such, not as a lost daemon", async () => {
+  test("a file that becomes shorter during its upload is reported as such, not as a lost daemon", async () => {
     await inWork({ a: "x".repeat(2_000_000) }, [], async ({ work }) => {
       const cli = createContext(fakeSystem({ home: work }), neverStopping);
       const file = await openSource(cli, "a");

@@ -152,5 +152,5 @@ describe("web addresses", () => {
     "http://a.example/\r\nx",
     "http://a.exam\nple/",
     "http://a.example/\u0000",
-  ])("%s is none", (url) => expect(isWebUrl(url)).toBe(false));
+  ])("%s is not a web address", (url) => expect(isWebUrl(url)).toBe(false));
 });

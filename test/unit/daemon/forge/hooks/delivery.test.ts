@@ -219,7 +219,7 @@ describe("retries", () => {
   });
 });
 
-describe("who is told", () => {
+describe("recipients of events", () => {
   test("active hooks that selected the event, each once", async () => {
     await addHook();
     await addHook({ isActive: false });
@@ -246,7 +246,7 @@ describe("who is told", () => {
     expect(sent).toHaveLength(isTold ? 1 : 0);
   });
 
-  test("nobody, when the transaction is undone", async () => {
+  test("a transaction that is rolled back publishes no event", async () => {
     await addHook();
     await expect(
       db.transaction(async (tx) => {
@@ -261,7 +261,7 @@ describe("who is told", () => {
     expect(await queue.runDue()).toBe(0);
   });
 
-  test("a hook that was switched off meanwhile is not called, unless somebody asks for it", async () => {
+  test("a hook that was deactivated meanwhile is called only for a requested delivery", async () => {
     const id = await addHook();
     await happen();
     await forge.hooks.edit("instance", id, {

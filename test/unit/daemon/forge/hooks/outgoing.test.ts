@@ -65,41 +65,47 @@ function outgoing(kind: string, event: string, payload: object, secret = "") {
 describe("chat services", () => {
   const chat = hookTypes.filter((type) => !["gitea", "gogs", "packagist"].includes(type));
 
-  test.each(chat)("%s is told of a push, with nobody's markup", (kind) => {
-    const made = outgoing(kind, "push", push);
-    expect(made?.contentType).toBe("application/json");
-    expect(made?.signed).toBe(made?.body);
-    expect(made?.body).toContain("2 new commits pushed by mira");
-    expect(made?.body).toContain("aaaaaaa");
-    // Plain text has no markup to escape from; each other service has its own.
-    const markup = kind === "matrix" ? made?.json.formatted_body : made?.body;
-    if (["slack", "telegram", "matrix"].includes(kind)) {
-      expect(markup).not.toContain("<!channel>");
-      expect(markup).not.toContain("<a href=x>");
-    } else if (kind !== "feishu") expect(markup).not.toContain("[x](http://evil)");
-  });
+  test.each(chat)(
+    "%s gets a message about a push, with the markup of its texts escaped",
+    (kind) => {
+      const made = outgoing(kind, "push", push);
+      expect(made?.contentType).toBe("application/json");
+      expect(made?.signed).toBe(made?.body);
+      expect(made?.body).toContain("2 new commits pushed by mira");
+      expect(made?.body).toContain("aaaaaaa");
+      // Plain text has no markup to escape from; each other service has its own.
+      const markup = kind === "matrix" ? made?.json.formatted_body : made?.body;
+      if (["slack", "telegram", "matrix"].includes(kind)) {
+        expect(markup).not.toContain("<!channel>");
+        expect(markup).not.toContain("<a href=x>");
+      } else if (kind !== "feishu") expect(markup).not.toContain("[x](http://evil)");
+    },
+  );
 
-  test.each(chat)("%s is told of repositories, branches, organizations and packages", (kind) => {
-    const cases = [
-      ["repository", { action: "created", repository, sender }, "Repository created"],
-      ["create", { ref: "dev", ref_type: "branch", repository, sender }, "branch dev created"],
-      ["delete", { ref: "v1", ref_type: "tag", repository, sender }, "tag v1 deleted"],
-      [
-        "organization",
-        { action: "created", organization: { username: "league" }, sender },
-        "Organization league",
-      ],
-      [
-        "package",
-        { action: "created", package: { name: "thing", version: "1" }, sender },
-        "Package thing:1 created",
-      ],
-    ] as const;
-    for (const [event, payload, words] of cases)
-      expect(outgoing(kind, event, payload)?.body, event).toContain(words);
-  });
+  test.each(chat)(
+    "%s gets messages about repositories, branches, organizations and packages",
+    (kind) => {
+      const cases = [
+        ["repository", { action: "created", repository, sender }, "Repository created"],
+        ["create", { ref: "dev", ref_type: "branch", repository, sender }, "branch dev created"],
+        ["delete", { ref: "v1", ref_type: "tag", repository, sender }, "tag v1 deleted"],
+        [
+          "organization",
+          { action: "created", organization: { username: "league" }, sender },
+          "Organization league",
+        ],
+        [
+          "package",
+          { action: "created", package: { name: "thing", version: "1" }, sender },
+          "Package thing:1 created",
+        ],
+      ] as const;
+      for (const [event, payload, words] of cases)
+        expect(outgoing(kind, event, payload)?.body, event).toContain(words);
+    },
+  );
 
-  test.each(chat)("%s has nothing to say about what nobody described", (kind) =>
+  test.each(chat)("%s gets no message about an undocumented event", (kind) =>
     expect(outgoing(kind, "wiki", { sender })).toBeUndefined(),
   );
 
@@ -116,7 +122,7 @@ describe("chat services", () => {
       ],
     }));
 
-  test("discord calls nobody", () =>
+  test("a message for discord mentions no users", () =>
     expect(outgoing("discord", "push", push)?.json).toMatchObject({
       allowed_mentions: { parse: [] },
       embeds: [
@@ -151,7 +157,7 @@ describe("chat services", () => {
     });
   });
 
-  test("nobody is mentioned in feishu and matrix by a commit", () => {
+  test("a commit mentions no users in feishu and matrix", () => {
     const commits = [{ ...push.commits[0], message: '<at user_id="all"></at> @room' }];
     expect(outgoing("feishu", "push", { ...push, commits })?.json.content.text).not.toContain(
       "<at",

@@ -11,6 +11,6 @@ test.each([
   ["2026-01-02T03:04:05+00:00", "2026-01-02T03:04:05Z"],
   ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z"],
   ["2026-01-02T03:04:05+02:00", "2026-01-02T03:04:05+02:00"],
-])("a commit made at %s is told of as %s", (at, told) => {
+])("the payload of a commit made at %s has the time %s", (at, told) => {
   expect(toCommitView(commit(at), "http://croft.example/a/b", new Map()).timestamp).toBe(told);
 });

@@ -131,7 +131,7 @@ describe("a stream", () => {
     stream.release();
   });
 
-  test("ends when the client goes, when it is given up, and when the daemon stops", async () => {
+  test("a stream ends when the client disconnects, when it is cancelled, and when the daemon stops", async () => {
     for (const end of [
       (stream: ReturnType<typeof follow>) => stream.abort(),
       (stream: ReturnType<typeof follow>) => stream.release(),
@@ -147,7 +147,7 @@ describe("a stream", () => {
   });
 });
 
-describe("who is not signed in any more is told nothing", () => {
+describe("a client whose sign-in has ended gets no events", () => {
   test.each<[string, () => Promise<unknown>]>([
     ["the token is deleted", () => deleteToken(app.db, caller.user.id, caller.tokenId ?? 0)],
     [
@@ -183,7 +183,7 @@ describe("who is not signed in any more is told nothing", () => {
     expect(await stream.next()).toBe("end");
   });
 
-  test("an administrator who acts for another, and is none any more", async () => {
+  test("a stream ends when the administrator who acts as another user loses the right", async () => {
     const found = await app.accounts.tokens.find(app.token);
     if (found === undefined) throw new Error("there is no administrator");
     const { user: actor, ...token } = found;

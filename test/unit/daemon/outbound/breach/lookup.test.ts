@@ -74,7 +74,7 @@ describe("the breached-password look-up", () => {
     "an error": (_request, response) => void response.writeHead(503).end(),
     "a redirect": (_request, response) =>
       void response.writeHead(302, { Location: "http://127.0.0.1:9/" }).end(),
-    "a page of somebody else": (_request, response) =>
+    "a page of a captive portal": (_request, response) =>
       void response.end("<html>Sign in to the Wi-Fi"),
     "an empty answer": (_request, response) => void response.end(),
     "a broken connection": (request) => void request.socket.destroy(),
@@ -115,7 +115,7 @@ describe("the breached-password look-up", () => {
     expect(warnings).toHaveLength(2);
   });
 
-  test("asks nobody when it is off", async () => {
+  test("the lookup sends no request when it is off", async () => {
     const { lookup, warnings } = lookupAt("off", { isCommon: true });
     expect(await lookup.isBreached(breached)).toBe(true);
     expect(warnings).toEqual([]);

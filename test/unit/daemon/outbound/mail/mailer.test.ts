@@ -249,7 +249,7 @@ describe("a mail server", () => {
     expect(await readdir(outbox())).toEqual([]);
   });
 
-  test("that asks who sends is told user and password of the address", async () => {
+  test("a server that requires authentication gets the user and password of the address", async () => {
     const seen: unknown[] = [];
     const server = await startServer({
       authOptional: false,

@@ -65,7 +65,7 @@ describe("backup codes", () => {
     await accounts.db.close();
   });
 
-  test("of somebody else are refused", async () => {
+  test("backup codes of another user are refused", async () => {
     const { accounts, backupCodes } = await enrolled();
     await register(accounts, { handle: "otto", email: "otto@example.org" });
     const otto = await enrol(accounts, { email: "otto@example.org" });

@@ -134,7 +134,7 @@ describe("resetting the password", () => {
     );
   });
 
-  test("works once, ends all sessions and access tokens, and signs nobody in", async () => {
+  test("a reset link works once, ends all sessions and access tokens, and does not sign in", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     const tokens = await signIn(accounts);

@@ -144,7 +144,7 @@ describe("reuse of a refresh token", () => {
 });
 
 describe("sessions that are spared", () => {
-  test("are those of the request's own cookie: somebody else's and spent ones spare nothing", async () => {
+  test("only the session of the request's own valid cookie is spared, not that of a foreign or spent one", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     await register(accounts, { handle: "otto", email: "otto@example.org" });
@@ -224,7 +224,7 @@ describe("the list of sessions", () => {
     expect(second).toMatchObject({ total: 2, sessions: [{ id: caller.sessionId }] });
   });
 
-  test("lets one be ended, but nobody else's and none twice", async () => {
+  test("a user can end one session of their own, once", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     await register(accounts, { handle: "otto", email: "otto@example.org" });

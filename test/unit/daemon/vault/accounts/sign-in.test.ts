@@ -101,7 +101,7 @@ describe("signing in, step by step", () => {
     expect(checked).toEqual([""]);
   });
 
-  test("3: a deactivated account is told so only with the right password", async () => {
+  test("step 3: the deactivation of an account is reported only with the right password", async () => {
     await using accounts = await openTestAccounts();
     const user = await register(accounts);
     await accounts.db.transaction((tx) => setVaultUserActive(tx, user.id, false));

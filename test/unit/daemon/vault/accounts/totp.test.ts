@@ -189,7 +189,7 @@ describe("clock drift", () => {
   });
 });
 
-describe("a code of somebody else", () => {
+describe("a code of another user", () => {
   test("is refused, and so are codes that are none", async () => {
     const { accounts } = await enrolled();
     await register(accounts, { handle: "otto", email: "otto@example.org" });

@@ -389,7 +389,7 @@ describe("a listing that fails", () => {
       expect((await scene.call(listItems)).body.refresh_state).toBe("fresh");
     });
 
-  test("a folder that nobody knows is not found", async () => {
+  test("an unknown folder is not found", async () => {
     await using scene = await openScene();
     expect((await scene.call(listItems, { query: { parent_ref: "nowhere" } })).status).toBe(404);
   });
@@ -427,7 +427,7 @@ describe("a change that cannot be recorded", () => {
   }
 
   for (const [name, verb, act] of changes)
-    test(`${name}: told as such, without an audit record, and the folder is listed again by a job`, async () => {
+    test(`${name}: is returned as such without an audit record, and a job lists the folder again`, async () => {
       const holder: { storage?: MemoryStorage } = {};
       await using scene = await openScene({
         wrapDatabase: breakAfter(verb, () => holder.storage ?? createMemoryStorage(), 1),

@@ -170,7 +170,7 @@ test("a connection that is deleted is not opened again by who still reads from i
   expect(opened).toBe(0);
 });
 
-test("who still holds a connection's earlier credentials goes on with the new ones", async () => {
+test("a call with a connection's earlier credentials continues with the new ones", async () => {
   const opened: unknown[] = [];
   const counted: CloudProviderType = {
     ...localFolder,

@@ -4,7 +4,7 @@ import { startS3Server } from "../../../../../stand-ins/s3-server.ts";
 import { SMALL_PARTS } from "../../../../../support/cloud/s3-subject.ts";
 import { openTestCloud } from "../../../../../support/cloud/vault-cloud.ts";
 
-test("what testing a connection proves anew holds from the next call on", async () => {
+test("the results of testing a connection apply from the next call on", async () => {
   await using server = await startS3Server();
   await using t = await openTestCloud({ providerTypes: [createS3Type(SMALL_PARTS)] });
   const mira = await t.addUser("mira");
