@@ -11,6 +11,10 @@ import type * as twoFactor from "../../daemon/contract/forge/accounts/two-factor
 import type * as users from "../../daemon/contract/forge/accounts/users.ts";
 import type * as actions from "../../daemon/contract/forge/actions/actions.ts";
 import type * as repositoryActions from "../../daemon/contract/forge/actions/repository-actions.ts";
+import type * as branches from "../../daemon/contract/forge/code/branches.ts";
+import type * as commits from "../../daemon/contract/forge/code/commits.ts";
+import type * as objects from "../../daemon/contract/forge/code/objects.ts";
+import type * as tags from "../../daemon/contract/forge/code/tags.ts";
 import type * as cron from "../../daemon/contract/forge/cron.ts";
 import type * as adminHooks from "../../daemon/contract/forge/hooks/admin-hooks.ts";
 import type * as repositoryHooks from "../../daemon/contract/forge/hooks/repository-hooks.ts";
@@ -70,6 +74,10 @@ type Forge = typeof adminEmails &
   typeof users &
   typeof actions &
   typeof repositoryActions &
+  typeof branches &
+  typeof commits &
+  typeof objects &
+  typeof tags &
   typeof cron &
   typeof adminHooks &
   typeof repositoryHooks &

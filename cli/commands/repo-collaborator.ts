@@ -4,7 +4,11 @@ import type { CliContext } from "../context.ts";
 import { usageError } from "../errors.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { personColumns } from "../support/person.ts";
-import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
+import {
+  repositoryArgument,
+  type RepositoryName,
+  toRepositoryName,
+} from "../support/repository.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -14,7 +18,6 @@ export const entries: readonly Entry[] = [
   verb("remove", "Remove a collaborator", () => removeCollaborator, { aliases: ["rm"] }),
 ];
 
-const repositoryArgument = ["<repository>", "the repository as OWNER/NAME"] as const;
 const userArgument = ["<username>", "the user"] as const;
 const permissions: readonly string[] = ["read", "write", "admin"];
 

@@ -26,6 +26,15 @@ export const entries: readonly Entry[] = [
   verb("rename", "Rename a repository", () => renameRepo),
   verb("transfer", "Transfer a repository to another owner", () => transferRepo),
   verb("delete", "Delete a repository", () => deleteRepo, { aliases: ["rm"] }),
+  verb("log", "List the commits of a branch", async () => (await import("./repo-log.ts")).repoLog),
+  verb("show", "Show a commit", async () => (await import("./repo-log.ts")).repoShow),
+  verb(
+    "compare",
+    "Compare two branches, tags or commits",
+    async () => (await import("./repo-log.ts")).repoCompare,
+  ),
+  noun("branch", "Manage branches of a repository", () => import("./repo-branch.ts")),
+  noun("tag", "Manage tags of a repository", () => import("./repo-tag.ts")),
   noun(
     "collaborator",
     "Manage users who may use a repository",

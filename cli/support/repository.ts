@@ -9,6 +9,9 @@ export interface RepositoryName {
   readonly repo: string;
 }
 
+/** The first argument of commands about one repository. */
+export const repositoryArgument = ["<repository>", "the repository as OWNER/NAME"] as const;
+
 /** `owner/name` as its parts. @throws CliError `usage` */
 export function toRepositoryName(given: string): RepositoryName {
   const [owner = "", repo = "", ...rest] = given.split("/");

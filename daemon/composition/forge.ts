@@ -5,11 +5,13 @@ import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
 import { actionRoutes } from "../forge/actions/actions.routes.ts";
 import { createForgeActions, type ForgeActions } from "../forge/actions/actions.ts";
+import { createCodeRoutes } from "../forge/code/code.ts";
 import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
-import { createPushRecorder } from "../forge/git/record-push.ts";
 import { gitRoutes } from "../forge/git/git.routes.ts";
-import { createPushJournal } from "../forge/git/push-journal.ts";
+import { createPushJournal, type PushJournal } from "../forge/git/push-journal.ts";
+import { createPushRecorder, type RecordPush } from "../forge/git/record-push.ts";
 import { createSmartHttp } from "../forge/git/smart-http.service.ts";
+import { createRefWriter } from "../forge/git/write-refs.ts";
 import { createForgeHooks, type ForgeHooks } from "../forge/hooks/hooks.ts";
 import { hookRoutes } from "../forge/hooks/hooks.routes.ts";
 import { repositoryHookRoutes } from "../forge/hooks/repository-hooks.routes.ts";
@@ -180,9 +182,20 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     findCommit: createCommitFinder({ git, locate }),
     publishToHooks: createStatusPublisher({ publisher: hooks.publisher, urls }),
   });
+  const pushes = await openPushes({ ...deps, git, locate, events, isAlone });
+  const writeRefs = createRefWriter({ git, locate, ...pushes });
   return {
     routes: [
       ...repositoryRoutes(repositories),
+      ...createCodeRoutes({
+        db,
+        clock,
+        git,
+        locate,
+        writeRefs,
+        urls,
+        repositories: repositories.repositories,
+      }),
       ...collaboratorRoutes(repositories),
       ...teamRepositoryRoutes({
         ...repositories,
@@ -197,7 +210,16 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...actionRoutes({ actions: workflows.actions, urls }),
       ...miscellaneous.routes,
     ],
-    gitRoutes: await openGitRoutes({ ...deps, git, locate, events, isAlone }),
+    gitRoutes: gitRoutes(
+      createSmartHttp({
+        db,
+        git,
+        locate,
+        log,
+        ...pushes,
+        pushBytesMax: settings.maxUploadBytes,
+      }),
+    ),
     registryRoutes: packages.registryRoutes,
     hooks,
     packages,
@@ -215,8 +237,8 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   };
 }
 
-/** Creates the git services after the push journal has recovered pushes that an earlier process did not complete. */
-async function openGitRoutes({
+/** Creates the recorder of pushes and its journal, after the journal has recovered pushes that an earlier process did not complete. */
+async function openPushes({
   db,
   git,
   locate,
@@ -229,12 +251,11 @@ async function openGitRoutes({
   Pick<Forge, "git" | "locate"> & {
     readonly events: RepositoryEvents;
     readonly isAlone: boolean;
-  }): Promise<readonly Route[]> {
-  const { clock, settings } = input;
+  }): Promise<{ readonly journal: PushJournal; readonly recordPush: RecordPush }> {
   const recordPush = createPushRecorder({ db, git, locate, events });
   const journal = createPushJournal({
     db,
-    clock,
+    clock: input.clock,
     git,
     locate,
     recordPush,
@@ -243,6 +264,5 @@ async function openGitRoutes({
   });
   queue.register(journal.job);
   await journal.recover(isAlone);
-  const pushBytesMax = settings.maxUploadBytes;
-  return gitRoutes(createSmartHttp({ db, git, locate, journal, recordPush, log, pushBytesMax }));
+  return { journal, recordPush };
 }

@@ -2,6 +2,10 @@ import type { AnyEndpoint } from "./endpoint.ts";
 import { adminActionEndpoints } from "./forge/actions/actions.ts";
 import { repositoryActionEndpoints } from "./forge/actions/repository-actions.ts";
 import { adminBadgeEndpoints } from "./forge/accounts/badges.ts";
+import { branchEndpoints } from "./forge/code/branches.ts";
+import { commitEndpoints } from "./forge/code/commits.ts";
+import { objectEndpoints } from "./forge/code/objects.ts";
+import { tagEndpoints } from "./forge/code/tags.ts";
 import { adminCronEndpoints } from "./forge/cron.ts";
 import { adminEmailEndpoints } from "./forge/accounts/admin-emails.ts";
 import { adminHookEndpoints } from "./forge/hooks/admin-hooks.ts";
@@ -81,6 +85,10 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...notificationEndpoints,
   ...issueEndpoints,
   ...statusEndpoints,
+  ...branchEndpoints,
+  ...tagEndpoints,
+  ...commitEndpoints,
+  ...objectEndpoints,
   ...repositoryActionEndpoints,
   ...genericPackageEndpoints,
   ...npmPackageEndpoints,

@@ -127,13 +127,18 @@ export const text = (contentType: string) => ({ kind: "text", contentType }) as 
 export const jsonOrText = <S extends z.ZodType>(schema: S, contentType: string) =>
   ({ kind: "json_or_text", schema, contentType }) as const;
 
+/** A success that is JSON of the schema, or bytes of the given type if the request asks for them. */
+export const jsonOrBytes = <S extends z.ZodType>(schema: S, contentType: string) =>
+  ({ kind: "json_or_bytes", schema, contentType }) as const;
+
 export type Reply =
   | z.ZodType
   | typeof bytes
   | ReturnType<typeof bytesOf>
   | typeof empty
   | ReturnType<typeof text>
-  | ReturnType<typeof jsonOrText>;
+  | ReturnType<typeof jsonOrText>
+  | ReturnType<typeof jsonOrBytes>;
 
 /** A multipart form; `file` parts are handed to the handler as streams, in the order in which they arrive. */
 export const multipart = <F extends z.ZodObject>(fields: F) =>
@@ -224,16 +229,20 @@ export interface InputOf<E extends AnyEndpoint> {
 
 type ReplyBody<R> = R extends z.ZodType
   ? z.output<R>
-  : R extends { kind: "text" }
-    ? string
-    : undefined;
+  : R extends { kind: "json_or_bytes"; schema: infer S extends z.ZodType }
+    ? z.output<S>
+    : R extends { kind: "text" }
+      ? string
+      : undefined;
 
 /** Union of all responses that `E` declares, by status and body. */
 export type AnswerOf<E extends AnyEndpoint> = {
   [S in keyof E["replies"] & number]: { status: S; body: ReplyBody<E["replies"][S]> };
 }[keyof E["replies"] & number];
 
-/** Returns the JSON schema of a reply, or undefined for bytes, text or an empty one. */
+/** Returns the JSON schema of a success; undefined for bytes, text or an empty one. */
 export function schemaOf(reply: Reply | undefined): z.ZodType | undefined {
-  return reply === undefined || "kind" in reply ? undefined : reply;
+  if (reply === undefined) return undefined;
+  if (!("kind" in reply)) return reply;
+  return reply.kind === "json_or_bytes" ? reply.schema : undefined;
 }

@@ -119,11 +119,17 @@ interface AnswerExtras {
 
 type BodyOfReply<R> = R extends z.ZodType
   ? z.input<R>
-  : R extends { kind: "text" }
-    ? string
-    : undefined;
+  : R extends { kind: "json_or_bytes"; schema: infer S extends z.ZodType }
+    ? z.input<S>
+    : R extends { kind: "text" }
+      ? string
+      : undefined;
 
-type OneAnswer<S, R> = R extends { kind: "bytes" }
+type OneAnswer<S, R> =
+  | (R extends { kind: "json_or_bytes" } ? BytesAnswer : never)
+  | JsonOrBytesAnswer<S, R>;
+
+type JsonOrBytesAnswer<S, R> = R extends { kind: "bytes" }
   ? BytesAnswer
   : BodyOfReply<R> extends undefined
     ? { readonly status: S; readonly body?: undefined } & AnswerExtras

@@ -101,6 +101,14 @@ function toRequestBody(body: NonNullable<Endpoint["body"]>): Json {
 }
 
 function toResponse(reply: Reply): Json {
+  if ("kind" in reply && reply.kind === "json_or_bytes")
+    return {
+      description: "JSON or bytes",
+      content: {
+        "application/json": { schema: toJsonSchema(reply.schema, "output") },
+        [reply.contentType]: { schema: { type: "string" } },
+      },
+    };
   const schema = schemaOf(reply);
   if (schema !== undefined)
     return {

@@ -52,6 +52,8 @@ export interface GitRunOptions {
   readonly timeoutMs?: number;
   /** Exit codes besides 0 that count as success. */
   readonly accept?: readonly number[];
+  /** Stops git when it is aborted; the call rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface Git {
@@ -114,7 +116,9 @@ export function createGit({ searchPath }: { readonly searchPath: string }): Git 
   return {
     start,
     async run(args, options) {
+      options.signal?.throwIfAborted();
       const child = start(args, options);
+      options.signal?.addEventListener("abort", child.stop, { once: true });
       const limit = options.outputBytesMax ?? OUTPUT_BYTES_MAX;
       let excess: string | undefined;
       const timer = setTimeout(() => {
@@ -134,6 +138,8 @@ export function createGit({ searchPath }: { readonly searchPath: string }): Git 
       child.stdin.end(options.input);
       const { exitCode, stderr } = await child.ended;
       clearTimeout(timer);
+      options.signal?.removeEventListener("abort", child.stop);
+      options.signal?.throwIfAborted();
       const what = `git ${args[0] ?? ""}`;
       if (excess !== undefined) throw new GitError("too_long", `${what}: too much ${excess}`);
       // The system reports a missing folder in the same way.

@@ -70,6 +70,30 @@ export async function findEmail(db: Queries, email: string): Promise<ForgeEmail 
   return row && toEmail(row);
 }
 
+/** Addresses of one query: chunks keep the number of distinct statements small. */
+const ADDRESSES_PER_QUERY = 20;
+
+/** Returns the ids of the users who have verified these addresses, which are in lower case, by address. */
+export async function listVerifiedOwners(
+  db: Queries,
+  addresses: readonly string[],
+): Promise<Map<string, number>> {
+  const owners = new Map<string, number>();
+  // No database stores NUL.
+  const storable = addresses.filter((address) => !address.includes("\0"));
+  for (let at = 0; at < storable.length; at += ADDRESSES_PER_QUERY) {
+    const chunk = storable.slice(at, at + ADDRESSES_PER_QUERY);
+    const padded = [...chunk, ...Array<string>(ADDRESSES_PER_QUERY - chunk.length).fill("")];
+    const rows = await db.all<{ lower_email: string; user_id: number }>(
+      `SELECT lower_email, user_id FROM forge_emails
+       WHERE is_verified = 1 AND lower_email IN (${padded.map(() => "?").join(", ")})`,
+      ...padded,
+    );
+    for (const row of rows) owners.set(row.lower_email, row.user_id);
+  }
+  return owners;
+}
+
 /** Replaces a person's primary address by a verified one. Throws `conflict` when anybody has the new one. */
 export async function replacePrimaryEmail(
   tx: Transaction,

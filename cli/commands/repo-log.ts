@@ -1,0 +1,160 @@
+import type { WireCommit } from "../../daemon/contract/forge/code/shapes.ts";
+import type { ByteDownload } from "../client/bytes.ts";
+import { forge } from "../client/operations.ts";
+import { forgePages } from "../client/paging.ts";
+import type { CliContext } from "../context.ts";
+import { usageError } from "../errors.ts";
+import { type Column, time } from "../output/cells.ts";
+import { wholeList } from "../output/pages.ts";
+import { listOf, resourceOf } from "../output/spec.ts";
+import {
+  repositoryArgument,
+  type RepositoryName,
+  toRepositoryName,
+} from "../support/repository.ts";
+import type { CommandModule } from "../tree/entry.ts";
+
+const commitColumns: readonly Column<WireCommit>[] = [
+  { header: "commit", cell: ({ sha }) => sha.slice(0, 10) },
+  { header: "author", cell: ({ commit }) => commit.author.name },
+  { header: "date", cell: ({ commit }) => time(commit.author.date) },
+  { header: "message", cell: ({ commit }) => commit.message.split("\n")[0] },
+];
+
+const commitLines: readonly Column<WireCommit>[] = [
+  { header: "commit", cell: ({ sha }) => sha },
+  { header: "author", cell: ({ commit }) => `${commit.author.name} <${commit.author.email}>` },
+  { header: "date", cell: ({ commit }) => time(commit.author.date) },
+  { header: "message", cell: ({ commit }) => commit.message.trimEnd() },
+  { header: "added lines", cell: ({ stats }) => stats?.additions },
+  { header: "deleted lines", cell: ({ stats }) => stats?.deletions },
+  { header: "files", cell: ({ files }) => files?.map(({ filename }) => filename).join(", ") },
+  { header: "address", cell: ({ html_url: address }) => address },
+];
+
+export interface LogOptions extends RepositoryName {
+  readonly ref?: string;
+  readonly path?: string;
+  readonly since?: string;
+  readonly until?: string;
+}
+
+export const repoLog = {
+  operations: [forge.listCommits],
+  output: listOf(forge.listCommits),
+  define(command, cli, run = runLog): void {
+    command
+      .argument(...repositoryArgument)
+      .argument("[ref]", "a branch, tag or commit; the default branch if it is not given")
+      .option("--path <path>", "only commits that change this file or folder")
+      .option("--since <time>", "only commits after it, as RFC 3339")
+      .option("--until <time>", "only commits before it, as RFC 3339")
+      .action((given: string, ref: string | undefined, flags: Omit<LogOptions, "owner" | "repo">) =>
+        run(cli, { ...toRepositoryName(given), ...(ref === undefined ? {} : { ref }), ...flags }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Prints commits, newest first. */
+async function runLog(cli: CliContext, options: LogOptions): Promise<void> {
+  const { owner, repo, ref: sha, path, since, until } = options;
+  const input = {
+    params: { owner, repo },
+    query: { sha, path, since, until, stat: cli.output.isMachine, files: cli.output.isMachine },
+  };
+  await cli.output.list(forgePages(cli.client, forge.listCommits, input), commitColumns);
+}
+
+export interface ShowOptions extends RepositoryName {
+  readonly ref: string;
+  readonly diff?: true;
+  readonly patch?: true;
+}
+
+export const repoShow = {
+  operations: [forge.getCommit, forge.getCommitDiff, forge.getCommitPatch],
+  output: resourceOf(forge.getCommit),
+  define(command, cli, run = runShow): void {
+    command
+      .argument(...repositoryArgument)
+      .argument("<ref>", "a commit, branch or tag")
+      .option("--diff", "print what it changes")
+      .option("--patch", "print it as a patch for git am")
+      .action((given: string, ref: string, flags: Pick<ShowOptions, "diff" | "patch">) =>
+        run(cli, { ...toRepositoryName(given), ref, ...flags }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Prints a commit, or what it changes. */
+async function runShow(cli: CliContext, options: ShowOptions): Promise<void> {
+  const { owner, repo, ref: sha, diff, patch } = options;
+  if (diff && patch) throw usageError("--diff and --patch exclude each other");
+  const params = { owner, repo, sha };
+  if (diff || patch) {
+    assertNoDocument(cli);
+    return printText(
+      cli,
+      diff
+        ? await cli.client.download(forge.getCommitDiff, { params })
+        : await cli.client.download(forge.getCommitPatch, { params }),
+    );
+  }
+  const { body } = await cli.client.call(forge.getCommit, { params });
+  await cli.output.resource(body, commitLines);
+}
+
+export interface CompareOptions extends RepositoryName {
+  readonly basehead: string;
+  readonly diff?: true;
+  readonly patch?: true;
+}
+
+export const repoCompare = {
+  operations: [forge.compare],
+  output: listOf(forge.compare, "commits"),
+  define(command, cli, run = runCompare): void {
+    command
+      .argument(...repositoryArgument)
+      .argument("<base...head>", "two branches, tags or commits, such as main...feature")
+      .option("--diff", "print the diff")
+      .option("--patch", "print the commits as patches for git am")
+      .action((given: string, basehead: string, flags: Pick<CompareOptions, "diff" | "patch">) =>
+        run(cli, { ...toRepositoryName(given), basehead, ...flags }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Prints the commits of the head that the base lacks, or the diff. */
+async function runCompare(cli: CliContext, options: CompareOptions): Promise<void> {
+  const { owner, repo, basehead, diff, patch } = options;
+  if (diff && patch) throw usageError("--diff and --patch exclude each other");
+  const params = { owner, repo, basehead };
+  if (diff || patch) {
+    assertNoDocument(cli);
+    const query = { output: diff ? "diff" : "patch" };
+    return printText(cli, await cli.client.download(forge.compare, { params, query }));
+  }
+  const { body } = await cli.client.call(forge.compare, { params });
+  const { commits, total_commits: total } = body;
+  if (total > commits.length) cli.io.note(`The newest ${commits.length} of ${total} commits:`);
+  await cli.output.list(wholeList(commits), commitColumns);
+}
+
+function assertNoDocument(cli: CliContext): void {
+  if (cli.output.isMachine)
+    throw usageError("--diff and --patch do not go with machine output", "the text is the output");
+}
+
+/** Prints a text line by line while it arrives, without what a terminal would obey. */
+async function printText(cli: CliContext, { stream }: ByteDownload): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+    const text = rest + decoder.decode(chunk, { stream: true });
+    const end = text.lastIndexOf("\n") + 1;
+    rest = text.slice(end);
+    if (end > 0) await cli.output.text(text.slice(0, end), undefined);
+  }
+  if (rest !== "") await cli.output.text(rest, undefined);
+}

@@ -1,0 +1,114 @@
+import type { WireTag } from "../../daemon/contract/forge/code/tags.ts";
+import { forge } from "../client/operations.ts";
+import { forgePages } from "../client/paging.ts";
+import type { CliContext } from "../context.ts";
+import { type Column, time } from "../output/cells.ts";
+import { listOf, resourceOf, shape } from "../output/spec.ts";
+import {
+  repositoryArgument,
+  type RepositoryName,
+  toRepositoryName,
+} from "../support/repository.ts";
+import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List the tags of a repository", () => listAll, { aliases: ["ls"] }),
+  verb("view", "Show a tag", () => viewOne),
+  verb("create", "Create a tag", () => createOne),
+  verb("delete", "Delete a tag", () => deleteOne, { aliases: ["rm"] }),
+];
+
+const tagColumns: readonly Column<WireTag>[] = [
+  { header: "name", cell: ({ name }) => name },
+  { header: "commit", cell: ({ commit }) => commit.sha.slice(0, 10) },
+  { header: "created", cell: ({ commit }) => time(commit.created) },
+  { header: "message", cell: ({ message }) => message.split("\n")[0] },
+];
+
+const listAll = {
+  operations: [forge.listTags],
+  output: listOf(forge.listTags),
+  define(command, cli, run = runList): void {
+    command
+      .argument(...repositoryArgument)
+      .action((given: string) => run(cli, toRepositoryName(given)));
+  },
+} satisfies CommandModule;
+
+/** Prints the tags, newest first. */
+async function runList(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
+  const input = { params: { owner, repo } };
+  await cli.output.list(forgePages(cli.client, forge.listTags, input), tagColumns);
+}
+
+interface TagOptions extends RepositoryName {
+  readonly tag: string;
+}
+
+const tagArgument = ["<tag>", "the tag"] as const;
+
+const viewOne = {
+  operations: [forge.getTag],
+  output: resourceOf(forge.getTag),
+  define(command, cli, run = runView): void {
+    command
+      .argument(...repositoryArgument)
+      .argument(...tagArgument)
+      .action((given: string, tag: string) => run(cli, { ...toRepositoryName(given), tag }));
+  },
+} satisfies CommandModule;
+
+/** Prints one tag. */
+async function runView(cli: CliContext, { owner, repo, tag }: TagOptions): Promise<void> {
+  const { body } = await cli.client.call(forge.getTag, { params: { owner, repo, tag } });
+  await cli.output.resource(body, tagColumns);
+}
+
+export interface TagCreateOptions extends TagOptions {
+  readonly message?: string;
+  readonly target?: string;
+}
+
+export const createOne = {
+  operations: [forge.createTag],
+  output: resourceOf(forge.createTag, 201),
+  define(command, cli, run = runCreate): void {
+    command
+      .argument(...repositoryArgument)
+      .argument("<tag>", "the new tag")
+      .option("-m, --message <text>", "makes an annotated tag with this message")
+      .option("--target <ref>", "a branch, tag or commit; the default branch if it is not given")
+      .action((given: string, tag: string, flags: { message?: string; target?: string }) =>
+        run(cli, { ...toRepositoryName(given), tag, ...flags }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Creates a tag and prints it. */
+async function runCreate(cli: CliContext, options: TagCreateOptions): Promise<void> {
+  const { owner, repo, tag, message, target } = options;
+  const { body } = await cli.client.call(forge.createTag, {
+    params: { owner, repo },
+    body: { tag_name: tag, message, target },
+  });
+  await cli.output.resource(body, tagColumns);
+}
+
+export const deleteOne = {
+  operations: [forge.deleteTag],
+  output: shape({ deleted: "boolean", tag: "string" }),
+  destructive: true,
+  define(command, cli, run = runDelete): void {
+    command
+      .argument(...repositoryArgument)
+      .argument(...tagArgument)
+      .action((given: string, tag: string) => run(cli, { ...toRepositoryName(given), tag }));
+  },
+} satisfies CommandModule;
+
+/** Deletes a tag. */
+async function runDelete(cli: CliContext, { owner, repo, tag }: TagOptions): Promise<void> {
+  await cli.prompts.confirm(`Delete the tag ${tag} of ${owner}/${repo}?`);
+  await cli.client.call(forge.deleteTag, { params: { owner, repo, tag } });
+  await cli.output.done({ deleted: true, tag }, `Deleted the tag ${tag}.`);
+}

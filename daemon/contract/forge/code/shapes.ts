@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { perAccount } from "../../endpoint.ts";
+import { apiError, signedInReplies, wireTime } from "../common.ts";
+import { userShape } from "../accounts/users.ts";
+import { repositoryParams } from "../repositories/repositories.ts";
+
+// What git holds, as the API shows it: commits and what they are made of. Shapes that several groups of routes share.
+
+/** Each request runs git. */
+export const readLimit = perAccount(1_200, 60);
+export const writeLimit = perAccount(300, 60);
+
+export const seenReplies = {
+  ...signedInReplies,
+  404: apiError,
+  429: apiError,
+  503: apiError,
+} as const;
+/** 423: the repository is archived. */
+export const changedReplies = {
+  ...seenReplies,
+  409: apiError,
+  422: apiError,
+  423: apiError,
+} as const;
+
+export const shaParams = repositoryParams.extend({ sha: z.string() });
+
+/** The signature of a commit. This server verifies none: it knows no keys for it. */
+export const verificationShape = z.object({
+  verified: z.boolean(),
+  reason: z.string(),
+  signature: z.string(),
+  signer: z.null(),
+  payload: z.string(),
+});
+
+const payloadUserShape = z.object({ name: z.string(), email: z.string(), username: z.string() });
+
+/** A commit as branches and hooks show it. */
+export const payloadCommitShape = z.object({
+  id: z.string(),
+  message: z.string(),
+  url: z.string(),
+  author: payloadUserShape,
+  committer: payloadUserShape,
+  verification: verificationShape.nullable(),
+  timestamp: wireTime,
+  added: z.array(z.string()).nullable(),
+  removed: z.array(z.string()).nullable(),
+  modified: z.array(z.string()).nullable(),
+});
+export type WirePayloadCommit = z.output<typeof payloadCommitShape>;
+
+export const commitMetaShape = z.object({ url: z.string(), sha: z.string(), created: wireTime });
+
+export const commitUserShape = z.object({ name: z.string(), email: z.string(), date: wireTime });
+
+/** A commit with what it changes. `author` and `committer` are accounts; null when their address belongs to none. */
+export const commitShape = commitMetaShape.extend({
+  html_url: z.string(),
+  commit: z.object({
+    url: z.string(),
+    author: commitUserShape,
+    committer: commitUserShape,
+    message: z.string(),
+    tree: commitMetaShape,
+    verification: verificationShape.nullable(),
+  }),
+  author: userShape.nullable(),
+  committer: userShape.nullable(),
+  parents: z.array(commitMetaShape),
+  files: z
+    .array(z.object({ filename: z.string(), status: z.enum(["added", "removed", "modified"]) }))
+    .nullable(),
+  stats: z.object({ total: z.int(), additions: z.int(), deletions: z.int() }).nullable(),
+});
+export type WireCommit = z.output<typeof commitShape>;

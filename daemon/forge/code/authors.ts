@@ -1,0 +1,28 @@
+import type { Queries } from "../../../storage/engine/database.ts";
+import type { CommitObject } from "../../../storage/git/commit-objects.ts";
+import { listVerifiedOwners } from "../../../storage/tables/forge/accounts/emails.ts";
+import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
+
+/** Accounts by the addresses in commits, in lower case. Only verified addresses count. */
+export type Authors = ReadonlyMap<string, ForgeUser>;
+
+/** Returns the accounts of the authors and committers of commits. */
+export async function findAuthors(
+  db: Queries,
+  commits: readonly Pick<CommitObject, "author" | "committer">[],
+): Promise<Authors> {
+  const addresses = new Set(
+    commits.flatMap(({ author, committer }) =>
+      [author, committer].map(({ email }) => email.toLowerCase()),
+    ),
+  );
+  const owners = await listVerifiedOwners(db, [...addresses]);
+  const users = await listUsersByIds(db, [...owners.values()]);
+  const byId = new Map(users.map((user) => [user.id, user]));
+  const found = new Map<string, ForgeUser>();
+  for (const [address, id] of owners) {
+    const user = byId.get(id);
+    if (user !== undefined) found.set(address, user);
+  }
+  return found;
+}

@@ -1,0 +1,260 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { type CommitObject, readCommitObjects } from "../../../storage/git/commit-objects.ts";
+import type { Git } from "../../../storage/git/git.ts";
+import { listRefs } from "../../../storage/git/ref-lists.ts";
+import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import type { WriteRefs, WriteRefsOutcome } from "../git/write-refs.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { notFound } from "../refusals.ts";
+import { reaches } from "../repositories/access.ts";
+import type { OwnedRepository, RefChange } from "../repositories/events.ts";
+import { type Authors, findAuthors } from "./authors.ts";
+import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
+import { findRevision } from "./revisions.ts";
+
+/** A branch with its newest commit, and what the caller may do with it. */
+export interface BranchDetails {
+  readonly name: string;
+  readonly commit: CommitObject;
+  readonly canPush: boolean;
+}
+
+/** Branches of one repository with the accounts of their authors. */
+export interface BranchList {
+  readonly what: OwnedRepository;
+  readonly branches: readonly BranchDetails[];
+  readonly authors: Authors;
+  readonly total: number;
+}
+
+export interface BranchesDeps {
+  readonly db: Database;
+  readonly access: CodeAccess;
+  readonly writeRefs: WriteRefs;
+  /** Makes a branch that exists the default one. */
+  readonly setDefaultBranch: (
+    what: OwnedRepository,
+    branch: string,
+    caller: ForgeCaller,
+  ) => Promise<void>;
+}
+
+/** Branches of repositories. */
+export type Branches = ReturnType<typeof createBranches>;
+
+const HEADS = "refs/heads/";
+
+/**
+ * Creates the service. Every function refuses as `CodeAccess` does. Those that write refuse with `not_found` an empty
+ * repository.
+ */
+export function createBranches({ db, access, writeRefs, setDefaultBranch }: BranchesDeps) {
+  return {
+    /** @param text only branches whose names contain it */
+    async list(request: CodeRequest, text: string, window: PageWindow): Promise<BranchList> {
+      return access.read(request, async (code) => {
+        const { git, directory, signal } = code;
+        const query = { directory, signal, under: HEADS, order: "newest", text } as const;
+        const { refs, total } = await listRefs(git, query, toRows(window));
+        const names = refs.map(({ name, id }) => ({ name: name.slice(HEADS.length), id }));
+        return toList(code, names, total);
+      });
+    },
+
+    /** Refuses with `not_found` a missing branch. */
+    async get(request: CodeRequest, name: string): Promise<BranchList> {
+      return access.read(request, async (code) =>
+        toList(code, [{ name, id: await getHead(code, name) }], 1),
+      );
+    },
+
+    /**
+     * Creates a branch from `from`, the default branch if it is empty. Refuses with `not_found` an unknown `from`, with
+     * `conflict` a name that a branch or tag has, with `unprocessable` one that git does not take.
+     */
+    async create(
+      request: CodeRequest & { readonly caller: ForgeCaller },
+      name: string,
+      from: { readonly ref: string; readonly branch: string },
+    ): Promise<BranchList> {
+      return access.write(request, async (code) => {
+        assertNotEmpty(code);
+        const after = await getStart(code, from);
+        const clash = await findRevision(code, `refs/tags/${name}`);
+        if (clash !== undefined)
+          throw new AppError("conflict", "The branch with the same tag already exists.");
+        await write(
+          code,
+          request.caller,
+          [{ ref: HEADS + name, before: undefined, after }],
+          () => new AppError("conflict", "The branch already exists."),
+        );
+        return toList(code, [{ name, id: after }], 1);
+      });
+    },
+
+    /**
+     * Points a branch to another commit. Refuses with `not_found` a missing branch, with `unprocessable` a commit that is
+     * missing, that is no descendant of the present one unless `isForced`, or when the branch is not at `expected`.
+     */
+    async update(
+      request: CodeRequest & { readonly caller: ForgeCaller },
+      name: string,
+      wanted: { readonly commit: string; readonly expected: string; readonly isForced: boolean },
+    ): Promise<void> {
+      await access.write(request, async (code) => {
+        assertNotEmpty(code);
+        const before = await getHead(code, name);
+        const after = (await findRevision(code, wanted.commit))?.commitId;
+        if (after === undefined)
+          throw new AppError("unprocessable", `commit does not exist [id: ${wanted.commit}]`);
+        if (wanted.expected !== "" && wanted.expected !== before)
+          throw new AppError(
+            "unprocessable",
+            `the branch is at ${before}, not at ${wanted.expected}`,
+          );
+        if (after === before) return;
+        if (!wanted.isForced && !(await isAncestor(code.git, code.directory, before, after)))
+          throw new AppError("unprocessable", "the update is not a fast-forward: it needs force");
+        await write(code, request.caller, [{ ref: HEADS + name, before, after }], movedMeanwhile);
+      });
+    },
+
+    /**
+     * Renames a branch; the default one needs an administrator, and stays the default. Refuses with `not_found` a missing
+     * branch, with `unprocessable` a taken name.
+     */
+    async rename(
+      request: CodeRequest & { readonly caller: ForgeCaller },
+      name: string,
+      newName: string,
+    ): Promise<void> {
+      await access.write(request, async (code) => {
+        assertNotEmpty(code);
+        const id = await getHead(code, name).catch((error: unknown) => {
+          throw error instanceof AppError
+            ? new AppError("not_found", "Branch doesn't exist.")
+            : error;
+        });
+        const isDefault = code.what.repository.defaultBranch === name;
+        if (isDefault && !reaches(code.what.access, "admin"))
+          throw new AppError(
+            "forbidden",
+            "User must be a repo or site admin to rename default or protected branches.",
+          );
+        const taken = () =>
+          new AppError(
+            "unprocessable",
+            "Cannot rename a branch using the same name or rename to a branch that already exists.",
+          );
+        if (name === newName || (await findRevision(code, HEADS + newName)) !== undefined)
+          throw taken();
+        const created = { ref: HEADS + newName, before: undefined, after: id };
+        const deleted = { ref: HEADS + name, before: id, after: undefined };
+        if (!isDefault) {
+          await write(code, request.caller, [created, deleted], movedMeanwhile);
+          return;
+        }
+        // At each moment the default branch exists; a crash leaves both names.
+        await write(code, request.caller, [created], taken);
+        await setDefaultBranch(code.what, newName, request.caller);
+        await write(code, request.caller, [deleted], movedMeanwhile);
+      });
+    },
+
+    /** Refuses with `not_found` a missing branch, with `forbidden` the default one. */
+    async remove(
+      request: CodeRequest & { readonly caller: ForgeCaller },
+      name: string,
+    ): Promise<void> {
+      await access.write(request, async (code) => {
+        assertNotEmpty(code);
+        const before = await getHead(code, name);
+        if (code.what.repository.defaultBranch === name)
+          throw new AppError("forbidden", "can not delete default or pull request target branch");
+        const change = { ref: HEADS + name, before, after: undefined };
+        await write(code, request.caller, [change], movedMeanwhile);
+      });
+    },
+  };
+
+  async function write(
+    { what }: OpenedCode,
+    { user }: ForgeCaller,
+    changes: readonly RefChange[],
+    toStale: () => AppError,
+  ): Promise<void> {
+    assertWritten(await writeRefs(what, user, changes), toStale);
+  }
+
+  async function toList(
+    { git, directory, signal, what, caller }: OpenedCode,
+    names: readonly { readonly name: string; readonly id: string }[],
+    total: number,
+  ): Promise<BranchList> {
+    const ids = names.map(({ id }) => id);
+    const commits = await readCommitObjects(git, ids, { directory, signal });
+    const canPush = caller !== undefined && reaches(what.access, "write");
+    return {
+      what,
+      branches: commits.map((commit, index) => ({
+        name: names[index]?.name ?? "",
+        commit,
+        canPush,
+      })),
+      authors: await findAuthors(db, commits),
+      total,
+    };
+  }
+}
+
+/** Throws for refs that were not moved. @param toStale the refusal when a ref is not what it was */
+export function assertWritten(outcome: WriteRefsOutcome, toStale: () => AppError): void {
+  switch (outcome) {
+    case "written":
+      return;
+    case "stale":
+      throw toStale();
+    case "name_conflict":
+      throw new AppError("conflict", "The branch with the same name already exists.");
+    case "bad_name":
+      throw new AppError("unprocessable", "git does not take this name");
+  }
+}
+
+const movedMeanwhile = () =>
+  new AppError("conflict", "the branch was changed in the meantime, try again");
+
+/** Returns whether a commit is an ancestor of another one, or the same. @throws GitError */
+export async function isAncestor(
+  git: Git,
+  directory: string,
+  ancestor: string,
+  descendant: string,
+): Promise<boolean> {
+  const text = await git.run(["rev-list", "--count", "--max-count=1", ancestor, `^${descendant}`], {
+    directory,
+  });
+  return text.toString("latin1").trim() === "0";
+}
+
+async function getHead(code: OpenedCode, name: string): Promise<string> {
+  const found = name === "" ? undefined : await findRevision(code, HEADS + name);
+  if (found === undefined) throw notFound();
+  return found.commitId;
+}
+
+async function getStart(
+  code: OpenedCode,
+  { ref, branch }: { readonly ref: string; readonly branch: string },
+): Promise<string> {
+  const name = ref === "" && branch !== "" ? HEADS + branch : ref;
+  const found = await findRevision(code, name);
+  if (found === undefined) throw new AppError("not_found", "The old branch does not exist");
+  return found.commitId;
+}
+
+function assertNotEmpty({ what }: OpenedCode): void {
+  if (what.repository.isEmpty) throw new AppError("not_found", "Git Repository is empty.");
+}

@@ -1,0 +1,59 @@
+import { PassThrough, type Readable } from "node:stream";
+import { AppError } from "../../errors.ts";
+import { refusing } from "../repositories/git-refusals.ts";
+import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
+
+/** The output of a running git. Its slot is released when git has ended. */
+export interface CodeStream {
+  readonly stream: Readable;
+  /** Stops git when the client has disconnected. Idempotent. */
+  giveUp(): void;
+}
+
+/** Longest answer that is streamed; the idle timeout of the connection closes a stalled client long before. */
+const STREAM_MS = 30 * 60_000;
+
+/**
+ * Starts git with the arguments that `toArguments` returns and streams its output. When git fails, the stream ends with
+ * an error, so that the client sees a truncated answer instead of one that looks complete.
+ */
+export async function streamGit(
+  access: CodeAccess,
+  request: CodeRequest,
+  toArguments: (code: OpenedCode) => Promise<readonly string[]>,
+): Promise<CodeStream> {
+  const code = await access.open(request);
+  try {
+    const args = await refusing(() => toArguments(code));
+    return await refusing(async () => startStream(code, args));
+  } catch (error) {
+    code.release();
+    throw error;
+  }
+}
+
+function startStream(
+  { git, directory, signal, release }: OpenedCode & { release(): void },
+  args: readonly string[],
+): CodeStream {
+  const child = git.start(args, { directory });
+  child.stdin.end();
+  const timer = setTimeout(child.stop, STREAM_MS);
+  signal.addEventListener("abort", child.stop, { once: true });
+  const stream = new PassThrough();
+  child.stdout.on("data", (chunk: Buffer) => {
+    if (stream.writable && !stream.write(chunk)) child.stdout.pause();
+  });
+  stream.on("drain", () => child.stdout.resume());
+  // A client that disconnects must not block git.
+  stream.once("close", () => child.stdout.resume());
+  stream.on("error", () => child.stdout.resume());
+  void child.ended.then(({ exitCode, stderr }) => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", child.stop);
+    release();
+    if (exitCode === 0) stream.end();
+    else stream.destroy(new AppError("unavailable", `git ${args[0] ?? ""} failed: ${stderr}`));
+  });
+  return { stream, giveUp: child.stop };
+}

@@ -1,0 +1,83 @@
+// daemon/forge/code: what git holds of repositories, through the API: branches, tags, commits, trees and files.
+// Start here: one factory wires up the services. open-code.ts decides who may read and how many git processes run;
+// revisions.ts tells what a name means. A write goes through ../git/write-refs.ts and is a push for everything else.
+import type { Database } from "../../../storage/engine/database.ts";
+import type { Git } from "../../../storage/git/git.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { Route } from "../../http/handle.ts";
+import { toEmbeddedUserView } from "../accounts/user.view.ts";
+import { createTransferLimiter } from "../git/transfer-limiter.ts";
+import type { WriteRefs } from "../git/write-refs.ts";
+import type { Repositories } from "../repositories/repositories.service.ts";
+import type { ForgeUrls } from "../urls.ts";
+import { createBranches } from "./branches.service.ts";
+import { commitRoutes } from "./commits.routes.ts";
+import { createCommits } from "./commits.service.ts";
+import { createGitObjects } from "./objects.service.ts";
+import { createCodeAccess } from "./open-code.ts";
+import { refRoutes } from "./refs.routes.ts";
+import { createTags } from "./tags.service.ts";
+
+export interface CodeServicesDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly git: Git;
+  readonly locate: (repository: ForgeRepository) => Promise<string>;
+  readonly repositories: Repositories;
+  readonly writeRefs: WriteRefs;
+  readonly urls: ForgeUrls;
+}
+
+/** Requests that read or write code at one time, in all and of one client, and the length of the queue. */
+const limits = { atOnce: 16, perKey: 8, waiting: 256 } as const;
+
+/** Returns the routes of code. */
+export function createCodeRoutes(deps: CodeServicesDeps): Route[] {
+  const { db, clock, git, locate, repositories, writeRefs, urls } = deps;
+  const limiter = createTransferLimiter(limits);
+  const access = createCodeAccess({ db, git, locate, limiter });
+  const branches = createBranches({
+    db,
+    access,
+    writeRefs,
+    setDefaultBranch: async ({ owner, repository }, branch, caller) => {
+      await repositories.edit(owner.name, repository.name, toDefaultBranchEdit(branch), caller);
+    },
+  });
+  const toCommitPerson = (user: ForgeUser) => toPerson(user, urls);
+  const tags = createTags({ access, writeRefs, clock, toCommitPerson });
+  return [
+    ...refRoutes({ branches, tags, urls }),
+    ...commitRoutes({
+      commits: createCommits({ db, access }),
+      objects: createGitObjects({ access }),
+      urls,
+    }),
+  ];
+}
+
+/** Returns name and address of a user for commits, without the characters that git reads as structure. */
+function toPerson(user: ForgeUser, urls: ForgeUrls) {
+  // oxlint-disable-next-line no-control-regex -- removes control characters
+  const clean = (text: string) => text.replace(/[<>\u0000-\u001f\u007f]/g, "").trim();
+  const name = clean(user.fullName);
+  return {
+    name: name === "" ? user.name : name,
+    email: clean(toEmbeddedUserView(user, true, urls).email),
+  };
+}
+
+function toDefaultBranchEdit(defaultBranch: string) {
+  return {
+    name: undefined,
+    description: undefined,
+    website: undefined,
+    isPrivate: undefined,
+    isTemplate: undefined,
+    isArchived: undefined,
+    settings: {},
+    defaultBranch,
+  };
+}

@@ -1,0 +1,203 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { type CommitObject, readCommitObjects } from "../../../storage/git/commit-objects.ts";
+import {
+  type CommitChanges,
+  countHistory,
+  type HistoryQuery,
+  listHistory,
+  readCommitChanges,
+} from "../../../storage/git/history.ts";
+import { COMPARED_COMMITS_MAX } from "../../contract/forge/code/commits.ts";
+import { AppError } from "../../errors.ts";
+import { notFound } from "../refusals.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import { type Authors, findAuthors } from "./authors.ts";
+import { type CodeStream, streamGit } from "./code-stream.ts";
+import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
+import { findRevision, getRevision } from "./revisions.ts";
+
+/** Which parts of a commit a request wants. */
+export interface CommitParts {
+  readonly withFiles: boolean;
+  readonly withStats: boolean;
+  readonly withVerification: boolean;
+}
+
+/** A commit and what it changes; the changes are read if a part needs them. */
+export interface CommitDetails extends CommitParts {
+  readonly commit: CommitObject;
+  readonly changes: CommitChanges | undefined;
+}
+
+/** Commits of one repository with the accounts of their authors. */
+export interface CommitList {
+  readonly what: OwnedRepository;
+  readonly commits: readonly CommitDetails[];
+  readonly authors: Authors;
+  readonly total: number;
+}
+
+/** What a list of commits is restricted to; empty texts restrict nothing. */
+export interface CommitFilter {
+  readonly sha: string;
+  readonly path: string;
+  readonly not: string;
+  readonly since: string;
+  readonly until: string;
+}
+
+/** Two revisions and the way they are compared: `...` with their common ancestor, `..` with each other. */
+interface Comparison {
+  readonly base: string;
+  readonly head: string;
+  readonly separator: "..." | "..";
+}
+
+/** Files that one commit lists; its statistics count all. */
+const FILES_MAX = 3_000;
+
+/** Commits, their diffs, and comparisons. */
+export type Commits = ReturnType<typeof createCommits>;
+
+/** Creates the service. Every function refuses as `CodeAccess` does, and with `not_found` what names no commit. */
+export function createCommits({
+  db,
+  access,
+}: {
+  readonly db: Database;
+  readonly access: CodeAccess;
+}) {
+  return {
+    /** Refuses with `conflict` an empty repository, with `unprocessable` a malformed time. */
+    async list(
+      request: CodeRequest,
+      filter: CommitFilter,
+      window: PageWindow,
+      parts: CommitParts,
+    ): Promise<CommitList> {
+      const since = toTime("since", filter.since);
+      const until = toTime("until", filter.until);
+      return access.read(request, async (code) => {
+        if (code.what.repository.isEmpty)
+          throw new AppError("conflict", "Git Repository is empty.");
+        const { commitId: tip } = await getRevision(code, filter.sha);
+        const not = filter.not === "" ? undefined : (await getRevision(code, filter.not)).commitId;
+        const path = filter.path === "" ? undefined : filter.path;
+        const query = { ...toReadOptions(code), tip, path, not, since, until };
+        const [ids, total] = await Promise.all([
+          listHistory(code.git, query, toRows(window)),
+          countHistory(code.git, query),
+        ]);
+        if (total === 0 && path !== undefined)
+          await assertKnownPath(code, { ...query, not: undefined });
+        return toList(code, ids, total, parts);
+      });
+    },
+
+    /** Refuses with `unprocessable` a name that cannot be one. */
+    async get(request: CodeRequest, name: string, parts: CommitParts): Promise<CommitList> {
+      return access.read(request, async (code) => {
+        const { commitId } = await getCommit(code, name);
+        return toList(code, [commitId], 1, parts);
+      });
+    },
+
+    /** Streams a commit as a diff or as a patch for `git am`. */
+    async diff(request: CodeRequest, name: string, format: "diff" | "patch"): Promise<CodeStream> {
+      return streamGit(access, request, async (code) => {
+        const { commitId } = await getCommit(code, name);
+        return format === "diff"
+          ? ["diff-tree", "-p", "--root", "--diff-merges=first-parent", "--no-commit-id", commitId]
+          : ["format-patch", "--stdout", "--no-signature", "-1", commitId];
+      });
+    },
+
+    /** Returns the commits of the head that the base lacks, the newest first, at most `COMPARED_COMMITS_MAX`. */
+    async compare(request: CodeRequest, given: string, parts: CommitParts): Promise<CommitList> {
+      return access.read(request, async (code) => {
+        const [base, head] = await getEnds(code, toComparison(given));
+        const query = { ...toReadOptions(code), tip: head, not: base };
+        const [ids, total] = await Promise.all([
+          listHistory(code.git, query, { limit: COMPARED_COMMITS_MAX, offset: 0 }),
+          countHistory(code.git, query),
+        ]);
+        return toList(code, ids, total, parts);
+      });
+    },
+
+    /** Streams the diff of a comparison, or its commits as patches. */
+    async compareText(
+      request: CodeRequest,
+      given: string,
+      format: "diff" | "patch",
+    ): Promise<CodeStream> {
+      const comparison = toComparison(given);
+      return streamGit(access, request, async (code) => {
+        const [base, head] = await getEnds(code, comparison);
+        return format === "diff"
+          ? ["diff", "-p", `${base}${comparison.separator}${head}`, "--"]
+          : ["format-patch", "--stdout", "--no-signature", `${base}..${head}`];
+      });
+    },
+  };
+
+  async function toList(
+    code: OpenedCode,
+    ids: readonly string[],
+    total: number,
+    parts: CommitParts,
+  ): Promise<CommitList> {
+    const options = toReadOptions(code);
+    const [commits, changes] = await Promise.all([
+      readCommitObjects(code.git, ids, options),
+      (parts.withFiles || parts.withStats) && ids.length > 0
+        ? readCommitChanges(code.git, ids, { ...options, filesMax: FILES_MAX })
+        : undefined,
+    ]);
+    return {
+      what: code.what,
+      commits: commits.map((commit) => ({ commit, changes: changes?.get(commit.id), ...parts })),
+      authors: await findAuthors(db, commits),
+      total,
+    };
+  }
+}
+
+const toReadOptions = ({ directory, signal }: OpenedCode) => ({ directory, signal });
+
+/** A path that no commit of the history changes is not found; one without commits in a period is an empty list. */
+async function assertKnownPath(code: OpenedCode, query: HistoryQuery): Promise<void> {
+  const { since, until } = query;
+  const isKnown =
+    (since !== undefined || until !== undefined) &&
+    (await countHistory(code.git, { ...query, since: undefined, until: undefined })) > 0;
+  if (!isKnown) throw notFound();
+}
+
+async function getCommit(code: OpenedCode, name: string) {
+  const found = await findRevision(code, name);
+  if (found === undefined) throw new AppError("not_found", `commit doesn't exist: ${name}`);
+  return found;
+}
+
+/** Splits `base...head` or `base..head`. The names of branches have no `..`. */
+function toComparison(given: string): Comparison {
+  const [, base, separator, head] = /^(.*?)(\.{2,3})(.*)$/s.exec(given) ?? [];
+  if (base === undefined || head === undefined) throw notFound();
+  return { base, head, separator: separator === ".." ? ".." : "..." };
+}
+
+async function getEnds(
+  code: OpenedCode,
+  { base, head }: Comparison,
+): Promise<readonly [base: string, head: string]> {
+  return [(await getRevision(code, base)).commitId, (await getRevision(code, head)).commitId];
+}
+
+function toTime(name: string, given: string): string | undefined {
+  if (given === "") return undefined;
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(given))
+    throw new AppError("unprocessable", `invalid '${name}' format, expected ISO 8601 (RFC3339)`);
+  return given;
+}

@@ -1,0 +1,100 @@
+import { findObjects, type ObjectInfo, readBlob } from "../../../storage/git/objects.ts";
+import { listRefs, type RefEntry } from "../../../storage/git/ref-lists.ts";
+import { listTree, type TreeEntry } from "../../../storage/git/trees.ts";
+import { BLOB_BYTES_MAX, REFS_MAX } from "../../contract/forge/code/objects.ts";
+import { isRefName } from "../../contract/forge/repositories/rules.ts";
+import { AppError } from "../../errors.ts";
+import { notFound } from "../refusals.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import type { PageWindow } from "../page-window.ts";
+import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
+import { findRevision } from "./revisions.ts";
+
+/** A page of the entries of a tree. */
+export interface TreePage extends PageWindow {
+  readonly what: OwnedRepository;
+  readonly id: string;
+  readonly entries: readonly TreeEntry[];
+  readonly total: number;
+}
+
+/** A blob; without its content if that is larger than an answer holds. */
+export interface Blob {
+  readonly what: OwnedRepository;
+  readonly info: ObjectInfo;
+  readonly content: Buffer | undefined;
+}
+
+/** Git's own objects of repositories: refs, trees and blobs. */
+export type GitObjects = ReturnType<typeof createGitObjects>;
+
+/** Creates the service. Every function refuses as `CodeAccess` does, and with `not_found` what does not exist. */
+export function createGitObjects({ access }: { readonly access: CodeAccess }) {
+  return {
+    /** Returns the refs whose names begin with `refs/` and `prefix`, by name. */
+    async listRefs(
+      request: CodeRequest,
+      prefix: string,
+    ): Promise<{
+      readonly what: OwnedRepository;
+      readonly refs: readonly RefEntry[];
+      readonly total: number;
+    }> {
+      return access.read(request, async ({ git, what, directory, signal }) => {
+        if (prefix !== "" && !isRefName(prefix)) throw notFound();
+        const query = { directory, signal, under: "refs/", order: "name" } as const;
+        const found = await listRefs(git, { ...query, prefix }, { limit: REFS_MAX, offset: 0 });
+        if (found.total === 0 && prefix !== "") throw notFound();
+        return { what, ...found };
+      });
+    },
+
+    /** Returns a page of a tree; of everything below it if `isRecursive`. Refuses with `not_found` what is no tree. */
+    async getTree(
+      request: CodeRequest,
+      name: string,
+      { page, limit, isRecursive }: PageWindow & { readonly isRecursive: boolean },
+    ): Promise<TreePage> {
+      return access.read(request, async (code) => {
+        const id = await getTreeId(code, name);
+        const start = (page - 1) * limit;
+        const entries: TreeEntry[] = [];
+        let total = 0;
+        const { directory, signal } = code;
+        for await (const entry of listTree(code.git, id, { directory, signal, isRecursive })) {
+          if (total >= start && entries.length < limit) entries.push(entry);
+          total += 1;
+        }
+        return { what: code.what, id, entries, total, page, limit };
+      });
+    },
+
+    async getBlob(request: CodeRequest, id: string): Promise<Blob> {
+      return access.read(request, async ({ git, what, directory, signal }) => {
+        if (!/^[0-9a-f]{4,64}$/i.test(id))
+          throw new AppError("invalid_argument", "sha not provided");
+        const options = { directory, signal };
+        const [info] = await findObjects(git, [id], options);
+        if (info?.type !== "blob") throw notFound();
+        const content =
+          info.size > BLOB_BYTES_MAX
+            ? undefined
+            : await readBlob(git, info.id, { ...options, bytesMax: BLOB_BYTES_MAX });
+        return { what, info, content };
+      });
+    },
+  };
+}
+
+/** Returns the id of the tree of a revision, or of a tree that is named by its id. */
+async function getTreeId(code: OpenedCode, name: string): Promise<string> {
+  const commit = await findRevision(code, name);
+  const isId = /^[0-9a-f]{4,64}$/i.test(name);
+  const expression = commit?.commitId ?? (isId ? name : undefined);
+  if (expression !== undefined) {
+    const { directory, signal } = code;
+    const [tree] = await findObjects(code.git, [`${expression}^{tree}`], { directory, signal });
+    if (tree !== undefined) return tree.id;
+  }
+  throw new AppError("not_found", `sha not found [${name}]`);
+}

@@ -1,0 +1,81 @@
+import type { RefEntry } from "../../../storage/git/ref-lists.ts";
+import type { WireBranch } from "../../contract/forge/code/branches.ts";
+import type { WireBlob, WireReference, WireTree } from "../../contract/forge/code/objects.ts";
+import type { BranchDetails } from "./branches.service.ts";
+import type { Authors } from "./authors.ts";
+import { toPayloadCommitView } from "./commit.view.ts";
+import { type CodeAddresses, toSegments } from "./code-addresses.ts";
+import type { Blob, TreePage } from "./objects.service.ts";
+
+/** Returns a branch. Members of pull requests have the values of a branch without rules for them. */
+export function toBranchView(
+  { name, commit, canPush }: BranchDetails,
+  authors: Authors,
+  addresses: CodeAddresses,
+): WireBranch {
+  return {
+    name,
+    commit: toPayloadCommitView(commit, authors, addresses),
+    protected: false,
+    required_approvals: 0,
+    enable_status_check: false,
+    status_check_contexts: [],
+    user_can_push: canPush,
+    user_can_merge: canPush,
+    effective_branch_protection_name: "",
+  };
+}
+
+export function toReferenceView(
+  { name, type, id }: RefEntry,
+  { api }: CodeAddresses,
+): WireReference {
+  return {
+    ref: name,
+    url: `${api}/git/${toSegments(name)}`,
+    object: { type, sha: id, url: `${api}/git/${type}s/${id}` },
+  };
+}
+
+/** Returns the one ref whose whole name was given, else all whose names begin so. */
+export function toRefsView(
+  refs: readonly RefEntry[],
+  given: string,
+  addresses: CodeAddresses,
+): WireReference | WireReference[] {
+  const list = refs.map((ref) => toReferenceView(ref, addresses));
+  const [only] = list;
+  return only !== undefined && list.length === 1 && only.ref === `refs/${given}` ? only : list;
+}
+
+export function toTreeView(
+  { id, entries, total, page, limit }: TreePage,
+  { api }: CodeAddresses,
+): WireTree {
+  const toAddress = { tree: `${api}/git/trees/`, blob: `${api}/git/blobs/`, commit: undefined };
+  return {
+    sha: id,
+    url: `${api}/git/trees/${id}`,
+    // Past its end a list has no entries.
+    tree:
+      entries.length === 0 && page > 1
+        ? null
+        : entries.map(({ path, mode, type, size, id: sha }) => {
+            const address = toAddress[type];
+            return { path, mode, type, size, sha, url: address === undefined ? "" : address + sha };
+          }),
+    truncated: page * limit < total,
+    page,
+    total_count: total,
+  };
+}
+
+export function toBlobView({ info, content }: Blob, { api }: CodeAddresses): WireBlob {
+  return {
+    content: content === undefined ? null : content.toString("base64"),
+    encoding: content === undefined ? null : "base64",
+    url: `${api}/git/blobs/${info.id}`,
+    sha: info.id,
+    size: info.size,
+  };
+}

@@ -1,0 +1,101 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import type { Git } from "../../../storage/git/git.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import type { TransferLimiter } from "../git/transfer-limiter.ts";
+import {
+  assertNotArchived,
+  openRepository,
+  type OpenedRepository,
+} from "../issues/issue-access.ts";
+import { notFound } from "../refusals.ts";
+import { reaches } from "../repositories/access.ts";
+import { refusing } from "../repositories/git-refusals.ts";
+import type { RepositoryPath } from "../repositories/repositories.service.ts";
+import { keepsCode } from "../repositories/repository-settings.view.ts";
+
+/** A request for what git holds of a repository. */
+export interface CodeRequest {
+  readonly path: RepositoryPath;
+  readonly caller: ForgeCaller | undefined;
+  /** The rest of the address below the repository, for the redirect from a former name. */
+  readonly rest: string;
+  /** Counts as one client if the caller is anonymous. */
+  readonly address: string;
+  /** Aborted when the client has gone; git is stopped then. */
+  readonly signal: AbortSignal;
+}
+
+/** A repository whose files may be read now. */
+export interface OpenedCode {
+  readonly what: OpenedRepository;
+  readonly caller: ForgeCaller | undefined;
+  readonly git: Git;
+  readonly directory: string;
+  readonly signal: AbortSignal;
+}
+
+export interface CodeDeps {
+  readonly db: Database;
+  readonly git: Git;
+  /** Returns the folder of a repository's files. Refuses with `not_found` when they are missing. */
+  readonly locate: (repository: ForgeRepository) => Promise<string>;
+  /** Bounds the git processes of all requests, and of one client. */
+  readonly limiter: TransferLimiter;
+}
+
+/** Opens repositories for reading their code. */
+export interface CodeAccess {
+  /**
+   * Runs `work` on a repository that the caller may read, within the limit on git processes. Refuses with `not_found` a
+   * repository that the caller may not read or whose code is turned off, and with `unavailable` when too many run.
+   */
+  read<T>(request: CodeRequest, work: (code: OpenedCode) => Promise<T>): Promise<T>;
+  /** The same for a caller who may push; refuses with `forbidden` without that right, with `archived` an archived repository. */
+  write<T>(request: CodeRequest, work: (code: OpenedCode) => Promise<T>): Promise<T>;
+  /** Opens a repository for a stream: the caller releases the slot when it has ended. */
+  open(request: CodeRequest): Promise<OpenedCode & { release(): void }>;
+}
+
+export function createCodeAccess({ db, git, locate, limiter }: CodeDeps): CodeAccess {
+  return {
+    async read(request, work) {
+      const opened = await open(request);
+      try {
+        return await refusing(() => work(opened));
+      } finally {
+        opened.release();
+      }
+    },
+
+    async write(request, work) {
+      const opened = await open(request);
+      try {
+        if (!reaches(opened.what.access, "write"))
+          throw new AppError("forbidden", "user should have a permission to write to a repo");
+        assertNotArchived(opened.what);
+        return await refusing(() => work(opened));
+      } finally {
+        opened.release();
+      }
+    },
+
+    open,
+  };
+
+  async function open(request: CodeRequest): Promise<OpenedCode & { release(): void }> {
+    const { path, caller, rest, address, signal } = request;
+    const what = await openRepository(db, path, caller, rest);
+    if (!keepsCode(what.repository.settings)) throw notFound();
+    const key = caller === undefined ? `address ${address}` : `user ${caller.user.id}`;
+    const release = await limiter.acquire(key, signal);
+    try {
+      const directory = await locate(what.repository);
+      return { what, caller, git, directory, signal, release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+}

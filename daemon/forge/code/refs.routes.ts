@@ -1,0 +1,107 @@
+import {
+  createBranch,
+  deleteBranch,
+  getBranch,
+  listBranches,
+  renameBranch,
+  updateBranch,
+} from "../../contract/forge/code/branches.ts";
+import {
+  createTag,
+  deleteTag,
+  getAnnotatedTag,
+  getTag,
+  listTags,
+} from "../../contract/forge/code/tags.ts";
+import type { Route } from "../../http/handle.ts";
+import { handle } from "../handle.ts";
+import type { ForgeUrls } from "../urls.ts";
+import type { BranchList, Branches } from "./branches.service.ts";
+import { getFirst, toCodeAddresses, toSegments } from "./code-addresses.ts";
+import { toCodeRequest } from "./code-request.ts";
+import { toAnnotatedTagView, toTagView } from "./commit.view.ts";
+import { toBranchView } from "./objects.view.ts";
+import type { Tags } from "./tags.service.ts";
+
+/** Routes of branches and tags. */
+export function refRoutes({
+  branches,
+  tags,
+  urls,
+}: {
+  readonly branches: Branches;
+  readonly tags: Tags;
+  readonly urls: ForgeUrls;
+}): Route[] {
+  const toBranches = ({ what, branches: list, authors }: BranchList) =>
+    list.map((branch) => toBranchView(branch, authors, toCodeAddresses(what, urls)));
+  const toBranch = (found: BranchList) => getFirst(toBranches(found));
+  return [
+    handle(listBranches, async (input) => {
+      const found = await branches.list(
+        toCodeRequest(input, "/branches"),
+        input.query.q,
+        input.query,
+      );
+      return { status: 200, body: toBranches(found), total: found.total };
+    }),
+    handle(getBranch, async (input) => {
+      const { branch } = input.params;
+      const request = toCodeRequest(input, `/branches/${toSegments(branch)}`);
+      return { status: 200, body: toBranch(await branches.get(request, branch)) };
+    }),
+    handle(createBranch, async (input) => {
+      const from = { ref: input.body.old_ref_name ?? "", branch: input.body.old_branch_name ?? "" };
+      const request = toCodeRequest(input, "/branches");
+      const made = await branches.create(request, input.body.new_branch_name, from);
+      return { status: 201, body: toBranch(made) };
+    }),
+    handle(updateBranch, async (input) => {
+      const { branch } = input.params;
+      await branches.update(toCodeRequest(input, `/branches/${toSegments(branch)}`), branch, {
+        commit: input.body.new_commit_id,
+        expected: input.body.old_commit_id ?? "",
+        isForced: input.body.force ?? false,
+      });
+      return { status: 204 };
+    }),
+    handle(renameBranch, async (input) => {
+      const { branch } = input.params;
+      const request = toCodeRequest(input, `/branches/${toSegments(branch)}`);
+      await branches.rename(request, branch, input.body.name);
+      return { status: 204 };
+    }),
+    handle(deleteBranch, async (input) => {
+      const { branch } = input.params;
+      await branches.remove(toCodeRequest(input, `/branches/${toSegments(branch)}`), branch);
+      return { status: 204 };
+    }),
+    handle(listTags, async (input) => {
+      const found = await tags.list(toCodeRequest(input, "/tags"), input.query);
+      const addresses = toCodeAddresses(found.what, urls);
+      const body = found.tags.map((tag) => toTagView(tag, addresses));
+      return { status: 200, body, total: found.total };
+    }),
+    handle(getTag, async (input) => {
+      const name = input.params.tag;
+      const { what, tag } = await tags.get(toCodeRequest(input, `/tags/${toSegments(name)}`), name);
+      return { status: 200, body: toTagView(tag, toCodeAddresses(what, urls)) };
+    }),
+    handle(createTag, async (input) => {
+      const { tag_name: name, message, target } = input.body;
+      const wanted = { name, message: message ?? "", target: target ?? "" };
+      const { what, tag } = await tags.create(toCodeRequest(input, "/tags"), wanted);
+      return { status: 201, body: toTagView(tag, toCodeAddresses(what, urls)) };
+    }),
+    handle(deleteTag, async (input) => {
+      const name = input.params.tag;
+      await tags.remove(toCodeRequest(input, `/tags/${toSegments(name)}`), name);
+      return { status: 204 };
+    }),
+    handle(getAnnotatedTag, async (input) => {
+      const { sha } = input.params;
+      const { what, tag } = await tags.getObject(toCodeRequest(input, `/git/tags/${sha}`), sha);
+      return { status: 200, body: toAnnotatedTagView(tag, toCodeAddresses(what, urls)) };
+    }),
+  ];
+}

@@ -1,0 +1,66 @@
+import { findObjects } from "../../../storage/git/objects.ts";
+import { AppError } from "../../errors.ts";
+import { isRefName } from "../../contract/forge/repositories/rules.ts";
+import { notFound } from "../refusals.ts";
+import type { OpenedCode } from "./open-code.ts";
+
+/** A branch, tag or commit as a request names it. */
+export interface Revision {
+  readonly kind: "branch" | "tag" | "commit";
+  /** The name of the branch or tag; the whole id of the commit. */
+  readonly name: string;
+  readonly commitId: string;
+}
+
+/** Shortest abbreviation of a commit id. */
+const ABBREVIATION_MIN = 4;
+
+/**
+ * Finds what a name means: a branch, else a tag, else a commit id, which may be abbreviated. `refs/heads/…` and
+ * `refs/tags/…` name one kind; an empty name and `HEAD` are the default branch. Expressions of git such as `main~1` find
+ * nothing.
+ */
+export async function findRevision(
+  { git, what, directory, signal }: OpenedCode,
+  given: string,
+): Promise<Revision | undefined> {
+  const candidates = toCandidates(
+    given === "" || given === "HEAD" ? "" : given,
+    what.repository.defaultBranch,
+  );
+  if (candidates.length === 0) return undefined;
+  const found = await findObjects(
+    git,
+    candidates.map(({ expression }) => `${expression}^{commit}`),
+    { directory, signal },
+  );
+  const index = found.findIndex((each) => each !== undefined);
+  const candidate = candidates[index];
+  const commitId = found[index]?.id;
+  if (candidate === undefined || commitId === undefined) return undefined;
+  const { kind, name } = candidate;
+  return { kind, name: kind === "commit" ? commitId : name, commitId };
+}
+
+/** Finds a revision as `findRevision` does. Refuses with `not_found`. */
+export async function getRevision(code: OpenedCode, given: string): Promise<Revision> {
+  const found = await findRevision(code, given);
+  if (found === undefined)
+    throw given === ""
+      ? notFound()
+      : new AppError("not_found", `object does not exist [id: ${given}, rel_path: ]`);
+  return found;
+}
+
+function toCandidates(given: string, defaultBranch: string) {
+  const branch = (name: string) =>
+    ({ kind: "branch", name, expression: `refs/heads/${name}` }) as const;
+  const tag = (name: string) => ({ kind: "tag", name, expression: `refs/tags/${name}` }) as const;
+  const commit = (name: string) => ({ kind: "commit", name, expression: name }) as const;
+  if (given === "") return [branch(defaultBranch)];
+  const isId = /^[0-9a-f]+$/i.test(given) && given.length >= ABBREVIATION_MIN && given.length <= 64;
+  if (!isRefName(given)) return [];
+  if (given.startsWith("refs/heads/")) return [branch(given.slice(11))];
+  if (given.startsWith("refs/tags/")) return [tag(given.slice(10))];
+  return [branch(given), tag(given), ...(isId ? [commit(given)] : [])];
+}

@@ -1,0 +1,191 @@
+import {
+  type CommitObject,
+  readCommitObjects,
+  readTagObjects,
+  type TagObject,
+} from "../../../storage/git/commit-objects.ts";
+import { findObjects } from "../../../storage/git/objects.ts";
+import { listRefs, type RefEntry } from "../../../storage/git/ref-lists.ts";
+import { isRefName } from "../../contract/forge/repositories/rules.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import type { WriteRefs } from "../git/write-refs.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { notFound } from "../refusals.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import { unfilledTime } from "../urls.ts";
+import { assertWritten } from "./branches.service.ts";
+import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
+import { findRevision } from "./revisions.ts";
+
+/** A tag, annotated or not. */
+export interface TagDetails {
+  readonly name: string;
+  /** Of the annotated tag, or of the commit. */
+  readonly id: string;
+  /** The id of the commit, or of another object that the tag names. */
+  readonly commit: string;
+  readonly message: string;
+  /** RFC 3339. */
+  readonly createdAt: string;
+}
+
+export interface TagsDeps {
+  readonly access: CodeAccess;
+  readonly writeRefs: WriteRefs;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Returns name and address for the commits of a user. */
+  readonly toCommitPerson: (user: ForgeUser) => { readonly name: string; readonly email: string };
+}
+
+/** Tags of repositories. */
+export type Tags = ReturnType<typeof createTags>;
+
+const TAGS = "refs/tags/";
+
+/** Creates the service. Every function refuses as `CodeAccess` does, and with `not_found` a missing tag. */
+export function createTags({ access, writeRefs, clock, toCommitPerson }: TagsDeps) {
+  return {
+    async list(request: CodeRequest, window: PageWindow) {
+      return access.read(request, async (code) => {
+        const { git, directory, signal } = code;
+        const query = { directory, signal, under: TAGS, order: "newest" } as const;
+        const { refs, total } = await listRefs(git, query, toRows(window));
+        return { what: code.what, tags: await toTags(code, refs), total };
+      });
+    },
+
+    async get(request: CodeRequest, name: string) {
+      return access.read(request, async (code) => getTag(code, name));
+    },
+
+    /**
+     * Creates a tag at `target`, the default branch if it is empty; an annotated one if there is a message. Refuses with
+     * `not_found` an unknown target, with `conflict` a taken name, with `unprocessable` one that git does not take.
+     */
+    async create(
+      request: CodeRequest & { readonly caller: ForgeCaller },
+      {
+        name,
+        message,
+        target,
+      }: { readonly name: string; readonly message: string; readonly target: string },
+    ) {
+      return access.write(request, async (code) => {
+        const commit = await findRevision(code, target);
+        if (commit === undefined)
+          throw new AppError(
+            "not_found",
+            `target not found: object does not exist [id: ${target}, rel_path: ]`,
+          );
+        const taken = () => new AppError("conflict", `tag already exists [name: ${name}]`);
+        if ((await findTagRef(code, name)) !== undefined) throw taken();
+        const { user } = request.caller;
+        const after =
+          message === ""
+            ? commit.commitId
+            : await writeTag(code, user, name, message, commit.commitId);
+        const change = { ref: TAGS + name, before: undefined, after };
+        assertWritten(await writeRefs(code.what, user, [change]), taken);
+        return getTag(code, name);
+      });
+    },
+
+    async remove(
+      request: CodeRequest & { readonly caller: ForgeCaller },
+      name: string,
+    ): Promise<void> {
+      await access.write(request, async (code) => {
+        const ref = await findTagRef(code, name);
+        if (ref === undefined) throw notFound();
+        const change = { ref: ref.name, before: ref.id, after: undefined };
+        assertWritten(
+          await writeRefs(code.what, request.caller.user, [change]),
+          () => new AppError("conflict", "the tag was changed in the meantime, try again"),
+        );
+      });
+    },
+
+    /** Returns an annotated tag by its id. */
+    async getObject(
+      request: CodeRequest,
+      id: string,
+    ): Promise<{ readonly what: OwnedRepository; readonly tag: TagObject }> {
+      return access.read(request, async (code) => {
+        const options = { directory: code.directory, signal: code.signal };
+        const isId = /^[0-9a-f]{4,64}$/i.test(id);
+        const [found] = isId ? await findObjects(code.git, [id], options) : [];
+        if (found?.type !== "tag") throw notFound();
+        const [tag] = await readTagObjects(code.git, [found.id], options);
+        if (tag === undefined) throw notFound();
+        return { what: code.what, tag };
+      });
+    },
+  };
+
+  async function writeTag(
+    { git, directory, signal }: OpenedCode,
+    user: ForgeUser,
+    name: string,
+    message: string,
+    commit: string,
+  ): Promise<string> {
+    const person = toCommitPerson(user);
+    const tagger = `${person.name} <${person.email}> ${Math.floor(clock() / 1000)} +0000`;
+    const text = message.endsWith("\n") ? message : `${message}\n`;
+    const id = await git.run(["mktag"], {
+      directory,
+      signal,
+      input: `object ${commit}\ntype commit\ntag ${name}\ntagger ${tagger}\n\n${text}`,
+    });
+    return id.toString("latin1").trim();
+  }
+}
+
+async function findTagRef(
+  { git, directory, signal }: OpenedCode,
+  name: string,
+): Promise<RefEntry | undefined> {
+  if (!isRefName(name)) return undefined;
+  const query = { directory, signal, under: TAGS + name, order: "name" } as const;
+  const { refs } = await listRefs(git, query, { limit: 1, offset: 0 });
+  return refs.find((ref) => ref.name === TAGS + name);
+}
+
+async function getTag(
+  code: OpenedCode,
+  name: string,
+): Promise<{ readonly what: OwnedRepository; readonly tag: TagDetails }> {
+  const ref = await findTagRef(code, name);
+  const [tag] = ref === undefined ? [] : await toTags(code, [ref]);
+  if (tag === undefined) throw new AppError("not_found", `tag doesn't exist: ${name}`);
+  return { what: code.what, tag };
+}
+
+/** Reads the objects that tags name: annotated tags and commits. Other objects have no message and no time. */
+async function toTags(
+  { git, directory, signal }: OpenedCode,
+  refs: readonly RefEntry[],
+): Promise<TagDetails[]> {
+  const idsOf = (type: string) => refs.filter((ref) => ref.type === type).map(({ id }) => id);
+  const options = { directory, signal };
+  const [annotated, commits] = await Promise.all([
+    readTagObjects(git, idsOf("tag"), options),
+    readCommitObjects(git, idsOf("commit"), options),
+  ]);
+  const tagObjects = new Map(annotated.map((tag) => [tag.id, tag]));
+  const commitObjects = new Map<string, CommitObject>(commits.map((commit) => [commit.id, commit]));
+  return refs.map(({ name, id, peeledId }) => {
+    const tag = tagObjects.get(id);
+    const commit = commitObjects.get(id);
+    return {
+      name: name.slice(TAGS.length),
+      id,
+      commit: peeledId ?? id,
+      message: tag?.message ?? commit?.message ?? "",
+      createdAt: tag?.tagger?.at ?? commit?.committer.at ?? unfilledTime,
+    };
+  });
+}

@@ -1,0 +1,81 @@
+import type { Git } from "../../../storage/git/git.ts";
+import { GitError } from "../../../storage/git/git.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { OwnedRepository, RefChange } from "../repositories/events.ts";
+import type { PushJournal } from "./push-journal.ts";
+import type { RecordPush } from "./record-push.ts";
+
+/**
+ * Result of moving refs. `stale`: a ref is not what it was, or exists already; `name_conflict`: a ref of a shorter or
+ * longer name is in the way, as `a` is in that of `a/b`; `bad_name`: git or the file system takes no such name.
+ */
+export type WriteRefsOutcome = "written" | "stale" | "name_conflict" | "bad_name";
+
+/**
+ * Moves refs without a client's git, all or none, and only if each of them still is what `before` says. It is a push in
+ * every other respect: an entry of the push journal precedes it, so that a crash loses no event, and hooks, notifications
+ * and workflows are told of it. The objects must exist. @throws GitError
+ */
+export type WriteRefs = (
+  what: OwnedRepository,
+  pusher: ForgeUser,
+  changes: readonly RefChange[],
+) => Promise<WriteRefsOutcome>;
+
+export function createRefWriter({
+  git,
+  locate,
+  journal,
+  recordPush,
+}: {
+  readonly git: Git;
+  readonly locate: (repository: ForgeRepository) => Promise<string>;
+  readonly journal: PushJournal;
+  readonly recordPush: RecordPush;
+}): WriteRefs {
+  return async ({ repository }, pusher, changes) => {
+    const nothing = "0".repeat(repository.objectFormat === "sha256" ? 64 : 40);
+    const commands = changes.map(({ ref, before = nothing, after = nothing }) =>
+      after === nothing ? `delete ${ref}\0${before}\0` : `update ${ref}\0${after}\0${before}\0`,
+    );
+    const note = await journal.begin(repository, pusher.id, changes);
+    try {
+      const directory = await locate(repository);
+      const failure = await run(directory, commands);
+      await recordPush({
+        noteId: note.id,
+        repository,
+        pusher,
+        changes: failure === undefined ? changes : [],
+      });
+      return failure ?? "written";
+    } finally {
+      note.end();
+    }
+  };
+
+  async function run(
+    directory: string,
+    commands: readonly string[],
+  ): Promise<Exclude<WriteRefsOutcome, "written"> | undefined> {
+    try {
+      await git.run(["update-ref", "-z", "--stdin"], { directory, input: commands.join("") });
+      return undefined;
+    } catch (error) {
+      const known = error instanceof GitError ? toFailure(error.message) : undefined;
+      if (known === undefined) throw error;
+      return known;
+    }
+  }
+}
+
+/** Git tells why in its message only. */
+function toFailure(message: string): Exclude<WriteRefsOutcome, "written"> | undefined {
+  if (/' exists; cannot create '|cannot process '.*' and '.*' at the same time/.test(message))
+    return "name_conflict";
+  if (/File name too long|invalid ref format|bad name/.test(message)) return "bad_name";
+  if (/cannot lock ref|reference already exists|but expected|unable to resolve/.test(message))
+    return "stale";
+  return undefined;
+}

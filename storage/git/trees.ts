@@ -1,0 +1,36 @@
+import type { Git } from "./git.ts";
+import type { ReadOptions } from "./objects.ts";
+import { readRecords } from "./records.ts";
+
+/** An entry of a folder of a commit. */
+export interface TreeEntry {
+  /** Octal, six digits. */
+  readonly mode: string;
+  /** `commit` is a submodule. */
+  readonly type: "blob" | "tree" | "commit";
+  readonly id: string;
+  /** In bytes; 0 for folders and submodules. */
+  readonly size: number;
+  /** From the top folder of the listed tree. */
+  readonly path: string;
+}
+
+/** Yields the entries of a tree, in the order of their names; with those of all folders below if `isRecursive`. @throws GitError */
+export async function* listTree(
+  git: Git,
+  tree: string,
+  { isRecursive = false, ...options }: ReadOptions & { readonly isRecursive?: boolean },
+): AsyncGenerator<TreeEntry, void, undefined> {
+  const flags = isRecursive ? ["-r", "-t"] : [];
+  for await (const record of readRecords(git, ["ls-tree", "-z", "-l", ...flags, tree], options)) {
+    const entry = toEntry(record);
+    if (entry !== undefined) yield entry;
+  }
+}
+
+function toEntry(record: string): TreeEntry | undefined {
+  const [, mode, type, id, size, path] =
+    /^(\d{6}) (blob|tree|commit) ([0-9a-f]+) +(\d+|-)\t(.*)$/s.exec(record) ?? [];
+  if (mode === undefined || id === undefined || path === undefined) return undefined;
+  return { mode, type: type as TreeEntry["type"], id, size: size === "-" ? 0 : Number(size), path };
+}
