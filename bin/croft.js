@@ -94,7 +94,7 @@ function cacheFolder() {
   return join(home, ".cache", "croft");
 }
 
-/** On the Node that CROFT_NODE names, else on the npm package `node`, a development dependency that is new enough. */
+/** On the Node that CROFT_NODE names, else on the one that npm installed with croft, an optional dependency. */
 async function startOnBundledNode() {
   const { dirname } = await import("node:path");
   const { fileURLToPath } = await import("node:url");
@@ -105,7 +105,7 @@ async function startOnBundledNode() {
   if (node === undefined) {
     fail(
       `needs Node ${oldestNode.join(".")} or newer, this is ${process.versions.node} (${process.execPath}); ` +
-        `install a newer Node, name one with CROFT_NODE, or run "npm ci" in ${root} to get one beside croft`,
+        `install a newer Node, name one with CROFT_NODE, or ${await describeInstall(root)} to get one beside croft`,
     );
   }
   // Without CROFT_NODE: one that is too old itself would start itself without end.
@@ -129,17 +129,33 @@ function forward(child, signal) {
   if (signal === "SIGTERM" || !onTerminal) child.kill(signal);
 }
 
-/** In the package's own node_modules, or beside the package when it is itself installed; never further up. */
+/**
+ * The Node of npm's package for this platform: in croft's own node_modules, or beside croft when it is itself installed;
+ * never further up.
+ */
 async function findBundledNode(root) {
   const { existsSync } = await import("node:fs");
   const { basename, dirname, join } = await import("node:path");
+  const platform = process.platform === "win32" ? "win" : process.platform;
+  // The one for Apple's own processors has a name unlike the others.
+  const names = [`node-${platform}-${process.arch}`, `node-bin-${platform}-${process.arch}`];
   const file = process.platform === "win32" ? "node.exe" : "node";
   const beside = dirname(root);
-  const homes = [
+  const folders = [
     join(root, "node_modules"),
     ...(basename(beside) === "node_modules" ? [beside] : []),
   ];
-  return homes.map((home) => join(home, "node", "bin", file)).find((node) => existsSync(node));
+  return folders
+    .flatMap((folder) => names.map((name) => join(folder, name, "bin", file)))
+    .find((node) => existsSync(node));
+}
+
+/** Which command of npm adds what is missing: in a clone another one than for an installed package. */
+async function describeInstall(root) {
+  const { existsSync } = await import("node:fs");
+  const { join } = await import("node:path");
+  if (existsSync(join(root, "package-lock.json"))) return `run "npm ci" in ${root}`;
+  return "install croft again without --omit=optional";
 }
 
 function fail(message) {

@@ -162,8 +162,8 @@ describe("on a Node that is new enough", () => {
 withOldNode.describe("on a Node that is too old", () => {
   beforeEach(addBuild);
 
-  describe("with the Node of the package's own node_modules", () => {
-    beforeEach(() => linkPackages("node"));
+  describe("with the Node in the package's own node_modules", () => {
+    beforeEach(() => linkPackages(nodePackage));
 
     test("croft runs on that one, with the same arguments and standard input", async () => {
       const args = ["stdin", "two words", "", "--flag=ü 🙂", "line\nbreak"];
@@ -218,7 +218,7 @@ withOldNode.describe("on a Node that is too old", () => {
     for (const name of ["bin", "dist", "package.json"]) {
       await cp(join(folder, name), join(modules, "croft", name), { recursive: true });
     }
-    await linkPackages("node");
+    await linkPackages(nodePackage);
     const { stdout } = await start(oldNode ?? "", [], join(modules, "croft", "bin", "croft.js"))
       .ended;
     expect(JSON.parse(stdout).version).toBe(process.versions.node);
@@ -243,7 +243,7 @@ withOldNode.describe("on a Node that is too old", () => {
   test("without another one, one line says what is needed", async () => {
     const { stdout, stderr, code } = await start(oldNode ?? "", ["serve"]).ended;
     expect(stderr).toMatch(
-      /^croft: needs Node 22\.19 or newer, this is \d+\.\d+\.\d+ \(.*\); install a newer Node, name one with CROFT_NODE, or run "npm ci" in .*\n$/,
+      /^croft: needs Node 22\.19 or newer, this is \d+\.\d+\.\d+ \(.*\); install a newer Node, name one with CROFT_NODE, or install croft again without --omit=optional to get one beside croft\n$/,
     );
     expect({ stdout, code }).toEqual({ stdout: "", code: 1 });
   });
@@ -257,6 +257,9 @@ test("the launcher asks for the Node that package.json asks for", async () => {
   const [, major, minor] = /oldestNode = \[(\d+), (\d+)\]/.exec(launcher) ?? [];
   expect(manifest.engines.node).toBe(`>=${major}.${minor}`);
 });
+
+/** The package that brings Node for this platform. */
+const nodePackage = `node-${process.platform}-${process.arch}`;
 
 async function addBuild(): Promise<void> {
   await mkdir(join(folder, "dist"));
