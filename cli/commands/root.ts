@@ -39,6 +39,11 @@ export const commands: readonly Entry[] = [
   noun("job", "Manage background jobs", () => import("./job.ts")),
   noun("mail", "Show mail in the local outbox", () => import("./mail.ts")),
   verb("doctor", "Diagnose problems", async () => (await import("./doctor.ts")).doctor),
+  verb(
+    "install",
+    "Install croft, completion and the manual for one user",
+    async () => (await import("./install.ts")).install,
+  ),
   noun("completion", "Print a completion script for a shell", [
     verb(
       "bash",

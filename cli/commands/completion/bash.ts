@@ -18,7 +18,7 @@ export const bash = {
 } satisfies CommandModule;
 
 /** A script that completes words without starting croft; it asks croft for values that change. */
-function toBashScript(rows: readonly CompletionRow[]): string {
+export function toBashScript(rows: readonly CompletionRow[]): string {
   const paths = rows.filter(({ path }) => path !== "").map(({ path }) => toShellWord(path));
   const cases = rows.map(
     ({ path, words, flags, values }) =>

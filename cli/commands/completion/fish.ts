@@ -14,7 +14,7 @@ export const fish = {
 } satisfies CommandModule;
 
 /** A script that completes words with their descriptions. */
-function toFishScript(rows: readonly CompletionRow[]): string {
+export function toFishScript(rows: readonly CompletionRow[]): string {
   const paths = rows.filter(({ path }) => path !== "").map(({ path }) => quote(path));
   const lines = rows.flatMap(({ path, words, flags, values }) => {
     const at = `-n ${quote(`__croft_at ${quote(path)}`)}`;

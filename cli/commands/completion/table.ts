@@ -45,7 +45,7 @@ export function toFreeFlags(rows: readonly CompletionRow[]): readonly string[] {
 }
 
 /** The whole tree as a table, for scripts that need no process to complete a word. */
-async function toCompletionTable(cli: CliContext): Promise<readonly CompletionRow[]> {
+export async function toCompletionTable(cli: CliContext): Promise<readonly CompletionRow[]> {
   const loaded = await loadAllCommands(createContext(cli.system, neverStopping));
   const visible = loaded.filter(({ hidden }) => !hidden);
   const groups = new Map<string, Described[]>([["", []]]);

@@ -22,7 +22,7 @@ export const zsh = {
 } satisfies CommandModule;
 
 /** A script that completes words with their descriptions. */
-function toZshScript(rows: readonly CompletionRow[]): string {
+export function toZshScript(rows: readonly CompletionRow[]): string {
   const paths = rows.filter(({ path }) => path !== "").map(({ path }) => toShellWord(path));
   const cases = rows.map(
     ({ path, words, flags, values }) =>
