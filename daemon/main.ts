@@ -35,6 +35,7 @@ import { createUuid7 } from "./utilities/uuid7.ts";
 import { listMails, type OutboxMail, readMail } from "./outbound/mail/outbox.ts";
 import {
   backUpHome,
+  checkStores,
   openStores,
   restoreArchive,
   restoreCopy,
@@ -43,6 +44,7 @@ import {
 } from "./composition/stores.ts";
 import type { RestoredHome } from "../storage/backup/restore-backup.ts";
 import type { BackupSummary } from "../storage/backup/write-backup.ts";
+import type { CheckFinding } from "../storage/check/check-home.ts";
 
 /** A daemon that accepts requests. */
 export interface RunningDaemon {
@@ -201,6 +203,18 @@ export function restoreHome(
   options: Parameters<typeof restoreArchive>[1],
 ): Promise<RestoredHome> {
   return restoreArchive(input, options);
+}
+
+/**
+ * Checks the database, objects, repositories and cache of the home, served or not, and yields what is wrong. With `repair`,
+ * no daemon may hold the home. Refuses with `AppError` `not_found` without a home, `invalid_argument` when the database is on
+ * a server, `conflict` when a daemon holds a home to repair; throws `StorageError`.
+ */
+export function check(
+  input: DaemonInput,
+  options: Parameters<typeof checkStores>[1],
+): AsyncGenerator<CheckFinding, void, void> {
+  return checkStores(input, options);
 }
 
 /** Lists the mails that a home without a mail server keeps as files, newest first. Needs neither daemon nor lock. */

@@ -2,6 +2,7 @@ import { type Database, StorageError } from "../../storage/engine/database.ts";
 import { openDatabase } from "../../storage/engine/open.ts";
 import { existsSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
+import { env } from "node:process";
 import {
   beginFirstStart,
   createPrivateFolder,
@@ -34,6 +35,12 @@ import {
   type BackupSummary,
   writeBackup,
 } from "../../storage/backup/write-backup.ts";
+import {
+  checkHome,
+  type CheckFinding,
+  type CheckHomeOptions,
+} from "../../storage/check/check-home.ts";
+import { createGit } from "../../storage/git/git.ts";
 import { createReserve, type Reserve } from "../../storage/reserve.ts";
 import { isDiskFull } from "../../storage/system-errors.ts";
 import {
@@ -201,6 +208,32 @@ export async function backUpHome(
     mark: String(process.pid),
     write,
   });
+}
+
+/** See `check` in main.ts. */
+export async function* checkStores(
+  { settings, paths, clock, process }: DaemonInput,
+  options: Pick<CheckHomeOptions, "repair" | "signal" | "onProgress">,
+): AsyncGenerator<CheckFinding, void, void> {
+  assertEmbedded(settings.databaseUrl);
+  const directory = toDataDirectory(paths.dataDirectory);
+  if (!(await holdsDatabase(directory)))
+    throw new AppError("not_found", `${directory.root} holds no database: it was never started`);
+  const { pid, mark } = process;
+  const lock = options.repair
+    ? await takeLock(directory, { pid, mark, startedAt: clock() })
+    : undefined;
+  try {
+    yield* checkHome({
+      directory,
+      repositories: settings.repositoriesDir,
+      git: createGit({ searchPath: env["PATH"] ?? "" }),
+      hasObjectFiles: settings.objectsUrl === undefined,
+      ...options,
+    });
+  } finally {
+    await lock?.release();
+  }
 }
 
 /** See `restoreHome` in main.ts. */

@@ -141,7 +141,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
 }
 
 /** Creates the methods of the port from the statements of a connection. */
-function toQueries(statements: Statements): Queries {
+export function toQueries(statements: Statements): Queries {
   return {
     get: async <T extends object>(sql: string, ...values: SqlValue[]) =>
       statements.get<T>(sql, values),

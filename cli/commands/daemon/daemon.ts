@@ -28,6 +28,11 @@ export const entries: readonly Entry[] = [
   ),
   verb("logs", "Show the daemon's log", async () => (await import("./logs.ts")).daemonLogs),
   verb(
+    "check",
+    "Check the database, objects, repositories and cache of the home",
+    async () => (await import("./check.ts")).checkDaemon,
+  ),
+  verb(
     "backup",
     "Back up the home to a file",
     async () => (await import("./backup.ts")).backupDaemon,

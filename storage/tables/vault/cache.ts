@@ -156,6 +156,23 @@ interface CacheRow {
 
 const columnList = "cache_key, user_id, connection_id, size, hash, last_used_at";
 
+/** Returns the entries of a store in the order of their keys, after one of them. */
+export async function listCacheEntriesAfter(
+  db: Queries,
+  store: string,
+  afterKey: string,
+  limit: number,
+): Promise<CacheEntry[]> {
+  const rows = await db.all<CacheRow>(
+    `SELECT ${columnList} FROM vault_cache_entries
+     WHERE store = ? AND cache_key > ? ORDER BY cache_key LIMIT ?`,
+    store,
+    afterKey,
+    limit,
+  );
+  return rows.map(toEntry);
+}
+
 function toEntry(row: CacheRow): CacheEntry {
   return {
     key: row.cache_key,

@@ -1,0 +1,192 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { hashFile } from "../cache/cache-hits.ts";
+import type { DataDirectory } from "../data-directory.ts";
+import type { Queries } from "../engine/database.ts";
+import { openSqliteReader } from "../engine/sqlite-reader.ts";
+import type { Git } from "../git/git.ts";
+import { isObjectReferenced, listObjectReferences } from "../tables/common/object-references.ts";
+import {
+  findRepositoryById,
+  listRepositoriesAfter,
+} from "../tables/forge/repositories/repositories.ts";
+import { listCacheEntriesAfter } from "../tables/vault/cache.ts";
+
+export interface CheckHomeOptions {
+  readonly directory: DataDirectory;
+  /** The folder of repositories, which may lie outside of the data directory. */
+  readonly repositories: string;
+  readonly git: Git;
+  /**
+   * Repairs what can be repaired without losing anything: damaged objects move to quarantine, where an equal upload
+   * replaces them, and damaged cache files are deleted. Needs the instance lock.
+   */
+  readonly repair: boolean;
+  /** False when objects are in a bucket, where each read verifies them. */
+  readonly hasObjectFiles: boolean;
+  readonly signal: AbortSignal;
+  /** Called before each thing that is checked, for progress. */
+  readonly onProgress: (part: CheckedPart, name: string) => void;
+}
+
+export type CheckedPart = "database" | "object" | "repository" | "cache";
+
+/** One problem of a home. */
+export interface CheckFinding {
+  readonly part: CheckedPart;
+  /** What has the problem: the SHA-256 of an object, `owner/name.git`, the key of a cache file. */
+  readonly name: string;
+  readonly problem: string;
+  readonly isRepaired: boolean;
+}
+
+/**
+ * Checks a home with an embedded database, whether a daemon serves it or not, and yields what is wrong. Bytes are read as
+ * they are on disk: this takes as long as reading all objects and cache files. What is deleted while the check runs is not
+ * reported. @throws StorageError when the database cannot be opened
+ */
+export async function* checkHome(
+  options: CheckHomeOptions,
+): AsyncGenerator<CheckFinding, void, void> {
+  const { directory, onProgress } = options;
+  const db = openSqliteReader(directory.database);
+  try {
+    onProgress("database", directory.database);
+    for (const problem of db.integrityCheck())
+      yield { part: "database", name: directory.database, problem, isRepaired: false };
+    if (options.hasObjectFiles) yield* checkObjects(db, options);
+    yield* checkRepositories(db, options);
+    yield* checkCache(db, options);
+  } finally {
+    db.close();
+  }
+}
+
+async function* checkObjects(
+  db: Queries,
+  { directory, repair, signal, onProgress }: CheckHomeOptions,
+): AsyncGenerator<CheckFinding, void, void> {
+  const references = readAll(
+    (after) => listObjectReferences(db, after, ROWS_PER_PAGE),
+    ({ sha256 }) => sha256,
+    "",
+  );
+  for await (const { sha256, size } of references) {
+    signal.throwIfAborted();
+    onProgress("object", sha256);
+    const path = join(directory.packages, sha256.slice(0, 2), sha256.slice(2, 4), sha256);
+    const found = await inspectFile(path, sha256, size);
+    // A row that is gone by now was deleted meanwhile, and its object may be.
+    if (found === "intact" || !(await isObjectReferenced(db, sha256))) continue;
+    const isRepaired = repair && found === "damaged";
+    if (isRepaired) await quarantine(directory.packages, path, sha256);
+    const problem = isRepaired ? "is damaged; it was moved to quarantine" : `is ${found}`;
+    yield { part: "object", name: sha256, problem, isRepaired };
+  }
+}
+
+async function quarantine(folder: string, path: string, sha256: string): Promise<void> {
+  const target = join(folder, "quarantine");
+  await mkdir(target, { recursive: true, mode: 0o700 });
+  await rename(path, join(target, `${sha256}-${randomUUID()}`));
+}
+
+async function* checkRepositories(
+  db: Queries,
+  { repositories, git, signal, onProgress }: CheckHomeOptions,
+): AsyncGenerator<CheckFinding, void, void> {
+  const rows = readAll(
+    (after) => listRepositoriesAfter(db, after, ROWS_PER_PAGE),
+    ({ id }) => id,
+    0,
+  );
+  for await (const { id, path } of rows) {
+    signal.throwIfAborted();
+    onProgress("repository", path);
+    const problem = await findRepositoryProblem(git, join(repositories, path), signal);
+    // A repository that was renamed or deleted meanwhile is not where it was.
+    if (problem === undefined || (await findRepositoryById(db, id))?.path !== path) continue;
+    yield { part: "repository", name: path, problem, isRepaired: false };
+  }
+}
+
+async function findRepositoryProblem(
+  git: Git,
+  folder: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (!existsSync(folder)) return "has no folder";
+  const child = git.start(["fsck", "--full", "--no-dangling", "--no-progress"], {
+    directory: folder,
+  });
+  const stop = () => child.stop();
+  signal.addEventListener("abort", stop, { once: true });
+  child.stdout.resume();
+  child.stdin.end();
+  const { exitCode, stderr } = await child.ended;
+  signal.removeEventListener("abort", stop);
+  signal.throwIfAborted();
+  if (exitCode === 0) return undefined;
+  return `git found damage: ${stderr.trim().split("\n")[0] ?? ""}`;
+}
+
+/** A cache may lose any file; only one with other bytes than it had is a problem. */
+async function* checkCache(
+  db: Queries,
+  { directory, repair, signal, onProgress }: CheckHomeOptions,
+): AsyncGenerator<CheckFinding, void, void> {
+  const store = await readFile(join(directory.cache, "store-id"), "utf8").catch(ifMissing);
+  if (store === undefined) return;
+  const entries = readAll(
+    (after) => listCacheEntriesAfter(db, store.trim(), after, ROWS_PER_PAGE),
+    ({ key }) => key,
+    "",
+  );
+  for await (const { key, hash, size } of entries) {
+    signal.throwIfAborted();
+    onProgress("cache", key);
+    const path = join(directory.cache, key.slice(0, 2), key.slice(2, 4), key);
+    if ((await inspectFile(path, hash, size)) !== "damaged") continue;
+    if (repair) await rm(path, { force: true });
+    const problem = repair ? "was damaged; it was deleted" : "is damaged";
+    yield { part: "cache", name: key, problem, isRepaired: repair };
+  }
+}
+
+async function inspectFile(
+  path: string,
+  sha256: string,
+  size: number | null,
+): Promise<"intact" | "missing" | "damaged"> {
+  const file = await open(path, "r").catch(ifMissing);
+  if (file === undefined) return "missing";
+  try {
+    const hasSize = size === null || (await file.stat()).size === size;
+    return hasSize && (await hashFile(file)) === sha256 ? "intact" : "damaged";
+  } finally {
+    await file.close();
+  }
+}
+
+function ifMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
+}
+
+const ROWS_PER_PAGE = 1_000;
+
+/** Reads rows page by page: an open cursor would hold back the checkpoints of a daemon that serves the home. */
+async function* readAll<Row, Key>(
+  readPage: (after: Key) => Promise<readonly Row[]>,
+  keyOf: (row: Row) => Key,
+  start: Key,
+): AsyncGenerator<Row, void, void> {
+  for (let after = start; ;) {
+    const rows = await readPage(after);
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    after = keyOf(last);
+  }
+}

@@ -1,0 +1,65 @@
+import type { Queries } from "../../engine/database.ts";
+
+/** A column that names objects, and the column or SQL expression of their size. */
+interface ObjectColumn {
+  readonly table: string;
+  readonly hash: string;
+  /** NULL where the row does not know the size. */
+  readonly size: string;
+  /** Restricts the rows. */
+  readonly where: string;
+}
+
+/** Every column of the database that names an object of the object store. A test compares it with the schema. */
+export const objectColumns: readonly ObjectColumn[] = [
+  { table: "forge_package_files", hash: "sha256", size: "size", where: "1 = 1" },
+  {
+    table: "vault_documents",
+    hash: "sha256",
+    size: "size_bytes",
+    where: "storage_backend = 'internal'",
+  },
+  {
+    table: "vault_document_uploads",
+    hash: "object_sha256",
+    size: "NULL",
+    where: "object_sha256 IS NOT NULL",
+  },
+];
+
+/** An object that rows name. */
+export interface ObjectReference {
+  readonly sha256: string;
+  /** In bytes; null when no row knows it. */
+  readonly size: number | null;
+}
+
+/** Returns the objects that rows name, each once, in the order of their names, after one of them. */
+export function listObjectReferences(
+  db: Queries,
+  after: string,
+  limit: number,
+): Promise<ObjectReference[]> {
+  const selects = objectColumns.map(
+    ({ table, hash, size, where }) =>
+      `SELECT ${hash} AS sha256, ${size} AS size FROM ${table} WHERE ${where} AND ${hash} > ?`,
+  );
+  return db.all<ObjectReference>(
+    `SELECT sha256, MAX(size) AS size FROM (${selects.join(" UNION ALL ")}) AS named
+     GROUP BY sha256 ORDER BY sha256 LIMIT ?`,
+    ...objectColumns.map(() => after),
+    limit,
+  );
+}
+
+/** Returns whether a row names the object. */
+export async function isObjectReferenced(db: Queries, sha256: string): Promise<boolean> {
+  const selects = objectColumns.map(
+    ({ table, hash, where }) => `SELECT 1 AS found FROM ${table} WHERE ${where} AND ${hash} = ?`,
+  );
+  const row = await db.get(
+    `SELECT found FROM (${selects.join(" UNION ALL ")}) AS named LIMIT 1`,
+    ...objectColumns.map(() => sha256),
+  );
+  return row !== undefined;
+}

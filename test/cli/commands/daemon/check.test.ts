@@ -1,0 +1,177 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { checkDaemon } from "../../../../cli/commands/daemon/check.ts";
+import { startDaemon } from "../../../../daemon/main.ts";
+import { objectColumns } from "../../../../storage/tables/common/object-references.ts";
+import { testInput } from "../../../support/daemon.ts";
+import { optionsOf } from "../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+
+let home: Awaited<ReturnType<typeof temporaryHome>>;
+
+beforeEach(async () => {
+  home = await temporaryHome();
+  await (await startDaemon(testInput(home.path, {}, []))).stop();
+});
+afterEach(() => home[Symbol.asyncDispose]());
+
+const check = (...words: readonly string[]) =>
+  runCli(["daemon", "check", ...words, "--json"], {
+    home: home.path,
+    env: { CROFT_KEY_SOURCE: "file" },
+  });
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+const pathOf = (folder: string, key: string) =>
+  join(home.path, folder, key.slice(0, 2), key.slice(2, 4), key);
+
+async function put(path: string, content: string): Promise<void> {
+  await mkdir(join(path, ".."), { recursive: true });
+  await writeFile(path, content);
+}
+
+/** Changes the rows of the stopped home. */
+function withRows(work: (connection: Sqlite.Database) => void): void {
+  const connection = new Sqlite(join(home.path, "croft.db"));
+  connection.pragma("foreign_keys = OFF");
+  work(connection);
+  connection.close();
+}
+
+/** A document row that names an object with this content. */
+function addDocument(content: string): void {
+  withRows((connection) => {
+    const user = connection.prepare("SELECT id FROM vault_users").pluck().get();
+    connection
+      .prepare(
+        `INSERT INTO vault_documents (id, user_id, filename, name_key, content_type, size_bytes, sha256, status,
+           storage_backend, semantic_index_status, created_at, updated_at)
+         VALUES (?, ?, 'a', 'a', 'text/plain', ?, ?, 'ready', 'internal', 'none', 0, 0)`,
+      )
+      .run(randomUUID(), user, Buffer.byteLength(content), sha256(content));
+  });
+}
+
+test("flags become options", async () => {
+  expect(await optionsOf(checkDaemon.define, [])).toEqual({ repair: false });
+  expect(await optionsOf(checkDaemon.define, ["--repair"])).toEqual({ repair: true });
+});
+
+test("finds nothing in a whole home, while a daemon serves it", async () => {
+  await put(pathOf("packages", sha256("whole")), "whole");
+  addDocument("whole");
+  const running = await startDaemon(testInput(home.path, {}, []));
+  try {
+    const ran = await check();
+    expect({ code: ran.code, found: ran.json() }).toEqual({ code: 0, found: [] });
+    expect(ran.err).toContain("1 objects");
+    expect((await check("--repair")).code).toBe(7);
+  } finally {
+    await running.stop();
+  }
+});
+
+test("reports missing and damaged objects; repair moves the damaged ones to quarantine", async () => {
+  addDocument("gone");
+  addDocument("right");
+  await put(pathOf("packages", sha256("right")), "wrong");
+  const found = await check("--jq", "map([.name, .problem, .repaired])");
+  expect(found.code).toBe(1);
+  const expected = [
+    [sha256("gone"), "is missing", false],
+    [sha256("right"), "is damaged", false],
+  ].toSorted();
+  expect(JSON.parse(found.out).toSorted()).toEqual(expected);
+
+  const repaired = await check("--repair");
+  expect(repaired.code).toBe(1);
+  expect(repaired.out).toContain("quarantine");
+  const kept = await readdir(join(home.path, "packages", "quarantine"));
+  expect(kept).toEqual([expect.stringContaining(sha256("right"))]);
+});
+
+test("reports a repository that git finds damaged or that has no folder", async () => {
+  const path = join(home.path, "repositories", "keeper", "notes.git");
+  withRows((connection) => {
+    const columns = `owner_id, name, lower_name, description, is_private, is_template, is_empty, branch_count,
+      default_branch, object_format, trust_model, licenses, size_kib, path, needs_move, created_at, updated_at`;
+    for (const name of ["notes", "absent"])
+      connection
+        .prepare(
+          `INSERT INTO forge_repositories (${columns})
+           SELECT id, '${name}', '${name}', '', 0, 0, 0, 1, 'main', 'sha1', 'default', '[]', 0, 'keeper/${name}.git', 0, 0, 0
+           FROM forge_users LIMIT 1`,
+        )
+        .run();
+  });
+  await put(join(path, "HEAD"), "ref: refs/heads/main\n");
+  await put(join(path, "refs", "heads", "main"), `${"1".repeat(40)}\n`);
+  await mkdir(join(path, "objects"), { recursive: true });
+  const found = await check("--jq", "map([.part, .name, .problem])");
+  expect(found.code).toBe(1);
+  expect(JSON.parse(found.out)).toEqual([
+    ["repository", "keeper/notes.git", expect.stringContaining("git found damage")],
+    ["repository", "keeper/absent.git", "has no folder"],
+  ]);
+});
+
+test("deletes a damaged cache file with --repair; one that is missing is no problem", async () => {
+  const running = await startDaemon(testInput(home.path, {}, []));
+  await running.stop();
+  const store = "the store";
+  await writeFile(join(home.path, "cache", "store-id"), store);
+  withRows((connection) => {
+    const insert = connection.prepare(
+      `INSERT INTO vault_cache_entries (store, cache_key, user_id, connection_id, size, hash, last_used_at)
+       VALUES (?, ?, 'u', 'c', 5, ?, 0)`,
+    );
+    for (const text of ["first", "other"]) insert.run(store, sha256(text), sha256(text));
+    connection.prepare("DELETE FROM vault_cache_entries WHERE store <> ?").run(store);
+  });
+  await put(pathOf("cache", sha256("first")), "FIRST");
+  const found = await check(
+    "--jq",
+    'map([.part, .name, .repaired]) | .[] | select(.[0] == "cache")',
+  );
+  expect(JSON.parse(found.out)).toEqual(["cache", sha256("first"), false]);
+  await check("--repair");
+  expect((await check()).out).not.toContain(`"cache"`);
+});
+
+test("reports what SQLite finds in the database", async () => {
+  withRows((connection) => {
+    connection
+      .prepare(
+        `INSERT INTO vault_cache_entries (store, cache_key, user_id, connection_id, size, hash, last_used_at)
+         VALUES ('s', 'k', 'absent', 'absent', 1, 'h', 0)`,
+      )
+      .run();
+  });
+  const found = await check("--jq", ".[0].part");
+  expect({ code: found.code, out: found.out.trim() }).toEqual({ code: 1, out: "database" });
+});
+
+test("a home that was never started is not found", async () => {
+  await rm(join(home.path, "croft.db"));
+  expect((await check()).code).toBe(6);
+});
+
+test("every column that names objects is checked", () => {
+  const connection = new Sqlite(join(home.path, "croft.db"), { readonly: true });
+  const columns = connection
+    .prepare(
+      `SELECT m.name || '.' || c.name FROM sqlite_schema m, pragma_table_info(m.name) c
+       WHERE m.type = 'table' AND c.name LIKE '%sha256'`,
+    )
+    .pluck()
+    .all();
+  connection.close();
+  // What an upload promises names no object yet.
+  const promised = "vault_document_uploads.promised_sha256";
+  const checked = objectColumns.map(({ table, hash }) => `${table}.${hash}`);
+  expect([...checked, promised].toSorted()).toEqual(columns.toSorted());
+});
