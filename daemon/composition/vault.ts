@@ -24,6 +24,7 @@ import { createJobAdministration } from "../vault/admin/jobs.service.ts";
 import { createDailyExports, type DailyExports } from "../vault/admin/daily-exports.ts";
 import { createAiConfig } from "../vault/ai/ai-config.service.ts";
 import { aiRoutes } from "../vault/ai/ai.routes.ts";
+import { createEmbedder } from "../vault/ai/embedder.ts";
 import { createModelClassifier } from "../vault/ai/model-classifier.ts";
 import { createAiClient } from "../vault/ai/provider-client.ts";
 import { cloudRoutes, createCloud } from "../vault/cloud/cloud.ts";
@@ -31,6 +32,8 @@ import { createDocumentProcessing } from "../vault/analysis/document-processing.
 import { createItemProcessing } from "../vault/analysis/item-processing.ts";
 import { createTextExtractor } from "../vault/analysis/text-extractor.ts";
 import { createTopicChooser } from "../vault/analysis/topic-chooser.ts";
+import { createSemanticIndex } from "../vault/search/semantic-index.ts";
+import { createSemanticSearch } from "../vault/search/semantic-search.ts";
 import { createVaultDocuments, type VaultDocuments } from "../vault/documents/documents.ts";
 import type { ServiceDeps } from "./accounts.ts";
 
@@ -124,6 +127,16 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     localFolders: cloud.localFolders,
     settings,
   });
+  const aiClient = createAiClient(createGuardedRequest(guarded));
+  const aiConfig = createAiConfig({
+    db,
+    keys: stores.keyring,
+    client: aiClient,
+    onEmbeddingsChanged: (tx) => index.rebuild(tx),
+  });
+  const embedder = createEmbedder({ config: aiConfig, client: aiClient });
+  const index = createSemanticIndex({ db, enqueue: queue.enqueue, embedder });
+  for (const job of index.jobs) queue.register(job);
   const documents = createVaultDocuments({
     db,
     clock,
@@ -133,11 +146,10 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     storedFiles: cloud.storedFiles,
     uploadBytesMax: settings.maxUploadBytes,
     enqueue: queue.enqueue,
+    semantic: createSemanticSearch({ db, embedder }),
     publicUrl: addresses.publicUrl,
   });
   const extractor = createTextExtractor({ tmp: directory.tmp, newId });
-  const aiClient = createAiClient(createGuardedRequest(guarded));
-  const aiConfig = createAiConfig({ db, keys: stores.keyring, client: aiClient });
   const model = createModelClassifier({ config: aiConfig, client: aiClient, clock, log });
   const topics = createTopicChooser({ db, model });
   queue.register(
@@ -147,9 +159,10 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
       files: cloud.storedFiles,
       extractor,
       topics,
+      index,
     }),
   );
-  queue.register(createItemProcessing({ db, bytes: cloud.bytes, extractor, topics }));
+  queue.register(createItemProcessing({ db, bytes: cloud.bytes, extractor, topics, index }));
   queue.register(accounts.resetMails.job);
   return {
     routes: [

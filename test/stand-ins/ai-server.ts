@@ -15,7 +15,10 @@ export type AiBehaviour =
   | "no_such_option"
   | "wrong_confidence"
   | "no_choice"
-  | "limited";
+  | "limited"
+  | "mixed_dimensions"
+  | "too_few_vectors"
+  | "zero_vectors";
 
 /** One question as the server got it. */
 export interface AiQuestion {
@@ -31,14 +34,24 @@ export interface AiServer extends Served {
   /** Set by tests. */
   behaviour: AiBehaviour;
   readonly questions: AiQuestion[];
+  /** The texts that were to be embedded. */
+  readonly embedded: string[];
+  /** Dimension of the embeddings; set by tests. */
+  dimensions: number;
 }
 
 export const AI_KEY = "sk-stand-in-0123456789";
 export const AI_MODEL = "stand-in-1";
+export const AI_EMBEDDING_MODEL = "stand-in-embed";
 
 /** Starts the server. OpenAI's base is `<origin>/v1`, the others' `<origin>`. */
 export async function startAiServer(): Promise<AiServer> {
-  const state = { behaviour: "answers" as AiBehaviour, questions: [] as AiQuestion[] };
+  const state = {
+    behaviour: "answers" as AiBehaviour,
+    questions: [] as AiQuestion[],
+    dimensions: 8,
+  };
+  const embedded: string[] = [];
   const served = await serve(async (request, response, url) => {
     const route = `${request.method} ${url.pathname}`;
     if (!isAllowed(request, url.pathname))
@@ -53,6 +66,9 @@ export async function startAiServer(): Promise<AiServer> {
       case "POST /v1/messages":
       case "POST /api/chat":
         return answer(request, response, url.pathname);
+      case "POST /v1/embeddings":
+      case "POST /api/embed":
+        return embed(request, response, url.pathname);
       default:
         return sendJson(response, 404, { error: { message: "no such route" } });
     }
@@ -60,6 +76,13 @@ export async function startAiServer(): Promise<AiServer> {
   return {
     ...served,
     questions: state.questions,
+    embedded,
+    get dimensions() {
+      return state.dimensions;
+    },
+    set dimensions(value) {
+      state.dimensions = value;
+    },
     get behaviour() {
       return state.behaviour;
     },
@@ -67,6 +90,42 @@ export async function startAiServer(): Promise<AiServer> {
       state.behaviour = value;
     },
   };
+
+  async function embed(request: IncomingMessage, response: ServerResponse, path: string) {
+    const body = JSON.parse((await readBody(request)).toString()) as {
+      model: string;
+      input: string[];
+    };
+    embedded.push(...body.input);
+    if (body.model !== AI_EMBEDDING_MODEL)
+      return sendJson(response, 404, { error: "model not found" });
+    const { behaviour, dimensions } = state;
+    if (behaviour === "hangs") return;
+    if (behaviour === "unavailable")
+      return sendJson(response, 500, { error: `internal ${AI_KEY}` });
+    if (behaviour === "limited") return sendJson(response, 429, { error: "slow down" });
+    if (behaviour === "not_json") return void response.end("vectors");
+    if (behaviour === "huge") {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(`{"padding":"${"x".repeat(10 * 1024 * 1024)}"}`);
+      return;
+    }
+    const vectors = body.input.map((text, index) => {
+      if (behaviour === "zero_vectors") return Array.from({ length: dimensions }, () => 0);
+      return toVector(text, behaviour === "mixed_dimensions" ? dimensions + index : dimensions);
+    });
+    if (behaviour === "too_few_vectors") vectors.pop();
+    sendJson(
+      response,
+      200,
+      path === "/api/embed"
+        ? { model: body.model, embeddings: vectors }
+        : {
+            // The order of the list is not promised; the index says which text a vector belongs to.
+            data: vectors.map((embedding, index) => ({ index, embedding })).toReversed(),
+          },
+    );
+  }
 
   async function answer(request: IncomingMessage, response: ServerResponse, path: string) {
     const body = JSON.parse((await readBody(request)).toString());
@@ -96,6 +155,8 @@ export async function startAiServer(): Promise<AiServer> {
         return send(response, path, { option: 0, confidence: 0.9 });
       case "answers":
         return send(response, path, choose(material));
+      default:
+        throw new Error(`${state.behaviour} is a behaviour of embeddings`);
     }
   }
 }
@@ -113,6 +174,22 @@ function choose({ topics, document }: AiQuestion["material"]) {
   if (ordered !== undefined) return { option: Number(ordered), confidence: 1 };
   const found = topics.find(({ name }) => document.toLowerCase().includes(name.toLowerCase()));
   return { option: found?.number ?? 0, confidence: 0.87 };
+}
+
+/** Words of one meaning: each group is a direction. */
+const MEANINGS = [
+  ["car", "automobile", "vehicle", "garage"],
+  ["house", "flat", "landlord", "rent"],
+  ["hotel", "flight", "journey", "travel"],
+];
+
+/** The embedding model: counts words of each meaning; every text has a little of everything. */
+function toVector(text: string, dimensions: number): number[] {
+  const words = text.toLowerCase().split(/[^a-z]+/);
+  return Array.from({ length: dimensions }, (_, at) => {
+    const meaning = MEANINGS[at];
+    return 0.1 + words.filter((word) => meaning?.includes(word)).length;
+  });
 }
 
 function send(response: ServerResponse, path: string, choice: unknown): void {

@@ -19,6 +19,7 @@ export interface SearchOptions {
   readonly type?: string;
   readonly from?: string;
   readonly to?: string;
+  readonly semantic?: true;
 }
 
 export const search = {
@@ -33,6 +34,7 @@ export const search = {
       .option("--type <type>", "only of this media type, such as application/pdf")
       .option("--from <time>", "only texts that changed at this time or later")
       .option("--to <time>", "only texts that changed before this time")
+      .option("--semantic", "find texts that are near in meaning, too; needs an AI provider")
       .action((words: readonly string[], flags: Omit<SearchOptions, "words">) =>
         run(cli, { words: words.join(" "), ...flags }),
       );
@@ -48,12 +50,13 @@ const columns: readonly Column<Result>[] = [
   { header: "id", cell: ({ document, item }) => document?.id ?? item?.provider_item_id },
 ];
 
-/** Prints documents and analysed items that have all of the words, best first. */
+/** Prints documents and analysed items that have all of the words, best first; with `--semantic` also similar texts. */
 async function runSearch(cli: CliContext, options: SearchOptions): Promise<void> {
-  const { words, connection, type, from, to, ...rest } = options;
+  const { words, connection, type, from, to, semantic, ...rest } = options;
   const query = {
     ...rest,
     q: words,
+    ...(semantic === true ? { semantic: "true" as const } : {}),
     ...(connection === undefined ? {} : { connection_id: connection }),
     ...(type === undefined ? {} : { content_type: type }),
     ...(from === undefined ? {} : { from: toTime("--from", from) }),

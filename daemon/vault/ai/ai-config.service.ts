@@ -1,4 +1,4 @@
-import type { Database, Queries } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import { SealError, type Sealer } from "../../../storage/keys/keyring.ts";
 import {
   type AiProviderId,
@@ -58,9 +58,18 @@ export interface AiConfigDeps {
   readonly db: Database;
   readonly keys: Sealer;
   readonly client: AiClient;
+  /** Called in the transaction that changes which embeddings the active provider makes. */
+  readonly onEmbeddingsChanged: (tx: Transaction) => Promise<void>;
 }
 
-export function createAiConfig({ db, keys, client }: AiConfigDeps): AiConfig {
+/** The fields that decide which embeddings the active provider makes. */
+const EMBEDDING_FIELDS: ReadonlySet<string> = new Set([
+  "base_url",
+  "embedding_model_name",
+  "is_active",
+]);
+
+export function createAiConfig({ db, keys, client, onEmbeddingsChanged }: AiConfigDeps): AiConfig {
   return {
     list: () => listAiProviders(db),
 
@@ -85,6 +94,8 @@ export function createAiConfig({ db, keys, client }: AiConfigDeps): AiConfig {
             ipAddress: caller.address,
             metadata: { changed_fields: changedFields },
           });
+          if (changedFields.some((field) => EMBEDDING_FIELDS.has(field)))
+            await onEmbeddingsChanged(tx);
         }
         return listAiProviders(tx);
       }),

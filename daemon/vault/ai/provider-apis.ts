@@ -30,6 +30,13 @@ export interface ProviderApi {
   toChoiceBody(model: string, request: ChoiceRequest): unknown;
   /** Reads the choice out of an answer. */
   readonly choice: z.ZodType<Choice>;
+  /** Undefined where the provider offers no embeddings. */
+  readonly embeddings?: {
+    readonly path: string;
+    toBody(model: string, texts: readonly string[]): unknown;
+    /** Reads one vector for each text, in the order of the texts. */
+    readonly vectors: z.ZodType<readonly (readonly number[])[]>;
+  };
 }
 
 const choiceFields = z.object({ option: z.int(), confidence: z.number().min(0).max(1) });
@@ -84,6 +91,15 @@ const openai: ProviderApi = {
     .transform(({ choices }) => choices[0]?.message.content)
     .pipe(choiceText)
     .pipe(choiceFields),
+  embeddings: {
+    path: "/embeddings",
+    toBody: (model, texts) => ({ model, input: texts, encoding_format: "float" }),
+    vectors: z
+      .object({ data: z.array(z.object({ index: z.int(), embedding: z.array(z.number()) })) })
+      .transform(({ data }) =>
+        data.toSorted((one, other) => one.index - other.index).map(({ embedding }) => embedding),
+      ),
+  },
 };
 
 /** Anthropic's messages with one tool that the model must call (docs.anthropic.com/en/api). */
@@ -135,6 +151,13 @@ const ollama: ProviderApi = {
     .transform(({ message }) => message.content)
     .pipe(choiceText)
     .pipe(choiceFields),
+  embeddings: {
+    path: "/api/embed",
+    toBody: (model, texts) => ({ model, input: texts }),
+    vectors: z
+      .object({ embeddings: z.array(z.array(z.number())) })
+      .transform(({ embeddings }) => embeddings),
+  },
 };
 
 export const providerApis: Readonly<Record<AiProviderId, ProviderApi>> = {

@@ -34,20 +34,33 @@ export interface AiClient {
     request: ChoiceRequest,
     signal?: AbortSignal,
   ): Promise<AiOutcome<Choice>>;
+  /**
+   * Returns the embeddings of texts by the model `modelName`. The vectors are whatever the provider says; validate them.
+   * Fails with `invalid_answer` for a provider without embeddings.
+   */
+  embed(
+    provider: AiProvider,
+    texts: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<AiOutcome<readonly (readonly number[])[]>>;
 }
 
 export interface AiClientOptions {
   readonly listTimeoutMs: number;
   /** A model on a small machine needs most of a minute. */
   readonly chooseTimeoutMs: number;
+  /** Absent: 30 seconds. */
+  readonly embedTimeoutMs?: number;
 }
+
+const EMBED_TIMEOUT_MS = 30_000;
 
 /** Larger answers are refused: a choice has a hundred bytes, the longest lists of models have some hundred KiB. */
 const RESPONSE_BYTES_MAX = 2 * 1024 * 1024;
 
 export function createAiClient(
   request: GuardedRequest,
-  { listTimeoutMs, chooseTimeoutMs }: AiClientOptions = {
+  { listTimeoutMs, chooseTimeoutMs, embedTimeoutMs = EMBED_TIMEOUT_MS }: AiClientOptions = {
     listTimeoutMs: 15_000,
     chooseTimeoutMs: 60_000,
   },
@@ -67,6 +80,17 @@ export function createAiClient(
       const path = api.choicePath;
       return send(provider, { path, body, timeoutMs: chooseTimeoutMs, signal }, (answer) =>
         parse(api.choice, answer),
+      );
+    },
+
+    async embed(provider, texts, signal) {
+      const { embeddings } = providerApis[provider.providerId];
+      if (embeddings === undefined)
+        return fail("invalid_answer", "the provider offers no embeddings");
+      const body = JSON.stringify(embeddings.toBody(provider.modelName, texts));
+      const { path } = embeddings;
+      return send(provider, { path, body, timeoutMs: embedTimeoutMs, signal }, (answer) =>
+        parse(embeddings.vectors, answer),
       );
     },
   };

@@ -17,6 +17,7 @@ import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
 import { AppError } from "../../errors.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
+import type { SemanticIndex } from "../search/semantic-index.ts";
 import type { Extraction, UnreadableReason } from "./extraction/outcome.ts";
 import { EXTRACT_BYTES_MAX, type TextExtractor } from "./text-extractor.ts";
 import type { TopicChooser } from "./topic-chooser.ts";
@@ -40,6 +41,7 @@ export interface DocumentProcessingDeps {
   readonly files: Pick<StoredFiles, "open">;
   readonly extractor: TextExtractor;
   readonly topics: TopicChooser;
+  readonly index: Pick<SemanticIndex, "prepare">;
 }
 
 /**
@@ -72,6 +74,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
         text: `${document.filename}\n${text}`,
       });
       const hasTopics = ((await listTopicsOfDocuments(db, [id])).get(id) ?? []).length > 0;
+      const noteText = await deps.index.prepare();
       await db.transaction(async (tx) => {
         const reason = extraction.kind === "text" ? undefined : extraction.reason;
         const isFailure = reason !== undefined && !HARMLESS.has(reason);
@@ -95,6 +98,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
           contentType: document.contentType,
           connectionId: document.connectionId,
         });
+        await noteText(tx, { documentId: id }, text);
         if (chosen !== undefined && !hasTopics) await setDocumentTopics(tx, id, [chosen.topicId]);
         await insertAudit(tx, {
           eventType: "document.classified",

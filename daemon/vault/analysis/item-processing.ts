@@ -7,10 +7,12 @@ import {
   setAnalysisStatus,
 } from "../../../storage/tables/vault/item-analysis.ts";
 import { type CloudItem, findLiveItemByRow } from "../../../storage/tables/vault/items.ts";
+import { setIndexStatus } from "../../../storage/tables/vault/passages.ts";
 import { deleteSearchEntryOfItem, putSearchEntry } from "../../../storage/tables/vault/search.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import { ANALYZE_JOB, MAX_ANALYZE_BYTES } from "../cloud/analysis/analyze-job.ts";
 import type { CloudBytes } from "../cloud/bytes/bytes.service.ts";
+import type { SemanticIndex } from "../search/semantic-index.ts";
 import type { Extraction, UnreadableReason } from "./extraction/outcome.ts";
 import { EXTRACT_BYTES_MAX, type TextExtractor } from "./text-extractor.ts";
 import type { TopicChooser } from "./topic-chooser.ts";
@@ -28,6 +30,7 @@ export interface ItemProcessingDeps {
   readonly bytes: Pick<CloudBytes, "download">;
   readonly extractor: TextExtractor;
   readonly topics: TopicChooser;
+  readonly index: Pick<SemanticIndex, "prepare">;
 }
 
 /**
@@ -58,11 +61,13 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
         await db.transaction(async (tx) => {
           await putUnreadable(tx, id, { status, reason, version: item.version });
           await deleteSearchEntryOfItem(tx, id);
+          await setIndexStatus(tx, { itemId: id }, "none");
         });
         return;
       }
       const { text } = extraction;
       const chosen = await deps.topics.choose(item.userId, { text: `${item.name}\n${text}` });
+      const noteText = await deps.index.prepare();
       await db.transaction(async (tx) => {
         const topics = chosen === undefined ? [] : [chosen.topic];
         if (!(await putItemAnalysis(tx, id, { text, topics, version: item.version }))) return;
@@ -74,6 +79,7 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
           contentType: item.contentType ?? extraction.contentType,
           connectionId: item.connectionId,
         });
+        await noteText(tx, { itemId: id }, text);
       });
     },
   };

@@ -9,6 +9,7 @@ import { createDocumentFiles } from "./document-files.ts";
 import { documentRoutes } from "./documents.routes.ts";
 import { createDocuments, type Documents, type DocumentsDeps } from "./documents.service.ts";
 import { searchRoutes } from "../search/search.routes.ts";
+import type { SemanticSearch } from "../search/semantic-search.ts";
 import { createSearch } from "../search/search.service.ts";
 import { PROCESS_JOB } from "../analysis/document-processing.ts";
 import { createShares } from "./shares.service.ts";
@@ -33,6 +34,7 @@ export type VaultDocumentsDeps = Omit<
 > & {
   readonly storedFiles: StoredFiles;
   readonly enqueue: Enqueue;
+  readonly semantic: SemanticSearch;
   /** Base of every link, without a trailing slash. */
   readonly publicUrl: () => string;
 };

@@ -5,11 +5,16 @@ import {
 } from "../../../storage/tables/vault/documents/documents.ts";
 import { listVisibleTopics } from "../../../storage/tables/vault/documents/topics.ts";
 import { type CloudItem, findLiveItemByRow } from "../../../storage/tables/vault/items.ts";
-import { searchEntries, type SearchFilter } from "../../../storage/tables/vault/search.ts";
+import {
+  searchEntries,
+  type SearchFilter,
+  type SearchMatch,
+} from "../../../storage/tables/vault/search.ts";
 import type { VaultCaller } from "../caller.ts";
 import type { DocumentDetail } from "../documents/documents.service.ts";
 import { toTopicKey } from "../documents/topics.service.ts";
 import type { PageRequest } from "../page.ts";
+import { fuseRanks, type SemanticSearch } from "./semantic-search.ts";
 import { parseQuery, type Snippet, toSnippet } from "./query.ts";
 
 export type SearchResult = { readonly snippet: Snippet; readonly score: number } & (
@@ -26,6 +31,8 @@ export interface SearchQuery {
   readonly content_type?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  /** Adds texts that are near in meaning, and orders by both. */
+  readonly semantic?: boolean | undefined;
 }
 
 /** Search over the caller's documents and analysed items. Documents that others share with the caller are not searched. */
@@ -38,15 +45,24 @@ export interface Search {
   ): Promise<{ readonly results: readonly SearchResult[]; readonly total: number }>;
 }
 
-export function createSearch({ db }: { readonly db: Database }): Search {
+/** Matches of words that a semantic search takes into account. */
+const FUSED_MATCHES_MAX = 200;
+
+export function createSearch({
+  db,
+  semantic,
+}: {
+  readonly db: Database;
+  readonly semantic: SemanticSearch;
+}): Search {
   return {
     async search(caller, query, { page, perPage }) {
-      const { matches, total } = await searchEntries(
-        db,
-        parseQuery(query.q),
-        await toFilter(caller.userId, query),
-        { limit: perPage, offset: (page - 1) * perPage },
-      );
+      const window = { limit: perPage, offset: (page - 1) * perPage };
+      const filter = await toFilter(caller.userId, query);
+      const { matches, total } =
+        query.semantic === true
+          ? await findFused(query.q, filter, window)
+          : await searchEntries(db, parseQuery(query.q), filter, window);
       const ids = matches.flatMap(({ documentId }) => documentId ?? []);
       const topics = await listTopicsOfDocuments(db, ids);
       const results = await Promise.all(
@@ -64,6 +80,20 @@ export function createSearch({ db }: { readonly db: Database }): Search {
       return { results: results.filter((result) => result !== undefined), total };
     },
   };
+
+  /** Finds by words and by meaning. */
+  async function findFused(
+    q: string,
+    filter: SearchFilter,
+    { limit, offset }: { readonly limit: number; readonly offset: number },
+  ): Promise<{ readonly matches: readonly SearchMatch[]; readonly total: number }> {
+    const terms = parseQuery(q);
+    if (terms.length === 0) return { matches: [], total: 0 };
+    const near = await semantic.find(q, filter);
+    const byWords = await searchEntries(db, terms, filter, { limit: FUSED_MATCHES_MAX, offset: 0 });
+    const fused = fuseRanks(byWords.matches, near);
+    return { matches: fused.slice(offset, offset + limit), total: fused.length };
+  }
 
   async function toFilter(userId: string, query: SearchQuery): Promise<SearchFilter> {
     const key = query.topic === undefined ? undefined : toTopicKey(query.topic);

@@ -321,7 +321,8 @@ function toTsQuery(terms: readonly SearchTerm[]): string {
     .join(" & ");
 }
 
-function toWhere(filter: SearchFilter): {
+/** The conditions of a filter on `vault_search_entries AS entry`. */
+export function toWhere(filter: SearchFilter): {
   readonly where: string;
   readonly values: readonly SqlValue[];
 } {

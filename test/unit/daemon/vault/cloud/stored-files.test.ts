@@ -41,6 +41,7 @@ async function openScene(wrapDatabase?: (db: Database) => Database) {
     storedFiles: t.cloud.storedFiles,
     uploadBytesMax: 1000,
     enqueue: async () => 1,
+    semantic: { find: async () => [] },
     publicUrl: () => "http://127.0.0.1",
   });
   const client = storage.connect();

@@ -1,0 +1,72 @@
+import { AppError } from "../../errors.ts";
+import type { AiConfig } from "./ai-config.service.ts";
+import { providerApis } from "./provider-apis.ts";
+import type { AiClient, AiFailure, AiProvider } from "./provider-client.ts";
+
+/** A model that makes embeddings. */
+export interface EmbeddingModel {
+  readonly provider: AiProvider;
+  /** Identifies the model: vectors of different models cannot be compared. */
+  readonly identity: string;
+}
+
+export type Embeddings =
+  | { readonly kind: "embedded"; readonly vectors: readonly Float32Array[] }
+  | { readonly kind: "failed"; readonly code: AiFailure };
+
+/** Makes embeddings with the active AI provider. */
+export interface Embedder {
+  /** Returns the model of the active provider; undefined when no provider is active, or the active one has none. */
+  findModel(): Promise<EmbeddingModel | undefined>;
+  /** Returns one vector of length one for each text, all of one dimension. Never throws because of a provider. */
+  embed(model: EmbeddingModel, texts: readonly string[], signal?: AbortSignal): Promise<Embeddings>;
+}
+
+const DIMENSIONS_MAX = 4096;
+
+export function createEmbedder({
+  config,
+  client,
+}: {
+  readonly config: Pick<AiConfig, "findActive">;
+  readonly client: Pick<AiClient, "embed">;
+}): Embedder {
+  return {
+    async findModel() {
+      const active = await config.findActive().catch((error: unknown) => {
+        // The key cannot be unsealed: there is no provider to use until it is set again.
+        if (error instanceof AppError) return undefined;
+        throw error;
+      });
+      const modelName = active?.embeddingModelName;
+      if (active === undefined || modelName === undefined) return undefined;
+      if (providerApis[active.providerId].embeddings === undefined) return undefined;
+      const identity = JSON.stringify([active.providerId, active.baseUrl, modelName]);
+      return { provider: { ...active, modelName }, identity };
+    },
+
+    async embed({ provider }, texts, signal) {
+      const outcome = await client.embed(provider, texts, signal);
+      if (outcome.kind === "failed") return { kind: "failed", code: outcome.code };
+      const [first] = outcome.value;
+      const isValid =
+        outcome.value.length === texts.length &&
+        first !== undefined &&
+        first.length > 0 &&
+        first.length <= DIMENSIONS_MAX &&
+        outcome.value.every((vector) => vector.length === first.length);
+      if (!isValid) return { kind: "failed", code: "invalid_answer" };
+      const vectors = outcome.value.map(normalize);
+      return vectors.every((vector) => vector !== undefined)
+        ? { kind: "embedded", vectors }
+        : { kind: "failed", code: "invalid_answer" };
+    },
+  };
+}
+
+/** Scales a vector to length one; undefined for a vector without a direction. */
+function normalize(values: readonly number[]): Float32Array | undefined {
+  const length = Math.hypot(...values);
+  if (!Number.isFinite(length) || length === 0) return undefined;
+  return Float32Array.from(values, (value) => value / length);
+}

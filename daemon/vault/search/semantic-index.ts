@@ -1,0 +1,191 @@
+import { z } from "zod";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import {
+  deletePassages,
+  findEmbeddingBytes,
+  findIndexedText,
+  type IndexSource,
+  listIndexStates,
+  type Passage,
+  replacePassages,
+  setIndexStatus,
+} from "../../../storage/tables/vault/passages.ts";
+import { type JobKind, parsePayload, PermanentJobError } from "../../jobs/job-kind.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { Embedder, EmbeddingModel } from "../ai/embedder.ts";
+import { toPassages } from "./passages.ts";
+
+const INDEX_JOB = "vault.semantic.index";
+const REBUILD_JOB = "vault.semantic.rebuild";
+
+const sourceSchema = z.union([
+  z
+    .object({ document_id: z.string() })
+    .transform(({ document_id: documentId }) => ({ documentId })),
+  z.object({ item_id: z.string() }).transform(({ item_id: itemId }) => ({ itemId })),
+]);
+
+/** The index of meanings: passages of texts with embeddings of the active AI provider. */
+export interface SemanticIndex {
+  /**
+   * Returns what notes a new text of a document or item, to be called in the transaction that stores it: marks it as
+   * `pending` and enqueues its job, or as `none` without a text or a provider of embeddings.
+   */
+  prepare(): Promise<(tx: Transaction, source: IndexSource, text: string) => Promise<void>>;
+  /** Enqueues the rebuilding of the index, after a change of the provider. */
+  rebuild(tx: Transaction): Promise<void>;
+  readonly jobs: readonly JobKind[];
+}
+
+/** Texts in one request: their vectors stay well below the largest answer that is read. */
+const BATCH = 16;
+const REBUILD_BATCH = 100;
+/** A failure with one of these may pass; any other one stays until the provider is configured again. */
+const PASSING: ReadonlySet<string> = new Set([
+  "unreachable",
+  "timeout",
+  "rate_limited",
+  "provider_error",
+]);
+
+export function createSemanticIndex({
+  db,
+  enqueue,
+  embedder,
+}: {
+  readonly db: Database;
+  readonly enqueue: Enqueue;
+  readonly embedder: Embedder;
+}): SemanticIndex {
+  const enqueueIndexing = (tx: Transaction, source: IndexSource) =>
+    enqueue(
+      tx,
+      "documentId" in source
+        ? {
+            kind: INDEX_JOB,
+            key: source.documentId,
+            payload: { document_id: source.documentId },
+          }
+        : { kind: INDEX_JOB, key: source.itemId, payload: { item_id: source.itemId } },
+    );
+
+  /** Embeds the passages of a text. Throws when the provider failed. */
+  async function embedAll(
+    model: EmbeddingModel,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<Passage[]> {
+    const parts = toPassages(body);
+    // Vectors of another dimension than the model's others could not be compared with them.
+    let bytes = await findEmbeddingBytes(db, model.identity);
+    const passages: Passage[] = [];
+    for (let at = 0; at < parts.length; at += BATCH) {
+      signal.throwIfAborted();
+      const batch = parts.slice(at, at + BATCH);
+      const result = await embedder.embed(
+        model,
+        batch.map(({ start, end }) => body.slice(start, end).toWellFormed()),
+        signal,
+      );
+      if (result.kind === "failed") throw toFailure(result.code);
+      for (const [index, part] of batch.entries()) {
+        const vector = result.vectors[index];
+        if (vector === undefined) throw toFailure("invalid_answer");
+        bytes ??= vector.byteLength;
+        if (vector.byteLength !== bytes) throw toFailure("invalid_answer");
+        passages.push({ ...part, embedding: new Uint8Array(vector.buffer) });
+      }
+    }
+    return passages;
+  }
+
+  const indexJob: JobKind = {
+    kind: INDEX_JOB,
+    attemptsMax: 6,
+    retryFirstMs: 30_000,
+
+    async onAbandoned(tx, payload) {
+      const { data } = sourceSchema.safeParse(payload);
+      if (data !== undefined) await setIndexStatus(tx, data, "failed");
+    },
+
+    async run(payload, { signal }) {
+      const source = parsePayload(sourceSchema, payload);
+      const model = await embedder.findModel();
+      const text = await findIndexedText(db, source);
+      if (model === undefined || text === undefined) {
+        await db.transaction(async (tx) => {
+          await deletePassages(tx, source);
+          await setIndexStatus(tx, source, "none");
+        });
+        return;
+      }
+      const passages = await embedAll(model, text.body, signal);
+      // The provider was switched meanwhile: the rebuilding has enqueued this text again.
+      if ((await embedder.findModel())?.identity !== model.identity) return;
+      await db.transaction(async (tx) => {
+        // A newer text has a job of its own.
+        if (await replacePassages(tx, text, model.identity, passages))
+          await setIndexStatus(tx, source, "ready");
+      });
+    },
+  };
+
+  const rebuildJob: JobKind = {
+    kind: REBUILD_JOB,
+    async run(_payload, { signal }) {
+      const model = await embedder.findModel();
+      let afterId = 0;
+      for (;;) {
+        signal.throwIfAborted();
+        const from = afterId;
+        const texts = await db.transaction(async (tx) => {
+          const states = await listIndexStates(tx, model?.identity ?? "", {
+            afterId: from,
+            limit: REBUILD_BATCH,
+          });
+          for (const { source, isCurrent, hasPassages } of states) {
+            if (model === undefined) {
+              if (hasPassages) await deletePassages(tx, source);
+              await setIndexStatus(tx, source, "none");
+            } else if (isCurrent) await setIndexStatus(tx, source, "ready");
+            else {
+              await setIndexStatus(tx, source, hasPassages ? "stale" : "pending");
+              await enqueueIndexing(tx, source);
+            }
+          }
+          return states;
+        });
+        const last = texts.at(-1);
+        if (last === undefined) return;
+        afterId = last.entryId;
+      }
+    },
+  };
+
+  return {
+    async prepare() {
+      const model = await embedder.findModel();
+      return async (tx, source, text) => {
+        if (model === undefined || text === "") {
+          await deletePassages(tx, source);
+          await setIndexStatus(tx, source, "none");
+          return;
+        }
+        await setIndexStatus(tx, source, "pending");
+        await enqueueIndexing(tx, source);
+      };
+    },
+
+    async rebuild(tx) {
+      await enqueue(tx, { kind: REBUILD_JOB, key: "all", payload: {} });
+    },
+
+    jobs: [indexJob, rebuildJob],
+  };
+}
+
+function toFailure(code: string): Error {
+  const message = `the AI provider gave no embeddings: ${code}`;
+  return PASSING.has(code) ? new Error(message) : new PermanentJobError(message);
+}

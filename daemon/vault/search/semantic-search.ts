@@ -1,0 +1,134 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Database } from "../../../storage/engine/database.ts";
+import { createLocks } from "../../../storage/locks.ts";
+import { findPassageTexts, listPassageVectors } from "../../../storage/tables/vault/passages.ts";
+import type { SearchFilter, SearchMatch } from "../../../storage/tables/vault/search.ts";
+import { AppError } from "../../errors.ts";
+import type { Embedder } from "../ai/embedder.ts";
+import { toFieldError } from "../cloud/field-error.ts";
+
+/** Finds texts by meaning. */
+export interface SemanticSearch {
+  /**
+   * Returns the texts with the passages nearest to a query, nearest first. Refuses with `unprocessable` when no provider of
+   * embeddings is active, with `unavailable` when it does not answer.
+   */
+  find(query: string, filter: SearchFilter): Promise<readonly SearchMatch[]>;
+}
+
+/** More texts than this are not near. */
+const MATCHES_MAX = 50;
+/** Vectors that are compared before other requests get their turn: about two milliseconds. */
+const BATCH = 200;
+const SNIPPET_CHARACTERS = 240;
+
+export function createSemanticSearch({
+  db,
+  embedder,
+}: {
+  readonly db: Database;
+  readonly embedder: Embedder;
+}): SemanticSearch {
+  const locks = createLocks();
+
+  /** Compares the query with every passage of the user: exact, and fast enough for the documents of one person. */
+  async function findNearest(
+    query: Float32Array,
+    model: string,
+    filter: SearchFilter,
+  ): Promise<{ readonly entryId: number; readonly passageId: number; readonly score: number }[]> {
+    let nearest = new Map<number, { entryId: number; passageId: number; score: number }>();
+    let afterId = 0;
+    for (;;) {
+      const batch = await listPassageVectors(db, model, filter, { afterId, limit: BATCH });
+      for (const { id, entryId, embedding } of batch) {
+        const score = toSimilarity(query, embedding);
+        if (score !== undefined && score > (nearest.get(entryId)?.score ?? -Infinity))
+          nearest.set(entryId, { entryId, passageId: id, score });
+      }
+      if (nearest.size > MATCHES_MAX * 4)
+        nearest = new Map(toBest([...nearest.values()]).map((one) => [one.entryId, one]));
+      const last = batch.at(-1);
+      if (last === undefined) return toBest([...nearest.values()]);
+      afterId = last.id;
+      await nextTurn();
+    }
+  }
+
+  return {
+    async find(query, filter) {
+      const model = await embedder.findModel();
+      if (model === undefined)
+        throw toFieldError(
+          ["query", "semantic"],
+          "No AI provider with embeddings is active on this server. Search without semantic.",
+          "no_embeddings",
+        );
+      // One scan of a user at a time.
+      return locks.withLocks([filter.userId], async () => {
+        const embedded = await embedder.embed(model, [query]);
+        const vector = embedded.kind === "embedded" ? embedded.vectors[0] : undefined;
+        if (vector === undefined)
+          throw new AppError(
+            "unavailable",
+            "The AI provider did not answer the search. Try again, or search without semantic.",
+          );
+        const found = await findNearest(vector, model.identity, filter);
+        const texts = await findPassageTexts(
+          db,
+          found.map(({ passageId }) => passageId),
+          SNIPPET_CHARACTERS,
+        );
+        return found.flatMap(({ entryId, passageId, score }): SearchMatch[] => {
+          const known = texts.get(passageId);
+          if (known === undefined) return [];
+          const { source, text } = known;
+          return [
+            {
+              entryId,
+              documentId: "documentId" in source ? source.documentId : undefined,
+              itemId: "itemId" in source ? source.itemId : undefined,
+              score,
+              passage: text,
+            },
+          ];
+        });
+      });
+    },
+  };
+}
+
+/** Cosine similarity of vectors of length one; undefined when their dimensions differ. */
+function toSimilarity(query: Float32Array, stored: Uint8Array): number | undefined {
+  if (stored.byteLength !== query.byteLength) return undefined;
+  // The bytes of a row may begin at any offset.
+  const vector = new Float32Array(stored.slice().buffer);
+  let sum = 0;
+  for (let at = 0; at < query.length; at += 1) sum += (query[at] ?? 0) * (vector[at] ?? 0);
+  return sum;
+}
+
+function toBest<T extends { readonly score: number; readonly entryId: number }>(
+  all: readonly T[],
+): T[] {
+  return all
+    .toSorted((one, other) => other.score - one.score || one.entryId - other.entryId)
+    .slice(0, MATCHES_MAX);
+}
+
+/** A rank beyond this adds little to the rank of a text (reciprocal rank fusion, Cormack et al. 2009). */
+const RANK_OFFSET = 60;
+
+/** Merges lists by rank, because scores of different searches cannot be compared. A text keeps its first passage. */
+export function fuseRanks(...lists: readonly (readonly SearchMatch[])[]): SearchMatch[] {
+  const fused = new Map<number, SearchMatch>();
+  for (const list of lists)
+    for (const [rank, match] of list.entries()) {
+      const known = fused.get(match.entryId);
+      const score = (known?.score ?? 0) + 1 / (RANK_OFFSET + rank + 1);
+      fused.set(match.entryId, { ...(known ?? match), score });
+    }
+  return [...fused.values()].toSorted(
+    (one, other) => other.score - one.score || other.entryId - one.entryId,
+  );
+}

@@ -1,0 +1,192 @@
+import { getGlobalDispatcher } from "undici";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { PermanentJobError } from "../../../../daemon/jobs/job-kind.ts";
+import { createGuardedRequest } from "../../../../daemon/outbound/guarded-request.ts";
+import { createEmbedder, type EmbeddingModel } from "../../../../daemon/vault/ai/embedder.ts";
+import { createAiClient } from "../../../../daemon/vault/ai/provider-client.ts";
+import { toPassages } from "../../../../daemon/vault/search/passages.ts";
+import { createSemanticIndex } from "../../../../daemon/vault/search/semantic-index.ts";
+import {
+  createSemanticSearch,
+  fuseRanks,
+} from "../../../../daemon/vault/search/semantic-search.ts";
+import {
+  findDocument,
+  insertDocument,
+} from "../../../../storage/tables/vault/documents/documents.ts";
+import { putSearchEntry } from "../../../../storage/tables/vault/search.ts";
+import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
+import {
+  AI_EMBEDDING_MODEL,
+  type AiBehaviour,
+  type AiServer,
+  startAiServer,
+} from "../../../stand-ins/ai-server.ts";
+import { openTestDatabase } from "../../../support/storage/database.ts";
+
+let server: AiServer;
+beforeAll(async () => {
+  server = await startAiServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+beforeEach(() => {
+  server.behaviour = "answers";
+  server.dimensions = 8;
+});
+
+const ID = "01a1fdff-ed3d-7ce1-8986-d032f4367fd1";
+const signal = new AbortController().signal;
+
+/** An index over one document with a text, and the stand-in as its provider. */
+async function openIndex(body: string) {
+  const db = await openTestDatabase();
+  await db.transaction(async (tx) => {
+    await insertVaultUser(tx, {
+      id: "u",
+      handle: "mira",
+      email: "mira@example.org",
+      passwordHash: "",
+      role: "user",
+      passwordMustChange: false,
+    });
+    await insertDocument(tx, {
+      id: ID,
+      userId: "u",
+      filename: "a.txt",
+      contentType: "text/plain",
+      sizeBytes: 1,
+      sha256: "0".repeat(64),
+      storageBackend: "internal",
+      connectionId: undefined,
+      providerItemId: undefined,
+    });
+    await putSearchEntry(tx, {
+      userId: "u",
+      source: { documentId: ID },
+      title: "a.txt",
+      body,
+      contentType: "text/plain",
+      connectionId: undefined,
+    });
+  });
+  const provider = {
+    providerId: "ollama",
+    baseUrl: server.origin,
+    apiKey: undefined,
+    modelName: "chat",
+    embeddingModelName: AI_EMBEDDING_MODEL,
+  } as const;
+  const client = createAiClient(createGuardedRequest(getGlobalDispatcher()), {
+    listTimeoutMs: 1000,
+    chooseTimeoutMs: 1000,
+    embedTimeoutMs: 300,
+  });
+  const embedder = createEmbedder({ config: { findActive: async () => provider }, client });
+  const index = createSemanticIndex({ db, enqueue: async () => 1, embedder });
+  const [job] = index.jobs;
+  return {
+    db,
+    embedder,
+    search: createSemanticSearch({ db, embedder }),
+    run: async () => job?.run({ document_id: ID }, { id: 1, attempt: 1, signal }),
+    abandon: () => db.transaction(async (tx) => job?.onAbandoned?.(tx, { document_id: ID })),
+    status: async () => (await findDocument(db, ID))?.semanticIndexStatus,
+    passages: () =>
+      db.all<{ start_offset: number; end_offset: number }>("SELECT * FROM vault_search_passages"),
+    [Symbol.asyncDispose]: () => db.close(),
+  };
+}
+
+describe("the job of a text", () => {
+  test("stores passages that cover the text, again with the same result", async () => {
+    const body = "The car is in the garage. ".repeat(200);
+    await using scene = await openIndex(body);
+    await scene.run();
+    await scene.run();
+    expect(await scene.status()).toBe("ready");
+    const passages = await scene.passages();
+    expect(passages.length).toBeGreaterThan(4);
+    expect(passages.at(-1)?.end_offset).toBe(body.length);
+    const found = await scene.search.find("automobile", { userId: "u" });
+    expect(found).toMatchObject([{ documentId: ID }]);
+    expect(found[0]?.passage).toContain("garage");
+    expect(await scene.search.find("automobile", { userId: "other" })).toEqual([]);
+  });
+
+  test.each<AiBehaviour>([
+    "mixed_dimensions",
+    "too_few_vectors",
+    "zero_vectors",
+    "huge",
+    "not_json",
+  ])(
+    "fails for good when the provider answers with %s, and keeps nothing of it",
+    async (behaviour) => {
+      await using scene = await openIndex("The car. ".repeat(300));
+      server.behaviour = behaviour;
+      await expect(scene.run()).rejects.toBeInstanceOf(PermanentJobError);
+      expect(await scene.passages()).toEqual([]);
+      await scene.abandon();
+      expect(await scene.status()).toBe("failed");
+    },
+  );
+
+  test.each<AiBehaviour>(["hangs", "unavailable", "limited"])(
+    "is tried again when the provider is away: %s",
+    async (behaviour) => {
+      await using scene = await openIndex("The car.");
+      server.behaviour = behaviour;
+      const failure = await scene.run().catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(Error);
+      expect(failure).not.toBeInstanceOf(PermanentJobError);
+      server.behaviour = "answers";
+      await scene.run();
+      expect(await scene.status()).toBe("ready");
+    },
+  );
+
+  test("refuses vectors of another dimension than the model has", async () => {
+    await using scene = await openIndex("The car.");
+    await scene.run();
+    server.dimensions = 9;
+    await expect(scene.run()).rejects.toBeInstanceOf(PermanentJobError);
+    expect(await scene.passages()).toHaveLength(1);
+    // A query of the other dimension is near nothing.
+    expect(await scene.search.find("car", { userId: "u" })).toEqual([]);
+  });
+});
+
+test("an embedding of more than 4,096 dimensions is refused", async () => {
+  await using scene = await openIndex("x");
+  server.dimensions = 4097;
+  const model = (await scene.embedder.findModel()) as EmbeddingModel;
+  expect(await scene.embedder.embed(model, ["x"])).toEqual({
+    kind: "failed",
+    code: "invalid_answer",
+  });
+});
+
+test("passages cover a text without gaps and are bounded", () => {
+  expect(toPassages("")).toEqual([]);
+  expect(toPassages(" \n … ")).toEqual([]);
+  for (const text of ["word ".repeat(5_000), "x".repeat(5_000), "😀".repeat(3_000) + "a"]) {
+    const parts = toPassages(text);
+    for (const { start, end } of parts) {
+      expect(end - start).toBeLessThanOrEqual(1_000);
+      expect(text.slice(start, end).isWellFormed()).toBe(true);
+    }
+  }
+  expect(toPassages("word ".repeat(1_000_000))).toHaveLength(200);
+});
+
+test("texts that two lists rank high come first", () => {
+  const match = (entryId: number) => ({
+    entryId,
+    documentId: String(entryId),
+    itemId: undefined,
+    score: 1,
+    passage: "",
+  });
+  const fused = fuseRanks([match(1), match(2)], [match(3), match(2)]);
+  expect(fused.map(({ entryId }) => entryId)).toEqual([2, 3, 1]);
+});
