@@ -18,7 +18,11 @@ import type * as tags from "../../daemon/contract/forge/code/tags.ts";
 import type * as cron from "../../daemon/contract/forge/cron.ts";
 import type * as adminHooks from "../../daemon/contract/forge/hooks/admin-hooks.ts";
 import type * as repositoryHooks from "../../daemon/contract/forge/hooks/repository-hooks.ts";
-import type * as issues from "../../daemon/contract/forge/issues.ts";
+import type * as issues from "../../daemon/contract/forge/issues/issues.ts";
+import type * as issueStates from "../../daemon/contract/forge/issues/issue-states.ts";
+import type * as reactions from "../../daemon/contract/forge/issues/reactions.ts";
+import type * as labels from "../../daemon/contract/forge/issues/labels.ts";
+import type * as milestones from "../../daemon/contract/forge/issues/milestones.ts";
 import type * as logos from "../../daemon/contract/forge/logos.ts";
 import type * as notifications from "../../daemon/contract/forge/notifications.ts";
 import type * as organizationMembers from "../../daemon/contract/forge/organizations/members.ts";
@@ -82,6 +86,10 @@ type Forge = typeof adminEmails &
   typeof adminHooks &
   typeof repositoryHooks &
   typeof issues &
+  typeof issueStates &
+  typeof reactions &
+  typeof labels &
+  typeof milestones &
   typeof logos &
   typeof notifications &
   typeof adminPackages &

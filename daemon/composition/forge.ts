@@ -15,10 +15,7 @@ import { createRefWriter } from "../forge/git/write-refs.ts";
 import { createForgeHooks, type ForgeHooks } from "../forge/hooks/hooks.ts";
 import { hookRoutes } from "../forge/hooks/hooks.routes.ts";
 import { repositoryHookRoutes } from "../forge/hooks/repository-hooks.routes.ts";
-import { createIssueHooks } from "../forge/issues/issue-hooks.ts";
-import { issueRoutes } from "../forge/issues/issues.routes.ts";
-import { createIssues } from "../forge/issues/issues.service.ts";
-import { createWatching } from "../forge/issues/watching.service.ts";
+import { createForgeIssues } from "../forge/issues/issues.ts";
 import { createMiscellaneous } from "../forge/miscellaneous.ts";
 import {
   createForgeNotifications,
@@ -172,10 +169,12 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     clock,
     uploadBytesMax: settings.maxUploadBytes,
   });
-  const issues = createIssues({
+  const issues = createForgeIssues({
     db,
+    clock,
+    urls,
     notify: notifyIssue,
-    hooks: createIssueHooks({ publisher: hooks.publisher, urls }),
+    publisher: hooks.publisher,
   });
   const statuses = createStatuses({
     db,
@@ -205,7 +204,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...hookRoutes(hooks),
       ...repositoryHookRoutes(hooks),
       ...notificationRoutes({ notifications, streams, urls, clock }),
-      ...issueRoutes({ issues, watching: createWatching({ db, clock }), urls }),
+      ...issues.routes,
       ...statusRoutes({ statuses, urls }),
       ...actionRoutes({ actions: workflows.actions, urls }),
       ...miscellaneous.routes,

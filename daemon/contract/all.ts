@@ -19,7 +19,11 @@ import { newRepositoryEndpoints } from "./forge/repositories/new-repositories.ts
 import { adminUserEndpoints } from "./forge/accounts/admin-users.ts";
 import { avatarEndpoints } from "./forge/accounts/avatars.ts";
 import { gitEndpoints } from "./forge/repositories/git.ts";
-import { issueEndpoints } from "./forge/issues.ts";
+import { issueEndpoints } from "./forge/issues/issues.ts";
+import { issueStateEndpoints } from "./forge/issues/issue-states.ts";
+import { reactionEndpoints } from "./forge/issues/reactions.ts";
+import { labelEndpoints } from "./forge/issues/labels.ts";
+import { milestoneEndpoints } from "./forge/issues/milestones.ts";
 import { logoEndpoints } from "./forge/logos.ts";
 import { notificationEndpoints } from "./forge/notifications.ts";
 import { genericPackageEndpoints } from "./forge/packages/generic.ts";
@@ -84,6 +88,10 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...gitEndpoints,
   ...notificationEndpoints,
   ...issueEndpoints,
+  ...issueStateEndpoints,
+  ...reactionEndpoints,
+  ...labelEndpoints,
+  ...milestoneEndpoints,
   ...statusEndpoints,
   ...branchEndpoints,
   ...tagEndpoints,

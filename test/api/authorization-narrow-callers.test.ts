@@ -83,6 +83,11 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
   const text = { title: CANARY, body: CANARY };
   const issue = await made(by("hermit", "POST", `${path}/issues`, text));
   const comment = await made(by("hermit", "POST", `${path}/issues/${issue.number}/comments`, text));
+  const color = { name: CANARY, color: "ff0000" };
+  const label = await made(by("hermit", "POST", `${path}/labels`, color));
+  const orgLabel = await made(by("hermit", "POST", "/orgs/lodge/labels", color));
+  const milestone = await made(by("hermit", "POST", `${path}/milestones`, text));
+  await made(by("hermit", "PUT", `${path}/issues/${issue.number}/labels`, { labels: [CANARY] }));
   await made(
     daemon.request("/api/packages/hermit/generic/box/1/lid", {
       method: "PUT",
@@ -134,6 +139,9 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
     repo_name: "hut",
     index: String(issue.number),
     comment: String(comment.id),
+    label: String(label.id),
+    orgLabel: String(orgLabel.id),
+    milestone: String(milestone.id),
     thread: String(thread.id),
     repositoryHook: String(repositoryHook.id),
     repositoryDelivery: String(repositoryDelivery),
@@ -257,6 +265,17 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "forge.repos.branches.update": { new_commit_id: "main" },
   "forge.repos.branches.rename": { name: "changed" },
   "forge.repos.tags.create": { tag_name: "changed" },
+  "forge.issues.reactions.add": { content: "heart" },
+  "forge.issues.reactions.remove": { content: "heart" },
+  "forge.issues.comments.reactions.add": { content: "heart" },
+  "forge.issues.comments.reactions.remove": { content: "heart" },
+  "forge.issues.labels.add": { labels: [CANARY] },
+  "forge.repos.labels.create": { name: "theirs", color: "ff0000" },
+  "forge.repos.labels.edit": { name: "theirs" },
+  "forge.orgs.labels.create": { name: "theirs", color: "ff0000" },
+  "forge.orgs.labels.edit": { name: "theirs" },
+  "forge.repos.milestones.create": { title: "theirs" },
+  "forge.repos.milestones.edit": { title: "theirs" },
   "forge.repos.edit": { description: "changed" },
   "forge.repos.hooks.create": {
     type: "gitea",
@@ -298,6 +317,8 @@ function toParameter(path: string, name: string): string {
   if (name !== "id") return name;
   if (path.includes("/hooks/")) return isOfInstance ? "systemHook" : "repositoryHook";
   if (path.includes("/threads/")) return "thread";
+  if (path.includes("/labels/")) return path.includes("/orgs/") ? "orgLabel" : "label";
+  if (path.includes("/milestones/")) return "milestone";
   return path.includes("/comments/") ? "comment" : name;
 }
 

@@ -104,6 +104,8 @@ function describe(event: string, payload: Payload, sender: string): Described | 
     }
     case "issues":
     case "issue_assign":
+    case "issue_label":
+    case "issue_milestone":
       return {
         title: `[${name}] Issue ${payload.action}: ${toIssueTitle(payload)} by ${sender}`,
         url: payload.issue?.html_url ?? home,

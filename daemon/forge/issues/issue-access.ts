@@ -8,7 +8,11 @@ import type { ForgeCaller } from "../caller.ts";
 import { isArchived, notFound } from "../refusals.ts";
 import { type AccessLevel, findAccess, isPublic, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
-import { getOwned, type RepositoryPath } from "../repositories/repositories.service.ts";
+import {
+  getOwned,
+  noAdministrator,
+  type RepositoryPath,
+} from "../repositories/repositories.service.ts";
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
 
 /** A repository that a path names, with the permission of the caller. */
@@ -81,4 +85,24 @@ export function assertMayChange(
 ): void {
   if (authorId !== user.id && !canWrite(opened))
     throw new AppError("forbidden", "user should be the author or have write access");
+}
+
+/** Refuses with `forbidden` a user who may read the issues of a repository but not write to them. */
+export function assertMayWrite(opened: OpenedRepository): void {
+  if (!canWrite(opened))
+    throw new AppError("forbidden", "user should have a permission to write to a repo");
+}
+
+/** Refuses with `forbidden` to add to a locked issue, unless the caller may write to the issues of the repository. */
+export function assertUnlocked(opened: OpenedRepository, issue: ForgeIssue): void {
+  if (issue.lockedAt !== undefined && !canWrite(opened))
+    throw new AppError(
+      "forbidden",
+      "The issue is locked: only users with write access may comment.",
+    );
+}
+
+/** Refuses with `forbidden` a user who does not administer the repository. */
+export function assertAdministers({ access }: OpenedRepository): void {
+  if (!reaches(access, "admin")) throw noAdministrator();
 }

@@ -1,10 +1,11 @@
 import type { ForgeComment } from "../../../storage/tables/forge/issues/comments.ts";
 import type { Queries } from "../../../storage/engine/database.ts";
+import { listIssueLabels } from "../../../storage/tables/forge/issues/issue-labels.ts";
+import { type ForgeIssue, listAssignees } from "../../../storage/tables/forge/issues/issues.ts";
 import {
-  type ForgeIssue,
-  listAssignees,
-  listIssueLabels,
-} from "../../../storage/tables/forge/issues/issues.ts";
+  findMilestone,
+  type ForgeMilestone,
+} from "../../../storage/tables/forge/issues/milestones.ts";
 import type { ForgeLabel } from "../../../storage/tables/forge/repositories/labels.ts";
 import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
@@ -16,6 +17,7 @@ export interface IssueDetails {
   readonly people: ReadonlyMap<number, ForgeUser>;
   readonly assigneeIds: readonly number[];
   readonly labels: readonly ForgeLabel[];
+  readonly milestone: ForgeMilestone | undefined;
   /** Undefined for an anonymous caller. */
   readonly viewer: ForgeUser | undefined;
 }
@@ -34,6 +36,10 @@ export async function loadIssueDetails(
     people: await findPeople(db, [issue.authorId, ...assigneeIds]),
     assigneeIds,
     labels: await listIssueLabels(db, issue.id),
+    milestone:
+      issue.milestoneId === undefined
+        ? undefined
+        : await findMilestone(db, repository.id, { id: issue.milestoneId }),
     viewer,
   };
 }

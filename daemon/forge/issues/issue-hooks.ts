@@ -24,17 +24,30 @@ export interface IssueChange {
   readonly changes?: Changes;
 }
 
+export type IssueAction =
+  | "opened"
+  | "edited"
+  | "closed"
+  | "reopened"
+  | "deleted"
+  | "assigned"
+  | "unassigned"
+  | "label_updated"
+  | "label_cleared"
+  | "milestoned"
+  | "demilestoned";
+
 /** Publishes events of issues to hooks, in the transaction of the change (forge behaviour, 13.5). */
 export interface IssueHooks {
   issue(
     tx: Transaction,
-    event: "issues" | "issue_assign",
-    action: "opened" | "edited" | "closed" | "reopened" | "assigned" | "unassigned",
+    event: "issues" | "issue_assign" | "issue_label" | "issue_milestone",
+    action: IssueAction,
     change: IssueChange,
   ): Promise<void>;
   comment(
     tx: Transaction,
-    action: "created" | "edited",
+    action: "created" | "edited" | "deleted",
     change: IssueChange & {
       readonly comment: ForgeComment;
       readonly author: ForgeUser | undefined;

@@ -17,18 +17,20 @@ export interface NewIssue {
   readonly ref: string;
   readonly isClosed: boolean;
   readonly dueAt: number | undefined;
+  readonly milestoneId: number | undefined;
   /** User names; undefined when the request has none. */
   readonly assignees: readonly string[] | undefined;
   readonly labelIds: readonly number[];
 }
 
-/** A change of an issue. Undefined members stay as they are; `dueAt` null removes the date. */
+/** A change of an issue. Undefined members stay as they are; `dueAt` and `milestoneId` null remove what is there. */
 export interface IssueEdit {
   readonly title: string | undefined;
   readonly body: string | undefined;
   readonly ref: string | undefined;
   readonly isClosed: boolean | undefined;
   readonly dueAt: number | null | undefined;
+  readonly milestoneId: number | null | undefined;
   readonly assignees: readonly string[] | undefined;
   /** The change is refused with `conflict` unless the body has this version. */
   readonly ifVersion: number | undefined;

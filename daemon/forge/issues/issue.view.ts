@@ -5,18 +5,19 @@ import type {
   WireComment,
   WireIssue,
   WireWatch,
-} from "../../contract/forge/issues.ts";
+} from "../../contract/forge/issues/issues.ts";
 import { toEmbeddedUserView, toGhostView, toUserView } from "../accounts/user.view.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { type ForgeUrls, toApiUrl, toUrl, toWireTime } from "../urls.ts";
 import type { IssueEdit, NewIssue } from "./issue-requests.ts";
 import type { CommentDetails } from "./issue-details.ts";
 import type { IssueDetails } from "./issue-details.ts";
+import { toEndOfDay, toLabelView, toMilestoneView } from "./planning.view.ts";
 import type { Watch } from "./watching.service.ts";
 
 /**
  * Converts an issue. The author is shown as the viewer may see users, and assignees as an anonymous caller sees them.
- * Members of unsupported features (milestones, projects, attachments, estimates) are empty.
+ * Members of unsupported features (projects, estimates) are empty.
  */
 export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
   const { what, issue, labels, viewer } = details;
@@ -38,18 +39,13 @@ export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
     body: issue.body,
     ref: issue.ref,
     assets: [],
-    labels: labels.map(({ isExclusive, ...label }) => ({
-      ...label,
-      exclusive: isExclusive,
-      is_archived: false,
-      url: `${api}/labels/${label.id}`,
-    })),
-    milestone: null,
+    labels: labels.map((label) => toLabelView({ label, place: what }, urls)),
+    milestone: details.milestone === undefined ? null : toMilestoneView(details.milestone),
     projects: [],
     assignee: assignees[0] ?? null,
     assignees: assignees.length === 0 ? null : assignees,
     state: issue.isClosed ? "closed" : "open",
-    is_locked: false,
+    is_locked: issue.lockedAt !== undefined,
     comments: issue.commentCount,
     content_version: issue.contentVersion,
     created_at: toWireTime(issue.createdAt),
@@ -64,7 +60,7 @@ export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
       owner: what.owner.name,
       full_name: fullName,
     },
-    pin_order: 0,
+    pin_order: issue.pinOrder,
   };
 }
 
@@ -110,13 +106,15 @@ export function toNewIssue(body: BodyOf<typeof createIssue>): NewIssue {
     body: body.body ?? "",
     ref: body.ref ?? "",
     isClosed: body.closed ?? false,
-    dueAt: toMoment(body.due_date),
+    dueAt: toEndOfDay(body.due_date),
+    milestoneId: body.milestone || undefined,
     assignees: toAssignees(body),
     labelIds: body.labels ?? [],
   };
 }
 
-/** Converts the body of an edit. An empty title keeps the former one; only `unset_due_date` removes the due date. */
+/** Converts the body of an edit. An empty title keeps the former one; only `unset_due_date` removes the due date, and
+ * the milestone 0 the milestone. */
 export function toIssueEdit(body: BodyOf<typeof editIssue>): IssueEdit {
   const state = body.state ?? "";
   return {
@@ -124,7 +122,8 @@ export function toIssueEdit(body: BodyOf<typeof editIssue>): IssueEdit {
     body: body.body ?? undefined,
     ref: body.ref ?? undefined,
     isClosed: state === "" ? undefined : state === "closed",
-    dueAt: body.unset_due_date === true ? null : toMoment(body.due_date),
+    dueAt: body.unset_due_date === true ? null : toEndOfDay(body.due_date),
+    milestoneId: body.milestone == null ? undefined : body.milestone || null,
     assignees: toAssignees(body),
     ifVersion: body.content_version ?? undefined,
   };
@@ -138,10 +137,6 @@ function toAssignees(body: {
   if (body.assignees == null && body.assignee == null) return undefined;
   const one = body.assignee == null || body.assignee === "" ? [] : [body.assignee];
   return [...one, ...(body.assignees ?? [])];
-}
-
-function toMoment(time: string | null | undefined): number | undefined {
-  return time == null ? undefined : Date.parse(time);
 }
 
 function toHomes({ repository, owner }: OwnedRepository, urls: ForgeUrls) {

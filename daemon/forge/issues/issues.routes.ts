@@ -1,5 +1,3 @@
-// Issues, comments and subscriptions. Start here: every route. issues.service.ts has the rules, issue-access.ts the
-// permissions, watching.service.ts the subscriptions.
 import {
   checkIssueSubscription,
   createIssue,
@@ -16,7 +14,7 @@ import {
   unsubscribeFromIssue,
   unwatchRepository,
   watchRepository,
-} from "../../contract/forge/issues.ts";
+} from "../../contract/forge/issues/issues.ts";
 import type { Route } from "../../http/handle.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import { handle } from "../handle.ts";

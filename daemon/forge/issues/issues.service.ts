@@ -9,14 +9,13 @@ import {
   findIssueById,
   type ForgeIssue,
   insertIssue,
-  insertIssueLabels,
   insertMentions,
-  type IssueChanges,
-  listAssignees,
-  replaceAssignees,
-  setSubscription,
+  type IssueChanges as ChangedMembers,
   updateIssue,
 } from "../../../storage/tables/forge/issues/issues.ts";
+import { findMilestone } from "../../../storage/tables/forge/issues/milestones.ts";
+import { insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
+import { listUsableLabels } from "../../../storage/tables/forge/repositories/labels.ts";
 import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -27,6 +26,9 @@ import { notFound } from "../refusals.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
+import { type IssueChanges, toEditEvents } from "./issue-changes.ts";
+import { listAssignableUsers } from "./assignable-users.ts";
+import { type IssueSearchOptions, searchIssues } from "./search-issues.ts";
 import type { IssueChange, IssueHooks } from "./issue-hooks.ts";
 import { listRepositoryIssues, type IssueListOptions } from "./list-issues.ts";
 import type { CommentPath, IssueEdit, IssuePath, NewIssue } from "./issue-requests.ts";
@@ -38,7 +40,9 @@ import {
 } from "./issue-details.ts";
 import {
   assertMayChange,
+  assertMayWrite,
   assertNotArchived,
+  assertUnlocked,
   canWrite,
   openIssue,
   openIssues,
@@ -55,8 +59,10 @@ export function createIssues({
   db,
   notify,
   hooks,
+  changes,
 }: {
   readonly db: Database;
+  readonly changes: IssueChanges;
   readonly notify: NotifyIssue;
   readonly hooks: IssueHooks;
 }) {
@@ -64,6 +70,14 @@ export function createIssues({
     /** See `listRepositoryIssues`. */
     list: (path: RepositoryPath, caller: ForgeCaller | undefined, wanted: IssueListOptions) =>
       listRepositoryIssues(db, path, caller, wanted),
+
+    /** See `searchIssues`. */
+    search: (caller: ForgeCaller | undefined, wanted: IssueSearchOptions) =>
+      searchIssues(db, caller, wanted),
+
+    /** See `listAssignableUsers`. */
+    listAssignable: (path: RepositoryPath, caller: ForgeCaller | undefined) =>
+      listAssignableUsers(db, path, caller),
 
     async get(path: IssuePath, caller: ForgeCaller | undefined): Promise<IssueDetails> {
       const opened = await openIssues(db, path, caller, `/issues/${path.index}`);
@@ -93,47 +107,32 @@ export function createIssues({
           isClosed: wanted.isClosed && mayWrite,
           dueAt: mayWrite ? wanted.dueAt : undefined,
         });
-        await replaceAssignees(tx, issue.id, assignees);
-        if (mayWrite) await insertIssueLabels(tx, issue, wanted.labelIds);
         await insertMentions(tx, issue.id, mentioned);
         await notify(tx, { issue, actorId: user.id, text });
         const change = { what: opened, issue, actor: user };
         await hooks.issue(tx, "issues", "opened", change);
-        if (assignees.length > 0) await hooks.issue(tx, "issue_assign", "assigned", change);
-        return loadIssueDetails(tx, opened, issue, user);
+        if (!mayWrite) return loadIssueDetails(tx, opened, issue, user);
+        const { repository } = opened;
+        const ids = wanted.labelIds;
+        const labels = await listUsableLabels(tx, repository, { ids, names: [] });
+        await changes.changeLabels(tx, change, labels);
+        await assertMilestone(tx, repository.id, wanted.milestoneId);
+        const today = await changes.changeMilestone(tx, change, wanted.milestoneId);
+        await changes.assign(tx, { ...change, issue: today }, assignees);
+        return loadIssueDetails(tx, opened, today, user);
       });
     },
 
-    /** Edits an issue. The author and callers with write access may; only the latter may assign people. */
-    async edit(path: IssuePath, caller: ForgeCaller, wanted: IssueEdit): Promise<IssueDetails> {
-      const opened = await openIssues(db, path, caller, `/issues/${path.index}`);
-      const before = await openIssue(db, opened, path.index);
-      const { user } = caller;
-      assertMayChange(opened, before.authorId, user);
-      const mayAssign = wanted.assignees !== undefined && canWrite(opened);
-      const assignees = mayAssign ? await findAssignees(opened, wanted.assignees) : undefined;
-      const mentioned = await findMentionedIds(wanted.body ?? "");
-      return db.transaction(async (tx) => {
-        const issue = await updateIssue(
-          tx,
-          before.id,
-          toChanges(wanted, before, tx.now),
-          wanted.ifVersion,
-        );
-        if (issue === undefined) {
-          if ((await findIssueById(tx, before.id)) === undefined) throw notFound();
-          throw new AppError("conflict", "the issue is already changed");
-        }
-        await insertMentions(tx, issue.id, mentioned);
-        const change = { what: opened, issue, actor: user };
-        await publishEdits(tx, change, before);
-        if (assignees !== undefined) await assign(tx, change, assignees);
-        if (issue.isClosed !== before.isClosed) {
-          await notify(tx, { issue, actorId: user.id });
-          await hooks.issue(tx, "issues", issue.isClosed ? "closed" : "reopened", change);
-        }
-        return loadIssueDetails(tx, opened, issue, user);
-      });
+    edit,
+
+    /** Sets the due date of an issue, or removes it with null. Refuses with `forbidden` a caller without write access. */
+    async setDeadline(
+      path: IssuePath,
+      caller: ForgeCaller,
+      dueAt: number | null,
+    ): Promise<number | undefined> {
+      assertMayWrite(await openIssues(db, path, caller, `/issues/${path.index}/deadline`));
+      return (await edit(path, caller, { ...unchanged, dueAt })).issue.dueAt;
     },
 
     /** Lists the first comments that fit into one response; `since` leads to the rest. */
@@ -163,6 +162,7 @@ export function createIssues({
       const what = await openIssues(db, path, caller, `/issues/${path.index}/comments`);
       assertNotArchived(what);
       const issue = await openIssue(db, what, path.index);
+      assertUnlocked(what, issue);
       const author = caller.user;
       const mentioned = await findMentionedIds(body);
       const comment = await db.transaction(async (tx) => {
@@ -202,6 +202,52 @@ export function createIssues({
       return { ...details, comment };
     },
   };
+
+  /**
+   * Edits an issue. The author and callers with write access may; only the latter may assign people, set a due date
+   * and a milestone; of other callers these members are ignored, as in the reference.
+   */
+  async function edit(
+    path: IssuePath,
+    caller: ForgeCaller,
+    given: IssueEdit,
+  ): Promise<IssueDetails> {
+    const opened = await openIssues(db, path, caller, `/issues/${path.index}`);
+    const before = await openIssue(db, opened, path.index);
+    const { user } = caller;
+    assertMayChange(opened, before.authorId, user);
+    const kept = { assignees: undefined, dueAt: undefined, milestoneId: undefined };
+    const wanted = canWrite(opened) ? given : { ...given, ...kept };
+    const assignees = wanted.assignees && (await findAssignees(opened, wanted.assignees));
+    const mentioned = await findMentionedIds(wanted.body ?? "");
+    return db.transaction(async (tx) => {
+      let issue = await updateIssue(
+        tx,
+        before.id,
+        toChanges(wanted, before, tx.now),
+        wanted.ifVersion,
+      );
+      if (issue === undefined) {
+        if ((await findIssueById(tx, before.id)) === undefined) throw notFound();
+        throw new AppError("conflict", "the issue is already changed");
+      }
+      await insertMentions(tx, issue.id, mentioned);
+      await insertEvents(tx, issue.id, user.id, toEditEvents(wanted, before, issue));
+      const change = { what: opened, issue, actor: user };
+      await publishEdits(tx, change, before);
+      if (assignees !== undefined) await changes.assign(tx, change, assignees);
+      if (wanted.milestoneId !== undefined) {
+        const milestoneId = wanted.milestoneId ?? undefined;
+        await assertMilestone(tx, opened.repository.id, milestoneId);
+        issue = await changes.changeMilestone(tx, change, milestoneId);
+      }
+      if (issue.isClosed !== before.isClosed) {
+        await notify(tx, { issue, actorId: user.id });
+        await hooks.issue(tx, "issues", issue.isClosed ? "closed" : "reopened", change);
+      }
+      return loadIssueDetails(tx, opened, issue, user);
+    });
+  }
 
   async function getComment(
     path: CommentPath,
@@ -256,26 +302,31 @@ export function createIssues({
         changes: { body: { from: before.body } },
       });
   }
-
-  async function assign(
-    tx: Transaction,
-    change: IssueChange,
-    assignees: readonly number[],
-  ): Promise<void> {
-    const { issue } = change;
-    const before = await listAssignees(tx, issue.id);
-    await replaceAssignees(tx, issue.id, assignees);
-    const added = assignees.filter((id) => !before.includes(id));
-    for (const id of added) await setSubscription(tx, issue.id, id, true);
-    if (added.length > 0) {
-      await notify(tx, { issue, actorId: change.actor.id, onlyTo: added });
-      await hooks.issue(tx, "issue_assign", "assigned", change);
-    } else if (before.some((id) => !assignees.includes(id)))
-      await hooks.issue(tx, "issue_assign", "unassigned", change);
-  }
 }
 
-function toChanges(wanted: IssueEdit, before: ForgeIssue, now: number): IssueChanges {
+/** An edit that changes nothing. */
+const unchanged: IssueEdit = {
+  title: undefined,
+  body: undefined,
+  ref: undefined,
+  isClosed: undefined,
+  dueAt: undefined,
+  milestoneId: undefined,
+  assignees: undefined,
+  ifVersion: undefined,
+};
+
+/** Refuses with `not_found` a milestone that the repository does not have. */
+async function assertMilestone(
+  tx: Transaction,
+  repositoryId: number,
+  id: number | undefined,
+): Promise<void> {
+  if (id === undefined || (await findMilestone(tx, repositoryId, { id })) !== undefined) return;
+  throw new AppError("not_found", `milestone does not exist [id: ${id}, repo_id: ${repositoryId}]`);
+}
+
+function toChanges(wanted: IssueEdit, before: ForgeIssue, now: number): ChangedMembers {
   const { title, body, ref, isClosed, dueAt } = wanted;
   return {
     ...(title === undefined ? {} : { title }),

@@ -4,6 +4,7 @@ import {
   listIssues,
   listLabelIds,
 } from "../../../storage/tables/forge/issues/lists.ts";
+import { findMilestone } from "../../../storage/tables/forge/issues/milestones.ts";
 import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
@@ -19,6 +20,8 @@ export interface IssueListOptions extends PageWindow {
   readonly state: string;
   /** Names, separated by commas. */
   readonly labels: string;
+  /** Titles or ids, separated by commas. */
+  readonly milestones: string;
   readonly q: string;
   readonly type: string;
   /** Range of the last change in RFC 3339, both ends included. */
@@ -52,10 +55,11 @@ export async function listRepositoryIssues(
   }
   const state = wanted.state.toLowerCase();
   const filter: IssueFilter = {
-    repositoryId: opened.repository.id,
+    within: { repositoryId: opened.repository.id },
     state: state === "closed" || state === "all" ? state : "open",
     term: wanted.q,
     labelIds: await listLabelIds(db, opened.repository.id, toNames(wanted.labels)),
+    milestoneIds: await findMilestones(opened.repository.id),
     authorId: await findNamed(wanted.created_by),
     assigneeId: await findNamed(wanted.assigned_by),
     mentionedId: await findNamed(wanted.mentioned_by),
@@ -68,6 +72,20 @@ export async function listRepositoryIssues(
     issues.push(await loadIssueDetails(db, opened, issue, caller?.user));
   return { issues, total: found.total };
 
+  /** Unknown milestones are ignored, as in the reference. */
+  async function findMilestones(repositoryId: number): Promise<number[]> {
+    const ids: number[] = [];
+    for (const name of toNames(wanted.milestones)) {
+      const found =
+        (await findMilestone(db, repositoryId, { title: name })) ??
+        (/^\d{1,15}$/.test(name)
+          ? await findMilestone(db, repositoryId, { id: Number(name) })
+          : undefined);
+      if (found !== undefined) ids.push(found.id);
+    }
+    return ids;
+  }
+
   async function findNamed(name: string): Promise<number | undefined> {
     if (name === "") return undefined;
     const user = await findUserByName(db, name);
@@ -77,7 +95,7 @@ export async function listRepositoryIssues(
 }
 
 /** Splits names that are separated by commas. */
-function toNames(text: string): string[] {
+export function toNames(text: string): string[] {
   const names = text.split(",", LABELS_MAX).map((name) => name.trim());
   return [...new Set(names)].filter((name) => name !== "");
 }

@@ -127,4 +127,4 @@ export async function findPerson(
   return user;
 }
 
-const notAnOwner = () => new AppError("forbidden", "Must be an organization owner");
+export const notAnOwner = () => new AppError("forbidden", "Must be an organization owner");

@@ -257,7 +257,7 @@ export async function recordRepository(
   await deleteRepositoryRedirect(tx, owner.id, wanted.name);
   await insertLabels(
     tx,
-    repository.id,
+    { repositoryId: repository.id },
     labels.map(({ exclusive, ...label }) => ({ ...label, isExclusive: exclusive })),
   );
   const isOfOrganization = owner.kind === "organization";

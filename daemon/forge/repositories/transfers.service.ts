@@ -30,6 +30,7 @@ import {
   findUserByName,
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
+import { deleteForeignLabels } from "../../../storage/tables/forge/repositories/labels.ts";
 import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import { isVisibleTo } from "../accounts/users.service.ts";
@@ -253,6 +254,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
         });
         // A package and its linked repository must have the same owner.
         await unlinkPackagesOf(tx, id);
+        await deleteForeignLabels(tx, id);
         if (owner.kind === "individual")
           await insertWatch(tx, { repositoryId: id, userId: owner.id, createdAt: tx.now });
         await enqueueCleanup(enqueue, tx);

@@ -75,7 +75,7 @@ describe("an issue", () => {
       state: "open",
       user: { login: mira },
       assignees: [{ login: nora }],
-      due_date: "2027-01-02T03:04:05Z",
+      due_date: "2027-01-02T23:59:59Z",
       closed_at: null,
     });
     const closed = await by(mira, "PATCH", `${repo}/issues/1`, {

@@ -89,21 +89,29 @@ export async function touchMailboxesOf(tx: Transaction, repositoryId: number): P
   );
 }
 
-/** Takes a repository's threads out of everybody's counts, and has them look again: it goes, and the threads with it. */
-export async function emptyMailboxesOf(tx: Transaction, repositoryId: number): Promise<void> {
+/**
+ * Deletes the threads of a repository or of an issue, takes them out of everybody's counts, and has their owners look
+ * again: the repository or the issue goes.
+ */
+export async function emptyMailboxesOf(
+  tx: Transaction,
+  gone: { readonly repositoryId: number } | { readonly issueId: number },
+): Promise<void> {
+  const [column, id] =
+    "issueId" in gone ? ["issue_id", gone.issueId] : ["repository_id", gone.repositoryId];
   const leaving = countColumns.map(
-    (column, status) =>
-      `${column} = ${column} - (SELECT COUNT(*) FROM forge_notifications n
-         WHERE n.repository_id = ? AND n.user_id = forge_mailboxes.user_id AND n.status = ${status})`,
+    (count, status) =>
+      `${count} = ${count} - (SELECT COUNT(*) FROM forge_notifications n
+         WHERE n.${column} = ? AND n.user_id = forge_mailboxes.user_id AND n.status = ${status})`,
   );
   await tx.run(
     `UPDATE forge_mailboxes SET revision = revision + 1, changed_at = ?, ${leaving.join(", ")}
-     WHERE user_id IN (SELECT n.user_id FROM forge_notifications n WHERE n.repository_id = ?)`,
+     WHERE user_id IN (SELECT n.user_id FROM forge_notifications n WHERE n.${column} = ?)`,
     tx.now,
-    ...countColumns.map(() => repositoryId),
-    repositoryId,
+    ...countColumns.map(() => id),
+    id,
   );
-  await tx.run("DELETE FROM forge_notifications WHERE repository_id = ?", repositoryId);
+  await tx.run(`DELETE FROM forge_notifications WHERE ${column} = ?`, id);
 }
 
 /** Few lengths of lists make few statements, which are prepared once. */

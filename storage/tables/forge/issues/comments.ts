@@ -49,16 +49,33 @@ export async function updateComment(
   return row && toComment(row);
 }
 
+/** Deletes a comment and updates the count of the issue. Idempotent. */
+export async function deleteComment(tx: Transaction, { id, issueId }: ForgeComment): Promise<void> {
+  const { changes } = await tx.run(
+    "DELETE FROM forge_issue_comments WHERE id = ? AND kind = 'comment'",
+    id,
+  );
+  if (changes === 0) return;
+  await tx.run(
+    "UPDATE forge_issues SET comment_count = comment_count - 1, updated_at = ? WHERE id = ?",
+    tx.now,
+    issueId,
+  );
+}
+
 /** Deletes all comments of a user and updates the counts of the issues. */
 export async function deleteCommentsOf(tx: Transaction, authorId: number): Promise<void> {
   await tx.run(
     `UPDATE forge_issues SET comment_count = comment_count -
-       (SELECT COUNT(*) FROM forge_issue_comments c WHERE c.issue_id = forge_issues.id AND c.author_id = ?)
-     WHERE id IN (SELECT o.issue_id FROM forge_issue_comments o WHERE o.author_id = ?)`,
+       (SELECT COUNT(*) FROM forge_issue_comments c WHERE c.issue_id = forge_issues.id AND c.author_id = ? AND c.kind = 'comment')
+     WHERE id IN (SELECT o.issue_id FROM forge_issue_comments o WHERE o.author_id = ? AND o.kind = 'comment')`,
     authorId,
     authorId,
   );
-  await tx.run("DELETE FROM forge_issue_comments WHERE author_id = ?", authorId);
+  await tx.run(
+    "DELETE FROM forge_issue_comments WHERE author_id = ? AND kind = 'comment'",
+    authorId,
+  );
 }
 
 /** Returns a comment of a repository; undefined also for one of another repository. */
@@ -69,7 +86,7 @@ export async function findComment(
 ): Promise<ForgeComment | undefined> {
   const row = await db.get<CommentRow>(
     `SELECT ${commentColumns} FROM forge_issue_comments
-     WHERE id = ? AND issue_id IN (SELECT i.id FROM forge_issues i WHERE i.repository_id = ?)`,
+     WHERE id = ? AND kind = 'comment' AND issue_id IN (SELECT i.id FROM forge_issues i WHERE i.repository_id = ?)`,
     id,
     repositoryId,
   );
@@ -92,7 +109,7 @@ export async function listComments(
   { issueId, since, before }: CommentFilter,
   most: { readonly count: number; readonly bytes: number },
 ): Promise<{ readonly comments: readonly ForgeComment[]; readonly total: number }> {
-  const conditions = ["issue_id = ?"];
+  const conditions = ["issue_id = ?", "kind = 'comment'"];
   const values = [issueId];
   if (since !== undefined) {
     conditions.push("updated_at >= ?");
@@ -125,10 +142,41 @@ export async function listComments(
   return { comments: rows.map(toComment), total: counted?.total ?? rows.length };
 }
 
+/** Returns a page of the comments on all issues of a repository, oldest first, and the total count. */
+export async function listCommentsOfRepository(
+  db: Queries,
+  {
+    repositoryId,
+    since,
+    before,
+  }: Omit<CommentFilter, "issueId"> & { readonly repositoryId: number },
+  window: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly comments: readonly ForgeComment[]; readonly total: number }> {
+  const conditions = [
+    "kind = 'comment'",
+    "issue_id IN (SELECT i.id FROM forge_issues i WHERE i.repository_id = ?)",
+    ...(since === undefined ? [] : ["updated_at >= ?"]),
+    ...(before === undefined ? [] : ["updated_at <= ?"]),
+  ];
+  const values = [repositoryId, since, before].filter((value) => value !== undefined);
+  const where = conditions.join(" AND ");
+  const counted = await db.get<{ total: number }>(
+    `SELECT COUNT(*) AS total FROM forge_issue_comments WHERE ${where}`,
+    ...values,
+  );
+  const rows = await db.all<CommentRow>(
+    `SELECT ${commentColumns} FROM forge_issue_comments WHERE ${where} ORDER BY id LIMIT ? OFFSET ?`,
+    ...values,
+    window.limit,
+    window.offset,
+  );
+  return { comments: rows.map(toComment), total: counted?.total ?? 0 };
+}
+
 /** Returns the id of the newest comment; undefined without comments. */
 export async function findLastCommentId(db: Queries, issueId: number): Promise<number | undefined> {
   const row = await db.get<{ id: number }>(
-    "SELECT id FROM forge_issue_comments WHERE issue_id = ? ORDER BY id DESC LIMIT 1",
+    "SELECT id FROM forge_issue_comments WHERE issue_id = ? AND kind = 'comment' ORDER BY id DESC LIMIT 1",
     issueId,
   );
   return row?.id;
@@ -137,7 +185,7 @@ export async function findLastCommentId(db: Queries, issueId: number): Promise<n
 /** Returns the ids of the users who commented on an issue. */
 export async function listCommenters(db: Queries, issueId: number): Promise<number[]> {
   const rows = await db.all<{ id: number }>(
-    "SELECT DISTINCT author_id AS id FROM forge_issue_comments WHERE issue_id = ? AND author_id IS NOT NULL ORDER BY author_id",
+    "SELECT DISTINCT author_id AS id FROM forge_issue_comments WHERE issue_id = ? AND kind = 'comment' AND author_id IS NOT NULL ORDER BY author_id",
     issueId,
   );
   return rows.map(({ id }) => id);

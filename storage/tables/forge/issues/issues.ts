@@ -1,5 +1,5 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
-import type { ForgeLabel } from "../repositories/labels.ts";
+import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
 
 /** An issue of a repository. Times are epoch milliseconds. */
 export interface ForgeIssue {
@@ -17,6 +17,11 @@ export interface ForgeIssue {
   /** Increases with every change of the body. */
   readonly contentVersion: number;
   readonly dueAt: number | undefined;
+  readonly milestoneId: number | undefined;
+  /** Set while only users with write access may comment. */
+  readonly lockedAt: number | undefined;
+  /** From 1 among the pinned issues of a repository; 0 for an issue that is not pinned. */
+  readonly pinOrder: number;
   readonly closedAt: number | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -24,7 +29,10 @@ export interface ForgeIssue {
 
 /** The members of an issue that can change. */
 export type IssueChanges = Partial<
-  Pick<ForgeIssue, "title" | "body" | "ref" | "isClosed" | "dueAt" | "closedAt">
+  Pick<
+    ForgeIssue,
+    "title" | "body" | "ref" | "isClosed" | "dueAt" | "milestoneId" | "lockedAt" | "closedAt"
+  >
 >;
 
 /** Adds an issue with the next number of the repository. */
@@ -33,7 +41,8 @@ export async function insertIssue(
   issue: Pick<
     ForgeIssue,
     "repositoryId" | "authorId" | "title" | "body" | "ref" | "isClosed" | "dueAt"
-  >,
+  > &
+    Partial<Pick<ForgeIssue, "milestoneId">>,
 ): Promise<ForgeIssue> {
   const next = await tx.get<{ number: number }>(
     `INSERT INTO forge_issue_numbers (repository_id, last_number) VALUES (?, 1)
@@ -44,8 +53,8 @@ export async function insertIssue(
   if (next === undefined) throw new Error("no number for an issue");
   const row = await tx.get<IssueRow>(
     `INSERT INTO forge_issues (repository_id, number, author_id, title, body, ref, is_closed, comment_count,
-       content_version, due_at, closed_at, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?) RETURNING ${issueColumns}`,
+       content_version, due_at, milestone_id, closed_at, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?) RETURNING ${issueColumns}`,
     issue.repositoryId,
     next.number,
     issue.authorId ?? null,
@@ -54,6 +63,7 @@ export async function insertIssue(
     issue.ref,
     Number(issue.isClosed),
     issue.dueAt ?? null,
+    issue.milestoneId ?? null,
     issue.isClosed ? tx.now : null,
     tx.now,
     tx.now,
@@ -85,6 +95,8 @@ export async function updateIssue(
   if (changes.ref !== undefined) set("ref", changes.ref);
   if (changes.isClosed !== undefined) set("is_closed", Number(changes.isClosed));
   if ("dueAt" in changes) set("due_at", changes.dueAt ?? null);
+  if ("milestoneId" in changes) set("milestone_id", changes.milestoneId ?? null);
+  if ("lockedAt" in changes) set("locked_at", changes.lockedAt ?? null);
   if ("closedAt" in changes) set("closed_at", changes.closedAt ?? null);
   const row = await tx.get<IssueRow>(
     `UPDATE forge_issues SET ${assignments.join(", ")} WHERE id = ?${ifVersion === undefined ? "" : " AND content_version = ?"} RETURNING ${issueColumns}`,
@@ -97,6 +109,16 @@ export async function updateIssue(
   if (before !== undefined && before.isClosed !== issue.isClosed)
     await countOpenIssues(tx, issue.repositoryId, issue.isClosed ? -1 : 1);
   return issue;
+}
+
+/** Deletes an issue with its comments, events and threads. Its number is not used again. */
+export async function deleteIssue(tx: Transaction, issue: ForgeIssue): Promise<void> {
+  await emptyMailboxesOf(tx, { issueId: issue.id });
+  const gone = await tx.get<{ is_closed: number }>(
+    "DELETE FROM forge_issues WHERE id = ? RETURNING is_closed",
+    issue.id,
+  );
+  if (gone?.is_closed === 0) await countOpenIssues(tx, issue.repositoryId, -1);
 }
 
 export async function findIssueById(db: Queries, id: number): Promise<ForgeIssue | undefined> {
@@ -171,41 +193,6 @@ export async function listAssignees(db: Queries, issueId: number): Promise<numbe
   return rows.map(({ id }) => id);
 }
 
-/** Adds labels to an issue; ignores labels of other repositories. */
-export async function insertIssueLabels(
-  tx: Transaction,
-  issue: ForgeIssue,
-  labelIds: readonly number[],
-): Promise<void> {
-  for (const labelId of new Set(labelIds))
-    await tx.run(
-      `INSERT INTO forge_issue_labels (issue_id, label_id)
-       SELECT CAST(? AS BIGINT), l.id FROM forge_labels l WHERE l.id = ? AND l.repository_id = ?`,
-      issue.id,
-      labelId,
-      issue.repositoryId,
-    );
-}
-
-/** Returns the labels of an issue, by name. */
-export async function listIssueLabels(db: Queries, issueId: number): Promise<ForgeLabel[]> {
-  const rows = await db.all<{
-    id: number;
-    name: string;
-    color: string;
-    description: string;
-    is_exclusive: number;
-  }>(
-    `SELECT l.id, l.name, l.color, l.description, l.is_exclusive
-     FROM forge_issue_labels i JOIN forge_labels l ON l.id = i.label_id WHERE i.issue_id = ? ORDER BY l.name, l.id`,
-    issueId,
-  );
-  return rows.map(({ is_exclusive: isExclusive, ...label }) => ({
-    ...label,
-    isExclusive: isExclusive === 1,
-  }));
-}
-
 /** Subscribes a user to an issue or unsubscribes the user. Returns whether that changed anything. */
 export async function setSubscription(
   tx: Transaction,
@@ -258,13 +245,16 @@ export interface IssueRow {
   comment_count: number;
   content_version: number;
   due_at: number | null;
+  milestone_id: number | null;
+  locked_at: number | null;
+  pin_order: number;
   closed_at: number | null;
   created_at: number;
   updated_at: number;
 }
 
 export const issueColumns =
-  "id, repository_id, number, author_id, title, body, ref, is_closed, comment_count, content_version, due_at, closed_at, created_at, updated_at";
+  "id, repository_id, number, author_id, title, body, ref, is_closed, comment_count, content_version, due_at, milestone_id, locked_at, pin_order, closed_at, created_at, updated_at";
 
 export function toIssue(row: IssueRow): ForgeIssue {
   return {
@@ -279,6 +269,9 @@ export function toIssue(row: IssueRow): ForgeIssue {
     commentCount: row.comment_count,
     contentVersion: row.content_version,
     dueAt: row.due_at ?? undefined,
+    milestoneId: row.milestone_id ?? undefined,
+    lockedAt: row.locked_at ?? undefined,
+    pinOrder: row.pin_order,
     closedAt: row.closed_at ?? undefined,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -1,9 +1,14 @@
 import type { Database, Queries, SqlValue } from "../../../engine/database.ts";
+import type { Condition } from "../../condition.ts";
+import { type Reader, toReadable } from "../repositories/readable.ts";
 import { type ForgeIssue, issueColumns, type IssueRow, toIssue } from "./issues.ts";
 
 /** Conditions of a list of issues; an absent one matches every issue. */
 export interface IssueFilter {
-  readonly repositoryId: number;
+  /** One repository, or all that a reader may read. */
+  readonly within:
+    | { readonly repositoryId: number }
+    | { readonly reader: Reader; readonly isPublicOnly: boolean; readonly ownerId?: number };
   readonly state: "open" | "closed" | "all";
   /** Part of the title or of the beginning of the body, ignoring case; empty matches every issue. */
   readonly term: string;
@@ -13,33 +18,46 @@ export interface IssueFilter {
   readonly mentionedId?: number | undefined;
   /** An issue must have all of them. */
   readonly labelIds: readonly number[];
+  /** An issue must have a label of one of these names; absent or empty matches every issue. */
+  readonly labelNames?: readonly string[];
+  /** An issue must be in one of them; absent or empty matches every issue. */
+  readonly milestoneIds?: readonly number[];
+  /** An issue must be in a milestone with one of these titles; absent or empty matches every issue. */
+  readonly milestoneTitles?: readonly string[];
   /** Range of the last change in epoch milliseconds, both ends included. */
   readonly since?: number | undefined;
   readonly before?: number | undefined;
 }
 
-/** Returns a page of a repository's issues, newest first, and the total count. */
+/**
+ * Returns a page of issues, newest first, and the total count.
+ * @param firstRepositoryId a repository whose issues come before those of others
+ */
 export async function listIssues(
   db: Database,
   filter: IssueFilter,
-  window: { readonly limit: number; readonly offset: number },
+  window: { readonly limit: number; readonly offset: number; readonly firstRepositoryId?: number },
 ): Promise<{ readonly issues: readonly ForgeIssue[]; readonly total: number }> {
   if (filter.term.length > TERM_MAX || filter.term.includes("\0")) return { issues: [], total: 0 };
   const { where, values } = toCondition(filter, db.dialect);
+  const first = window.firstRepositoryId;
   const counted = await db.get<{ total: number }>(
     `SELECT COUNT(*) AS total FROM forge_issues WHERE ${where}`,
     ...values,
   );
   const rows = await db.all<IssueRow>(
-    `SELECT ${issueColumns} FROM forge_issues WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?`,
+    `SELECT ${issueColumns} FROM forge_issues WHERE ${where}
+     ORDER BY ${first === undefined ? "" : "CASE WHEN repository_id = ? THEN 0 ELSE 1 END, "}created_at DESC, id DESC
+     LIMIT ? OFFSET ?`,
     ...values,
+    ...(first === undefined ? [] : [first]),
     window.limit,
     window.offset,
   );
   return { issues: rows.map(toIssue), total: counted?.total ?? 0 };
 }
 
-/** Returns the ids of a repository's labels with these names; unknown names are ignored. */
+/** Returns the ids of the labels with these names that issues of a repository may have; unknown names are ignored. */
 export async function listLabelIds(
   db: Queries,
   repositoryId: number,
@@ -47,7 +65,10 @@ export async function listLabelIds(
 ): Promise<number[]> {
   if (names.length === 0) return [];
   const rows = await db.all<{ id: number }>(
-    `SELECT id FROM forge_labels WHERE repository_id = ? AND name IN (${names.map(() => "?").join(", ")}) ORDER BY id`,
+    `SELECT id FROM forge_labels
+     WHERE (repository_id = ? OR org_id = (SELECT r.owner_id FROM forge_repositories r WHERE r.id = ?))
+       AND name IN (${toMarks(names)}) ORDER BY id`,
+    repositoryId,
     repositoryId,
     ...names,
   );
@@ -66,8 +87,8 @@ function toCondition(
   readonly where: string;
   readonly values: readonly SqlValue[];
 } {
-  const conditions = ["repository_id = ?"];
-  const values: SqlValue[] = [filter.repositoryId];
+  const conditions: string[] = [];
+  const values: SqlValue[] = [];
   // Not LIKE, which takes quadratic time for a text of one repeated letter.
   const toContains = (text: string) =>
     dialect === "sqlite" ? `INSTR(${text}, ?) > 0` : `STRPOS(${text}, ?) > 0`;
@@ -79,6 +100,8 @@ function toCondition(
     if (id !== undefined)
       add(`id IN (SELECT t.issue_id FROM ${table} t WHERE t.${column} = ?)`, id);
   };
+  const { sql, values: within } = toWithin(filter.within, toContains);
+  add(sql, ...within);
   if (filter.state !== "all") add("is_closed = ?", Number(filter.state === "closed"));
   if (filter.authorId !== undefined) add("author_id = ?", filter.authorId);
   if (filter.since !== undefined) add("updated_at >= ?", filter.since);
@@ -86,6 +109,19 @@ function toCondition(
   isIn("forge_issue_assignees", "user_id", filter.assigneeId);
   isIn("forge_issue_mentions", "user_id", filter.mentionedId);
   for (const labelId of filter.labelIds) isIn("forge_issue_labels", "label_id", labelId);
+  const { labelNames = [], milestoneIds = [], milestoneTitles = [] } = filter;
+  if (labelNames.length > 0)
+    add(
+      `id IN (SELECT t.issue_id FROM forge_issue_labels t JOIN forge_labels l ON l.id = t.label_id
+              WHERE l.name IN (${toMarks(labelNames)}))`,
+      ...labelNames,
+    );
+  if (milestoneIds.length > 0) add(`milestone_id IN (${toMarks(milestoneIds)})`, ...milestoneIds);
+  if (milestoneTitles.length > 0)
+    add(
+      `milestone_id IN (SELECT m.id FROM forge_milestones m WHERE m.title IN (${toMarks(milestoneTitles)}))`,
+      ...milestoneTitles,
+    );
   if (filter.term !== "") {
     const small = filter.term.toLowerCase();
     const comparisons = [`LOWER(title)`, `LOWER(SUBSTR(body, 1, ${SEARCHED_MAX}))`].map(
@@ -101,3 +137,24 @@ function toCondition(
   }
   return { where: conditions.join(" AND "), values };
 }
+
+/** Returns the condition for the repositories; a search leaves out those whose issues are turned off or elsewhere. */
+function toWithin(within: IssueFilter["within"], toContains: (text: string) => string): Condition {
+  if ("repositoryId" in within) return { sql: "repository_id = ?", values: [within.repositoryId] };
+  const readable = toReadable(within.reader, within.isPublicOnly, "repo.issues");
+  // The column is compact JSON, in which a quotation mark of a text is escaped: neither part occurs inside of a text.
+  const keepsIssues = `NOT (${toContains("r.settings")}) AND NOT (${toContains("r.settings")})`;
+  const { ownerId } = within;
+  return {
+    sql: `repository_id IN (SELECT r.id FROM forge_repositories r JOIN forge_users u ON u.id = r.owner_id
+          WHERE (${readable.sql}) AND ${keepsIssues}${ownerId === undefined ? "" : " AND r.owner_id = ?"})`,
+    values: [
+      ...readable.values,
+      '"has_issues":false',
+      '"external_tracker":',
+      ...(ownerId === undefined ? [] : [ownerId]),
+    ],
+  };
+}
+
+const toMarks = (list: readonly unknown[]) => list.map(() => "?").join(", ");

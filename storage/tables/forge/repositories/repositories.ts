@@ -149,7 +149,7 @@ export async function updateRepository(
 
 /** Deletes a repository with its labels, watches and threads, and updates the counts. Returns whether it existed. */
 export async function deleteRepository(tx: Transaction, id: number): Promise<boolean> {
-  await emptyMailboxesOf(tx, id);
+  await emptyMailboxesOf(tx, { repositoryId: id });
   const gone = await tx.get<{ owner_id: number; is_private: number }>(
     "DELETE FROM forge_repositories WHERE id = ? RETURNING owner_id, is_private",
     id,

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { createIssue, editIssue, viewIssue } from "../../../../cli/commands/issue.ts";
+import { createIssue } from "../../../../cli/commands/issue/create.ts";
+import { editIssue } from "../../../../cli/commands/issue/edit.ts";
+import { viewIssue } from "../../../../cli/commands/issue/issue.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";

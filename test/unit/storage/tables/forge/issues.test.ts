@@ -13,11 +13,11 @@ import {
 } from "../../../../../storage/tables/forge/issues/comments.ts";
 import {
   insertIssue,
-  insertIssueLabels,
   insertMentions,
   replaceAssignees,
   updateIssue,
 } from "../../../../../storage/tables/forge/issues/issues.ts";
+import { insertIssueLabels } from "../../../../../storage/tables/forge/issues/issue-labels.ts";
 import {
   type IssueFilter,
   listIssues,
@@ -87,7 +87,7 @@ describe.each(["sqlite", "postgres"] as const)(
     test("issues are found by every filter", async () => {
       const repositoryId = await addRepository();
       await db.transaction((tx) =>
-        insertLabels(tx, repositoryId, [
+        insertLabels(tx, { repositoryId }, [
           { name: "bug", color: "ff0000", description: "", isExclusive: false },
           { name: "low", color: "00ff00", description: "", isExclusive: false },
         ]),
@@ -100,14 +100,20 @@ describe.each(["sqlite", "postgres"] as const)(
       const second = await open(repositoryId, "Broken GATE", String.raw`a\b`);
       const third = await open(repositoryId, "done", "", true);
       await db.transaction(async (tx) => {
-        await insertIssueLabels(tx, first, labelIds);
-        await insertIssueLabels(tx, second, labelIds.slice(0, 1));
+        await insertIssueLabels(tx, first.id, labelIds);
+        await insertIssueLabels(tx, second.id, labelIds.slice(0, 1));
         await replaceAssignees(tx, second.id, [nora, nora]);
         await insertMentions(tx, first.id, [nora]);
         await insertMentions(tx, first.id, [nora, mira]);
       });
       const find = async (filter: Partial<IssueFilter>) => {
-        const all = { repositoryId, state: "all", term: "", labelIds: [], ...filter } as const;
+        const all = {
+          within: { repositoryId },
+          state: "all",
+          term: "",
+          labelIds: [],
+          ...filter,
+        } as const;
         const { issues, total } = await listIssues(db, all, { limit: 10, offset: 0 });
         expect(total).toBe(issues.length);
         return issues.map(({ number }) => number);
@@ -141,7 +147,7 @@ describe.each(["sqlite", "postgres"] as const)(
         (
           await listIssues(
             db,
-            { repositoryId, state: "all", term, labelIds: [] },
+            { within: { repositoryId }, state: "all", term, labelIds: [] },
             { limit: 1, offset: 0 },
           )
         ).total;

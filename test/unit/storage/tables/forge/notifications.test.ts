@@ -263,7 +263,7 @@ describe("the counts of a mailbox", () => {
     await tellOf(other, other, "a");
     await db.transaction((tx) => markThread(tx, { id: pinned, userId }, "pinned"));
     const before = [await findMailbox(db, userId), await findMailbox(db, other)];
-    await db.transaction((tx) => emptyMailboxesOf(tx, gone));
+    await db.transaction((tx) => emptyMailboxesOf(tx, { repositoryId: gone }));
     expect(await countBoth(userId)).toEqual([
       [1, 0, 0],
       [1, 0, 0],

@@ -107,14 +107,16 @@ test("chores are found by their place", async () => {
 test("labels and watches go with their repository", async () => {
   const { id } = await add("one");
   const label = { name: "bug", color: "ee0701", description: "", isExclusive: true };
-  await db.transaction((tx) => insertLabels(tx, id, [label]));
+  await db.transaction((tx) => insertLabels(tx, { repositoryId: id }, [label]));
   for (let round = 0; round < 2; round += 1)
     await insertWatch(db, { repositoryId: id, userId: owner, createdAt: 1 });
-  expect(await listLabels(db, id)).toMatchObject([label]);
+  expect(await listLabels(db, { repositoryId: id }, { limit: 10, offset: 0 })).toMatchObject([
+    label,
+  ]);
   expect(await listWatchers(db, id)).toEqual([owner]);
   expect(await countWatchers(db, [id, 99])).toEqual(new Map([[id, 1]]));
   await db.transaction((tx) => deleteRepository(tx, id));
-  expect(await listLabels(db, id)).toEqual([]);
+  expect(await listLabels(db, { repositoryId: id }, { limit: 10, offset: 0 })).toEqual([]);
 });
 
 test("own repositories are paged by name", async () => {

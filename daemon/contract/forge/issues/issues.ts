@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyoneWithin, empty, endpoint, forgeUser } from "../endpoint.ts";
+import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
 import {
   apiError,
   optionalFlag,
@@ -17,9 +17,11 @@ import {
   trimmedQueryText,
   wireId,
   wireTime,
-} from "./common.ts";
-import { repositoryParams } from "./repositories/repositories.ts";
-import { userShape } from "./accounts/users.ts";
+} from "../common.ts";
+import { labelShape } from "./labels.ts";
+import { milestoneShape } from "./milestones.ts";
+import { repositoryParams } from "../repositories/repositories.ts";
+import { userShape } from "../accounts/users.ts";
 
 /** Characters of a title, as in the reference. */
 const TITLE_MAX = 255;
@@ -28,18 +30,8 @@ const TEXT_MAX = 262_144;
 /** People and labels of one issue. */
 const LIST_MAX = 50;
 
-const labelShape = z.object({
-  id: wireId,
-  name: z.string(),
-  exclusive: z.boolean(),
-  is_archived: z.boolean(),
-  color: z.string(),
-  description: z.string(),
-  url: z.string(),
-});
-
 /** An issue. People whose account is gone are null. */
-const issueShape = z.object({
+export const issueShape = z.object({
   id: wireId,
   url: z.string(),
   html_url: z.string(),
@@ -52,7 +44,7 @@ const issueShape = z.object({
   ref: z.string(),
   assets: z.array(z.never()),
   labels: z.array(labelShape),
-  milestone: z.null(),
+  milestone: milestoneShape.nullable(),
   projects: z.array(z.never()),
   assignee: userShape.nullable(),
   assignees: z.array(userShape).nullable(),
@@ -77,7 +69,7 @@ const issueShape = z.object({
 export type WireIssue = z.output<typeof issueShape>;
 
 /** A comment on an issue. */
-const commentShape = z.object({
+export const commentShape = z.object({
   id: wireId,
   html_url: z.string(),
   pull_request_url: z.string(),
@@ -136,6 +128,7 @@ export const listIssues = endpoint({
     since: trimmedQueryText,
     before: trimmedQueryText,
     created_by: queryText,
+    milestones: queryText,
     assigned_by: queryText,
     mentioned_by: queryText,
     ...paging,

@@ -1,0 +1,154 @@
+import type { WireLabel } from "../../daemon/contract/forge/issues/labels.ts";
+import { forge } from "../client/operations.ts";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import type { Column } from "../output/cells.ts";
+import { listOf, resourceOf, shape } from "../output/spec.ts";
+import { findLabelId, type LabelPlace, labelPages, toLabelPlace } from "../support/labels.ts";
+import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List the labels of a repository or an organization", () => listLabels, {
+    aliases: ["ls"],
+  }),
+  verb("create", "Create a label", () => createLabel),
+  verb("edit", "Edit a label", () => editLabel),
+  verb("delete", "Delete a label and take it off all issues", () => deleteLabel, {
+    aliases: ["rm"],
+  }),
+];
+
+const placeArgument = ["<place>", "a repository as OWNER/NAME, or an organization"] as const;
+
+const listLabels = {
+  operations: [forge.listLabels, forge.listOrgLabels],
+  output: listOf(forge.listLabels),
+  define(command, cli, run = runLabelList): void {
+    command.argument(...placeArgument).action((given: string) => run(cli, toLabelPlace(given)));
+  },
+} satisfies CommandModule;
+
+/** Prints labels, by name. */
+async function runLabelList(cli: CliContext, place: LabelPlace): Promise<void> {
+  await cli.output.list(labelPages(cli, place), labelColumns);
+}
+
+export interface LabelCreateOptions {
+  readonly place: LabelPlace;
+  readonly name: string;
+  readonly color: string;
+  readonly description?: string;
+  readonly exclusive?: boolean;
+}
+
+export const createLabel = {
+  operations: [forge.createLabel, forge.createOrgLabel],
+  output: resourceOf(forge.createLabel, 201),
+  define(command, cli, run = runLabelCreate): void {
+    command
+      .argument(...placeArgument)
+      .argument("<name>", "the name of the label")
+      .option("--color <color>", "six hex digits, such as d73a4a", "ededed")
+      .option("--description <text>", "what it means")
+      .option("--exclusive", "an issue has one label with the same part before the last slash")
+      .action((given: string, name: string, flags: Omit<LabelCreateOptions, "place" | "name">) =>
+        run(cli, { place: toLabelPlace(given), name, ...flags }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Creates a label and prints it. */
+async function runLabelCreate(
+  cli: CliContext,
+  { place, ...body }: LabelCreateOptions,
+): Promise<void> {
+  const { body: label } =
+    "org" in place
+      ? await cli.client.call(forge.createOrgLabel, { params: place, body })
+      : await cli.client.call(forge.createLabel, { params: place, body });
+  await cli.output.resource(label, labelColumns);
+}
+
+interface LabelEditOptions {
+  readonly place: LabelPlace;
+  readonly label: string;
+  readonly name?: string;
+  readonly color?: string;
+  readonly description?: string;
+  readonly exclusive?: boolean;
+  readonly archived?: boolean;
+}
+
+export const editLabel = {
+  operations: [forge.editLabel, forge.editOrgLabel],
+  output: resourceOf(forge.editLabel),
+  define(command, cli, run = runLabelEdit): void {
+    command
+      .argument(...placeArgument)
+      .argument("<label>", "the name of the label")
+      .option("--name <name>", "a new name")
+      .option("--color <color>", "a new colour, six hex digits")
+      .option("--description <text>", "a new description")
+      .option("--exclusive", "make it exclusive")
+      .option("--no-exclusive", "let issues have several labels of its scope")
+      .option("--archived", "offer it no longer")
+      .option("--no-archived", "offer it again")
+      .action((given: string, label: string, flags: Omit<LabelEditOptions, "place" | "label">) =>
+        run(cli, { place: toLabelPlace(given), label, ...flags }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Changes a label and prints it. */
+async function runLabelEdit(
+  cli: CliContext,
+  { place, label: given, archived, ...changes }: LabelEditOptions,
+): Promise<void> {
+  const body = { ...changes, ...(archived === undefined ? {} : { is_archived: archived }) };
+  if (Object.keys(body).length === 0)
+    throw new CliError("missing_input", "say what to change: --name, --color, --description");
+  const id = await findLabelId(cli, place, given);
+  const { body: label } =
+    "org" in place
+      ? await cli.client.call(forge.editOrgLabel, { params: { ...place, id }, body })
+      : await cli.client.call(forge.editLabel, { params: { ...place, id }, body });
+  await cli.output.resource(label, labelColumns);
+}
+
+interface LabelDeleteOptions {
+  readonly place: LabelPlace;
+  readonly label: string;
+}
+
+const deleteLabel = {
+  operations: [forge.deleteLabel, forge.deleteOrgLabel],
+  output: shape({ deleted: "boolean", name: "string" }),
+  destructive: true,
+  define(command, cli, run = runLabelDelete): void {
+    command
+      .argument(...placeArgument)
+      .argument("<label>", "the name of the label")
+      .action((given: string, label: string) => run(cli, { place: toLabelPlace(given), label }));
+  },
+} satisfies CommandModule;
+
+/** Deletes a label. */
+async function runLabelDelete(
+  cli: CliContext,
+  { place, label: name }: LabelDeleteOptions,
+): Promise<void> {
+  const id = await findLabelId(cli, place, name);
+  await cli.prompts.confirm(`Delete the label ${name} and take it off all issues?`);
+  if ("org" in place) await cli.client.call(forge.deleteOrgLabel, { params: { ...place, id } });
+  else await cli.client.call(forge.deleteLabel, { params: { ...place, id } });
+  await cli.output.done({ deleted: true, name }, `Deleted the label ${name}.`);
+}
+
+const labelColumns: readonly Column<WireLabel>[] = [
+  { header: "id", cell: ({ id }) => id },
+  { header: "name", cell: ({ name }) => name },
+  { header: "color", cell: ({ color }) => color },
+  { header: "exclusive", cell: ({ exclusive }) => exclusive },
+  { header: "archived", cell: ({ is_archived: isArchived }) => isArchived },
+  { header: "description", cell: ({ description }) => description },
+];

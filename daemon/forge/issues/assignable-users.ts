@@ -1,0 +1,42 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { listRepositoryTeamMembers } from "../../../storage/tables/forge/accounts/team-access.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import { listCollaborators } from "../../../storage/tables/forge/repositories/collaborators.ts";
+import { isVisibleTo } from "../accounts/users.service.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { findAccess, reaches } from "../repositories/access.ts";
+import type { RepositoryPath } from "../repositories/repositories.service.ts";
+import { openRepository } from "./issue-access.ts";
+import { findPeople } from "./issue-details.ts";
+
+/** Most users of the list, which has no pages in the reference. */
+const USERS_MAX = 1_000;
+
+/** Lists the users who may write to a repository, by name, without those who are hidden from the caller. */
+export async function listAssignableUsers(
+  db: Database,
+  path: RepositoryPath,
+  caller: ForgeCaller | undefined,
+): Promise<readonly ForgeUser[]> {
+  const opened = await openRepository(db, path, caller, "/assignees");
+  const { repository, owner } = opened;
+  const window = { limit: USERS_MAX, offset: 0 };
+  const { users: collaborators } = await listCollaborators(db, repository.id, window);
+  const memberIds =
+    owner.kind === "organization"
+      ? await listRepositoryTeamMembers(db, { orgId: owner.id, repositoryId: repository.id })
+      : [owner.id];
+  const members = await findPeople(db, memberIds.slice(0, USERS_MAX));
+  const candidates = new Map([
+    ...collaborators.map((user) => [user.id, user] as const),
+    ...members,
+  ]);
+  const users: ForgeUser[] = [];
+  for (const user of candidates.values())
+    if (
+      isVisibleTo(user, caller?.user) &&
+      reaches(await findAccess(db, opened, user, "repo.issues"), "write")
+    )
+      users.push(user);
+  return users.toSorted((a, b) => (a.lowerName < b.lowerName ? -1 : 1)).slice(0, USERS_MAX);
+}

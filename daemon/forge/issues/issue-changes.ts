@@ -1,0 +1,158 @@
+import type { Transaction } from "../../../storage/engine/database.ts";
+import {
+  deleteIssueLabels,
+  insertIssueLabels,
+  listIssueLabels,
+} from "../../../storage/tables/forge/issues/issue-labels.ts";
+import {
+  type ForgeIssue,
+  listAssignees,
+  replaceAssignees,
+  setSubscription,
+  updateIssue,
+} from "../../../storage/tables/forge/issues/issues.ts";
+import { insertEvents, type NewEvent } from "../../../storage/tables/forge/issues/timeline.ts";
+import type { ForgeLabel } from "../../../storage/tables/forge/repositories/labels.ts";
+import { AppError } from "../../errors.ts";
+import type { NotifyIssue } from "../notifications/issue-notifications.ts";
+import { notFound } from "../refusals.ts";
+import type { IssueChange, IssueHooks } from "./issue-hooks.ts";
+import type { IssueEdit } from "./issue-requests.ts";
+
+/** Most labels of one issue. */
+const LABELS_MAX = 100;
+
+/** Changes of issues within a transaction: each records its events and publishes them to hooks. */
+export type IssueChanges = ReturnType<typeof createIssueChanges>;
+
+export function createIssueChanges({
+  notify,
+  hooks,
+}: {
+  readonly notify: NotifyIssue;
+  readonly hooks: IssueHooks;
+}) {
+  return { changeLabels, changeMilestone, assign };
+
+  /** Replaces the labels of an issue; labels that it has already make no event. Of several labels of one exclusive scope the last one stays. */
+  async function changeLabels(
+    tx: Transaction,
+    change: IssueChange,
+    wanted: readonly ForgeLabel[],
+  ): Promise<void> {
+    const { issue, actor } = change;
+    const labels = withoutExcluded(wanted);
+    if (labels.length > LABELS_MAX)
+      throw new AppError("unprocessable", `an issue has at most ${LABELS_MAX} labels`);
+    const before = await listIssueLabels(tx, issue.id);
+    const added = labels.filter(({ id }) => !before.some((label) => label.id === id));
+    const removed = before.filter(({ id }) => !labels.some((label) => label.id === id));
+    if (added.length === 0 && removed.length === 0) return;
+    const idsOf = (list: readonly ForgeLabel[]) => list.map(({ id }) => id);
+    await deleteIssueLabels(tx, issue.id, idsOf(removed));
+    await insertIssueLabels(tx, issue.id, idsOf(added));
+    await insertEvents(tx, issue.id, actor.id, [
+      ...removed.map((label) => toLabelEvent(label, true)),
+      ...added.map((label) => toLabelEvent(label, false)),
+    ]);
+    const today = (await updateIssue(tx, issue.id, {})) ?? issue;
+    const action = labels.length === 0 ? "label_cleared" : "label_updated";
+    await hooks.issue(tx, "issue_label", action, { ...change, issue: today });
+  }
+
+  /** Moves an issue to a milestone, or out of its milestone. Returns the issue afterwards. */
+  async function changeMilestone(
+    tx: Transaction,
+    change: IssueChange,
+    milestoneId: number | undefined,
+  ): Promise<ForgeIssue> {
+    const { issue, actor } = change;
+    if (issue.milestoneId === milestoneId) return issue;
+    const today = await updateIssue(tx, issue.id, { milestoneId });
+    if (today === undefined) throw notFound();
+    const details = {
+      ...(issue.milestoneId === undefined ? {} : { oldMilestoneId: issue.milestoneId }),
+      ...(milestoneId === undefined ? {} : { milestoneId }),
+    };
+    await insertEvents(tx, issue.id, actor.id, [{ kind: "milestone", details }]);
+    const action = milestoneId === undefined ? "demilestoned" : "milestoned";
+    await hooks.issue(tx, "issue_milestone", action, { ...change, issue: today });
+    return today;
+  }
+
+  /** Replaces the assignees; new ones are subscribed and notified. */
+  async function assign(
+    tx: Transaction,
+    change: IssueChange,
+    assignees: readonly number[],
+  ): Promise<void> {
+    const { issue, actor } = change;
+    const before = await listAssignees(tx, issue.id);
+    await replaceAssignees(tx, issue.id, assignees);
+    const added = assignees.filter((id) => !before.includes(id));
+    const removed = before.filter((id) => !assignees.includes(id));
+    await insertEvents(tx, issue.id, actor.id, [
+      ...removed.map((assigneeId) => toAssigneeEvent(assigneeId, true)),
+      ...added.map((assigneeId) => toAssigneeEvent(assigneeId, false)),
+    ]);
+    for (const id of added) await setSubscription(tx, issue.id, id, true);
+    if (added.length > 0) {
+      await notify(tx, { issue, actorId: actor.id, onlyTo: added });
+      await hooks.issue(tx, "issue_assign", "assigned", change);
+    } else if (removed.length > 0) await hooks.issue(tx, "issue_assign", "unassigned", change);
+  }
+}
+
+/** Returns the events of an edit of title, reference, due date and state. */
+export function toEditEvents(edit: IssueEdit, before: ForgeIssue, after: ForgeIssue): NewEvent[] {
+  const events: NewEvent[] = [];
+  if (after.title !== before.title) {
+    const details = { oldTitle: before.title, newTitle: after.title };
+    events.push({ kind: "change_title", details });
+  }
+  if (after.ref !== before.ref)
+    events.push({ kind: "change_issue_ref", details: { oldRef: before.ref, newRef: after.ref } });
+  if (edit.dueAt !== undefined && after.dueAt !== before.dueAt)
+    events.push(toDeadlineEvent(before.dueAt, after.dueAt));
+  if (after.isClosed !== before.isClosed)
+    events.push({ kind: after.isClosed ? "close" : "reopen" });
+  return events;
+}
+
+function toDeadlineEvent(oldDueAt: number | undefined, dueAt: number | undefined): NewEvent {
+  const details = {
+    ...(oldDueAt === undefined ? {} : { oldDueAt }),
+    ...(dueAt === undefined ? {} : { dueAt }),
+  };
+  if (dueAt === undefined) return { kind: "removed_deadline", details };
+  return { kind: oldDueAt === undefined ? "added_deadline" : "modified_deadline", details };
+}
+
+/** Returns the part of an exclusive label's name before the last slash; undefined for any other label. */
+export function toExclusiveScope({ name, isExclusive }: ForgeLabel): string | undefined {
+  const slash = name.lastIndexOf("/");
+  return isExclusive && slash > 0 && slash < name.length - 1 ? name.slice(0, slash) : undefined;
+}
+
+/** Drops labels that a later one of the same exclusive scope excludes, and repeated ones. */
+function withoutExcluded(labels: readonly ForgeLabel[]): ForgeLabel[] {
+  const last = new Map<string, number>();
+  for (const label of labels) {
+    const scope = toExclusiveScope(label);
+    if (scope !== undefined) last.set(scope, label.id);
+  }
+  const kept = labels.filter((label) => {
+    const scope = toExclusiveScope(label);
+    return scope === undefined || last.get(scope) === label.id;
+  });
+  return [...new Map(kept.map((label) => [label.id, label])).values()];
+}
+
+function toLabelEvent({ id, name, color, description }: ForgeLabel, removed: boolean): NewEvent {
+  const label = { id, name, color, description };
+  return { kind: "label", details: removed ? { label, removed } : { label } };
+}
+
+function toAssigneeEvent(assigneeId: number, removed: boolean): NewEvent {
+  return { kind: "assignees", details: removed ? { assigneeId, removed } : { assigneeId } };
+}

@@ -1,0 +1,79 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { listIssueLabels } from "../../../storage/tables/forge/issues/issue-labels.ts";
+import { findIssueById } from "../../../storage/tables/forge/issues/issues.ts";
+import {
+  type ForgeLabel,
+  listUsableLabels,
+} from "../../../storage/tables/forge/repositories/labels.ts";
+import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { notFound } from "../refusals.ts";
+import { assertMayWrite, openIssue, openIssues } from "./issue-access.ts";
+import type { IssueChanges } from "./issue-changes.ts";
+import type { IssuePath } from "./issue-requests.ts";
+import type { LabelDetails } from "./labels.service.ts";
+
+/** The labels that issues have. */
+export type IssueLabels = ReturnType<typeof createIssueLabels>;
+
+/**
+ * Creates the service. Every function returns the labels of the issue by name, and throws `not_found` for what the caller
+ * may not read; changes throw `forbidden` without write access to the issues.
+ */
+export function createIssueLabels({
+  db,
+  changes,
+}: {
+  readonly db: Database;
+  readonly changes: IssueChanges;
+}) {
+  return {
+    async list(path: IssuePath, caller: ForgeCaller | undefined): Promise<LabelDetails[]> {
+      const place = await openIssues(db, path, caller, `/issues/${path.index}/labels`);
+      const issue = await openIssue(db, place, path.index);
+      return toDetails(await listIssueLabels(db, issue.id));
+
+      function toDetails(labels: readonly ForgeLabel[]): LabelDetails[] {
+        return labels.map((label) => ({ label, place }));
+      }
+    },
+
+    /** Adds labels by id or name; unknown ones are ignored. A label takes the place of another one of its exclusive scope. */
+    add: (path: IssuePath, caller: ForgeCaller, wanted: readonly (number | string)[]) =>
+      change(path, caller, wanted, (before, given) => [...before, ...given]),
+
+    /** Replaces all labels of an issue. */
+    replace: (path: IssuePath, caller: ForgeCaller, wanted: readonly (number | string)[]) =>
+      change(path, caller, wanted, (_before, given) => [...given]),
+
+    /** Takes a label off an issue; idempotent. Throws `unprocessable` for a label that the repository does not have. */
+    remove: (path: IssuePath, caller: ForgeCaller, labelId: number) =>
+      change(path, caller, [labelId], (before, given) => {
+        if (given.length === 0)
+          throw new AppError("unprocessable", `label does not exist [label_id: ${labelId}]`);
+        return before.filter(({ id }) => id !== labelId);
+      }),
+  };
+
+  async function change(
+    path: IssuePath,
+    caller: ForgeCaller,
+    wanted: readonly (number | string)[],
+    combine: (before: readonly ForgeLabel[], given: readonly ForgeLabel[]) => ForgeLabel[],
+  ): Promise<LabelDetails[]> {
+    const place = await openIssues(db, path, caller, `/issues/${path.index}/labels`);
+    assertMayWrite(place);
+    const { id } = await openIssue(db, place, path.index);
+    return db.transaction(async (tx) => {
+      const issue = await findIssueById(tx, id);
+      if (issue === undefined) throw notFound();
+      const given = await listUsableLabels(tx, place.repository, {
+        ids: wanted.filter((each) => typeof each === "number"),
+        names: wanted.filter((each) => typeof each === "string"),
+      });
+      const labels = combine(await listIssueLabels(tx, id), given);
+      await changes.changeLabels(tx, { what: place, issue, actor: caller.user }, labels);
+      return (await listIssueLabels(tx, id)).map((label) => ({ label, place }));
+    });
+  }
+}

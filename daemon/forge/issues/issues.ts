@@ -1,0 +1,67 @@
+// Issues with their comments, labels, milestones and subscriptions. Start here: one factory wires up the services of this
+// folder. issues.service.ts has the rules, issue-changes.ts the changes with their events, issue-access.ts the permissions.
+import type { Database } from "../../../storage/engine/database.ts";
+import type { Route } from "../../http/handle.ts";
+import type { HookPublisher } from "../hooks/publisher.ts";
+import type { NotifyIssue } from "../notifications/issue-notifications.ts";
+import type { ForgeUrls } from "../urls.ts";
+import { createIssueChanges } from "./issue-changes.ts";
+import { createIssueHooks } from "./issue-hooks.ts";
+import { createIssueLabels } from "./issue-labels.service.ts";
+import { issueRoutes } from "./issues.routes.ts";
+import { createIssues, type Issues } from "./issues.service.ts";
+import { issueStateRoutes } from "./issue-states.routes.ts";
+import { createIssueStates } from "./issue-states.service.ts";
+import { createReactions } from "./reactions.service.ts";
+import { createTimelines } from "./timeline.service.ts";
+import { createLabels } from "./labels.service.ts";
+import { createMilestones } from "./milestones.service.ts";
+import { planningRoutes } from "./planning.routes.ts";
+import { createWatching } from "./watching.service.ts";
+
+export interface ForgeIssuesDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly urls: ForgeUrls;
+  readonly notify: NotifyIssue;
+  readonly publisher: HookPublisher;
+}
+
+/** The issues of the forge. */
+export interface ForgeIssues {
+  /** Below `/api/v1`. */
+  readonly routes: readonly Route[];
+  readonly issues: Issues;
+}
+
+export function createForgeIssues({
+  db,
+  clock,
+  urls,
+  notify,
+  publisher,
+}: ForgeIssuesDeps): ForgeIssues {
+  const hooks = createIssueHooks({ publisher, urls });
+  const changes = createIssueChanges({ notify, hooks });
+  const issues = createIssues({ db, notify, hooks, changes });
+  return {
+    routes: [
+      ...issueRoutes({ issues, watching: createWatching({ db, clock }), urls }),
+      ...planningRoutes({
+        labels: createLabels({ db }),
+        issueLabels: createIssueLabels({ db, changes }),
+        milestones: createMilestones({ db }),
+        urls,
+      }),
+      ...issueStateRoutes({
+        issues,
+        states: createIssueStates({ db, hooks }),
+        timelines: createTimelines({ db, hooks }),
+        reactions: createReactions({ db }),
+        urls,
+      }),
+    ],
+    issues,
+  };
+}

@@ -1,0 +1,93 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { type IssueFilter, listIssues } from "../../../storage/tables/forge/issues/lists.ts";
+import { isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { findUserById, findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
+import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { AppError } from "../../errors.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
+import { isVisibleTo } from "../accounts/users.service.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { toQueryRange } from "../notifications/query-time.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
+import { toNames } from "./list-issues.ts";
+
+/** The filters of a search, as in the query; an empty text does not filter. */
+export interface IssueSearchOptions extends PageWindow {
+  readonly state: string;
+  /** Names, separated by commas: an issue must have one of them. */
+  readonly labels: string;
+  readonly milestones: string;
+  readonly q: string;
+  readonly type: string;
+  readonly priority_repo_id: number;
+  readonly since: string;
+  readonly before: string;
+  /** Whether the caller is assigned, opened it, is mentioned. */
+  readonly assigned: boolean;
+  readonly created: boolean;
+  readonly mentioned: boolean;
+  readonly review_requested: boolean;
+  readonly reviewed: boolean;
+  readonly owner: string;
+  readonly team: string;
+}
+
+/**
+ * Lists issues of all repositories that the caller may read, newest first; those of `priority_repo_id` come first. Refuses
+ * an unknown owner with `invalid_argument`, an invalid time with `unprocessable`. An anonymous caller is assigned to none.
+ */
+export async function searchIssues(
+  db: Database,
+  caller: ForgeCaller | undefined,
+  wanted: IssueSearchOptions,
+): Promise<{ readonly issues: readonly IssueDetails[]; readonly total: number }> {
+  const viewer = caller?.user;
+  const range = toQueryRange(wanted);
+  if (wanted.team !== "" && wanted.owner === "")
+    throw new AppError("invalid_argument", "Owner organisation is required for filtering on team");
+  const ownerId = wanted.owner === "" ? undefined : await findOwner(wanted.owner);
+  const isAboutCaller = wanted.assigned || wanted.created || wanted.mentioned;
+  // Pull requests are not supported, and only they are reviewed.
+  const isAboutReviews = wanted.type === "pulls" || wanted.review_requested || wanted.reviewed;
+  if (isAboutReviews || (isAboutCaller && viewer === undefined)) return { issues: [], total: 0 };
+  const state = wanted.state.toLowerCase();
+  const filter: IssueFilter = {
+    within: {
+      reader: viewer,
+      isPublicOnly: isPublicOnly(caller),
+      ...(ownerId === undefined ? {} : { ownerId }),
+    },
+    state: state === "closed" || state === "all" ? state : "open",
+    term: wanted.q,
+    labelIds: [],
+    labelNames: toNames(wanted.labels),
+    milestoneTitles: toNames(wanted.milestones),
+    ...(wanted.assigned ? { assigneeId: viewer?.id } : {}),
+    ...(wanted.created ? { authorId: viewer?.id } : {}),
+    ...(wanted.mentioned ? { mentionedId: viewer?.id } : {}),
+    ...range,
+  };
+  const first = wanted.priority_repo_id;
+  const window = { ...toRows(wanted), ...(first > 0 ? { firstRepositoryId: first } : {}) };
+  const found = await listIssues(db, filter, window);
+  const issues: IssueDetails[] = [];
+  for (const issue of found.issues) {
+    const repository = await findRepositoryById(db, issue.repositoryId);
+    const owner = repository && (await findUserById(db, repository.ownerId));
+    if (repository === undefined || owner === undefined) continue;
+    issues.push(await loadIssueDetails(db, { repository, owner }, issue, viewer));
+  }
+  return { issues, total: found.total };
+
+  async function findOwner(name: string): Promise<number> {
+    const owner = await findUserByName(db, name);
+    const isHidden =
+      owner !== undefined &&
+      !isVisibleTo(owner, viewer) &&
+      !(viewer !== undefined && (await isMember(db, owner.id, viewer.id)));
+    if (owner === undefined || isHidden)
+      throw new AppError("invalid_argument", `user does not exist [name: ${name}]`);
+    return owner.id;
+  }
+}

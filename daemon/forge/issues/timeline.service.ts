@@ -1,0 +1,114 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import {
+  deleteComment,
+  findComment,
+  listCommentsOfRepository,
+} from "../../../storage/tables/forge/issues/comments.ts";
+import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
+import {
+  type ForgeMilestone,
+  listMilestonesByIds,
+} from "../../../storage/tables/forge/issues/milestones.ts";
+import { listTimeline, type TimelineEntry } from "../../../storage/tables/forge/issues/timeline.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { toQueryRange } from "../notifications/query-time.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { notFound } from "../refusals.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import type { RepositoryPath } from "../repositories/repositories.service.ts";
+import { assertMayChange, assertNotArchived, openIssue, openIssues } from "./issue-access.ts";
+import { type CommentDetails, findPeople } from "./issue-details.ts";
+import type { IssueHooks } from "./issue-hooks.ts";
+import type { CommentPath, IssuePath } from "./issue-requests.ts";
+
+/** A page of a timeline with the records that its view shows. */
+export interface TimelineDetails {
+  readonly what: OwnedRepository;
+  readonly issue: ForgeIssue;
+  readonly entries: readonly TimelineEntry[];
+  readonly people: ReadonlyMap<number, ForgeUser>;
+  readonly milestones: ReadonlyMap<number, ForgeMilestone>;
+  readonly total: number;
+}
+
+/** A page of a list, and a range of the last change in RFC 3339, both ends included. */
+interface TimelineOptions extends PageWindow {
+  readonly since: string;
+  readonly before: string;
+}
+
+/** Timelines of issues, and comments across issues. */
+export type Timelines = ReturnType<typeof createTimelines>;
+
+/** Creates the service. Every function refuses what the caller may not read with `not_found`. */
+export function createTimelines({
+  db,
+  hooks,
+}: {
+  readonly db: Database;
+  readonly hooks: IssueHooks;
+}) {
+  return {
+    /** Lists comments and events of an issue, oldest first. */
+    async list(
+      path: IssuePath,
+      caller: ForgeCaller | undefined,
+      wanted: TimelineOptions,
+    ): Promise<TimelineDetails> {
+      const what = await openIssues(db, path, caller, `/issues/${path.index}/timeline`);
+      const issue = await openIssue(db, what, path.index);
+      const filter = { issueId: issue.id, ...toQueryRange(wanted) };
+      const { entries, total } = await listTimeline(db, filter, toRows(wanted));
+      const people = await findPeople(
+        db,
+        entries.flatMap(({ authorId, details }) => [authorId, details.assigneeId]),
+      );
+      const milestoneIds = entries
+        .flatMap(({ details }) => [details.milestoneId, details.oldMilestoneId])
+        .filter((id) => id !== undefined);
+      const milestones = await listMilestonesByIds(db, [...new Set(milestoneIds)]);
+      return { what, issue, entries, people, milestones, total };
+    },
+
+    /** Lists comments on all issues of a repository, oldest first. */
+    async listComments(
+      path: RepositoryPath,
+      caller: ForgeCaller | undefined,
+      wanted: TimelineOptions,
+    ): Promise<{ readonly comments: readonly CommentDetails[]; readonly total: number }> {
+      const what = await openIssues(db, path, caller, "/issues/comments");
+      const filter = { repositoryId: what.repository.id, ...toQueryRange(wanted) };
+      const { comments, total } = await listCommentsOfRepository(db, filter, toRows(wanted));
+      const people = await findPeople(
+        db,
+        comments.map(({ authorId }) => authorId),
+      );
+      const details: CommentDetails[] = [];
+      for (const comment of comments) {
+        const issue = await findIssueById(db, comment.issueId);
+        const author = people.get(comment.authorId ?? -1);
+        if (issue !== undefined) details.push({ what, issue, comment, author });
+      }
+      return { comments: details, total };
+    },
+
+    /** Deletes a comment. The author and callers with write access may. */
+    async removeComment(path: CommentPath, caller: ForgeCaller): Promise<void> {
+      const what = await openIssues(db, path, caller, `/issues/comments/${path.id}`);
+      const found = await findComment(db, what.repository.id, path.id);
+      if (found === undefined) throw notFound();
+      assertNotArchived(what);
+      assertMayChange(what, found.authorId, caller.user);
+      const author = (await findPeople(db, [found.authorId])).get(found.authorId ?? -1);
+      await db.transaction(async (tx) => {
+        const comment = await findComment(tx, what.repository.id, path.id);
+        const issue = comment && (await findIssueById(tx, comment.issueId));
+        if (comment === undefined || issue === undefined) return;
+        const change = { what, issue, actor: caller.user, comment, author };
+        await hooks.comment(tx, "deleted", change);
+        await deleteComment(tx, comment);
+      });
+    },
+  };
+}

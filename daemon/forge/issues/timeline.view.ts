@@ -1,0 +1,85 @@
+import type { EventDetails } from "../../../storage/tables/forge/issues/timeline.ts";
+import type { WireTimelineEntry } from "../../contract/forge/issues/issue-states.ts";
+import type { WireReaction } from "../../contract/forge/issues/reactions.ts";
+import { toEmbeddedUserView, toGhostView } from "../accounts/user.view.ts";
+import { type ForgeUrls, toUrl, toWireTime } from "../urls.ts";
+import { toLabelView, toMilestoneView } from "./planning.view.ts";
+import type { ReactionDetails } from "./reactions.service.ts";
+import type { TimelineDetails } from "./timeline.service.ts";
+
+/** Converts the entries of a timeline. */
+export function toTimelineView(
+  { what, issue, entries, people, milestones }: TimelineDetails,
+  urls: ForgeUrls,
+): WireTimelineEntry[] {
+  const issueUrl = toUrl(
+    urls,
+    `/${what.owner.name}/${what.repository.name}/issues/${issue.number}`,
+  );
+  const toUser = (id: number | undefined) => {
+    const user = people.get(id ?? -1);
+    return user === undefined ? toGhostView(urls) : toEmbeddedUserView(user, false, urls);
+  };
+  const toMilestone = (id: number | undefined) => {
+    const milestone = milestones.get(id ?? -1);
+    return milestone === undefined ? null : toMilestoneView(milestone);
+  };
+  const toLabel = ({ label }: EventDetails) =>
+    label === undefined
+      ? null
+      : toLabelView(
+          {
+            label: { ...label, isExclusive: false, archivedAt: undefined, orgId: undefined },
+            place: what,
+          },
+          urls,
+        );
+  return entries.map(({ id, kind, authorId, body, details, createdAt, updatedAt }) => ({
+    id,
+    type: kind,
+    html_url: `${issueUrl}#issuecomment-${id}`,
+    pull_request_url: "",
+    issue_url: issueUrl,
+    user: toUser(authorId),
+    body: kind === "comment" ? body : toEventText(details),
+    created_at: toWireTime(createdAt),
+    updated_at: toWireTime(updatedAt),
+    old_project_id: 0,
+    project_id: 0,
+    old_milestone: toMilestone(details.oldMilestoneId),
+    milestone: toMilestone(details.milestoneId),
+    tracked_time: null,
+    old_title: details.oldTitle ?? "",
+    new_title: details.newTitle ?? "",
+    old_ref: details.oldRef ?? "",
+    new_ref: details.newRef ?? "",
+    ref_issue: null,
+    ref_comment: null,
+    ref_action: "",
+    ref_commit_sha: "",
+    review_id: 0,
+    label: toLabel(details),
+    assignee: details.assigneeId === undefined ? null : toUser(details.assigneeId),
+    assignee_team: null,
+    removed_assignee: details.assigneeId !== undefined && details.removed === true,
+    resolve_doer: null,
+    dependent_issue: null,
+  }));
+}
+
+/** The text that the reference gives an event: "1" for an added label, the days of due dates, the reason of a lock. */
+function toEventText(details: EventDetails): string {
+  if (details.label !== undefined) return details.removed === true ? "" : "1";
+  const days = [details.dueAt, details.oldDueAt].filter((at) => at !== undefined).map(toDay);
+  return days.length > 0 ? days.join("|") : (details.reason ?? "");
+}
+
+const toDay = (at: number) => toWireTime(at).slice(0, 10);
+
+export function toReactionView({ reaction, user }: ReactionDetails, urls: ForgeUrls): WireReaction {
+  return {
+    user: user === undefined ? toGhostView(urls) : toEmbeddedUserView(user, false, urls),
+    content: reaction.content,
+    created_at: toWireTime(reaction.createdAt),
+  };
+}

@@ -1,0 +1,164 @@
+import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+
+/** A milestone of a repository with the numbers of its issues. Times are epoch milliseconds. */
+export interface ForgeMilestone {
+  readonly id: number;
+  readonly repositoryId: number;
+  readonly title: string;
+  readonly description: string;
+  readonly isClosed: boolean;
+  readonly dueAt: number | undefined;
+  readonly closedAt: number | undefined;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly openIssueCount: number;
+  readonly closedIssueCount: number;
+}
+
+/** The members of a milestone that its users set. */
+export type MilestoneFields = Pick<ForgeMilestone, "title" | "description" | "isClosed" | "dueAt">;
+
+export async function insertMilestone(
+  tx: Transaction,
+  repositoryId: number,
+  fields: MilestoneFields,
+): Promise<ForgeMilestone> {
+  const row = await tx.get<{ id: number }>(
+    `INSERT INTO forge_milestones (repository_id, title, description, is_closed, due_at, closed_at, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+    repositoryId,
+    fields.title,
+    fields.description,
+    Number(fields.isClosed),
+    fields.dueAt ?? null,
+    fields.isClosed ? tx.now : null,
+    tx.now,
+    tx.now,
+  );
+  const milestone = row && (await findMilestone(tx, repositoryId, { id: row.id }));
+  if (milestone === undefined) throw new Error("the milestone was not added");
+  return milestone;
+}
+
+/** Writes the given members and the time. */
+export async function updateMilestone(
+  tx: Transaction,
+  before: ForgeMilestone,
+  changes: Partial<MilestoneFields>,
+): Promise<void> {
+  const values: Record<string, SqlValue> = { updated_at: tx.now };
+  if (changes.title !== undefined) values["title"] = changes.title;
+  if (changes.description !== undefined) values["description"] = changes.description;
+  if ("dueAt" in changes) values["due_at"] = changes.dueAt ?? null;
+  if (changes.isClosed !== undefined && changes.isClosed !== before.isClosed) {
+    values["is_closed"] = Number(changes.isClosed);
+    values["closed_at"] = changes.isClosed ? tx.now : null;
+  }
+  await tx.run(
+    `UPDATE forge_milestones SET ${Object.keys(values)
+      .map((column) => `${column} = ?`)
+      .join(", ")} WHERE id = ?`,
+    ...Object.values(values),
+    before.id,
+  );
+}
+
+/** Deletes a milestone; its issues have none afterwards. */
+export async function deleteMilestone(tx: Transaction, id: number): Promise<void> {
+  await tx.run("DELETE FROM forge_milestones WHERE id = ?", id);
+}
+
+/** Returns the milestone with this id, or else with this title, of a repository. */
+export async function findMilestone(
+  db: Queries,
+  repositoryId: number,
+  by: { readonly id: number } | { readonly title: string },
+): Promise<ForgeMilestone | undefined> {
+  const row = await db.get<MilestoneRow>(
+    `SELECT ${columns} FROM forge_milestones m
+     WHERE m.repository_id = ? AND ${"id" in by ? "m.id" : "m.title"} = ? ORDER BY m.id LIMIT 1`,
+    repositoryId,
+    "id" in by ? by.id : by.title,
+  );
+  return row && toMilestone(row);
+}
+
+export async function listMilestonesByIds(
+  db: Queries,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, ForgeMilestone>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.all<MilestoneRow>(
+    `SELECT ${columns} FROM forge_milestones m WHERE m.id IN (${ids.map(() => "?").join(", ")}) ORDER BY m.id`,
+    ...ids,
+  );
+  return new Map(rows.map((row) => [row.id, toMilestone(row)]));
+}
+
+/** Returns a page of the milestones whose title contains `term`: the next due first, those without a date last. */
+export async function listMilestones(
+  db: Database,
+  repositoryId: number,
+  filter: { readonly isClosed: boolean | undefined; readonly term: string },
+  window: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly milestones: readonly ForgeMilestone[]; readonly total: number }> {
+  const conditions = ["m.repository_id = ?"];
+  const values: SqlValue[] = [repositoryId];
+  if (filter.isClosed !== undefined) {
+    conditions.push("m.is_closed = ?");
+    values.push(Number(filter.isClosed));
+  }
+  if (filter.term !== "") {
+    conditions.push(`${db.dialect === "sqlite" ? "INSTR" : "STRPOS"}(LOWER(m.title), ?) > 0`);
+    values.push(filter.term.toLowerCase());
+  }
+  const where = conditions.join(" AND ");
+  const counted = await db.get<{ total: number }>(
+    `SELECT COUNT(*) AS total FROM forge_milestones m WHERE ${where}`,
+    ...values,
+  );
+  const rows = await db.all<MilestoneRow>(
+    `SELECT ${columns} FROM forge_milestones m WHERE ${where}
+     ORDER BY CASE WHEN m.due_at IS NULL THEN 1 ELSE 0 END, m.due_at, m.title, m.id LIMIT ? OFFSET ?`,
+    ...values,
+    window.limit,
+    window.offset,
+  );
+  return { milestones: rows.map(toMilestone), total: counted?.total ?? 0 };
+}
+
+interface MilestoneRow {
+  id: number;
+  repository_id: number;
+  title: string;
+  description: string;
+  is_closed: number;
+  due_at: number | null;
+  closed_at: number | null;
+  created_at: number;
+  updated_at: number;
+  open_issues: number;
+  closed_issues: number;
+}
+
+const countOf = (isClosed: 0 | 1, name: string) =>
+  `(SELECT COUNT(*) FROM forge_issues i WHERE i.milestone_id = m.id AND i.is_closed = ${isClosed}) AS ${name}`;
+
+const columns = `m.id, m.repository_id, m.title, m.description, m.is_closed, m.due_at, m.closed_at, m.created_at,
+  m.updated_at, ${countOf(0, "open_issues")}, ${countOf(1, "closed_issues")}`;
+
+function toMilestone(row: MilestoneRow): ForgeMilestone {
+  return {
+    id: row.id,
+    repositoryId: row.repository_id,
+    title: row.title,
+    description: row.description,
+    isClosed: row.is_closed === 1,
+    dueAt: row.due_at ?? undefined,
+    closedAt: row.closed_at ?? undefined,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    openIssueCount: row.open_issues,
+    closedIssueCount: row.closed_issues,
+  };
+}

@@ -1,0 +1,146 @@
+import { z } from "zod";
+import type { Queries, Transaction } from "../../../engine/database.ts";
+
+/** The kinds of entries of a timeline, by their wire names; `comment` is a comment, the others are events. */
+export const timelineKinds = [
+  "comment",
+  "reopen",
+  "close",
+  "label",
+  "milestone",
+  "assignees",
+  "change_title",
+  "change_issue_ref",
+  "added_deadline",
+  "modified_deadline",
+  "removed_deadline",
+  "lock",
+  "unlock",
+  "pin",
+  "unpin",
+] as const;
+export type TimelineKind = (typeof timelineKinds)[number];
+
+const eventDetails = z.object({
+  /** The label as it was when the event happened. */
+  label: z
+    .object({ id: z.int(), name: z.string(), color: z.string(), description: z.string() })
+    .optional(),
+  milestoneId: z.int().optional(),
+  oldMilestoneId: z.int().optional(),
+  assigneeId: z.int().optional(),
+  /** Whether the label or the assignee was taken away. */
+  removed: z.boolean().optional(),
+  oldTitle: z.string().optional(),
+  newTitle: z.string().optional(),
+  oldRef: z.string().optional(),
+  newRef: z.string().optional(),
+  /** Epoch milliseconds. */
+  dueAt: z.int().optional(),
+  oldDueAt: z.int().optional(),
+  /** Why an issue was locked. */
+  reason: z.string().optional(),
+});
+/** The facts of an event; each kind has its own. */
+export type EventDetails = z.output<typeof eventDetails>;
+
+/** An event to be recorded. */
+export interface NewEvent {
+  readonly kind: Exclude<TimelineKind, "comment">;
+  readonly details?: EventDetails;
+}
+
+/** An entry of a timeline. Times are epoch milliseconds. */
+export interface TimelineEntry {
+  readonly id: number;
+  readonly kind: TimelineKind;
+  /** Undefined once the account is deleted. */
+  readonly authorId: number | undefined;
+  /** The text of a comment; empty for an event. */
+  readonly body: string;
+  readonly details: EventDetails;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** Records events of an issue, in order. */
+export async function insertEvents(
+  tx: Transaction,
+  issueId: number,
+  authorId: number,
+  events: readonly NewEvent[],
+): Promise<void> {
+  for (const { kind, details = {} } of events)
+    await tx.run(
+      `INSERT INTO forge_issue_comments (issue_id, author_id, body, kind, details, created_at, updated_at)
+       VALUES (?, ?, '', ?, ?, ?, ?)`,
+      issueId,
+      authorId,
+      kind,
+      JSON.stringify(details),
+      tx.now,
+      tx.now,
+    );
+}
+
+/** Range of the last change of entries in epoch milliseconds, both ends included. */
+export interface TimelineFilter {
+  readonly issueId: number;
+  readonly since?: number | undefined;
+  readonly before?: number | undefined;
+}
+
+/** Returns a page of the comments and events of an issue, oldest first, and the total count. */
+export async function listTimeline(
+  db: Queries,
+  { issueId, since, before }: TimelineFilter,
+  window: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly entries: readonly TimelineEntry[]; readonly total: number }> {
+  const conditions = ["issue_id = ?"];
+  const values = [issueId];
+  if (since !== undefined) {
+    conditions.push("updated_at >= ?");
+    values.push(since);
+  }
+  if (before !== undefined) {
+    conditions.push("updated_at <= ?");
+    values.push(before);
+  }
+  const where = conditions.join(" AND ");
+  const counted = await db.get<{ total: number }>(
+    `SELECT COUNT(*) AS total FROM forge_issue_comments WHERE ${where}`,
+    ...values,
+  );
+  const rows = await db.all<TimelineRow>(
+    `SELECT id, author_id, body, kind, details, created_at, updated_at FROM forge_issue_comments
+     WHERE ${where} ORDER BY id LIMIT ? OFFSET ?`,
+    ...values,
+    window.limit,
+    window.offset,
+  );
+  return { entries: rows.map(toEntry), total: counted?.total ?? 0 };
+}
+
+interface TimelineRow {
+  id: number;
+  author_id: number | null;
+  body: string;
+  kind: string;
+  details: string;
+  created_at: number;
+  updated_at: number;
+}
+
+function toEntry(row: TimelineRow): TimelineEntry {
+  const kind = timelineKinds.find((each) => each === row.kind);
+  if (kind === undefined) throw new Error(`unknown kind of a timeline entry: ${row.kind}`);
+  return {
+    id: row.id,
+    kind,
+    authorId: row.author_id ?? undefined,
+    body: row.body,
+    details: row.details === "" ? {} : eventDetails.parse(JSON.parse(row.details)),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
