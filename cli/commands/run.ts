@@ -8,11 +8,13 @@ import { type Column, time } from "../output/cells.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+import { watchRun } from "./run-watch.ts";
 
 export const entries: readonly Entry[] = [
   verb("list", "List runs of a repository", () => listRuns, { aliases: ["ls"] }),
   verb("view", "Show a run", () => viewRun),
   verb("jobs", "List the jobs of a run", () => listJobs),
+  verb("watch", "Watch runs, their jobs and logs", () => watchRun),
   verb("log", "Print the log of a job", () => printLog),
   verb("cancel", "Cancel a run", () => cancelRun),
   verb("delete", "Delete a run that has ended", () => deleteRun),

@@ -1,0 +1,187 @@
+import { StringDecoder } from "node:string_decoder";
+import type { WireJob, WireRun } from "../../daemon/contract/forge/actions/shapes.ts";
+import { forge } from "../client/operations.ts";
+import { forgeFieldPages } from "../client/paging.ts";
+import type { CliContext } from "../context.ts";
+import { CliError, usageError } from "../errors.ts";
+import { type Column, time } from "../output/cells.ts";
+import { readPages } from "../output/pages.ts";
+import { shapeList } from "../output/spec.ts";
+import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
+import type { CommandModule } from "../tree/entry.ts";
+import { canShowScreen } from "../ui/can-show-screen.ts";
+import { hasEnded, type RunSource, stateOf } from "../ui/run/run-source.ts";
+
+interface WatchOptions extends RepositoryName {
+  /** Undefined for all runs of the repository. */
+  readonly id: number | undefined;
+}
+
+export const watchRun = {
+  operations: [
+    forge.listRepositoryRuns,
+    forge.getRun,
+    forge.listRunJobs,
+    forge.getJobLog,
+    forge.cancelRun,
+  ],
+  output: shapeList({
+    run: "integer",
+    job: "integer?",
+    name: "string",
+    status: "string",
+    at: "string?",
+  }),
+  define(command, cli, run = runWatch): void {
+    command
+      .argument("<run>", "a repository as OWNER/NAME, or a run as OWNER/NAME/ID")
+      .action((given: string) => run(cli, toTarget(given)));
+  },
+} satisfies CommandModule;
+
+/** Between two looks at the daemon. */
+const LOOK_EVERY_MS = 1_000;
+/** Runs that are listed, and jobs of a run that are shown. */
+const RUNS_MAX = 50;
+const JOBS_MAX = 256;
+
+/** Shows runs, their jobs and logs as they go on; without a terminal it prints each change until the run has ended. */
+async function runWatch(cli: CliContext, options: WatchOptions): Promise<void> {
+  const source = createSource(cli, options);
+  if (!(await canShowScreen(cli)) || cli.output.isMachine)
+    return cli.output.stream(listChanges(cli, source, options.id), columns);
+  const { createRunWatch } = await import("../ui/run/run-watch.ts");
+  const watch = createRunWatch({
+    source,
+    repository: `${options.owner}/${options.repo}`,
+    runId: options.id,
+    style: cli.io.style,
+    clock: cli.clock,
+  });
+  const closing = new AbortController();
+  const looking = look(cli, watch.reload, closing.signal);
+  try {
+    const { showScreen } = await import("../ui/screen.tsx");
+    await showScreen(cli, watch);
+  } finally {
+    closing.abort();
+    await looking;
+  }
+}
+
+async function look(
+  cli: CliContext,
+  reload: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await reload();
+    // Leaving the screen ends the wait.
+    await cli.system.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+  }
+}
+
+interface Change {
+  readonly run: number;
+  /** Null for the run itself. */
+  readonly job: number | null;
+  readonly name: string;
+  readonly status: string;
+  readonly at: string | null;
+}
+
+const columns: readonly Column<Change>[] = [
+  { header: "run", cell: ({ run }) => run },
+  { header: "job", cell: ({ job }) => job },
+  { header: "name", cell: ({ name }) => name },
+  { header: "status", cell: ({ status }) => status },
+  { header: "at", cell: ({ at }) => time(at) },
+];
+
+/** Yields each state of the jobs of a run, and of the run at its end. Without a run it is the newest one. */
+async function* listChanges(
+  cli: CliContext,
+  source: RunSource,
+  given: number | undefined,
+): AsyncGenerator<Change> {
+  const id = given ?? (await source.listRuns())[0]?.id;
+  if (id === undefined) throw new CliError("not_found", "the repository has no runs");
+  const seen = new Map<number, string>();
+  for (;;) {
+    // Asked for first: what its jobs do until its end is in the list that follows.
+    const run = await source.getRun(id);
+    for (const job of await source.listJobs(id)) {
+      const status = stateOf(job);
+      if (seen.get(job.id) === status) continue;
+      seen.set(job.id, status);
+      yield { run: id, job: job.id, name: job.name, status, at: toMoment(job) };
+    }
+    if (hasEnded(run)) {
+      const name = run.display_title;
+      yield { run: id, job: null, name, status: stateOf(run), at: toMoment(run) };
+      return;
+    }
+    await cli.system.sleep(LOOK_EVERY_MS, cli.signal);
+  }
+}
+
+function toMoment(what: WireJob | WireRun): string | null {
+  return (hasEnded(what) ? what.completed_at : what.started_at) ?? null;
+}
+
+function createSource(cli: CliContext, { owner, repo }: RepositoryName): RunSource {
+  const { client } = cli;
+  return {
+    async listRuns() {
+      const params = { owner, repo };
+      const { body } = await client.call(forge.listRepositoryRuns, {
+        params,
+        query: { limit: RUNS_MAX },
+      });
+      return body.workflow_runs;
+    },
+    async getRun(run) {
+      return (await client.call(forge.getRun, { params: { owner, repo, run } })).body;
+    },
+    async listJobs(run) {
+      const pages = forgeFieldPages(
+        client,
+        forge.listRunJobs,
+        { params: { owner, repo, run } },
+        "jobs",
+      );
+      const jobs: WireJob[] = [];
+      for await (const { items } of readPages(pages, { ...cli.flags, all: true })) {
+        jobs.push(...items);
+        if (jobs.length >= JOBS_MAX) break;
+      }
+      return jobs;
+    },
+    async *readLog(job, fromRow) {
+      const { stream } = await client.download(forge.getJobLog, {
+        params: { owner, repo, job_id: job },
+        query: { from_row: fromRow },
+      });
+      const decoder = new StringDecoder("utf8");
+      let rest = "";
+      for await (const chunk of stream) {
+        const text = rest + decoder.write(chunk as Buffer);
+        const end = text.lastIndexOf("\n") + 1;
+        rest = text.slice(end);
+        if (end > 0) yield text.slice(0, end);
+      }
+    },
+    async cancel(run) {
+      await client.call(forge.cancelRun, { params: { owner, repo, run } });
+    },
+  };
+}
+
+function toTarget(given: string): WatchOptions {
+  const [owner = "", repo = "", id, ...rest] = given.split("/");
+  if (id === undefined) return { ...toRepositoryName(given), id };
+  const number = Number(id);
+  if (rest.length > 0 || !Number.isSafeInteger(number) || number < 1)
+    throw usageError(`a run is named OWNER/NAME/ID, not ${JSON.stringify(given)}`);
+  return { ...toRepositoryName(`${owner}/${repo}`), id: number };
+}

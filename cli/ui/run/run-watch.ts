@@ -1,0 +1,241 @@
+// cli/ui/run: runs of a repository, the jobs of one as a tree, and the log of a job. run-watch.ts holds the state and handles
+// keys, log-sections.ts folds logs, run-view.ts draws. cli/commands/run-watch.ts connects it to the daemon. Start here.
+import type { WireJob, WireRun } from "../../../daemon/contract/forge/actions/shapes.ts";
+import { type CliError, toCliError } from "../../errors.ts";
+import type { Style } from "../../io.ts";
+import { createChangeListeners } from "../change-listeners.ts";
+import { createDialogs } from "../dialogs.ts";
+import type { Key } from "../keys.ts";
+import { atTop, type ListWindow, moveOf, moveTo } from "../list-window.ts";
+import type { ScreenModel, Size } from "../screen.tsx";
+import { createTaskQueue } from "../task-queue.ts";
+import { createSectionedLog, type SectionedLog } from "./log-sections.ts";
+import { hasEnded, type RunSource } from "./run-source.ts";
+import { drawRuns, help, listHeight, type RunRow, type RunState } from "./run-view.ts";
+
+export interface RunWatchDeps {
+  readonly source: RunSource;
+  readonly repository: string;
+  /** The run to begin with; the list of runs when absent. */
+  readonly runId: number | undefined;
+  readonly style: Style;
+  readonly clock: () => number;
+}
+
+/** The screen, and what asks the daemon for news. */
+export interface RunWatch extends ScreenModel {
+  /** Loads what is shown again; resolves when that is over, well or not. */
+  reload(): Promise<void>;
+}
+
+interface OpenLog {
+  readonly jobId: number;
+  readonly log: SectionedLog;
+  isWhole: boolean;
+}
+
+export function createRunWatch({
+  source,
+  repository,
+  runId,
+  style,
+  clock,
+}: RunWatchDeps): RunWatch {
+  const changes = createChangeListeners();
+  const tasks = createTaskQueue(changes.notify);
+  const dialogs = createDialogs(changes.notify);
+  const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>();
+  const unfolded = new Set<number>();
+  let runs: readonly WireRun[] = [];
+  let chosenRun: number | undefined = runId;
+  let run: WireRun | undefined;
+  let jobs: readonly WireJob[] = [];
+  let open: OpenLog | undefined;
+  let windows: readonly ListWindow[] = [atTop];
+  let isFollowing = true;
+  let wasLoaded = false;
+  let failure: CliError | undefined;
+  let height = 10;
+  let loading: Promise<void> | undefined;
+
+  return {
+    left,
+    subscribe: changes.subscribe,
+    reload: () => (loading ??= load().finally(() => (loading = undefined))),
+    draw(size: Size) {
+      const state = stateOf();
+      height = listHeight(state, size);
+      const cursor =
+        open !== undefined && isFollowing ? Number.MAX_SAFE_INTEGER : windowOf().cursor;
+      setWindow(moveTo(windowOf(), cursor, state.rows.length, height));
+      dialogs.limitHelp(help.lines(size, style).length - height);
+      if (dialogs.helpTop !== undefined) return help.draw(dialogs.helpTop, size, style);
+      return drawRuns({ ...state, window: windowOf() }, size, style, clock());
+    },
+    press(key) {
+      if (!dialogs.take(key, height)) pressKey(key);
+      changes.notify();
+    },
+  };
+
+  function stateOf(): RunState {
+    return {
+      repository,
+      run: chosenRun === undefined ? undefined : run,
+      job: jobs.find(({ id }) => id === open?.jobId),
+      rows: rows(),
+      window: windowOf(),
+      isFollowing,
+      wasLoaded,
+      failure,
+      question: dialogs.question,
+      message: tasks.message,
+    };
+  }
+
+  function windowOf(): ListWindow {
+    return windows.at(-1) ?? atTop;
+  }
+
+  function setWindow(window: ListWindow): void {
+    windows = [...windows.slice(0, -1), window];
+  }
+
+  function rows(): readonly RunRow[] {
+    if (open !== undefined) return open.log.lines().map((line) => ({ kind: "line", line }));
+    if (chosenRun === undefined) return runs.map((each) => ({ kind: "run", run: each }));
+    return jobs.flatMap((job): RunRow[] => {
+      const isOpen = unfolded.has(job.id);
+      const steps = isOpen ? job.steps.map((step) => ({ kind: "step" as const, job, step })) : [];
+      return [{ kind: "job", job, isOpen }, ...steps];
+    });
+  }
+
+  async function load(): Promise<void> {
+    const wanted = chosenRun;
+    try {
+      if (wanted === undefined) runs = await source.listRuns();
+      else {
+        const [nextRun, nextJobs] = await Promise.all([
+          source.getRun(wanted),
+          source.listJobs(wanted),
+        ]);
+        // The person may have left it meanwhile.
+        if (chosenRun !== wanted) return;
+        unfoldRunning(nextJobs);
+        run = nextRun;
+        jobs = nextJobs;
+        if (open !== undefined) await loadLog(open);
+      }
+      wasLoaded = true;
+      failure = undefined;
+    } catch (error) {
+      failure = toCliError(error);
+    }
+    changes.notify();
+  }
+
+  /** A job that begins is shown with its steps; one that the person has folded stays so. */
+  function unfoldRunning(next: readonly WireJob[]): void {
+    for (const job of next) {
+      const before = jobs.find(({ id }) => id === job.id);
+      const begins = job.status === "in_progress" && before?.status !== "in_progress";
+      if (begins || (job.conclusion === "failure" && before?.conclusion !== "failure"))
+        unfolded.add(job.id);
+    }
+  }
+
+  async function loadLog(shown: OpenLog): Promise<void> {
+    const job = jobs.find(({ id }) => id === shown.jobId);
+    if (job === undefined || shown.isWhole || job.runner_name === undefined) return;
+    const isEnd = hasEnded(job);
+    for await (const text of source.readLog(shown.jobId, shown.log.length)) {
+      if (open !== shown) return;
+      shown.log.append(text);
+    }
+    shown.isWhole = isEnd;
+  }
+
+  function pressKey(key: Key): void {
+    tasks.clearMessage();
+    const name = key.kind === "key" ? key.name : key.text;
+    const list = rows();
+    const moved = moveOf(key, windowOf(), height);
+    const row = list[windowOf().cursor];
+    if (moved !== undefined) {
+      isFollowing = moved >= list.length - 1;
+      setWindow(moveTo(windowOf(), moved, list.length, height));
+    } else if (name === "q" || name === "escape" || name === "left" || name === "h") goBack(name);
+    else if (name === "enter" || name === "right" || name === " ") enter(row);
+    else if (name === "l") openLog(row);
+    else if (name === "f") isFollowing = true;
+    else if (name === "z") open?.log.toggleAll();
+    else if (name === "c") askToCancel(row);
+    else if (name === "R" || name === "refresh") void loadNow();
+    else if (name === "?") dialogs.openHelp();
+  }
+
+  function goBack(name: string): void {
+    if (open !== undefined) open = undefined;
+    else if (chosenRun !== undefined && runId === undefined) {
+      chosenRun = undefined;
+      run = undefined;
+      jobs = [];
+    } else if (name !== "q") return;
+    else if (wasLoaded || failure === undefined) return leave();
+    else return fail(failure);
+    windows = windows.length > 1 ? windows.slice(0, -1) : [atTop];
+    void loadNow();
+  }
+
+  function enter(row: RunRow | undefined): void {
+    if (row?.kind === "run") {
+      chosenRun = row.run.id;
+      run = row.run;
+      jobs = [];
+      windows = [...windows, atTop];
+      void loadNow();
+    } else if (row?.kind === "job") {
+      if (!unfolded.delete(row.job.id)) unfolded.add(row.job.id);
+    } else if (row?.kind === "step") openLog(row);
+    else if (row?.kind === "line" && row.line.kind === "head") {
+      isFollowing = false;
+      open?.log.toggle(row.line.section.id);
+    }
+  }
+
+  function openLog(row: RunRow | undefined): void {
+    if (row?.kind !== "job" && row?.kind !== "step") return;
+    if (row.job.runner_name === undefined) {
+      tasks.say("No runner has this job yet, so it has no log.");
+      return;
+    }
+    const names = row.job.steps.map((step) => step.name);
+    open = { jobId: row.job.id, log: createSectionedLog(names), isWhole: false };
+    isFollowing = !hasEnded(row.job);
+    windows = [...windows, atTop];
+    void loadNow();
+  }
+
+  /** Loads at once, also when an earlier request is still on its way. */
+  async function loadNow(): Promise<void> {
+    await loading;
+    await load();
+  }
+
+  function askToCancel(row: RunRow | undefined): void {
+    const target = chosenRun === undefined ? (row?.kind === "run" ? row.run : undefined) : run;
+    if (target === undefined) return;
+    if (hasEnded(target)) {
+      tasks.say("The run has ended.");
+      return;
+    }
+    dialogs.confirm(`Cancel run #${target.run_number}?`, () =>
+      tasks.attempt(async () => {
+        await source.cancel(target.id);
+        await loadNow();
+        return `Cancelled run #${target.run_number}.`;
+      }),
+    );
+  }
+}

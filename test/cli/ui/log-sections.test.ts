@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { createSectionedLog, type LogLine } from "../../../cli/ui/run/log-sections.ts";
+
+const at = "2026-01-01T00:00:00.000Z";
+const rows = (...texts: string[]) => texts.map((text) => `${at} ${text}\n`).join("");
+const show = (lines: readonly LogLine[]) =>
+  lines.map((line) =>
+    line.kind === "row"
+      ? "  ".repeat(line.depth) + line.text
+      : `${"  ".repeat(line.section.depth)}${line.isFolded ? ">" : "v"} ${line.section.title}`,
+  );
+
+const log = rows(
+  "Runner r.",
+  "::group::Run echo one",
+  "echo one",
+  "::endgroup::",
+  "one",
+  "::group::Own group",
+  "inside",
+  "::endgroup::",
+  "after",
+  "::group::Say mira",
+  "::endgroup::",
+  "two",
+);
+
+test("rows are sections of steps, with the groups of a step in them", () => {
+  const sections = createSectionedLog(["Run echo one", "Say ${{ github.actor }}"]);
+  sections.append(log);
+  expect(show(sections.lines())).toEqual([
+    "  Runner r.",
+    "v Run echo one",
+    "  one",
+    "  v Own group",
+    "    inside",
+    "  after",
+    "v Say mira",
+    "  two",
+  ]);
+  expect(sections.length).toBe(12);
+});
+
+test("a folded group hides its rows only, a folded step everything in it", () => {
+  const sections = createSectionedLog(["Run echo one", "Say ${{ github.actor }}"]);
+  sections.append(log);
+  const headOf = (title: string) => {
+    const found = sections
+      .lines()
+      .find((line) => line.kind === "head" && line.section.title === title);
+    return found?.kind === "head" ? found.section.id : -1;
+  };
+  sections.toggle(headOf("Own group"));
+  expect(show(sections.lines()).slice(2, 5)).toEqual(["  one", "  > Own group", "  after"]);
+  sections.toggle(headOf("Run echo one"));
+  expect(show(sections.lines())).toEqual(["  Runner r.", "> Run echo one", "v Say mira", "  two"]);
+  sections.toggleAll();
+  expect(show(sections.lines())).toEqual(["  Runner r.", "> Run echo one", "> Say mira"]);
+  sections.append(rows("three"));
+  sections.toggleAll();
+  expect(show(sections.lines()).at(-1)).toBe("  three");
+});
+
+test("the steps of Gitea's runner program are recognized too", () => {
+  const sections = createSectionedLog(["Run echo one"]);
+  sections.append(rows("⭐ Run Main Run echo one", "one"));
+  expect(show(sections.lines())).toEqual(["v Run echo one", "  one"]);
+});
+
+test("of a long log the first rows are dropped", () => {
+  const sections = createSectionedLog([]);
+  for (let part = 0; part < 30; part += 1)
+    sections.append(
+      rows(...Array.from({ length: 1_000 }, (_, row) => `row ${part * 1_000 + row}`)),
+    );
+  expect(sections.lines()).toHaveLength(20_000);
+  expect(show(sections.lines()).at(-1)).toBe("  row 29999");
+  expect(sections.length).toBe(30_000);
+});

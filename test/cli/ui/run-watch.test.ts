@@ -1,0 +1,184 @@
+import { expect, test } from "vitest";
+import { watchRun } from "../../../cli/commands/run-watch.ts";
+import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../support/fake-daemon.ts";
+import { optionsOf } from "../support/parse-line.ts";
+import { runCli, temporaryHome } from "../support/run-cli.ts";
+import { signIn } from "../support/signed-in.ts";
+import { type FakeTerminal, type InTerminal, keys, runInTerminal } from "../support/terminal.ts";
+
+const now = Date.parse("2026-11-21T12:00:00Z");
+const at = (seconds: number) => new Date(now - seconds * 1_000).toISOString();
+
+type Outcome = "success" | "failure" | "cancelled" | "in_progress" | "queued";
+const outcome = (state: Outcome) =>
+  state === "in_progress" || state === "queued"
+    ? { status: state, completed_at: null }
+    : { status: "completed", conclusion: state, completed_at: at(10) };
+
+const step = (number: number, name: string, state: Outcome) => ({
+  name,
+  number,
+  ...outcome(state),
+  started_at: at(70),
+});
+
+/** A forge with one run of two jobs, whose state a test changes. */
+function forge(state: { run: Outcome; log: string }) {
+  const run = () => ({
+    id: 7,
+    run_number: 3,
+    display_title: "Water the garden",
+    path: "ci.yml@refs/heads/main",
+    event: "push",
+    head_sha: "0123456789abcdef",
+    head_branch: "main",
+    actor: { login: "mira" },
+    ...outcome(state.run),
+    started_at: at(90),
+  });
+  const jobs = () => [
+    {
+      id: 11,
+      name: "build",
+      labels: ["host"],
+      runner_name: "r",
+      ...outcome(state.run),
+      started_at: at(90),
+      steps: [step(0, "Run make", "success"), step(1, "Run test", state.run)],
+    },
+    { id: 12, name: "deploy", labels: ["host"], ...outcome("queued"), started_at: null, steps: [] },
+  ];
+  const answers: Record<string, (request: SeenRequest) => FakeAnswer> = {
+    "GET /api/v1/repos/mira/garden/actions/runs": () => ({
+      body: { workflow_runs: [run()], total_count: 1 },
+    }),
+    "GET /api/v1/repos/mira/garden/actions/runs/7": () => ({ body: run() }),
+    "GET /api/v1/repos/mira/garden/actions/runs/7/jobs": () => ({
+      body: { jobs: jobs(), total_count: 2 },
+    }),
+    "GET /api/v1/repos/mira/garden/actions/jobs/11/logs": ({ path }) => {
+      const from = Number(new URL(path, "http://x").searchParams.get("from_row"));
+      return { body: Buffer.from(state.log.split("\n").slice(from).join("\n")) };
+    },
+    "POST /api/v1/repos/mira/garden/actions/runs/7/cancel": () => {
+      state.run = "cancelled";
+      return { status: 204 };
+    },
+  };
+  return answers;
+}
+
+const log = [
+  "::group::Run make",
+  "::endgroup::",
+  "made",
+  "::group::Run test",
+  "::endgroup::",
+  "tested",
+]
+  .map((row) => `2026-11-21T11:59:00.000Z ${row}\n`)
+  .join("");
+
+async function inWatch(
+  target: string,
+  state: { run: Outcome; log: string },
+  use: (terminal: FakeTerminal, seen: readonly SeenRequest[]) => Promise<void>,
+  options: Partial<InTerminal> = {},
+) {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon(forge(state));
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  return await runInTerminal(
+    ["run", "watch", target],
+    { home: home.path, now: () => now, ...options },
+    (terminal) => use(terminal, daemon.seen),
+  );
+}
+
+test("a line names a repository or one of its runs", async () => {
+  expect(await optionsOf(watchRun.define, ["mira/garden"])).toEqual({
+    owner: "mira",
+    repo: "garden",
+    id: undefined,
+  });
+  expect(await optionsOf(watchRun.define, ["mira/garden/7"])).toMatchObject({ id: 7 });
+});
+
+test("shows the runs, the jobs of one as a tree, and a log folded by step", async () => {
+  const state = { run: "in_progress" as Outcome, log };
+  const { code } = await inWatch("mira/garden", state, async (screen) => {
+    await screen.sees("❯ * #3 Water the garden");
+    await screen.press(keys.enter);
+    await screen.sees("Run test");
+    expect(
+      screen
+        .rows()
+        .slice(0, 6)
+        .map((row) => row.replaceAll(/ {2,}/g, "  ")),
+    ).toEqual([
+      "mira/garden #3: Water the garden  running",
+      "",
+      "❯ v * build  running  1m 30s",
+      "  + Run make  success  1m 0s",
+      "  * Run test  running  1m 10s",
+      "  > . deploy  queued",
+    ]);
+    await screen.press("l");
+    await screen.sees("❯   tested");
+    await screen.press("gz", "v Run make");
+    await screen.sees((text) => text.includes("> Run make") && !text.includes("made"));
+    state.log += "2026-11-21T11:59:30.000Z more\n";
+    await screen.press("zf");
+    await screen.sees("❯   more");
+    await screen.press("q");
+    await screen.press("q", "deploy");
+    await screen.press("q", "Runs of mira/garden");
+  });
+  expect(code).toBe(0);
+});
+
+test("c cancels the run after a question", async () => {
+  await inWatch("mira/garden/7", { run: "in_progress", log }, async (screen, seen) => {
+    await screen.press("c", "Run test");
+    await screen.press("y", "Cancel run #3?");
+    await screen.sees("Cancelled run #3.");
+    expect(seen.filter(({ method }) => method === "POST")).toHaveLength(1);
+    await screen.press("c");
+    await screen.press("q", "The run has ended.");
+  });
+});
+
+test("is usable in 40 columns and 12 rows", async () => {
+  await inWatch(
+    "mira/garden/7",
+    { run: "failure", log },
+    async (screen) => {
+      await screen.sees("Run test");
+      expect(Math.max(...screen.rows().map((row) => row.length))).toBeLessThan(40);
+      await screen.press("l");
+      await screen.press("q", "tested");
+      await screen.press("q", "deploy");
+    },
+    { columns: 40, rows: 12 },
+  );
+});
+
+test("without a terminal each state is a line, until the run has ended", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon(forge({ run: "failure", log }));
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const options = { home: home.path };
+  const ran = await runCli(["run", "watch", "mira/garden"], options);
+  expect(ran.code).toBe(0);
+  expect(ran.out.split("\n").map((line) => line.split("\t").slice(0, 4))).toEqual([
+    ["7", "11", "build", "failure"],
+    ["7", "12", "deploy", "queued"],
+    ["7", "", "Water the garden", "failure"],
+    [""],
+  ]);
+  const machine = await runCli(["run", "watch", "mira/garden/7", "--ndjson"], options);
+  expect(JSON.parse(machine.out.split("\n")[0] ?? "")).toMatchObject({
+    job: 11,
+    status: "failure",
+  });
+});
