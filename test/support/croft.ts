@@ -23,7 +23,7 @@ export async function runCroft(
   around: CroftEnvironment,
   stdin = "",
 ): Promise<Finished> {
-  const child = start(command, args, around);
+  const child = startCroft(command, args, around);
   const output = { stdout: "", stderr: "" };
   child.stdout?.on("data", (chunk: Buffer) => (output.stdout += chunk.toString()));
   child.stderr?.on("data", (chunk: Buffer) => (output.stderr += chunk.toString()));
@@ -65,7 +65,7 @@ export async function serveCroft(
   command: CroftCommand,
   around: CroftEnvironment,
 ): Promise<ServedCroft> {
-  const child = start(command, ["serve", "--port", "0", "--json"], around);
+  const child = startCroft(command, ["serve", "--port", "0", "--json"], around);
   let stderr = "";
   child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
   child.stdin?.end();
@@ -93,7 +93,8 @@ export async function serveCroft(
   };
 }
 
-function start(
+/** Starts croft as a process of its own, with pipes for its streams. */
+export function startCroft(
   command: CroftCommand,
   args: readonly string[],
   around: CroftEnvironment,
