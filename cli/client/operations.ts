@@ -13,6 +13,7 @@ import type * as actions from "../../daemon/contract/forge/actions/actions.ts";
 import type * as repositoryActions from "../../daemon/contract/forge/actions/repository-actions.ts";
 import type * as branches from "../../daemon/contract/forge/code/branches.ts";
 import type * as commits from "../../daemon/contract/forge/code/commits.ts";
+import type * as contents from "../../daemon/contract/forge/code/contents.ts";
 import type * as objects from "../../daemon/contract/forge/code/objects.ts";
 import type * as tags from "../../daemon/contract/forge/code/tags.ts";
 import type * as cron from "../../daemon/contract/forge/cron.ts";
@@ -80,6 +81,7 @@ type Forge = typeof adminEmails &
   typeof repositoryActions &
   typeof branches &
   typeof commits &
+  typeof contents &
   typeof objects &
   typeof tags &
   typeof cron &

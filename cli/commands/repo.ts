@@ -33,6 +33,17 @@ export const entries: readonly Entry[] = [
     "Compare two branches, tags or commits",
     async () => (await import("./repo-log.ts")).repoCompare,
   ),
+  verb(
+    "browse",
+    "List the files of a repository",
+    async () => (await import("./repo-files.ts")).browseRepo,
+  ),
+  verb("cat", "Print a file", async () => (await import("./repo-files.ts")).catFile),
+  verb(
+    "archive",
+    "Download the files of a branch, tag or commit",
+    async () => (await import("./repo-files.ts")).archiveRepo,
+  ),
   noun("branch", "Manage branches of a repository", () => import("./repo-branch.ts")),
   noun("tag", "Manage tags of a repository", () => import("./repo-tag.ts")),
   noun(

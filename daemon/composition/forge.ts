@@ -189,6 +189,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...createCodeRoutes({
         db,
         clock,
+        newId,
         git,
         locate,
         writeRefs,

@@ -4,6 +4,7 @@ import { repositoryActionEndpoints } from "./forge/actions/repository-actions.ts
 import { adminBadgeEndpoints } from "./forge/accounts/badges.ts";
 import { branchEndpoints } from "./forge/code/branches.ts";
 import { commitEndpoints } from "./forge/code/commits.ts";
+import { contentsEndpoints } from "./forge/code/contents.ts";
 import { objectEndpoints } from "./forge/code/objects.ts";
 import { tagEndpoints } from "./forge/code/tags.ts";
 import { adminCronEndpoints } from "./forge/cron.ts";
@@ -97,6 +98,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...tagEndpoints,
   ...commitEndpoints,
   ...objectEndpoints,
+  ...contentsEndpoints,
   ...repositoryActionEndpoints,
   ...genericPackageEndpoints,
   ...npmPackageEndpoints,

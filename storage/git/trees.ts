@@ -15,6 +15,32 @@ export interface TreeEntry {
   readonly path: string;
 }
 
+/** Paths of one run of git: they are its arguments, whose length the system bounds. */
+const PATHS_PER_RUN = 200;
+
+/** Returns the entries at these paths of a commit or tree, by path; paths without an entry are left out. @throws GitError */
+export async function findEntries(
+  git: Git,
+  tree: string,
+  paths: readonly string[],
+  options: ReadOptions,
+): Promise<Map<string, TreeEntry>> {
+  const wanted = new Set(paths);
+  const found = new Map<string, TreeEntry>();
+  const list = [...wanted];
+  for (let at = 0; at < list.length; at += PATHS_PER_RUN) {
+    const chunk = list.slice(at, at + PATHS_PER_RUN);
+    // A folder is an entry too, even when a path below it is wanted.
+    const args = ["ls-tree", "-z", "-l", "-t", "--full-tree", tree, "--", ...chunk];
+    const env = { GIT_LITERAL_PATHSPECS: "1" };
+    for await (const record of readRecords(git, args, { ...options, env })) {
+      const entry = toEntry(record);
+      if (entry !== undefined && wanted.has(entry.path)) found.set(entry.path, entry);
+    }
+  }
+  return found;
+}
+
 /** Yields the entries of a tree, in the order of their names; with those of all folders below if `isRecursive`. @throws GitError */
 export async function* listTree(
   git: Git,

@@ -155,6 +155,8 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
     sha: "main",
     branch: "main",
     basehead: "main...main",
+    filepath: "README.md",
+    archive: "main.zip",
     collaborator: "mira",
     user: "hermit",
     scope: "@scope",
@@ -276,6 +278,10 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "forge.orgs.labels.edit": { name: "theirs" },
   "forge.repos.milestones.create": { title: "theirs" },
   "forge.repos.milestones.edit": { title: "theirs" },
+  "forge.repos.contents.delete": { sha: "0".repeat(40) },
+  "forge.repos.contents.change": {
+    files: [{ operation: "create", path: "changed", content: "" }],
+  },
   "forge.repos.edit": { description: "changed" },
   "forge.repos.hooks.create": {
     type: "gitea",

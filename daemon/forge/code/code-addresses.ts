@@ -1,5 +1,6 @@
 import type { OwnedRepository } from "../repositories/events.ts";
 import { type ForgeUrls, toApiUrl, toUrl } from "../urls.ts";
+import type { Revision } from "./revisions.ts";
 
 /** The addresses that answers about code contain. */
 export interface CodeAddresses {
@@ -22,6 +23,11 @@ export function toSegments(path: string): string {
     .split("/")
     .map((segment) => encodeURIComponent(segment.toWellFormed()))
     .join("/");
+}
+
+/** Returns how pages name a revision: `branch/main`, `tag/v1`, `commit/…`. */
+export function toRevisionSegments({ kind, name }: Revision): string {
+  return `${kind}/${toSegments(name)}`;
 }
 
 /** Returns the first of a list that is known to have one. */

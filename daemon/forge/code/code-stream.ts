@@ -32,7 +32,8 @@ export async function streamGit(
   }
 }
 
-function startStream(
+/** Starts git and streams its output. The slot of `code` is released when git has ended. @throws GitError `busy` */
+export function startStream(
   { git, directory, signal, release }: OpenedCode & { release(): void },
   args: readonly string[],
 ): CodeStream {

@@ -12,10 +12,14 @@ import type { WriteRefs } from "../git/write-refs.ts";
 import type { Repositories } from "../repositories/repositories.service.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { createBranches } from "./branches.service.ts";
+import { createFileChanges } from "./change-files.service.ts";
 import { commitRoutes } from "./commits.routes.ts";
 import { createCommits } from "./commits.service.ts";
+import { contentsRoutes } from "./contents.routes.ts";
+import { createContents } from "./contents.service.ts";
 import { createGitObjects } from "./objects.service.ts";
 import { createCodeAccess } from "./open-code.ts";
+import { createRawFiles } from "./raw-files.service.ts";
 import { refRoutes } from "./refs.routes.ts";
 import { createTags } from "./tags.service.ts";
 
@@ -23,6 +27,7 @@ export interface CodeServicesDeps {
   readonly db: Database;
   /** Epoch milliseconds. */
   readonly clock: () => number;
+  readonly newId: () => string;
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly repositories: Repositories;
@@ -35,7 +40,7 @@ const limits = { atOnce: 16, perKey: 8, waiting: 256 } as const;
 
 /** Returns the routes of code. */
 export function createCodeRoutes(deps: CodeServicesDeps): Route[] {
-  const { db, clock, git, locate, repositories, writeRefs, urls } = deps;
+  const { db, clock, newId, git, locate, repositories, writeRefs, urls } = deps;
   const limiter = createTransferLimiter(limits);
   const access = createCodeAccess({ db, git, locate, limiter });
   const branches = createBranches({
@@ -48,7 +53,14 @@ export function createCodeRoutes(deps: CodeServicesDeps): Route[] {
   });
   const toCommitPerson = (user: ForgeUser) => toPerson(user, urls);
   const tags = createTags({ access, writeRefs, clock, toCommitPerson });
+  const contents = createContents({ access });
   return [
+    ...contentsRoutes({
+      contents,
+      files: createRawFiles({ access, contents }),
+      fileChanges: createFileChanges({ access, writeRefs, clock, newId, toCommitPerson }),
+      urls,
+    }),
     ...refRoutes({ branches, tags, urls }),
     ...commitRoutes({
       commits: createCommits({ db, access }),

@@ -5,7 +5,7 @@ import type { PackageDownload } from "./downloads.ts";
 export function toDownloadAnswer({ file, open }: PackageDownload): BytesAnswer {
   return {
     status: 200,
-    headers: { "Content-Disposition": toContentDisposition(file.name) },
+    headers: { "Content-Disposition": toContentDisposition(file.name, "attachment") },
     bytes: {
       size: file.size,
       contentType: "application/octet-stream",
@@ -17,11 +17,11 @@ export function toDownloadAnswer({ file, open }: PackageDownload): BytesAnswer {
 }
 
 /** Returns both forms of RFC 6266: `filename*` is for clients that decode percent signs in `filename`. */
-function toContentDisposition(name: string): string {
+export function toContentDisposition(name: string, kind: "attachment" | "inline"): string {
   const plain = name.replace(/[^ !#-[\]-~]/g, "_");
   const encoded = encodeURIComponent(name.toWellFormed()).replace(
     /['()*!]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
-  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
+  return `${kind}; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }

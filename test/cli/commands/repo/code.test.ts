@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type BranchCreateOptions, createOne } from "../../../../cli/commands/repo-branch.ts";
 import { type LogOptions, repoLog } from "../../../../cli/commands/repo-log.ts";
@@ -57,6 +59,15 @@ test("branches and tags are created, listed, renamed and deleted; commits are li
   });
   const diff = await plain("show", "mira/notes", "main", "--diff");
   expect(diff.out).toContain("+# notes");
+  expect((await croft("browse", "mira/notes")).json()).toMatchObject([{ name: "README.md" }]);
+  expect((await croft("browse", "mira/notes", "none")).code).toBe(6);
+  expect((await plain("cat", "mira/notes", "README.md")).out).toBe("# notes\n\n");
+  const archive = join(home.path, "notes.zip");
+  expect((await croft("archive", "mira/notes", "--zip", "--output", archive)).json()).toEqual({
+    path: archive,
+    ref: "main",
+  });
+  expect((await readFile(archive)).subarray(0, 2).toString()).toBe("PK");
   expect((await croft("compare", "mira/notes", "main...main")).json()).toEqual([]);
   expect((await plain("compare", "mira/notes", "main...main", "--diff")).out).toBe("");
 });

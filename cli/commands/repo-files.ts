@@ -1,0 +1,148 @@
+import { createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import type { WireContents } from "../../daemon/contract/forge/code/contents.ts";
+import type { ByteDownload } from "../client/bytes.ts";
+import { forge } from "../client/operations.ts";
+import type { CliContext } from "../context.ts";
+import { CliError, DryRun, usageError } from "../errors.ts";
+import { type Column, size, time } from "../output/cells.ts";
+import { wholeList } from "../output/pages.ts";
+import { listOf, shape } from "../output/spec.ts";
+import {
+  repositoryArgument,
+  type RepositoryName,
+  toRepositoryName,
+} from "../support/repository.ts";
+import type { CommandModule } from "../tree/entry.ts";
+
+export interface FileOptions extends RepositoryName {
+  readonly path: string;
+  readonly ref?: string;
+}
+
+const entryColumns: readonly Column<WireContents>[] = [
+  { header: "type", cell: ({ type }) => type },
+  { header: "size", cell: (entry) => (entry.type === "file" ? size(entry.size) : undefined) },
+  { header: "name", cell: ({ name }) => name },
+  {
+    header: "updated",
+    cell: ({ last_committer_date: at }) => (at === undefined ? undefined : time(at)),
+  },
+  { header: "commit", cell: ({ last_commit_sha: sha }) => sha?.slice(0, 10) },
+];
+
+export const browseRepo = {
+  operations: [forge.getRootContents, forge.getContents],
+  output: listOf(forge.getRootContents),
+  define(command, cli, run = runBrowse): void {
+    command
+      .argument(...repositoryArgument)
+      .argument("[path]", "a folder; the top one if it is not given", "")
+      .option("--ref <ref>", "a branch, tag or commit; the default branch if it is not given")
+      .action((given: string, path: string, flags: { ref?: string }) =>
+        run(cli, { ...toRepositoryName(given), path, ...flags }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Prints the entries of a folder, or the one file that the path names. */
+async function runBrowse(cli: CliContext, { owner, repo, path, ref }: FileOptions): Promise<void> {
+  const query = { ref };
+  const { body } =
+    path === ""
+      ? await cli.client.call(forge.getRootContents, { params: { owner, repo }, query })
+      : await cli.client.call(forge.getContents, {
+          params: { owner, repo, filepath: path },
+          query,
+        });
+  await cli.output.list(wholeList(Array.isArray(body) ? body : [body]), entryColumns);
+}
+
+export const catFile = {
+  operations: [forge.getRawFile],
+  output: { kind: "bytes" },
+  define(command, cli, run = runCat): void {
+    command
+      .argument(...repositoryArgument)
+      .argument("<path>", "the file")
+      .option("--ref <ref>", "a branch, tag or commit; the default branch if it is not given")
+      .action((given: string, path: string, flags: { ref?: string }) =>
+        run(cli, { ...toRepositoryName(given), path, ...flags }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Prints a file: its bytes into a pipe, and on a terminal its text without what a terminal would obey. */
+async function runCat(cli: CliContext, { owner, repo, path, ref }: FileOptions): Promise<void> {
+  if (cli.output.isMachine)
+    throw usageError("a file does not go with machine output", "the bytes are the output");
+  const download = await cli.client.download(forge.getRawFile, {
+    params: { owner, repo, filepath: path },
+    query: { ref },
+  });
+  const isText = String(download.headers["content-type"] ?? "").startsWith("text/");
+  if (!cli.io.isOutputTerminal || cli.flags.force) return writeBytes(cli, download);
+  if (!isText) {
+    download.stream.destroy();
+    throw usageError("the terminal would show raw bytes", "pipe it into a file, or give --force");
+  }
+  const chunks = await Array.fromAsync(download.stream as AsyncIterable<Buffer>);
+  await cli.output.text(Buffer.concat(chunks).toString("utf8"), undefined);
+}
+
+async function writeBytes(cli: CliContext, { stream }: ByteDownload): Promise<void> {
+  for await (const chunk of stream as AsyncIterable<Buffer>) await cli.io.write(chunk);
+}
+
+export interface ArchiveOptions extends RepositoryName {
+  readonly ref?: string;
+  readonly zip?: true;
+  readonly output?: string;
+}
+
+export const archiveRepo = {
+  operations: [forge.getRepository, forge.getArchive],
+  output: shape({ path: "string", ref: "string" }),
+  writes: true,
+  define(command, cli, run = runArchive): void {
+    command
+      .argument(...repositoryArgument)
+      .argument("[ref]", "a branch, tag or commit; the default branch if it is not given")
+      .option("--zip", "make a zip file instead of a tar.gz")
+      .option("-o, --output <file>", "the file, or - for standard output")
+      .action((given: string, ref: string | undefined, flags: Omit<ArchiveOptions, "ref">) =>
+        run(cli, { ...toRepositoryName(given), ...flags, ...(ref === undefined ? {} : { ref }) }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Downloads the files of a revision. The file appears under its name when it is whole; one that exists is replaced. */
+async function runArchive(cli: CliContext, options: ArchiveOptions): Promise<void> {
+  const { owner, repo, zip, output } = options;
+  const format = zip ? "zip" : "tar.gz";
+  const ref =
+    options.ref ??
+    (await cli.client.call(forge.getRepository, { params: { owner, repo } })).body.default_branch;
+  const name = output ?? `${repo}-${ref.replaceAll("/", "-")}.${format}`;
+  const path = resolve(cli.system.workingDirectory, name);
+  if (cli.flags.dryRun)
+    throw new DryRun({ downloads: [{ ref, path: output === "-" ? "-" : path }] });
+  const isPipe = output === "-";
+  if (isPipe && cli.io.isOutputTerminal)
+    throw usageError("the terminal would show raw bytes", "--output FILE writes a file");
+  const params = { owner, repo, archive: `${ref}.${format}` };
+  const download = await cli.client.download(forge.getArchive, { params });
+  if (isPipe) return writeBytes(cli, download);
+  const temporary = `${path}.part`;
+  try {
+    await pipeline(download.stream, createWriteStream(temporary));
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    const message = error instanceof Error ? error.message : String(error);
+    throw new CliError("file_error", `could not write ${name}: ${message}`);
+  }
+  await cli.output.done({ path, ref }, `Wrote ${name}.`);
+}

@@ -1,0 +1,250 @@
+import { type CommitObject, readCommitObjects } from "../../../storage/git/commit-objects.ts";
+import type { LastCommit } from "../../../storage/git/last-commits.ts";
+import { findEntries, type TreeEntry } from "../../../storage/git/trees.ts";
+import {
+  type DatedPerson,
+  type TreeChange,
+  writeCommit,
+} from "../../../storage/git/write-commit.ts";
+import { createLocks } from "../../../storage/locks.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import { BLOB_BYTES_MAX } from "../../contract/forge/code/objects.ts";
+import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import type { WriteRefs } from "../git/write-refs.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import { assertWritten } from "./branches.service.ts";
+import type { ContentsEntry } from "./contents.service.ts";
+import { type FileOperation, planChanges } from "./file-operations.ts";
+import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
+import { findRevision, type Revision } from "./revisions.ts";
+
+/** What a write says of its commit. Empty texts are absent. */
+export interface CommitWish {
+  readonly message: string;
+  readonly branch: string;
+  readonly newBranch: string;
+  /** Moves a `newBranch` that exists. */
+  readonly isForced: boolean;
+  readonly author: { readonly name: string; readonly email: string };
+  readonly committer: { readonly name: string; readonly email: string };
+  /** RFC 3339. */
+  readonly authoredAt: string;
+  readonly committedAt: string;
+  readonly isSignedOff: boolean;
+}
+
+/** A commit that changed files. */
+export interface FilesChanged {
+  readonly what: OwnedRepository;
+  readonly revision: Revision;
+  readonly commit: CommitObject;
+  /** The files after the change, in the order of the operations; undefined for those that were deleted. */
+  readonly files: readonly (ContentsEntry | undefined)[];
+}
+
+export interface FileChangesDeps {
+  readonly access: CodeAccess;
+  readonly writeRefs: WriteRefs;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly newId: () => string;
+  /** Returns name and address for the commits of a user. */
+  readonly toCommitPerson: (user: ForgeUser) => { readonly name: string; readonly email: string };
+}
+
+/** A push may come between reading a branch and moving it; the operations are checked again then. */
+const ATTEMPTS_MAX = 5;
+const HEADS = "refs/heads/";
+
+/** Changes of files through the API. */
+export type FileChanges = ReturnType<typeof createFileChanges>;
+
+export function createFileChanges({
+  access,
+  writeRefs,
+  clock,
+  newId,
+  toCommitPerson,
+}: FileChangesDeps) {
+  const { withLocks } = createLocks();
+  return {
+    /**
+     * Carries operations out in one commit and moves a branch to it, which is a push for everything that follows. Of two
+     * writes to one version of a file one succeeds. Refuses as `CodeAccess.write` does; with `not_found` a missing branch
+     * or file, with `unprocessable` a `sha` that is not the file's, a file that exists, a path that is malformed or below
+     * a file, a new branch that exists, and an unknown operation; with `conflict` a branch that keeps moving.
+     */
+    async change(
+      request: CodeRequest & { readonly caller: ForgeCaller },
+      operations: readonly FileOperation[],
+      wish: CommitWish,
+    ): Promise<FilesChanged> {
+      return access.write(request, async (code) => {
+        const { repository } = code.what;
+        const branch = wish.branch === "" ? repository.defaultBranch : wish.branch;
+        const target = wish.newBranch === "" ? branch : wish.newBranch;
+        return withLocks([`${repository.id} ${target}`], async () => {
+          for (let attempt = 1; ; attempt += 1) {
+            const changed = await tryChange(code, request.caller, operations, wish, {
+              branch,
+              target,
+            });
+            if (changed !== undefined) return changed;
+            if (attempt === ATTEMPTS_MAX)
+              throw new AppError("conflict", "the branch was changed in the meantime, try again");
+          }
+        });
+      });
+    },
+  };
+
+  /** Returns undefined when the branch was moved in between. */
+  async function tryChange(
+    code: OpenedCode,
+    { user }: ForgeCaller,
+    operations: readonly FileOperation[],
+    wish: CommitWish,
+    { branch, target }: { readonly branch: string; readonly target: string },
+  ): Promise<FilesChanged | undefined> {
+    const { git, directory, what } = code;
+    const head = await getHead(code, branch);
+    const before = target === branch ? head : await findFree(code, target, wish.isForced);
+    const changes = await planChanges(code, head, operations);
+    const id = await writeCommit(git, directory, {
+      parent: head,
+      changes,
+      key: newId(),
+      ...toSignatures(user, wish),
+      message: toMessage(operations, wish, user),
+    });
+    const ref = HEADS + target;
+    const outcome = await writeRefs(what, user, [{ ref, before, after: id }]);
+    if (outcome === "stale") return undefined;
+    assertWritten(
+      outcome,
+      () => new AppError("conflict", "the branch was changed in the meantime"),
+    );
+    return toChanged(code, id, target, operations, changes);
+  }
+
+  function toSignatures(user: ForgeUser, wish: CommitWish) {
+    const own = toCommitPerson(user);
+    const toPerson = (
+      given: CommitWish["author"],
+      other: CommitWish["author"],
+      at: string,
+    ): DatedPerson => {
+      const name = clean(given.name) || clean(other.name) || own.name;
+      const email = clean(given.email) || clean(other.email) || own.email;
+      return { name, email, ...toDate(at, clock()) };
+    };
+    return {
+      author: toPerson(wish.author, wish.committer, wish.authoredAt),
+      committer: toPerson(wish.committer, wish.author, wish.committedAt),
+    };
+  }
+
+  function toMessage(
+    operations: readonly FileOperation[],
+    wish: CommitWish,
+    user: ForgeUser,
+  ): string {
+    const text = wish.message.trim() === "" ? describe(operations) : wish.message.trim();
+    if (!wish.isSignedOff) return `${text}\n`;
+    const { committer } = toSignatures(user, wish);
+    return `${text}\n\nSigned-off-by: ${committer.name} <${committer.email}>\n`;
+  }
+}
+
+async function getHead(code: OpenedCode, branch: string): Promise<string | undefined> {
+  const found = await findRevision(code, HEADS + branch);
+  if (found === undefined && !code.what.repository.isEmpty)
+    throw new AppError(
+      "not_found",
+      `branch does not exist [repo_id: ${code.what.repository.id} name: ${branch}]`,
+    );
+  return found?.commitId;
+}
+
+/** Returns where a branch is that is to be made or moved; refuses one that exists unless it may be moved. */
+async function findFree(
+  code: OpenedCode,
+  branch: string,
+  isForced: boolean,
+): Promise<string | undefined> {
+  const found = await findRevision(code, HEADS + branch);
+  if (found !== undefined && !isForced)
+    throw new AppError("unprocessable", `branch already exists [name: ${branch}]`);
+  return found?.commitId;
+}
+
+async function toChanged(
+  { git, directory, signal, what }: OpenedCode,
+  id: string,
+  branch: string,
+  operations: readonly FileOperation[],
+  changes: readonly TreeChange[],
+): Promise<FilesChanged> {
+  const options = { directory, signal };
+  const paths = operations.map(({ path }) => path);
+  const [[commit], entries] = await Promise.all([
+    readCommitObjects(git, [id], options),
+    findEntries(git, id, paths, options),
+  ]);
+  if (commit === undefined) throw new Error("a commit that was written is missing");
+  const last = { id, authoredAt: commit.author.at, committedAt: commit.committer.at };
+  const written = new Map(
+    changes.map((change) => [change.path, change.kind === "write" ? change.content : undefined]),
+  );
+  return {
+    what,
+    revision: { kind: "branch", name: branch, commitId: id },
+    commit,
+    files: operations.map(({ path, kind }) =>
+      kind === "delete" ? undefined : toFile(entries.get(path), last, written.get(path)),
+    ),
+  };
+}
+
+function toFile(
+  entry: TreeEntry | undefined,
+  last: LastCommit,
+  content: Buffer | object | undefined,
+): ContentsEntry | undefined {
+  if (entry === undefined) return undefined;
+  const isShown = Buffer.isBuffer(content) && content.byteLength <= BLOB_BYTES_MAX;
+  return { entry, last, content: isShown ? content : undefined };
+}
+
+/** Returns the message of a commit without one. */
+function describe(operations: readonly FileOperation[]): string {
+  const lines = (
+    [
+      ["create", "Add"],
+      ["update", "Update"],
+      ["delete", "Delete"],
+    ] as const
+  ).flatMap(([kind, word]) => {
+    const paths = operations.filter((each) => each.kind === kind).map(({ path }) => path);
+    return paths.length === 0 ? [] : [`${word} ${paths.join(", ")}`];
+  });
+  return lines.join("\n");
+}
+
+/** Returns a time as git writes it; `now` if none is given. */
+function toDate(given: string, now: number): Pick<DatedPerson, "seconds" | "zone"> {
+  if (given === "") return { seconds: Math.floor(now / 1000), zone: "+0000" };
+  const zone = /([+-]\d\d):(\d\d)$/.exec(given);
+  const seconds = Math.max(Math.floor(Date.parse(given) / 1000), 0);
+  return { seconds, zone: zone === null ? "+0000" : `${zone[1]}${zone[2]}` };
+}
+
+/** Removes the characters that git reads as structure. */
+function clean(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- removes control characters
+  return text
+    .toWellFormed()
+    .replace(/[<>\u0000-\u001f\u007f]/g, "")
+    .trim();
+}

@@ -1,0 +1,171 @@
+import { type LastCommit, readLastCommits } from "../../../storage/git/last-commits.ts";
+import { readBlob, readObjects } from "../../../storage/git/objects.ts";
+import { readSubmodules } from "../../../storage/git/submodules.ts";
+import { findEntries, listTree, type TreeEntry } from "../../../storage/git/trees.ts";
+import { FOLDER_ENTRIES_MAX } from "../../contract/forge/code/contents.ts";
+import { BLOB_BYTES_MAX } from "../../contract/forge/code/objects.ts";
+import { AppError } from "../../errors.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
+import { cleanPath } from "./paths.ts";
+import { getRevision, type Revision } from "./revisions.ts";
+
+/** An entry of a folder with what an answer shows of it. */
+export interface ContentsEntry {
+  readonly entry: TreeEntry;
+  /** Undefined when the history would have to be read for too long. */
+  readonly last: LastCommit | undefined;
+  /** Of a single file that is not too large. */
+  readonly content?: Buffer | undefined;
+  /** Of a symbolic link. */
+  readonly target?: string | undefined;
+  /** Of a submodule. */
+  readonly submoduleUrl?: string | undefined;
+}
+
+/** A file, or the entries of a folder, of a revision. */
+export interface ContentsList {
+  readonly what: OwnedRepository;
+  readonly revision: Revision;
+  /** The revision as the request named it, or the default branch. */
+  readonly ref: string;
+  readonly isFolder: boolean;
+  readonly entries: readonly ContentsEntry[];
+  readonly total: number;
+}
+
+/** Facts that never change: a commit's entry at a path. Most requests read the same few files of the newest commit. */
+const ENTRIES_CACHED = 2_000;
+/** A link is shorter than a path may be. */
+const LINK_BYTES_MAX = 4_096;
+const SYMLINK = "120000";
+
+/** Files and folders of repositories. */
+export type Contents = ReturnType<typeof createContents>;
+
+/** Creates the service. It refuses as `CodeAccess` does, with `not_found` a missing path, with `unprocessable` a malformed one. */
+export function createContents({ access }: { readonly access: CodeAccess }) {
+  const cached = new Map<string, Pick<ContentsEntry, "entry" | "last">>();
+  return {
+    async get(request: CodeRequest, given: string, ref: string): Promise<ContentsList> {
+      const path = cleanPath(given);
+      return access.read(request, async (code) => {
+        const { repository } = code.what;
+        const named = ref.trim() === "" ? repository.defaultBranch : ref.trim();
+        const facts = { what: code.what, ref: named };
+        if (repository.isEmpty && path === "")
+          return {
+            ...facts,
+            revision: { kind: "branch", name: named, commitId: "" },
+            isFolder: true,
+            entries: [],
+            total: 0,
+          };
+        const revision = await getRevision(code, named);
+        if (path === "")
+          return {
+            ...facts,
+            revision,
+            isFolder: true,
+            ...(await listFolder(code, revision, "", revision.commitId)),
+          };
+        const found = await findEntry(code, revision.commitId, path);
+        if (found.entry.type === "tree") {
+          const folder = await listFolder(code, revision, path, found.entry.id);
+          return { ...facts, revision, isFolder: true, ...folder };
+        }
+        const entries = await addDetails(code, revision.commitId, [found]);
+        const { entry } = found;
+        const isRead =
+          entry.type === "blob" && entry.mode !== SYMLINK && entry.size <= BLOB_BYTES_MAX;
+        const { directory, signal } = code;
+        const content = isRead
+          ? await readBlob(code.git, entry.id, { directory, signal, bytesMax: BLOB_BYTES_MAX })
+          : undefined;
+        return {
+          ...facts,
+          revision,
+          isFolder: false,
+          entries: entries.map((each) => ({ ...each, content })),
+          total: 1,
+        };
+      });
+    },
+
+    /** Returns the entry at a path of a commit; refuses with `not_found`. */
+    findEntry,
+  };
+
+  async function findEntry(
+    { git, directory, signal, what }: OpenedCode,
+    commitId: string,
+    path: string,
+  ): Promise<Pick<ContentsEntry, "entry" | "last">> {
+    const key = `${what.repository.id} ${commitId} ${path}`;
+    const known = cached.get(key);
+    if (known !== undefined) return known;
+    const slash = path.lastIndexOf("/");
+    const folder = path.slice(0, Math.max(slash, 0));
+    const name = path.slice(slash + 1);
+    const options = { directory, signal };
+    const [entries, lasts] = await Promise.all([
+      findEntries(git, commitId, [path], options),
+      readLastCommits(git, { ...options, tip: commitId, folder, names: [name] }),
+    ]);
+    const entry = entries.get(path);
+    if (entry === undefined)
+      throw new AppError("not_found", `object does not exist [id: , rel_path: ${path}]`);
+    const found = { entry, last: lasts.get(name) };
+    if (cached.size >= ENTRIES_CACHED) cached.delete(cached.keys().next().value ?? "");
+    cached.set(key, found);
+    return found;
+  }
+
+  async function listFolder(
+    code: OpenedCode,
+    { commitId }: Revision,
+    folder: string,
+    tree: string,
+  ): Promise<Pick<ContentsList, "entries" | "total">> {
+    const { git, directory, signal } = code;
+    const options = { directory, signal };
+    const listed: TreeEntry[] = [];
+    let total = 0;
+    for await (const entry of listTree(git, tree, options)) {
+      if (listed.length < FOLDER_ENTRIES_MAX) listed.push(entry);
+      total += 1;
+    }
+    const names = listed.map(({ path }) => path);
+    const lasts = await readLastCommits(git, { ...options, tip: commitId, folder, names });
+    const entries = listed.map((entry) => ({
+      entry: { ...entry, path: folder === "" ? entry.path : `${folder}/${entry.path}` },
+      last: lasts.get(entry.path),
+    }));
+    return { entries: await addDetails(code, commitId, entries), total };
+  }
+}
+
+/** Reads where links lead, and the addresses of submodules. */
+async function addDetails(
+  { git, directory, signal }: OpenedCode,
+  commitId: string,
+  entries: readonly Pick<ContentsEntry, "entry" | "last">[],
+): Promise<ContentsEntry[]> {
+  const options = { directory, signal };
+  const links = entries
+    .map(({ entry }) => entry)
+    .filter(({ mode, size }) => mode === SYMLINK && size <= LINK_BYTES_MAX);
+  const targets = await readObjects(
+    git,
+    links.map(({ id }) => id),
+    options,
+  );
+  const targetOf = new Map(links.map(({ id }, index) => [id, targets[index]?.toString("utf8")]));
+  const hasSubmodules = entries.some(({ entry }) => entry.type === "commit");
+  const submodules = hasSubmodules ? await readSubmodules(git, commitId, options) : undefined;
+  return entries.map((each) => ({
+    ...each,
+    target: each.entry.mode === SYMLINK ? targetOf.get(each.entry.id) : undefined,
+    submoduleUrl: each.entry.type === "commit" ? submodules?.get(each.entry.path) : undefined,
+  }));
+}

@@ -1,0 +1,54 @@
+import { AppError } from "../../errors.ts";
+
+/** Longest path, in UTF-8 bytes, and longest part of it: more than that no file system takes. */
+const PATH_BYTES_MAX = 2_000;
+const PART_BYTES_MAX = 255;
+
+/** Characters that the file system of macOS ignores in names. */
+const IGNORED = /[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu;
+
+/**
+ * Returns a path of a repository without empty parts and `.`; empty for the top folder. Refuses with `unprocessable` what
+ * would lead out of the repository or into git's own folder on any system: `..`, and `.git` in all its spellings.
+ */
+export function cleanPath(given: string): string {
+  const parts = given.split("/").filter((part) => part !== "" && part !== ".");
+  const isBad =
+    !given.isWellFormed() ||
+    Buffer.byteLength(given) > PATH_BYTES_MAX ||
+    parts.some(
+      (part) => part === ".." || Buffer.byteLength(part) > PART_BYTES_MAX || isGitFolder(part),
+    );
+  if (isBad || given.includes("\0"))
+    throw new AppError(
+      "unprocessable",
+      `path contains a malformed path component [path: ${given}]`,
+    );
+  return parts.join("/");
+}
+
+/** Returns the path of a file; the top folder is refused as `cleanPath` refuses. */
+export function cleanFilePath(given: string): string {
+  const path = cleanPath(given);
+  if (path === "")
+    throw new AppError(
+      "unprocessable",
+      `path contains a malformed path component [path: ${given}]`,
+    );
+  return path;
+}
+
+/**
+ * Whether a part names the folder of git, on Windows and macOS too: in any case, with dots and blanks at its end, with
+ * characters that are ignored, by its short name, as a stream, or behind a backslash.
+ */
+function isGitFolder(part: string): boolean {
+  return part.split("\\").some((piece) => {
+    const plain = piece
+      .replace(IGNORED, "")
+      .toLowerCase()
+      .replace(/:.*$/s, "")
+      .replace(/[. ]+$/, "");
+    return plain === ".git" || plain === "git~1";
+  });
+}

@@ -1,0 +1,172 @@
+import { PassThrough, type Readable, Transform } from "node:stream";
+import { fileTypeFromBuffer } from "file-type";
+import { AppError } from "../../errors.ts";
+import { notFound } from "../refusals.ts";
+import { startStream } from "./code-stream.ts";
+import type { Contents } from "./contents.service.ts";
+import type { CodeAccess, CodeRequest } from "./open-code.ts";
+import { cleanFilePath } from "./paths.ts";
+import { findRevision, getRevision } from "./revisions.ts";
+
+/** A file that is sent as bytes. */
+export interface RawFile {
+  readonly name: string;
+  readonly id: string;
+  readonly size: number;
+  /** One that browsers show without running anything in it. */
+  readonly contentType: string;
+  /** Whether browsers may show it; otherwise they save it. */
+  readonly isShown: boolean;
+  readonly changedAt: Date | undefined;
+  /** Opens the bytes, or a part of them with both ends included. */
+  open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
+  /** Stops git. Idempotent. */
+  giveUp(): void;
+}
+
+/** The files of a revision in one file. */
+export interface Archive {
+  readonly name: string;
+  readonly contentType: string;
+  readonly stream: Readable;
+  giveUp(): void;
+}
+
+const SYMLINK = "120000";
+/** Bytes that tell the type of a file. */
+const SNIFFED_BYTES = 4_100;
+
+/** Types that no browser runs. HTML and SVG are text here; anything unknown is saved. */
+const shownTypes = new Set([
+  "image/png",
+  "image/jpeg",
+  "image/gif",
+  "image/webp",
+  "image/avif",
+  "image/bmp",
+  "image/x-icon",
+  "application/pdf",
+  "audio/mpeg",
+  "audio/ogg",
+  "audio/wav",
+  "video/mp4",
+  "video/webm",
+]);
+
+const archives = [
+  { ending: ".zip", format: "zip", contentType: "application/zip" },
+  { ending: ".tar.gz", format: "tar.gz", contentType: "application/gzip" },
+] as const;
+
+/** Files and archives as bytes. */
+export type RawFiles = ReturnType<typeof createRawFiles>;
+
+/** Creates the service. It refuses as `CodeAccess` does, with `not_found` what is no file, with `unprocessable` a malformed path. */
+export function createRawFiles({
+  access,
+  contents,
+}: {
+  readonly access: CodeAccess;
+  readonly contents: Contents;
+}) {
+  return {
+    async get(request: CodeRequest, given: string, ref: string): Promise<RawFile> {
+      const path = cleanFilePath(given);
+      const code = await access.open(request);
+      try {
+        const { commitId } = await getRevision(code, ref.trim());
+        const { entry, last } = await contents.findEntry(code, commitId, path);
+        if (entry.type !== "blob" || entry.mode === SYMLINK) throw notFound();
+        const { stream, giveUp } = startStream(code, ["cat-file", "blob", entry.id]);
+        const head = await readHead(stream, Math.min(SNIFFED_BYTES, entry.size));
+        return {
+          name: path.slice(path.lastIndexOf("/") + 1),
+          id: entry.id,
+          size: entry.size,
+          ...(await findType(head)),
+          changedAt: last === undefined ? undefined : new Date(last.committedAt),
+          open: async (range) => (range === undefined ? stream : cut(stream, range)),
+          giveUp,
+        };
+      } catch (error) {
+        code.release();
+        throw error;
+      }
+    },
+
+    /** Refuses with `invalid_argument` an unknown format, with `not_found` an unknown revision. */
+    async archive(request: CodeRequest, given: string): Promise<Archive> {
+      const kind = archives.find(({ ending }) => given.endsWith(ending));
+      if (kind === undefined) throw new AppError("invalid_argument", `unknown format: ${given}`);
+      const ref = given.slice(0, -kind.ending.length);
+      const code = await access.open(request);
+      try {
+        const revision = ref === "" ? undefined : await findRevision(code, ref);
+        if (revision === undefined)
+          throw new AppError("not_found", `unrecognized repository reference: ${ref}`);
+        const { name } = code.what.repository;
+        const args = ["archive", `--format=${kind.format}`, `--prefix=${name}/`, revision.commitId];
+        return {
+          name: `${name}-${ref.replaceAll("/", "-")}${kind.ending}`,
+          contentType: kind.contentType,
+          ...startStream(code, args),
+        };
+      } catch (error) {
+        code.release();
+        throw error;
+      }
+    },
+  };
+}
+
+/** Returns the first bytes of a stream, which stay in it. */
+async function readHead(stream: Readable, size: number): Promise<Buffer> {
+  if (size === 0) return Buffer.alloc(0);
+  for (;;) {
+    const head = stream.read(size) as Buffer | null;
+    if (head !== null) {
+      stream.unshift(head);
+      return head;
+    }
+    if (stream.readableEnded || stream.destroyed)
+      throw new AppError("unavailable", "git could not read the file");
+    await new Promise<void>((resolve) => {
+      for (const event of ["readable", "end", "close", "error"])
+        stream.once(event, () => resolve());
+    });
+  }
+}
+
+async function findType(head: Buffer): Promise<Pick<RawFile, "contentType" | "isShown">> {
+  const found = await fileTypeFromBuffer(head);
+  if (found !== undefined && shownTypes.has(found.mime))
+    return { contentType: found.mime, isShown: true };
+  const isText = found === undefined || /xml|text/.test(found.mime);
+  return isText && !head.includes(0)
+    ? { contentType: "text/plain; charset=utf-8", isShown: true }
+    : { contentType: "application/octet-stream", isShown: false };
+}
+
+/** Returns a part of a stream, both ends included; the rest is not read. */
+function cut(
+  stream: Readable,
+  { start, end }: { readonly start: number; readonly end: number },
+): Readable {
+  let at = 0;
+  const part = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      const from = Math.max(start - at, 0);
+      const to = Math.min(end + 1 - at, chunk.byteLength);
+      at += chunk.byteLength;
+      if (from < to) part.push(chunk.subarray(from, to));
+      if (at > end) part.push(null);
+      done();
+    },
+  });
+  const output = new PassThrough();
+  stream.on("error", (error) => output.destroy(error));
+  part.on("error", (error) => output.destroy(error));
+  part.once("end", () => stream.destroy());
+  stream.pipe(part).pipe(output);
+  return output;
+}

@@ -1,0 +1,85 @@
+import type { Git } from "./git.ts";
+import type { CommitPerson } from "./initial-commit.ts";
+
+/** One change of a tree. */
+export type TreeChange =
+  /** Writes a file, with new content or that of a blob which exists. */
+  | {
+      readonly kind: "write";
+      readonly path: string;
+      readonly isExecutable: boolean;
+      readonly content: Buffer | { readonly blobId: string };
+    }
+  | { readonly kind: "delete"; readonly path: string };
+
+/** A person at a time. */
+export interface DatedPerson extends CommitPerson {
+  /** Epoch seconds. */
+  readonly seconds: number;
+  /** As git writes it, such as `+0130`. */
+  readonly zone: string;
+}
+
+/** A commit to be written. */
+export interface NewCommit {
+  /** Undefined for the first commit of a repository. */
+  readonly parent: string | undefined;
+  readonly author: DatedPerson;
+  readonly committer: DatedPerson;
+  readonly message: string;
+  readonly changes: readonly TreeChange[];
+  /** A name that no other running call uses. */
+  readonly key: string;
+}
+
+/**
+ * Writes the objects of a commit and returns its id; no ref names it. Only the folders that change are read, however large
+ * the tree is. The paths must be clean: relative, without empty parts, `.`, `..`, `.git` and NUL. @throws GitError
+ */
+export async function writeCommit(
+  git: Git,
+  directory: string,
+  { parent, author, committer, message, changes, key }: NewCommit,
+): Promise<string> {
+  // The ref exists in the stream alone: its last command takes it away before git writes refs.
+  const ref = `refs/croft/new-${key}`;
+  const parts: Buffer[] = [
+    Buffer.from(
+      `commit ${ref}\nmark :1\nauthor ${toIdentity(author)}\ncommitter ${toIdentity(committer)}\n`,
+    ),
+    toData(Buffer.from(message)),
+    Buffer.from(parent === undefined ? "" : `from ${parent}\n`),
+  ];
+  for (const change of changes) {
+    if (change.kind === "delete") {
+      parts.push(Buffer.from(`D ${quote(change.path)}\n`));
+      continue;
+    }
+    const mode = change.isExecutable ? "100755" : "100644";
+    const { content } = change;
+    if (Buffer.isBuffer(content))
+      parts.push(Buffer.from(`M ${mode} inline ${quote(change.path)}\n`), toData(content));
+    else parts.push(Buffer.from(`M ${mode} ${content.blobId} ${quote(change.path)}\n`));
+  }
+  const nothing = "0".repeat(parent?.length ?? 40);
+  parts.push(Buffer.from(`\nget-mark :1\nreset ${ref}\nfrom ${nothing}\n\ndone\n`));
+  const output = await git.run(["fast-import", "--quiet", "--done", "--date-format=raw"], {
+    directory,
+    input: Buffer.concat(parts),
+  });
+  return output.toString("latin1").trim();
+}
+
+function toIdentity({ name, email, seconds, zone }: DatedPerson): string {
+  return `${name} <${email}> ${seconds} ${zone}`;
+}
+
+function toData(bytes: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`data ${bytes.byteLength}\n`), bytes, Buffer.from("\n")]);
+}
+
+/** Quotes a path, so that no character of it ends the command. */
+function quote(path: string): string {
+  const escaped = path.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+  return `"${escaped}"`;
+}
