@@ -75,18 +75,11 @@ export function createSanitizer(classes: ClassPolicy): Sanitize {
       if (pass === PASSES_MAX) throw new Error("sanitizing does not converge");
       clean = sanitizeOnce(clean);
     }
-    const voidEnd = flavour === "xhtml" ? "/>" : ">";
-    return clean.replace(anyTag, (tag) => spellTag(tag, voidEnd));
+    return spell(clean, flavour === "xhtml" ? "/>" : ">");
   };
 }
 
-/** A tag in the library's output, which escapes every other `<` and `>`. */
-const anyTag = /<[^>]*>/g;
-
-const bareTag = new RegExp(
-  [...needsAttribute].map((name) => `<${name}(?: [^>]*)?>|</${name}>`).join("|"),
-  "g",
-);
+const bareTag = new RegExp(`</?(?:${[...needsAttribute].join("|")})(?:>| [^>]*>)`, "g");
 
 /** Removes the elements that may not stand without an attribute, and keeps their content. */
 function removeBareElements(html: string): string {
@@ -99,8 +92,10 @@ function removeBareElements(html: string): string {
   });
 }
 
-/** Spells void elements and quotes as the reference does. */
-function spellTag(tag: string, voidEnd: string): string {
-  const spelled = tag.endsWith(" />") ? `${tag.slice(0, -3)}${voidEnd}` : tag;
-  return spelled.replaceAll("&quot;", "&#34;").replaceAll("'", "&#39;");
+/**
+ * Spells void elements and quotes as the reference does. All of them are in tags: the library escapes every `>` and the
+ * filter above every quote of a text. Searching for tags first would take four times as long.
+ */
+function spell(html: string, voidEnd: string): string {
+  return html.replaceAll(" />", voidEnd).replaceAll("&quot;", "&#34;").replaceAll("'", "&#39;");
 }

@@ -61,7 +61,10 @@ export const HIGHLIGHTED_LINE_MAX = 500;
 export const HIGHLIGHTED_BLOCK_MAX = 16 * 1024;
 export const HIGHLIGHTED_DOCUMENT_MAX = 64 * 1024;
 
-const longLine = new RegExp(`[^\\n]{${HIGHLIGHTED_LINE_MAX + 1}}`);
+/** A pattern for this would try each character of a line as the first of a long one. */
+function hasLongLine(code: string): boolean {
+  return code.split("\n").some((line) => line.length > HIGHLIGHTED_LINE_MAX);
+}
 
 export function createHighlighting(): Highlighting {
   return { remaining: HIGHLIGHTED_DOCUMENT_MAX };
@@ -74,7 +77,7 @@ export function createHighlighting(): Highlighting {
 export function highlight(code: string, language: string, budget: Highlighting): string {
   const grammar = hljs.getLanguage(language);
   const lengthMax = Math.min(HIGHLIGHTED_BLOCK_MAX, budget.remaining);
-  if (grammar === undefined || code.length > lengthMax || longLine.test(code))
+  if (grammar === undefined || code.length > lengthMax || hasLongLine(code))
     return escapeHtml(code);
   budget.remaining -= code.length;
   const { value } = hljs.highlight(code, { language, ignoreIllegals: true });
