@@ -24,7 +24,7 @@ const ask = (path: string, origin: string) =>
 
 describe("a page of an allowed origin", () => {
   test.each(["/api/v1/admin/users", "/api/auth/login", "/api/cloud/connections"])(
-    "may ask whether it may call %s",
+    "a page of an allowed origin may ask whether it may call %s",
     async (path) => {
       const { status, headers, text } = await ask(path, friend);
       expect([status, text]).toEqual([204, ""]);
@@ -36,7 +36,7 @@ describe("a page of an allowed origin", () => {
     },
   );
 
-  test("may read answers, refusals and the headers of lists too", async () => {
+  test("a page of an allowed origin may read answers, refusals and the headers of lists too", async () => {
     const headers = { Origin: "http://localhost:3000" };
     const refused = await daemon.request("/api/auth/login", {
       json: { email: "a@example.org", password: "x" },

@@ -106,7 +106,7 @@ describe("a rotation of the master key", () => {
     expect(warned(third)).toEqual([]);
   });
 
-  test("is refused where a daemon runs, and where there is no home", async () => {
+  test("a rotation of the master key is refused where a daemon runs, and where there is no home", async () => {
     await using daemon = await startTestDaemon();
     await expect(rotateKey(testInput(daemon.home, {}, []), all)).rejects.toMatchObject({
       code: "conflict",

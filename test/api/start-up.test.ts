@@ -24,7 +24,7 @@ async function startOnce(): Promise<void> {
 }
 
 describe("a home", () => {
-  test("is initialised once; a second time changes nothing", async () => {
+  test("a home is initialised once; a second time changes nothing", async () => {
     const made = await initialise(input(), first);
     expect(made.vault).toEqual({ handle: "ann", email: "ann@example.org" });
     const before = await readFile(join(home, "croft.db"));
@@ -53,7 +53,7 @@ describe("a home", () => {
     await (await start()).stop();
   });
 
-  test("whose first start was cut off after its keys were made can be started", async () => {
+  test("a home whose first start was interrupted after its keys were made can be started", async () => {
     await mkdir(join(home, "keys"), { mode: 0o700 });
     await writeFile(join(home, ".first-start"), "");
     await startOnce();
@@ -71,7 +71,7 @@ describe("a home", () => {
       },
     ],
   ])(
-    "whose database is %s under the daemon is not ready and takes no writes",
+    "a home whose database is %s under the daemon is not ready and takes no writes",
     async (_what, harm) => {
       await using daemon = await startTestDaemon({ home });
       const token = daemon.first?.forge.token ?? "";
@@ -89,7 +89,7 @@ describe("a home", () => {
     },
   );
 
-  test("that could not be initialised can be initialised later", async () => {
+  test("a home that could not be initialised can be initialised later", async () => {
     await expect(initialise(input(), { ...first, username: "-no-name-" })).rejects.toThrow();
     expect((await initialise(input(), first)).forge.username).toBe("ann");
   });
@@ -98,7 +98,7 @@ describe("a home", () => {
     ["a password that is too short", { password: "Sh0rt-!" }, /at least 8 characters/],
     ["a password that no sign-in takes", { password: "Aa1-".repeat(300) }, /at most 1024 bytes/],
     ["an address that no sign-in takes", { email: "root@localhost" }, /"root@localhost" is no/],
-  ])("is not initialised with %s", async (_what, wrong, message) => {
+  ])("a home is not initialised with %s", async (_what, wrong, message) => {
     await expect(initialise(input(), { ...first, ...wrong })).rejects.toMatchObject({
       code: "unprocessable",
       message: expect.stringMatching(message) as string,
@@ -130,8 +130,8 @@ describe("a home", () => {
   });
 });
 
-describe("a start that cannot be", () => {
-  test("with a taken port says so and leaves the home free", async () => {
+describe("a start", () => {
+  test("a start with a taken port says so and leaves the home free", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));
     const { port } = other.address() as AddressInfo;
@@ -160,7 +160,7 @@ describe("a start that cannot be", () => {
     },
   );
 
-  test("with work that cannot begin makes no administrators either", async () => {
+  test("a start with work that cannot begin creates no administrators either", async () => {
     await expect(start({ CROFT_TLS: "/no/such.crt,/no/such.key" })).rejects.toThrow();
     const db = new Sqlite(join(home, "croft.db"));
     db.exec("CREATE TRIGGER full BEFORE INSERT ON jobs BEGIN SELECT RAISE(ABORT, 'no room'); END");
@@ -176,13 +176,13 @@ describe("a start that cannot be", () => {
     await expect(start({ CROFT_HOST: "0.0.0.0" })).rejects.toThrow(/--tls self.*--insecure-http/);
   });
 
-  test("on an address that is not ours says so", async () => {
+  test("a start on an address that is not ours says so", async () => {
     await expect(start({ CROFT_HOST: "192.0.2.1", CROFT_INSECURE_HTTP: "true" })).rejects.toThrow(
       /no address of this machine/,
     );
   });
 
-  test("on a damaged database says so and leaves it alone", async () => {
+  test("a start on a damaged database says so and leaves it alone", async () => {
     await startOnce();
     const garbage = Buffer.alloc(8192, "not a database ");
     await writeFile(join(home, "croft.db"), garbage);
@@ -190,7 +190,7 @@ describe("a start that cannot be", () => {
     expect((await readFile(join(home, "croft.db"))).equals(garbage)).toBe(true);
   });
 
-  test("on a database from the future names what helps", async () => {
+  test("a start on a database from the future names what helps", async () => {
     await startOnce();
     const db = new Sqlite(join(home, "croft.db"));
     db.prepare(
@@ -200,13 +200,13 @@ describe("a start that cannot be", () => {
     await expect(start()).rejects.toThrow(/croft daemon restore/);
   });
 
-  test("on a database whose key is gone says so instead of making a new one", async () => {
+  test("a start on a database whose key is gone says so instead of making a new one", async () => {
     await startOnce();
     await rm(join(home, "keys"), { recursive: true });
     await expect(start()).rejects.toThrow(/key/i);
   });
 
-  test("in a folder that is missing its parent names it", async () => {
+  test("a start in a folder that is missing its parent names it", async () => {
     const missing = join(home, "no", "such", "folder");
     await expect(startDaemon(input({}, missing))).rejects.toThrow(/no\/such/);
   });

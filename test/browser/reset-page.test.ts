@@ -219,7 +219,7 @@ withChromium.describe("the page of a reset link", () => {
     expect(server.sent).toHaveLength(1);
   });
 
-  test("is operated by keyboard, and says so to those who cannot see it", async () => {
+  test("the page of a reset link is operated by keyboard, and says so to those who cannot see it", async () => {
     await using server = await serve(updated);
     await using context = await browser.newContext();
     const page = await context.newPage();
@@ -274,7 +274,7 @@ withChromium.describe("the page of a reset link", () => {
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(320);
   });
 
-  test("without scripts says what to do, and sends no password anywhere", async () => {
+  test("the page of a reset link without scripts says what to do, and sends no password anywhere", async () => {
     await using server = await serve(updated);
     await using context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();

@@ -6,13 +6,13 @@ import { fakeDaemon } from "./support/fake-daemon.ts";
 import { fakeSystem, openInput, runCli, temporaryHome, toRan } from "./support/run-cli.ts";
 import { signIn } from "./support/signed-in.ts";
 
-describe("a line", () => {
+describe("a command line", () => {
   test("prints the version without loading the program", async () => {
     const ran = await runCli(["--version"], { home: "/nowhere" });
     expect(ran).toMatchObject({ code: 0, out: `croft ${version}\n`, err: "" });
   });
 
-  test("without words prints the help", async () => {
+  test("a command line without words prints the help", async () => {
     const ran = await runCli([], { home: "/nowhere" });
     expect(ran.code).toBe(0);
     expect(ran.out).toContain("Usage: croft COMMAND [flags]");
@@ -46,7 +46,7 @@ describe("a line", () => {
     expect(none.error()).toMatchObject({ code: "unknown_command" });
   });
 
-  test("that stops at a group is a usage error", async () => {
+  test("a command line that stops at a group is a usage error", async () => {
     const ran = await runCli(["admin", "user"], { home: "/nowhere" });
     expect(ran).toMatchObject({ code: 2, out: "" });
     expect(ran.err).toBe(
@@ -54,7 +54,7 @@ describe("a line", () => {
     );
   });
 
-  test("with an unknown command names what comes near", async () => {
+  test("a command line with an unknown command names what comes near", async () => {
     const ran = await runCli(["admin", "usr", "--json"], { home: "/nowhere" });
     expect(ran.code).toBe(2);
     expect(ran.error()).toMatchObject({
@@ -90,7 +90,7 @@ describe("a line", () => {
     expect(ran.err).toContain("the provider is missing");
   });
 
-  test("with --dry-run prints the whole request, whatever fields of the result were asked for", async () => {
+  test("a command line with --dry-run prints the whole request, whatever fields of the result were asked for", async () => {
     const names = ["--username", "mira", "--email", "mira@example.org"];
     const line = ["admin", "user", "create", ...names, "--random-password", "--dry-run"];
     const options = { home: "/nowhere", env: { CROFT_URL: "http://127.0.0.1:9" } };
@@ -100,7 +100,7 @@ describe("a line", () => {
     expect(chosen.json()).toEqual(whole.json());
   });
 
-  test("does nothing when its output could not be made", async () => {
+  test("a command line does nothing when its output could not be made", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({});
     await signIn(home.path, { url: daemon.url, forgeToken: "t" });
@@ -122,7 +122,7 @@ describe("a line", () => {
     expect(ran.err).toContain('there is no setting "--json"');
   });
 
-  test("does not take the next argument for a field of --json", async () => {
+  test("a command line does not take the next argument for a field of --json", async () => {
     await using home = await temporaryHome();
     const ran = await runCli(["config", "get", "--json", "port"], { home: home.path });
     expect(ran.json()).toMatchObject({ key: "port" });
@@ -162,7 +162,7 @@ describe("a line", () => {
     });
   });
 
-  test("with an unknown setting in the environment says so and exits 2", async () => {
+  test("a command line with an unknown setting in the environment says so and exits 2", async () => {
     const env = { CROFT_PROT: "1" };
     const ran = await runCli(["config", "list"], { home: "/nowhere", env });
     expect(ran.code).toBe(2);
@@ -170,7 +170,7 @@ describe("a line", () => {
   });
 });
 
-describe("ends", () => {
+describe("croft ends", () => {
   test("quietly with 141 when the reader of its output goes away", async () => {
     const closed = new Writable({
       write(_chunk, _encoding, done) {
@@ -182,7 +182,7 @@ describe("ends", () => {
     expect(ran).toMatchObject({ code: 141, err: "" });
   });
 
-  test("with 130 on Ctrl-C, whatever it waits for", async () => {
+  test("croft ends with 130 on Ctrl-C, whatever it waits for", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/v1/admin/users": () => new Promise(() => undefined),
@@ -197,7 +197,7 @@ describe("ends", () => {
     expect(ran.error()).toMatchObject({ code: "interrupted" });
   });
 
-  test("with 143 on SIGTERM, also when the command does not listen", async () => {
+  test("croft ends with 143 on SIGTERM, also when the command does not listen", async () => {
     const stdin = openInput();
     const system = fakeSystem({ home: "/nowhere", stdin });
     const line = ["vault", "register", "--handle", "a", "--email", "b", "--password-stdin"];
@@ -208,7 +208,7 @@ describe("ends", () => {
     expect(system.written.err()).toBe("");
   });
 
-  test("at once on the second signal", async () => {
+  test("croft ends at once on the second signal", async () => {
     const stdin = openInput();
     const system = fakeSystem({ home: "/nowhere", stdin });
     const line = ["vault", "register", "--handle", "a", "--email", "b", "--password-stdin"];

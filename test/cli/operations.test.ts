@@ -40,14 +40,14 @@ describe("every operation", () => {
 });
 
 describe("the table of operations", () => {
-  test("is what the endpoint values of the contract declare; -u writes it", async () => {
+  test("the table of operations is what the endpoint values of the contract declare; -u writes it", async () => {
     const table = { forge: await readOperations("forge"), vault: await readOperations("vault") };
     const text = `${JSON.stringify(table, null, 2)}\n`;
     const path = join(import.meta.dirname, "..", "..", "cli", "client", "operations.json");
     await expect(text).toMatchFileSnapshot(path);
   });
 
-  test("has every endpoint that a command may call", () => {
+  test("the table of operations has every endpoint that a command may call", () => {
     const operations: readonly AnyOperation[] = [...Object.values(forge), ...Object.values(vault)];
     const names = new Set(operations.map(({ name }) => name));
     const missing = endpoints.filter(

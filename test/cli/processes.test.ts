@@ -76,7 +76,7 @@ describe("many processes at once", { timeout: patienceMs }, () => {
 });
 
 describe("a process", { timeout: patienceMs }, () => {
-  test("whose reader goes away ends quietly with 141", async () => {
+  test("a process whose reader goes away ends quietly with 141", async () => {
     await using home = await temporaryHome();
     const users = Array.from({ length: 50 }, (_, id) => ({ id, login: "x".repeat(20_000) }));
     await using daemon = await fakeDaemon({
@@ -167,7 +167,7 @@ describe("a process", { timeout: patienceMs }, () => {
   );
 
   test.each(["", "relative"])(
-    "with a HOME that is no folder (%j) takes the account's",
+    "a process with a HOME that is no folder (%j) takes the account's",
     async (home) => {
       const env = { PATH: process.env["PATH"], HOME: home };
       const child = spawn(process.execPath, [entry, "config", "path", "--json=data"], { env });
@@ -178,7 +178,7 @@ describe("a process", { timeout: patienceMs }, () => {
     },
   );
 
-  test("without a home folder in its environment still runs", async () => {
+  test("a process without a home folder in its environment still runs", async () => {
     const child = spawn(process.execPath, [entry, "version", "--json=version"], { env: {} });
     expect(await endOf(child)).toMatchObject({ code: 0, err: "" });
   });
@@ -187,7 +187,7 @@ describe("a process", { timeout: patienceMs }, () => {
 const onLinux = skipUnless(process.platform === "linux", "other systems have openers of their own");
 
 onLinux.describe("another process", () => {
-  test("that has ended is gone, although its parent has not noticed", async () => {
+  test("another process that has ended is gone, although its parent has not noticed", async () => {
     // A shell that becomes a program which asks for no children leaves them as they end.
     const parent = spawn("sh", ["-c", "sleep 0.1 & echo $!; exec sleep 60"], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -202,7 +202,7 @@ onLinux.describe("another process", () => {
     expect(process.kill(pid, 0)).toBe(true);
   });
 
-  test("has a mark that stays with it and is no other's", () => {
+  test("another process has a mark that stays with it and is no other's", () => {
     const { pid, processMark } = processSystem();
     expect(processMark(pid)).toMatch(/^\d+$/);
     expect(processMark(pid)).toBe(processMark(pid));
@@ -231,7 +231,7 @@ onLinux.describe("an address for the browser", () => {
     }
   }
 
-  test("is handed to the system's opener", async () => {
+  test("an address for the browser is handed to the system's opener", async () => {
     expect(await openInBrowser("https://example.org/?a=b&c", ":0")).toBe(
       "https://example.org/?a=b&c",
     );

@@ -458,7 +458,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(first).toBeGreaterThanOrEqual(NOW);
     });
 
-    test("are undone by a failed statement even when the callback catches it", async () => {
+    test("transactions are undone by a failed statement even when the callback catches it", async () => {
       const db = await openEmpty();
       await addAccount(db, "a@example.org");
       const running = db.transaction(async (tx) => {
@@ -470,7 +470,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(await countAccounts(db)).toBe(1);
     });
 
-    test("go on after a statement that was refused by ON CONFLICT DO NOTHING", async () => {
+    test("transactions continue after a statement that was refused by ON CONFLICT DO NOTHING", async () => {
       const db = await openEmpty();
       await addAccount(db, "a@example.org");
       const result = await db.transaction(async (tx) => {
@@ -569,7 +569,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(await later[0]).toBe(0);
     });
 
-    test("are undone and reported when they do not end", async () => {
+    test("transactions are undone and reported when they do not end", async () => {
       const stuck: string[] = [];
       const db = await openEmpty({
         transactionTimeoutMs: 20,
@@ -590,7 +590,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(await db.all("SELECT email FROM accounts")).toEqual([{ email: "b@example.org" }]);
     });
 
-    test("do not wait for each other when one of a thousand throws", async () => {
+    test("transactions do not wait for each other when one of a thousand throws", async () => {
       const db = await openEmpty();
       const results = await Promise.allSettled(
         Array.from({ length: 1_000 }, (_, index) =>
@@ -622,7 +622,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       await expect(countAccounts(db)).rejects.toMatchObject({ code: "closed" });
     });
 
-    test("may be asked for twice", async () => {
+    test("closing may be asked for twice", async () => {
       const db = await openEmpty();
       await Promise.all([db.close(), db.close()]);
       await db.close();

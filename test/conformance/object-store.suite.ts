@@ -237,7 +237,7 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
       /** Larger than what is verified in memory before the first byte is given out. */
       const LARGE = 3_000_000;
 
-      test("is not found when it is small, and moves to quarantine", async () => {
+      test("an object with a flipped bit is not found when it is small, and moves to quarantine", async () => {
         await using subject = await open();
         const sha256 = await putObject(subject.store, someBytes(SMALL));
         await subject.damage(sha256);
@@ -279,7 +279,7 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
         expect(subject.damages).toHaveLength(2);
       });
 
-      test("is noticed although a part of it was verified and given out before", async () => {
+      test("an object with a flipped bit is noticed although a part of it was verified and given out before", async () => {
         await using subject = await open();
         const sha256 = await putObject(subject.store, someBytes(SMALL));
         const range = { start: 0, end: 9 };
@@ -288,7 +288,7 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
         expect(await subject.store.open(sha256, SMALL, range)).toBeUndefined();
       });
 
-      test("is repaired by publishing the same bytes again", async () => {
+      test("an object with a flipped bit is repaired by publishing the same bytes again", async () => {
         await using subject = await open();
         const bytes = someBytes(SMALL);
         const sha256 = await putObject(subject.store, bytes);

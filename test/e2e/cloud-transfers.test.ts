@@ -77,7 +77,7 @@ afterAll(async () => {
 });
 
 describe("a tree of hostile names", () => {
-  test("goes up and comes back as it was, twice without a second copy", async () => {
+  test("a tree of hostile names goes up and comes back as it was, twice without a second copy", async () => {
     type Result = { skipped: string | null; error: unknown }[];
     const up = ["vault", "item", "upload", "tree", "Papers:/", "-r", "--skip-existing"];
     const sent = await croftJson<Result>(croft, up, at());
@@ -100,7 +100,7 @@ describe("a tree of hostile names", () => {
     }
   });
 
-  test("is refused where it is, each file by itself", async () => {
+  test("a tree of hostile names is refused where it is, each file by itself", async () => {
     const down = [
       "vault",
       "item",

@@ -101,7 +101,7 @@ describe("PATCH /admin/users/{username}", () => {
     });
   });
 
-  test("of an organization only the profile changes", async () => {
+  test("PATCH /admin/users/{username} of an organization only the profile changes", async () => {
     expect((await patch({ full_name: "The team", admin: true }, "team")).json).toMatchObject({
       full_name: "The team",
       is_admin: false,
@@ -112,7 +112,7 @@ describe("PATCH /admin/users/{username}", () => {
     });
   });
 
-  test("without a content type the query is the form", async () => {
+  test("PATCH /admin/users/{username} without a content type the query is the form", async () => {
     const target = `${users}/mira?login_name=q&full_name=From+query&active=off`;
     const answer = await app.request(target, { token: app.token, method: "PATCH" });
     expect(answer.json).toMatchObject({ login_name: "q", full_name: "From query", active: false });

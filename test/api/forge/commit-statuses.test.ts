@@ -47,8 +47,8 @@ async function newsOf(user: string): Promise<string[]> {
   return titles;
 }
 
-describe("a report on a commit", () => {
-  test("is made, listed and combined", async () => {
+describe("a commit status", () => {
+  test("a commit status is made, listed and combined", async () => {
     const mira = await newUser();
     const { path, ids } = await newRepository(mira, [mira]);
     const [sha = ""] = ids;

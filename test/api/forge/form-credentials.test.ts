@@ -37,9 +37,9 @@ const post = (fields: Record<string, string>, query = "", token?: string) =>
     ...(token === undefined ? {} : { token }),
   });
 
-describe("the form of a request says who calls", () => {
+describe("a form authenticates its request", () => {
   test.each(["token", "access_token"])(
-    "with %s, and its fields are read all the same",
+    "a form authenticates its request with %s, and its fields are read all the same",
     async (name) => {
       const answer = await post({ [name]: mira });
       expect(answer.status).toBe(201);
@@ -60,14 +60,14 @@ describe("the form of a request says who calls", () => {
     expect(answer.json.user.login).toBe("mira");
   });
 
-  test("with sudo, for administrators", async () => {
+  test("a form authenticates its request with sudo, for administrators", async () => {
     expect((await post({ sudo: "NORA" }, "", admin)).json.user.login).toBe("nora");
     expect((await post({ sudo: "nora" }, "", mira)).status).toBe(403);
     expect((await post({ sudo: "nora" })).status).toBe(403);
     expect((await post({ sudo: "nobody" }, "", admin)).status).toBe(404);
   });
 
-  test("in several parts, too", async () => {
+  test("a form authenticates its request in several parts, too", async () => {
     const body = new FormData();
     body.set("title", "in parts");
     body.set("token", mira);

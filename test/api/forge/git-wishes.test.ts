@@ -44,7 +44,7 @@ async function cloneNew(name: string, fields: object = {}): Promise<void> {
 }
 
 describe("options of a push", () => {
-  test("of other servers do nothing and do not keep it from going through", async () => {
+  test("options of a push of other servers do nothing and do not keep it from going through", async () => {
     await cloneNew("options");
     const push = await git.in("options", "push", "-o", "ci.skip", "-o", "ä=1", "origin", "main");
     expect([push.exitCode, push.errors]).toEqual([0, expect.stringContaining("main -> main")]);
@@ -90,7 +90,7 @@ describe("protocols 0 to 2", () => {
 });
 
 describe("a repository without code", () => {
-  test("is not pushed to, and fetched from only when it is for all", async () => {
+  test("a repository without code is not pushed to, and fetched from only when it is for all", async () => {
     await cloneNew("codeless");
     await api("PATCH", "/repos/mira/codeless", { has_code: false });
     const push = await git.in("codeless", "push", "origin", "main");

@@ -174,8 +174,8 @@ describe("creating", () => {
   });
 });
 
-describe("listing", () => {
-  test("by type, in pages with a total", async () => {
+describe("the list of hooks", () => {
+  test("the list of hooks by type, in pages with a total", async () => {
     const made = await create({ config: system() });
     const of = async (query: string) => {
       const answer = await api("GET", `/admin/hooks?limit=50${query}`);

@@ -32,7 +32,7 @@ describe("the address that a repository has by now", () => {
     ]);
   });
 
-  test("has no token in it", async () => {
+  test("the address that a repository has by now has no token in it", async () => {
     const path = `/api/v1/repos/mira/former/issues?token=${token}&state=all`;
     const answer = await daemon.request(path);
     expect(answer.headers.get("location")).toBe("/api/v1/repos/mira/today/issues?state=all");

@@ -162,7 +162,7 @@ describe("the stream of threads", () => {
     }
   });
 
-  test("is open a few times for one person, and gives a place back", async () => {
+  test("the stream of threads is open a few times for one person, and gives a place back", async () => {
     const { token } = await newUser();
     const opened: OpenStream[] = [];
     for (let count = 0; count < 8; count += 1) opened.push(await openStream(token));

@@ -78,7 +78,7 @@ describe("a list of threads", () => {
     expect((await as("user1").get("/notifications/new")).status).toBe(200);
   });
 
-  test("is filtered by status, kind and time, all at once", async () => {
+  test("a list of threads is filtered by status, kind and time, all at once", async () => {
     const mira = await newUser();
     for (let count = 0; count < 3; count += 1) await newRepository(mira);
     const [unread, read, pinned] = idsOf(await as(mira).get("/notifications"));
@@ -125,7 +125,7 @@ describe("a list of threads", () => {
     expect(answer.status).toBe(200);
   });
 
-  test("is not sent again to whom has it", async () => {
+  test("a list of threads is not sent again to a client that has the current version", async () => {
     const mira = await newUser();
     await newRepository(mira);
     const first = await as(mira).get("/notifications");
@@ -166,7 +166,7 @@ describe("marking", () => {
     expect(named.json).toMatchObject([{ id: found[1], unread: true, pinned: false }]);
   });
 
-  test("with all=true marks pinned ones, too: the document's `all` marks all notifications", async () => {
+  test("marking with all=true marks pinned ones, too: the document's `all` marks all notifications", async () => {
     const mira = await newUser();
     for (let count = 0; count < 3; count += 1) await newRepository(mira);
     const [first, pinned] = idsOf(await as(mira).get("/notifications"));
@@ -270,7 +270,7 @@ describe("marking", () => {
       }
   });
 
-  test("at the same time keeps counts right", async () => {
+  test("marking at the same time keeps counts right", async () => {
     const mira = await newUser();
     for (let count = 0; count < 4; count += 1) await newRepository(mira);
     const ids = idsOf(await as(mira).get("/notifications"));
@@ -287,7 +287,7 @@ describe("marking", () => {
 });
 
 describe("threads of one repository", () => {
-  test("are listed and marked apart from the others", async () => {
+  test("threads of one repository are listed and marked apart from the others", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const one = await newRepository(mira, { private: true });
     const other = await newRepository(mira);

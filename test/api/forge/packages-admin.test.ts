@@ -46,7 +46,7 @@ async function publish(name: string, version: string, owner = "mira"): Promise<T
 }
 
 describe("the list of packages", () => {
-  test("has every version, newest first, in the wire's shape", async () => {
+  test("the list of packages has every version, newest first, in the wire's shape", async () => {
     const all = await list();
     expect(all.status).toBe(200);
     expect(namesOf(all)).toEqual([
@@ -70,7 +70,7 @@ describe("the list of packages", () => {
     });
   });
 
-  test("is filtered by type and by a part of the name, which has no wildcards", async () => {
+  test("the list of packages is filtered by type and by a part of the name, which has no wildcards", async () => {
     expect(namesOf(await list("?type=npm"))).toHaveLength(2);
     expect(namesOf(await list("?type=%20npm%20&q=ALPHA"))).toHaveLength(2);
     expect(namesOf(await list("?type=all&q=%20alph%20"))).toHaveLength(4);
@@ -105,7 +105,7 @@ describe("the list of packages", () => {
 describe("a version", () => {
   const at = (name: string, version: string) => `/api/v1/packages/mira/npm/${name}/${version}`;
 
-  test("is seen with its files", async () => {
+  test("a version is seen with its files", async () => {
     const seen = await daemon.request(at("@croft%2Falpha", "1.0.0"));
     expect(seen.json).toMatchObject({ name: "@croft/alpha", owner: { login: "mira" } });
     const files = await daemon.request(`${at("@croft%2falpha", "1.0.0")}/files`);
@@ -116,7 +116,7 @@ describe("a version", () => {
     expect((await daemon.request(at("..%2F..", "1"))).status).toBe(404);
   });
 
-  test("is deleted, and `latest` is the newest that is left", async () => {
+  test("a version is deleted, and `latest` is the newest that is left", async () => {
     await publish("short", "1.0.0");
     await publish("short", "2.0.0");
     const remove = (version: string) =>

@@ -59,7 +59,7 @@ const listTemporary = () => readdir(join(daemon.home, "tmp"));
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 describe("files of a generic package", () => {
-  test("go up, come down and go away", async () => {
+  test("files of a generic package go up, come down and go away", async () => {
     expect((await put(at("tool/1.0/tool.bin"), "hello")).status).toBe(201);
     const got = await daemon.request(at("tool/1.0/tool.bin"));
     expect(got).toMatchObject({ status: 200, text: "hello" });
@@ -79,7 +79,7 @@ describe("files of a generic package", () => {
     expect((await daemon.request(at("tool/1.0/tool.bin"), remove)).status).toBe(404);
   });
 
-  test("are found whatever the case, and served in parts", async () => {
+  test("files of a generic package are found whatever the case, and served in parts", async () => {
     await put(at("Parts/1.0-RC/File.bin"), "0123456789");
     const path = at("parts/1.0-rc/file.BIN");
     const part = await daemon.request(path, { headers: { Range: "bytes=2-4" } });
@@ -102,14 +102,14 @@ describe("files of a generic package", () => {
     expect(await listObjects()).not.toContain(sha256("two"));
   });
 
-  test("with one name at once: one is kept", async () => {
+  test("files of a generic package with one name at once: one is kept", async () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, index) => put(at("race/1/a.txt"), `body ${index}`)),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)]);
   });
 
-  test("may be empty, and share their bytes", async () => {
+  test("files of a generic package may be empty, and share their bytes", async () => {
     expect((await put(at("empty/1/none"), "")).status).toBe(201);
     const empty = await daemon.request(at("empty/1/none"));
     expect(empty).toMatchObject({ status: 200, text: "" });
@@ -119,7 +119,7 @@ describe("files of a generic package", () => {
     expect((await listObjects()).filter((name) => name === sha256("the same"))).toHaveLength(1);
   });
 
-  test("go with their version", async () => {
+  test("files of a generic package go with their version", async () => {
     await put(at("whole/1/a"), "a");
     await put(at("whole/1/b"), "b");
     await put(at("whole/2/a"), "a");
@@ -316,7 +316,7 @@ describe("bytes on disk", () => {
     expect((await daemon.request(at("flipped/2/f"))).status).toBe(503);
   });
 
-  test("that are gone or too short are never served as whole", async () => {
+  test("bytes on disk that are gone or too short are never served as whole", async () => {
     const bytes = randomBytes(2000).toString("hex");
     await put(at("torn/1/f"), bytes);
     const path = pathOf(sha256(bytes));

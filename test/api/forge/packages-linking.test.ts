@@ -43,7 +43,7 @@ beforeEach(async () => {
 });
 
 describe("a package and a repository", () => {
-  test("are linked and parted, and views say so to whom may read the repository", async () => {
+  test("a package and a repository are linked and parted, and views say so to whom may read the repository", async () => {
     await repository(`${name}-home`, { private: true });
     expect((await view()).json.repository).toBeNull();
     expect((await link(`${name}-HOME`)).status).toBe(201);

@@ -164,7 +164,7 @@ describe("a package on the wire", () => {
     expect((await publish("honest", "1.0.0")).status).toBe(409);
   });
 
-  test("is abbreviated for installers", async () => {
+  test("a package on the wire is abbreviated for installers", async () => {
     await publish("short", "1.0.0", { manifest: { description: "x", engines: { node: ">=1" } } });
     const answer = await daemon.request(`${root}/short`, {
       headers: { Accept: "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8" },
@@ -180,7 +180,7 @@ describe("a package on the wire", () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)]);
   });
 
-  test("is not revised by who has not seen its last change", async () => {
+  test("a package on the wire is not revised by a client that has not seen its last change", async () => {
     await publish("revised", "1.0.0");
     const { json: seen } = await view("revised");
     await publish("revised", "2.0.0");

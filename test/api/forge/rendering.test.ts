@@ -22,7 +22,7 @@ const raw = (body: string | Uint8Array<ArrayBuffer>, type: string | undefined = 
   });
 
 describe("emoji that are no characters", () => {
-  test("are pictures that the daemon serves", async () => {
+  test("emoji that are no characters are pictures that the daemon serves", async () => {
     const aliases = ["git", "gitea", "codeberg", "gitlab", "github", "gogs"];
     const Text = aliases.map((alias) => `:${alias}:`).join(" ");
     const { text } = await markdown({ Text, Mode: "comment" });
@@ -168,7 +168,7 @@ describe("POST /markdown/raw", () => {
 });
 
 describe("POST /markup", () => {
-  test("goes by the file's name in mode file", async () => {
+  test("POST /markup goes by the file's name in mode file", async () => {
     const { text } = await markup({
       Text: "[Link](test.md)\n![Image](image.png)",
       Mode: "file",
@@ -201,7 +201,7 @@ describe("POST /markup", () => {
 });
 
 describe("large texts", () => {
-  test("are rendered beside the thread that answers, with the same result", async () => {
+  test("large texts are rendered beside the thread that answers, with the same result", async () => {
     const text = "## Title\n\nSome *text* with a [link](there.md) and `code`.\n\n".repeat(3_000);
     const { status, text: html } = await markdown({ Text: text, Mode: "gfm", Context: "/o/r" });
     expect(status).toBe(200);
@@ -232,7 +232,7 @@ describe("bodies that are too large", () => {
       message.end();
     });
 
-  test("are refused, and the daemon goes on answering", async () => {
+  test("bodies that are too large are refused, and the daemon continues answering", async () => {
     expect(await sendInPieces("/api/v1/markdown/raw", "text/plain")).toBe(413);
     expect(await sendInPieces("/api/v1/markdown", "application/json")).toBe(413);
     expect((await markdown({ Text: "still there" })).status).toBe(200);

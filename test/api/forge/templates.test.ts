@@ -35,7 +35,7 @@ const get = (path: string) => daemon.request(`/api/v1${path}`);
 const name = (text: string) => encodeURIComponent(text);
 
 describe("ignore files", () => {
-  test("are listed by name in the order of their bytes, to anybody", async () => {
+  test("ignore files are listed by name in the order of their bytes, to anybody", async () => {
     const { status, json, headers } = await get("/gitignore/templates");
     expect(status).toBe(200);
     expect(json.length).toBeGreaterThanOrEqual(270);
@@ -59,7 +59,7 @@ describe("ignore files", () => {
     expect(headers.get("x-total-count")).toBeNull();
   });
 
-  test("are given by their exact name, whatever is in it", async () => {
+  test("ignore files are given by their exact name, whatever is in it", async () => {
     expect((await get("/gitignore/templates/Node")).json).toMatchObject({
       name: "Node",
       source: expect.stringContaining("node_modules"),
@@ -75,7 +75,7 @@ describe("ignore files", () => {
     });
   });
 
-  test("of the operator stand in for the shipped ones; what is no text or hidden is left out", async () => {
+  test("ignore files of the operator stand in for the shipped ones; what is no text or hidden is left out", async () => {
     expect((await get("/gitignore/templates/Go")).json).toEqual({ name: "Go", source: "ours\n" });
     const { json } = await get("/gitignore/templates");
     expect(json).not.toContain(".hidden");
@@ -86,7 +86,7 @@ describe("ignore files", () => {
 });
 
 describe("label sets", () => {
-  test("are listed and given in the order of the set", async () => {
+  test("label sets are listed and given in the order of the set", async () => {
     expect((await get("/label/templates")).json).toEqual(["Advanced", "Default", "Old", "Team"]);
     const { json } = await get("/label/templates/Default");
     expect(json).toHaveLength(7);
@@ -101,7 +101,7 @@ describe("label sets", () => {
     expect(advanced.filter((label: { exclusive: boolean }) => label.exclusive)).toHaveLength(11);
   });
 
-  test("of the operator may be YAML or lines; a broken one is left out and reported", async () => {
+  test("label sets of the operator may be YAML or lines; a broken one is left out and reported", async () => {
     expect((await get("/label/templates/Team")).json).toEqual([
       { name: "a/b", exclusive: true, color: "aabbcc", description: "" },
     ]);
@@ -114,7 +114,7 @@ describe("label sets", () => {
 });
 
 describe("licenses", () => {
-  test("are listed with where to get them", async () => {
+  test("licenses are listed with where to get them", async () => {
     const { json } = await get("/licenses");
     expect(json.map(({ key }: { key: string }) => key).join(", ")).toBe(
       "0BSD, AGPL-3.0, Apache-2.0, BSD-2-Clause, BSD-3-Clause, BSD-3-Clause-Clear, BSL-1.0, CC-BY-4.0, CC-BY-SA-4.0, CC0-1.0, EPL-1.0, EPL-2.0, EUPL-1.2, GPL-2.0, GPL-3.0, House, ISC, LGPL-2.1, LGPL-3.0, MIT, MIT-0, MPL-2.0, MulanPSL-2.0, OFL-1.1, OSL-3.0, UPL-1.0, Unlicense, WTFPL, Zlib",
@@ -126,7 +126,7 @@ describe("licenses", () => {
     });
   });
 
-  test("are given with text and advice", async () => {
+  test("licenses are given with text and advice", async () => {
     const { json } = await get("/licenses/MIT");
     expect(json).toMatchObject({
       key: "MIT",

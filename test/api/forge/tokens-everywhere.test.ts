@@ -121,7 +121,7 @@ describe("an account", () => {
 });
 
 describe("the daemon as a whole", () => {
-  test("has the mail to a new user in its outbox", async () => {
+  test("the daemon as a whole has the mail to a new user in its outbox", async () => {
     const json = {
       username: "told",
       email: "told@example.org",

@@ -42,7 +42,7 @@ beforeEach(async () => {
     await rm(folderOf(owner), { recursive: true, force: true });
 });
 
-describe("listing", () => {
+describe("the list of hooks", () => {
   beforeEach(async () => {
     for (const path of ["mira/alpha.git", "mira/bar.git", "nora/bar-2.git", "team/zeta.git"])
       await put(path);

@@ -86,7 +86,7 @@ describe("POST /api/auth/register", () => {
     });
   });
 
-  test("can be closed", async () => {
+  test("POST /api/auth/register can be closed", async () => {
     await using closed = await startTestDaemon({ env: { CROFT_ALLOW_REGISTRATION: "false" } });
     const answer = await createPerson(closed, "mira", "198.51.100.1").register();
     expect(answer).toMatchObject({ status: 403 });
@@ -216,7 +216,7 @@ describe("signing out", () => {
     expect(stranger.headers.getSetCookie()).toEqual([cleared]);
   });
 
-  test("of everything counts the sessions", async () => {
+  test("signing out of everything counts the sessions", async () => {
     const person = await signedIn();
     await person.signIn();
     const answer = await person.request("/api/auth/logout-all", { method: "POST" });
@@ -230,7 +230,7 @@ describe("signing out", () => {
 });
 
 describe("the caller's own account", () => {
-  test("has a quota and preferences", async () => {
+  test("the caller's own account has a quota and preferences", async () => {
     const person = await signedIn();
     expect(await person.request("/api/auth/me")).toMatchObject({
       status: 200,
@@ -255,7 +255,7 @@ describe("the caller's own account", () => {
     });
   });
 
-  test("has a default storage: internal, or a provider with a connection of one's own", async () => {
+  test("the caller's own account has a default storage: internal, or a provider with a connection of one's own", async () => {
     const [person, other] = [await signedIn(), await signedIn()];
     const choose = (backend: unknown, who = person) =>
       who.request("/api/auth/me/default-storage", { method: "PATCH", json: { backend } });
@@ -302,7 +302,7 @@ describe("the caller's own account", () => {
     }
   });
 
-  test("is bound to the headers of the sign-in", async () => {
+  test("the caller's own account is bound to the headers of the sign-in", async () => {
     const person = await signedIn();
     const me = (headers: Record<string, string>) => person.request("/api/auth/me", { headers });
     expect(await me({ "Accept-Language": "*" })).toMatchObject({ status: 200 });
@@ -350,7 +350,7 @@ describe("POST /api/auth/change-password", () => {
 });
 
 describe("the second factor", () => {
-  test("is set up, turned on with ten codes, and turned off", async () => {
+  test("the second factor is set up, turned on with ten codes, and turned off", async () => {
     const { person, backupCodes } = await enrolled();
     expect(backupCodes).toHaveLength(10);
     await person.refresh();
@@ -364,7 +364,7 @@ describe("the second factor", () => {
     });
   });
 
-  test("is not turned on by a wrong code", async () => {
+  test("the second factor is not turned on by a wrong code", async () => {
     const person = await signedIn();
     const enable = (code: unknown) => person.request("/api/auth/totp/enable", { json: { code } });
     expect(await enable("123456")).toMatchObject({ status: 400 });
@@ -396,7 +396,7 @@ describe("resetting a password", () => {
     );
   }
 
-  test("by mail: the same answer to everybody, a link to the page, one use", async () => {
+  test("resetting a password by mail: the same answer to everybody, a link to the page, one use", async () => {
     const person = await signedIn();
     const request = (email: string) =>
       person.request("/api/auth/password-reset", { json: { email } });
@@ -428,7 +428,7 @@ describe("resetting a password", () => {
 });
 
 describe("the sessions", () => {
-  test("are listed for their owner and ended by their owner only", async () => {
+  test("the sessions are listed for their owner and ended by their owner only", async () => {
     const person = await signedIn();
     const other = await signedIn();
     const phone = createPerson(daemon, person.handle, "198.51.100.251");

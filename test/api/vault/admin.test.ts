@@ -38,7 +38,7 @@ async function audit(query: string): Promise<Record<string, unknown>[]> {
 }
 
 describe("users", () => {
-  test("are listed by part of their name, by role and by state, in pages", async () => {
+  test("users are listed by part of their name, by role and by state, in pages", async () => {
     const person = await signedIn();
     const list = async (query: string) => (await admin(`/users?${query}`)).json;
     const found = await list(`q=${person.handle.toUpperCase()}%40`);
@@ -92,7 +92,7 @@ describe("users", () => {
     });
   });
 
-  test("that an administrator makes have no password until they choose one", async () => {
+  test("users that an administrator makes have no password until they choose one", async () => {
     const made = await admin("/users", {
       json: { handle: "made", email: "Made@example.org" },
     });
@@ -116,7 +116,7 @@ describe("users", () => {
 });
 
 describe("deactivation", () => {
-  test("is over at once for access tokens, refreshing and signing in", async () => {
+  test("deactivation is over at once for access tokens, refreshing and signing in", async () => {
     const person = await signedIn();
     expect(await setActive(person.id, false)).toMatchObject({
       status: 200,
@@ -136,7 +136,7 @@ describe("deactivation", () => {
     ]);
   });
 
-  test("does not give sessions back when the account is activated again", async () => {
+  test("deactivation does not give sessions back when the account is activated again", async () => {
     const person = await signedIn();
     await setActive(person.id, false);
     await setActive(person.id, true);
@@ -152,7 +152,7 @@ describe("deactivation", () => {
     expect(await audit(`user_handle=${person.handle}&event_type=admin`)).toHaveLength(1);
   });
 
-  test("is refused for oneself, and for the last administrator who could undo it", async () => {
+  test("deactivation is refused for oneself, and for the last administrator who could undo it", async () => {
     const { id } = (await administrator.request("/api/auth/me")).json;
     expect(await setActive(id, false)).toMatchObject({ status: 409 });
     expect(await administrator.request("/api/auth/me")).toMatchObject({ status: 200 });
@@ -162,7 +162,7 @@ describe("deactivation", () => {
 describe("deletion", () => {
   const remove = (id: string) => admin(`/users/${id}`, { method: "DELETE" });
 
-  test("is over at once for tokens and signing in; records stay, and the names are free", async () => {
+  test("deletion is over at once for tokens and signing in; records stay, and the names are free", async () => {
     const person = await signedIn();
     expect(await remove(person.id)).toMatchObject({
       status: 200,
@@ -207,7 +207,7 @@ describe("deletion", () => {
     expect(await readFile(join(root, "kept.txt"), "utf8")).toBe("kept");
   });
 
-  test("is refused for oneself", async () => {
+  test("deletion is refused for oneself", async () => {
     const { id } = (await administrator.request("/api/auth/me")).json;
     expect(await remove(id)).toMatchObject({
       status: 409,
@@ -243,7 +243,7 @@ describe("a password reset by an administrator", () => {
 });
 
 describe("quotas", () => {
-  test("are seen and set, with a record of the change", async () => {
+  test("quotas are seen and set, with a record of the change", async () => {
     const person = await signedIn();
     const path = `/users/${person.id}/quota`;
     expect((await admin(path)).json).toEqual({ used_bytes: 0, limit_bytes: 104_857_600 });
@@ -273,7 +273,7 @@ describe("an unknown user id", () => {
     ["POST", "password-reset", undefined],
     ["GET", "quota", undefined],
     ["PUT", "quota", { limit_bytes: 1 }],
-  ])("is 404: %s %s", async (method, action, json) => {
+  ])("an unknown user id is 404: %s %s", async (method, action, json) => {
     const answer = await admin(`/users/${id}/${action}`, {
       method,
       ...(json === undefined ? {} : { json }),

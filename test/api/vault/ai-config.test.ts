@@ -152,14 +152,14 @@ describe("GET /api/admin/ai-config/models", () => {
     expect(missing).toMatchObject({ status: 404 });
   });
 
-  test("is 502 when the provider refuses the key, without its words", async () => {
+  test("GET /api/admin/ai-config/models is 502 when the provider refuses the key, without its words", async () => {
     await set({ ...openai(), api_key: "wrong" });
     const answer = await admin.request(`${PATH}/models?provider_id=openai`);
     expect(answer).toMatchObject({ status: 502 });
     expect(answer.text).not.toContain(AI_KEY);
   });
 
-  test("is 503 when the provider is away", async () => {
+  test("GET /api/admin/ai-config/models is 503 when the provider is away", async () => {
     await set({ ...ollama(), base_url: "http://127.0.0.1:9" });
     const answer = await admin.request(`${PATH}/models?provider_id=ollama`);
     expect(answer).toMatchObject({ status: 503 });
@@ -184,7 +184,7 @@ describe("a document", () => {
     );
   }
 
-  test("is classified by the active provider", async () => {
+  test("a document is classified by the active provider", async () => {
     await set(openai());
     expect(await classified("We travel")).toMatchObject({
       topics: ["Travel"],
@@ -192,7 +192,7 @@ describe("a document", () => {
     });
   });
 
-  test("is classified by the built-in classifier when the provider fails, with the reason logged", async () => {
+  test("a document is classified by the built-in classifier when the provider fails, with the reason logged", async () => {
     await set(openai());
     server.behaviour = "unavailable";
     expect(await classified("All about taxes")).toMatchObject({

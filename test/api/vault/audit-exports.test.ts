@@ -31,7 +31,7 @@ const admin = (path: string, init: Parameters<VaultPerson["request"]>[1] = {}) =
 const linesOf = ({ text }: TestAnswer) => text.split("\r\n");
 
 describe("the export of the audit", () => {
-  test("is a CSV file of what the list shows, oldest first", async () => {
+  test("the export of the audit is a CSV file of what the list shows, oldest first", async () => {
     const answer = await admin("/audit/export?format=csv");
     expect(answer.status).toBe(200);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -60,7 +60,7 @@ describe("the export of the audit", () => {
     });
   });
 
-  test("is narrowed as the list is", async () => {
+  test("the export of the audit is narrowed as the list is", async () => {
     const events = async (query: string) =>
       linesOf(await admin(`/audit/export?${query}`))
         .slice(1, -1)
@@ -97,7 +97,7 @@ describe("daily exports", () => {
     );
   });
 
-  test("are listed, newest first, in pages", async () => {
+  test("daily exports are listed, newest first, in pages", async () => {
     const { json } = await admin("/audit/daily-exports");
     expect(json).toMatchObject({ total: json.items.length, page: 1, per_page: 30 });
     expect(json.items[0]).toEqual({ date: "2026-11-20", size_bytes: expect.any(Number) });
@@ -106,7 +106,7 @@ describe("daily exports", () => {
     expect((await admin("/audit/daily-exports?page=9")).json.items).toEqual([]);
   });
 
-  test("are downloaded by day, in part too", async () => {
+  test("daily exports are downloaded by day, in part too", async () => {
     const whole = await admin("/audit/daily-exports/2026-11-20");
     expect(whole.status).toBe(200);
     expect(whole.headers.get("content-type")).toBe("text/csv; charset=utf-8");
@@ -123,7 +123,7 @@ describe("daily exports", () => {
     expect(part).toMatchObject({ status: 206, text: "id" });
   });
 
-  test("of a day that has none are 404, of what is no day 422", async () => {
+  test("daily exports of a day that has none are 404, of what is no day 422", async () => {
     expect(await admin("/audit/daily-exports/2020-01-01")).toMatchObject({
       status: 404,
       json: { detail: "There is no export of this day" },

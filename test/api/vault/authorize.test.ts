@@ -171,7 +171,7 @@ describe("signing in at Google", () => {
     expect(logged).toMatchObject({ outcome: "forbidden", note: "403 accessNotConfigured" });
   });
 
-  test("is refused where the server has no client, naming what is missing", async () => {
+  test("signing in at Google is refused where the server has no client, naming what is missing", async () => {
     await using bare = await startTestDaemon({
       env: {
         CROFT_GOOGLE_CLIENT_ID: "only this",
@@ -193,7 +193,7 @@ describe("signing in at Google", () => {
     ]);
   });
 
-  test("is the only way in: credentials given by hand are refused", async () => {
+  test("signing in at Google is the only way in: credentials given by hand are refused", async () => {
     const made = await mira.request("/api/cloud/connections", {
       json: { provider: "google_drive", display_name: "x", credentials: { access_token: "x" } },
     });
@@ -500,7 +500,7 @@ describe("signing in again", () => {
     expect(again.json).toMatchObject({ refresh_state: "fresh", items: [{ id: kept.id }] });
   });
 
-  test("with another Google account is refused, and the connection stays as it was", async () => {
+  test("signing in again with another Google account is refused, and the connection stays as it was", async () => {
     const id = await connect(noah, BEN);
     const { browser, back } = await comeBack(noah, { account: ANN }, `?connection_id=${id}`);
     const page = await browser.open(back);
@@ -519,7 +519,7 @@ describe("signing in again", () => {
     expect([400, 422]).toContain(other.status);
   });
 
-  test("for a connection that was removed meanwhile makes none", async () => {
+  test("signing in again for a connection that was removed meanwhile makes none", async () => {
     const id = await connect(noah, BEN);
     const query = `?connection_id=${id}`;
     const early = await comeBack(noah, { account: BEN }, query);

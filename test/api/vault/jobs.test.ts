@@ -116,7 +116,7 @@ describe("POST /api/admin/jobs/{id}/retry", () => {
     });
   });
 
-  test("is a conflict when another job of the same document waits", async () => {
+  test("POST /api/admin/jobs/{id}/retry is a conflict when another job of the same document waits", async () => {
     const key = await upload("c.txt");
     const dead = insert({ key, state: "dead" });
     insert({ key, state: "waiting" });

@@ -72,7 +72,7 @@ async function upload(person: VaultPerson, connection: TestAnswer, name: string,
 }
 
 describe("an account's own folder", () => {
-  test("is made on demand below the local root, for the daemon's user only", async () => {
+  test("an account's own folder is made on demand below the local root, for the daemon's user only", async () => {
     const made = await connect(mira, ".");
     expect([made.status, made.text]).toEqual([201, expect.any(String)]);
     expect((await stat(join(root, "mira"))).mode & 0o777).toBe(0o700);
@@ -80,7 +80,7 @@ describe("an account's own folder", () => {
     expect(await readFile(join(root, "mira", "note.txt"), "utf8")).toBe("mine");
   });
 
-  test("is where a relative root lies, and a folder in there that is missing is refused", async () => {
+  test("an account's own folder is where a relative root lies, and a folder in there that is missing is refused", async () => {
     await mkdir(join(root, "mira", "papers"), { recursive: true });
     expect((await connect(mira, "papers")).status).toBe(201);
     expect((await connect(mira, join(root, "mira", "papers"))).status).toBe(201);
@@ -88,7 +88,7 @@ describe("an account's own folder", () => {
     expect([missing.status, missing.json.reason]).toEqual([422, "folder_missing"]);
   });
 
-  test("is the same folder in whatever case the handle is written", async () => {
+  test("an account's own folder is the same folder in whatever case the handle is written", async () => {
     const olga = await addPerson("Olga");
     expect((await connect(olga, ".")).status).toBe(201);
     expect((await stat(join(root, "olga"))).isDirectory()).toBe(true);
@@ -111,7 +111,7 @@ describe("an account's own folder", () => {
     expect([answer.status, answer.json.reason]).toEqual([422, "outside_allowed_roots"]);
   });
 
-  test("is not left through symbolic links, neither as a root nor below one", async () => {
+  test("an account's own folder is not left through symbolic links, neither as a root nor below one", async () => {
     const made = await connect(noah, ".");
     expect(made.status).toBe(201);
     await mkdir(join(root, "mira"), { recursive: true });
@@ -125,7 +125,7 @@ describe("an account's own folder", () => {
     expect(answer.text).not.toContain("mira's");
   });
 
-  test("is refused when it is a symbolic link itself", async () => {
+  test("an account's own folder is refused when it is a symbolic link itself", async () => {
     const pia = await addPerson("pia");
     await symlink(join(root, "mira"), join(root, "pia"));
     const answer = await connect(pia, ".");
@@ -133,7 +133,7 @@ describe("an account's own folder", () => {
     expect((await pia.request("/api/cloud/connections")).json.total).toBe(0);
   });
 
-  test("is not a folder that was there before the account", async () => {
+  test("an account's own folder is not a folder that was there before the account", async () => {
     const photos = await addPerson("photos");
     const answer = await connect(photos, ".");
     expect([answer.status, answer.json.reason]).toEqual([422, "folder_older_than_account"]);
@@ -142,7 +142,7 @@ describe("an account's own folder", () => {
     expect((await connect(photos, ".")).status).toBe(201);
   });
 
-  test("of a deleted account is not given to a later one with the same handle", async () => {
+  test("an account's own folder of a deleted account is not given to a later one with the same handle", async () => {
     const first = await addPerson("rosa");
     await upload(first, await connect(first, "."), "diary.txt", "private");
     await deleteUser(first);
@@ -161,7 +161,7 @@ describe("an account's own folder", () => {
     expect(await namesIn(second, made)).toEqual(["fresh", []]);
   });
 
-  test("of a deleted account that never connected one is not given to a later one either", async () => {
+  test("an account's own folder of a deleted account that never connected one is not given to a later one either", async () => {
     const first = await addPerson("sven");
     await mkdir(join(root, "sven"));
     await deleteUser(first);
@@ -178,7 +178,7 @@ describe("an account's own folder", () => {
 describe("folders that an administrator grants", () => {
   const shared = () => join(root, "shared");
 
-  test("can be connected by the named account only, until they are taken back", async () => {
+  test("folders that an administrator grants can be connected by the named account only, until they are deleted again", async () => {
     await mkdir(shared(), { recursive: true });
     await writeFile(join(shared(), "plan.txt"), "x");
     expect((await connect(mira, shared())).status).toBe(422);
@@ -200,7 +200,7 @@ describe("folders that an administrator grants", () => {
     ]);
   });
 
-  test("are recorded with what was granted before", async () => {
+  test("folders that an administrator grants are recorded with what was granted before", async () => {
     await setGrants(mira, [shared()]);
     await setGrants(mira, []);
     const { json } = await daemon.request("/api/admin/audit?event_type=admin&user_handle=mira", {
@@ -227,7 +227,7 @@ describe("folders that an administrator grants", () => {
     ]);
   });
 
-  test("do not become the own folder of a later account with that name", async () => {
+  test("folders that an administrator grants do not become the own folder of a later account with that name", async () => {
     expect((await setGrants(mira, [join(root, "later")])).status).toBe(200);
     await connect(mira, join(root, "later"));
     const later = await addPerson("later");
@@ -236,7 +236,7 @@ describe("folders that an administrator grants", () => {
     await setGrants(mira, []);
   });
 
-  test("are for administrators to see and change, and unknown users are not found", async () => {
+  test("folders that an administrator grants are for administrators to see and change, and unknown users are not found", async () => {
     const path = `/api/admin/users/${await idOf(mira)}/local-folders`;
     expect((await noah.request(path)).status).toBe(403);
     const put = { method: "PUT", json: { folders: [] } };

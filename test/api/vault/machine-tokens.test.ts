@@ -81,7 +81,7 @@ describe("POST /api/auth/tokens", () => {
     expect(await create(await signedIn())).toMatchObject({ status: 201 });
   });
 
-  test("is audited with the scope, like the revocation", async () => {
+  test("POST /api/auth/tokens is audited with the scope, like the revocation", async () => {
     const person = await signedIn();
     const made = await create(person, { scope: "read" });
     await person.request(`/api/auth/tokens/${made.json.id}`, { method: "DELETE" });
@@ -101,7 +101,7 @@ describe("a machine token", () => {
     expect(await me(token)).toMatchObject({ status: 200, json: { handle: person.handle } });
   });
 
-  test("of scope read is refused on every method but GET and HEAD", async () => {
+  test("a machine token of scope read is refused on every method but GET and HEAD", async () => {
     const { token } = (await create(await signedIn(), { scope: "read" })).json;
     expect(await me(token)).toMatchObject({ status: 200 });
     const head = await daemon.request("/api/auth/me/preferences", { method: "GET", bearer: token });
@@ -184,7 +184,7 @@ const vault = (allEndpoints as readonly Endpoint[]).filter((each) => apiOf(each)
 const refusing = vault.filter(({ gate }) => "refusesMachineTokens" in gate);
 
 describe("routes that refuse machine tokens", () => {
-  test("are those of passwords, second factor, sessions and tokens, and those that give access to an account", () => {
+  test("routes that refuse machine tokens are those of passwords, second factor, sessions and tokens, and those that give access to an account", () => {
     expect(refusing.map(({ name }) => name).toSorted()).toEqual([
       "vault.admin.user.create",
       "vault.admin.user.reset_password",

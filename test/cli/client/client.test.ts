@@ -28,7 +28,7 @@ describe("a request", () => {
     });
   });
 
-  test("to this machine never goes through the proxy of the environment", async () => {
+  test("a request to this machine never goes through the proxy of the environment", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/v1/version": { body: { version: "28.2.0" } },
@@ -40,7 +40,7 @@ describe("a request", () => {
     expect(ran).toMatchObject({ code: 0, out: '{"version":"28.2.0"}' });
   });
 
-  test("to another machine does go through it", async () => {
+  test("a request to another machine does go through it", async () => {
     await using home = await temporaryHome();
     const asked: string[] = [];
     const proxy = createServer((socket) =>
@@ -108,7 +108,7 @@ describe("a request", () => {
     });
   });
 
-  test("by https to what speaks http says so", async () => {
+  test("a request by https to what speaks http says so", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({});
     await signIn(home.path, { url: daemon.url.replace("http:", "https:"), forgeToken: "t" });
@@ -120,7 +120,7 @@ describe("a request", () => {
     });
   });
 
-  test("that is limited exits 9 and tells when to try again", async () => {
+  test("a request that is limited exits 9 and tells when to try again", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/auth/me": {
@@ -135,7 +135,7 @@ describe("a request", () => {
     expect(ran.error()).toMatchObject({ retry_after_s: 42, http_status: 429 });
   });
 
-  test("that fails inside the daemon names the request for its log", async () => {
+  test("a request that fails inside the daemon names the request for its log", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/auth/me": {
@@ -150,7 +150,7 @@ describe("a request", () => {
     expect(ran.err).toContain("request r-77");
   });
 
-  test("for a list that is answered with something else is an unexpected answer, and no bug of croft", async () => {
+  test("a request for a list that is answered with something else is an unexpected answer, and no bug of croft", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/v1/admin/users": { body: { hello: "world" } },
@@ -182,7 +182,7 @@ describe("a request", () => {
 });
 
 describe("credentials", () => {
-  test("of one daemon are not sent to another", async () => {
+  test("credentials of one daemon are not sent to another", async () => {
     await using home = await temporaryHome();
     await signIn(home.path, { url: "https://croft.example", forgeToken: "t", vault: {} });
     await using daemon = await fakeDaemon({});
@@ -197,7 +197,7 @@ describe("credentials", () => {
     expect(daemon.seen).toEqual([]);
   });
 
-  test("of the environment are used before stored ones", async () => {
+  test("credentials of the environment are used before stored ones", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/auth/me": { body: me },
@@ -231,7 +231,7 @@ describe("credentials", () => {
     expect(failing.error()).toMatchObject({ code: "invalid_credentials", exit_code: 4 });
   });
 
-  test("that are missing exit 4 and name the login", async () => {
+  test("credentials that are missing exit 4 and name the login", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({});
     for (const [service, line] of [
@@ -258,7 +258,7 @@ describe("a vault session", () => {
     },
   });
 
-  test("whose access token ends soon is refreshed first, and what comes back is kept", async () => {
+  test("a vault session whose access token ends soon is refreshed first, and what comes back is kept", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/auth/refresh": refreshed(),
@@ -274,7 +274,7 @@ describe("a vault session", () => {
     });
   });
 
-  test("whose access token is refused is refreshed once and the request repeated", async () => {
+  test("a vault session whose access token is refused is refreshed once and the request repeated", async () => {
     await using home = await temporaryHome();
     const refusal = { status: 401, body: { detail: "Invalid or expired token" } };
     await using daemon = await fakeDaemon({
@@ -290,7 +290,7 @@ describe("a vault session", () => {
     ]);
   });
 
-  test("is not refreshed for a refusal of the cloud provider", async () => {
+  test("a vault session is not refreshed for a refusal of the cloud provider", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/cloud/connections": {
@@ -303,7 +303,7 @@ describe("a vault session", () => {
     expect(ran.error()).toMatchObject({ code: "reauth_required", exit_code: 13 });
   });
 
-  test("that the daemon has ended is forgotten", async () => {
+  test("a vault session that the daemon has ended is forgotten", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/auth/refresh": { status: 401, body: { detail: "Session revoked" } },
@@ -318,7 +318,7 @@ describe("a vault session", () => {
     expect(await readEntry(home.path, "vault")).toBeUndefined();
   });
 
-  test("of an account that was deactivated says who can help, not to sign in again", async () => {
+  test("a vault session of an account that was deactivated says who can help, not to sign in again", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/auth/refresh": { status: 401, body: { detail: "User not found or deactivated" } },
@@ -331,7 +331,7 @@ describe("a vault session", () => {
     });
   });
 
-  test("that another daemon of this machine does not know is kept for its own", async () => {
+  test("a vault session that another daemon of this machine does not know is kept for its own", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/auth/refresh": { status: 401, body: { detail: "Invalid refresh token" } },
@@ -346,33 +346,36 @@ describe("a vault session", () => {
   test.each([
     ["while this home's daemon does not run", undefined, /no daemon runs on/],
     ["while this home's daemon starts", [], /is still starting/],
-  ])("is not handed to a stranger at its address %s", async (_when, urls, message) => {
-    await using home = await temporaryHome();
-    await using stranger = await fakeDaemon({});
-    const { url } = stranger;
-    await signIn(home.path, {
-      url,
-      profileUrl: null,
-      forgeToken: "f".repeat(40),
-      vault: { access_expires_at: 0 },
-    });
-    await writeFile(join(home.path, "croft.lock"), "");
-    await writeFile(join(home.path, "config.yaml"), `port: ${new URL(url).port}\n`);
-    if (urls !== undefined)
-      await writeFile(
-        join(home.path, "daemon.json"),
-        JSON.stringify({ pid: process.pid, started_at: 1, urls }),
-      );
-    for (const line of [["vault", "me"], ["token", "list"], ["logout"], ["doctor"]])
-      await runCli([...line, "--json"], { home: home.path });
-    const login = ["login", "vault", "--email", "mira@example.org", "--password-stdin", "--json"];
-    const ran = await runCli(login, { home: home.path, stdin: "secret" });
-    expect(ran.error()).toMatchObject({
-      code: "daemon_unreachable",
-      message: expect.stringMatching(message) as string,
-    });
-    expect(stranger.seen).toEqual([]);
-  });
+  ])(
+    "a vault session is not handed to another server at its address %s",
+    async (_when, urls, message) => {
+      await using home = await temporaryHome();
+      await using stranger = await fakeDaemon({});
+      const { url } = stranger;
+      await signIn(home.path, {
+        url,
+        profileUrl: null,
+        forgeToken: "f".repeat(40),
+        vault: { access_expires_at: 0 },
+      });
+      await writeFile(join(home.path, "croft.lock"), "");
+      await writeFile(join(home.path, "config.yaml"), `port: ${new URL(url).port}\n`);
+      if (urls !== undefined)
+        await writeFile(
+          join(home.path, "daemon.json"),
+          JSON.stringify({ pid: process.pid, started_at: 1, urls }),
+        );
+      for (const line of [["vault", "me"], ["token", "list"], ["logout"], ["doctor"]])
+        await runCli([...line, "--json"], { home: home.path });
+      const login = ["login", "vault", "--email", "mira@example.org", "--password-stdin", "--json"];
+      const ran = await runCli(login, { home: home.path, stdin: "secret" });
+      expect(ran.error()).toMatchObject({
+        code: "daemon_unreachable",
+        message: expect.stringMatching(message) as string,
+      });
+      expect(stranger.seen).toEqual([]);
+    },
+  );
 
   test("survives a refresh that could not be answered", async () => {
     await using home = await temporaryHome();
@@ -389,7 +392,7 @@ describe("a vault session", () => {
     expect(await readEntry(home.path, "vault")).toMatchObject({ refresh_token: "refresh-1" });
   });
 
-  test("is asked for once by twenty commands that need it at once", async () => {
+  test("a vault session is refreshed once for twenty commands that need it at once", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/auth/refresh": [refreshed(), { status: 401, body: { detail: "Session revoked" } }],

@@ -41,7 +41,7 @@ async function follow(answers: readonly FakeAnswer[], options: FollowOptions = {
 }
 
 describe("following threads", () => {
-  test("goes on over lost connections from the last event", async () => {
+  test("following threads reconnects and continues from the last event", async () => {
     const followed = await follow([
       events("retry: 1\n", count(4, 0), ":\n", thread(5, 70), count(5, 1)),
       { ...events(thread(6, 71)), cut: true },

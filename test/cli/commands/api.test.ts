@@ -25,7 +25,7 @@ test("the line becomes options", async () => {
 });
 
 describe("a request", () => {
-  test("goes to the service that its path belongs to, signed in there", async () => {
+  test("a request goes to the service that its path belongs to, signed in there", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/v1/user": { body: { id: 1 } },
@@ -90,7 +90,7 @@ describe("a request", () => {
     expect(daemon.seen[0]?.body.toString()).toBe("# x");
   });
 
-  test("that is answered with a failed outcome exits with its code, whatever the status", async () => {
+  test("a request that is answered with a failed outcome exits with its code, whatever the status", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/cloud/x": {
@@ -105,7 +105,7 @@ describe("a request", () => {
     });
   });
 
-  test("that writes is only shown with --dry-run", async () => {
+  test("a request that writes is only shown with --dry-run", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({});
     await signIn(home.path, { url: daemon.url, forgeToken: "t" });
@@ -118,7 +118,7 @@ describe("a request", () => {
     });
   });
 
-  test("that writes is shown as what it says, without its secrets", async () => {
+  test("a request that writes is shown as what it says, without its secrets", async () => {
     await using home = await temporaryHome();
     const line = ["api", "POST", "/api/v1/x", "-f", "name=bob", "-f", "password=s3cret"];
     const ran = await runCli([...line, "--dry-run", "--json"], { home: home.path });

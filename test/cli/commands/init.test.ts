@@ -46,7 +46,7 @@ describe("init", () => {
     expect((await runCli(line, { home: home.path, stdin: password })).code).toBe(0);
   });
 
-  test("in a folder that does not exist says so", async () => {
+  test("init in a folder that does not exist says so", async () => {
     const ran = await runCli([...line, "--json", "--home", "/no/such/folder"], {
       home: "/nowhere",
       stdin: password,
@@ -55,7 +55,7 @@ describe("init", () => {
     expect(ran.error()).toMatchObject({ code: "file_error" });
   });
 
-  test("with --dry-run makes nothing", async () => {
+  test("init with --dry-run makes nothing", async () => {
     await using home = await temporaryHome();
     const ran = await runCli([...line, "--dry-run", "--json"], {
       home: home.path,
@@ -68,7 +68,7 @@ describe("init", () => {
     expect(await readdir(home.path)).toEqual([]);
   });
 
-  test("without a terminal names the missing flag", async () => {
+  test("init without a terminal names the missing flag", async () => {
     await using home = await temporaryHome();
     const ran = await runCli(["init", "--json"], { home: home.path });
     expect(ran.error()).toMatchObject({ code: "missing_input", hint: "give --username" });

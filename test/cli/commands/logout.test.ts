@@ -41,13 +41,13 @@ describe("signing out", () => {
     expect(await readEntry(home.path, "vault")).toBeUndefined();
   });
 
-  test("of nothing exits 4", async () => {
+  test("signing out of nothing exits 4", async () => {
     await using home = await temporaryHome();
     const ran = await runCli(["logout", "--json"], { home: home.path });
     expect(ran.error()).toMatchObject({ code: "not_signed_in" });
   });
 
-  test("with --dry-run sends and forgets nothing", async () => {
+  test("signing out with --dry-run sends and forgets nothing", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({});
     await signIn(home.path, { url: daemon.url, vault: {} });

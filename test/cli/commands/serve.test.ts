@@ -53,7 +53,7 @@ async function served(
 }
 
 describe("serve", () => {
-  test("of a new home makes it, writes the password to a private file, and stops with 0", async () => {
+  test("serve of a new home makes it, writes the password to a private file, and stops with 0", async () => {
     await using home = await temporaryHome();
     let first = "";
     const code = await served(
@@ -101,7 +101,7 @@ describe("serve", () => {
   test.each([
     [{}, "  croft login vault --email keeper@croft.localhost"],
     [{ npm_lifecycle_event: "start" }, "  npx croft login vault --email keeper@croft.localhost"],
-  ])("of a new home says what to try next, as it can be typed with %j", async (env, line) => {
+  ])("serve of a new home says what to try next, as it can be typed with %j", async (env, line) => {
     await using home = await temporaryHome();
     await served(
       [],
@@ -111,7 +111,7 @@ describe("serve", () => {
     );
   });
 
-  test("of a new home that was named names it in what to try next", async () => {
+  test("serve of a new home that was named names it in what to try next", async () => {
     await using home = await temporaryHome();
     const named = join(home.path, "Mira's home");
     const quoted = `'${home.path}/Mira'\\''s home'`;
@@ -165,7 +165,7 @@ describe("serve", () => {
     expect(ran.err).not.toContain("s3cret");
   });
 
-  test("on a taken port exits 7 and says how to take another", async () => {
+  test("serve on a taken port exits 7 and says how to take another", async () => {
     await using home = await temporaryHome();
     await using other = await temporaryHome();
     await served(

@@ -65,14 +65,14 @@ async function printStream(
   return system.written.out();
 }
 
-describe("what comes one by one", () => {
-  test("is a row each on a terminal, safe and in people's words", async () => {
+describe("a stream of items", () => {
+  test("a stream of items is a row each on a terminal, safe and in people's words", async () => {
     expect(await printStream({}, { terminal: true })).toBe(
       "1  one tab  2.0 KiB  1 hour ago\n2  two lines  5 B  1 day ago\n",
     );
   });
 
-  test("is a row, a document or a line of a table each for scripts", async () => {
+  test("a stream of items is a row, a document or a line of a table each for scripts", async () => {
     expect(await printStream({})).toBe(
       "1\tone\\ttab\t2048\t2026-11-21T11:00:00Z\n2\ttwo\\nlines\t5\t2026-11-20T12:00:00Z\n",
     );
@@ -81,7 +81,7 @@ describe("what comes one by one", () => {
     expect(await printStream({ template: "{{.id}}" })).toBe("1\n2\n");
   });
 
-  test("is no single document", async () => {
+  test("a stream of items is no single document", async () => {
     for (const flags of [{ json: true }, { jq: "." }, { meta: true }, { format: "yaml" }] as const)
       await expect(printStream(flags)).rejects.toMatchObject({ code: "usage" });
   });
@@ -93,7 +93,7 @@ test("a terminal that does not know its size is taken for one of 80 columns", as
 });
 
 describe("a list", () => {
-  test("is a table on a terminal, safe and in people's words, and tells that there is more", async () => {
+  test("a list is a table on a terminal, safe and in people's words, and tells that there is more", async () => {
     const { out, err } = await printList({ color: false }, { terminal: true });
     expect(out).toBe(
       "ID  NAME       SIZE     AT\n1   one tab    2.0 KiB  1 hour ago\n2   two lines  5 B      1 day ago\n",
@@ -101,7 +101,7 @@ describe("a list", () => {
     expect(err).toBe("Showing 2 of 3; --all shows all, --page 2 the next.\n");
   });
 
-  test("is tab-separated rows in a pipe: no header, exact bytes, RFC 3339 times", async () => {
+  test("a list is tab-separated rows in a pipe: no header, exact bytes, RFC 3339 times", async () => {
     const { out, err } = await printList({});
     expect(out).toBe(
       "1\tone\\ttab\t2048\t2026-11-21T11:00:00Z\n2\ttwo\\nlines\t5\t2026-11-20T12:00:00Z\n",
@@ -109,7 +109,7 @@ describe("a list", () => {
     expect(err).toBe("");
   });
 
-  test("is one array with --json, unaltered", async () => {
+  test("a list is one array with --json, unaltered", async () => {
     const { out } = await printList({ json: true });
     expect(JSON.parse(out)).toEqual(things.slice(0, 2));
     expect(out.split("\n")).toHaveLength(2);
@@ -131,7 +131,7 @@ describe("a list", () => {
   });
 
   test.each([["--ndjson"], ["--template", "{{.key}}"], ["--format", "csv"]])(
-    "is not wrapped where its items are printed one by one (%s)",
+    "a list is not wrapped where its items are printed one by one (%s)",
     async (...flags) => {
       await using home = await temporaryHome();
       const line = ["config", "list", "--meta", ...flags];
@@ -143,7 +143,7 @@ describe("a list", () => {
     },
   );
 
-  test("is wrapped with --meta", async () => {
+  test("a list is wrapped with --meta", async () => {
     const { out } = await printList({ meta: true, json: ["id"] });
     expect(JSON.parse(out)).toEqual({
       items: [{ id: 1 }, { id: 2 }],
@@ -161,24 +161,24 @@ describe("a list", () => {
     expect((await printList({ jq: ".id", ndjson: true, all: true })).out).toBe("1\n2\n3\n");
   });
 
-  test("is CSV with a header, quoted as RFC 4180 says", async () => {
+  test("a list is CSV with a header, quoted as RFC 4180 says", async () => {
     const { out } = await printList({ format: "csv", json: ["id", "name"], all: true });
     expect(out).toBe('id,name\r\n1,one\ttab\r\n2,"two\nlines"\r\n3,"a,""b"""\r\n');
   });
 
-  test("is TSV with a header", async () => {
+  test("a list is TSV with a header", async () => {
     const { out } = await printList({ format: "tsv", json: ["id", "name"], page: 2 });
     expect(out).toBe('id\tname\n3\ta,"b"\n');
   });
 
-  test("of nothing is CSV with its header all the same", async () => {
+  test("a list of nothing is CSV with its header all the same", async () => {
     const ran = await runCli(["profile", "list", "--format", "csv", "--page", "2"], {
       home: "/nowhere",
     });
     expect(ran.out).toBe("name,in_use,url,credential_store,forge_username,vault_email\r\n");
   });
 
-  test("is YAML", async () => {
+  test("a list is YAML", async () => {
     const { out } = await printList({ format: "yaml", json: ["id"] });
     expect(out).toBe("- id: 1\n- id: 2\n");
   });
@@ -210,14 +210,14 @@ describe("one resource", () => {
     return system.written.out();
   };
 
-  test("is lines of names and values, on a terminal and in a pipe", async () => {
+  test("one resource is lines of names and values, on a terminal and in a pipe", async () => {
     expect(await print({ color: false }, { terminal: true })).toBe(
       "id:   1\nname: one tab\nsize: 2.0 KiB\nat:   1 hour ago\n",
     );
     expect(await print({})).toBe("id\t1\nname\tone\\ttab\nsize\t2048\nat\t2026-11-21T11:00:00Z\n");
   });
 
-  test("is an object in every machine mode", async () => {
+  test("one resource is an object in every machine mode", async () => {
     expect(JSON.parse(await print({ json: true }))).toEqual(things[0]);
     expect(await print({ json: ["id"], ndjson: true })).toBe('{"id":1}\n');
     expect(await print({ format: "csv", json: ["id", "bytes"] })).toBe("id,bytes\r\n1,2048\r\n");
@@ -225,7 +225,7 @@ describe("one resource", () => {
     expect(await print({ jq: ".bytes" })).toBe("2048\n");
   });
 
-  test("is coloured on a terminal unless NO_COLOR, TERM=dumb or --no-color say otherwise", async () => {
+  test("one resource is coloured on a terminal unless NO_COLOR, TERM=dumb or --no-color say otherwise", async () => {
     const bold = "\u001b[1mid:  ";
     expect(await print({}, { terminal: true })).toContain(bold);
     expect(await print({ color: false }, { terminal: true })).not.toContain(bold);

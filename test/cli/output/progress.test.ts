@@ -26,7 +26,7 @@ async function transfer(
 }
 
 describe("progress", () => {
-  test("is a bar on a terminal, at most ten frames a second, gone at the end", async () => {
+  test("progress is a bar on a terminal, at most ten frames a second, gone at the end", async () => {
     const err = await transfer({}, { terminal: true });
     const frames = err.split("\r\u001b[2K").slice(1);
     expect(frames.at(-1)).toBe("");

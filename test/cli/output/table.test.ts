@@ -15,7 +15,7 @@ describe("a table", () => {
     );
   });
 
-  test.each([80, 40, 24])("is no wider than %i cells", (width) => {
+  test.each([80, 40, 24])("a table is no wider than %i cells", (width) => {
     const rows = [["1", "x".repeat(200), "日".repeat(60), "short"]];
     const text = toTable({
       headers: ["ID", "TITLE", "NAME", "STATE"],

@@ -12,7 +12,7 @@ const user = { "GET /api/v1/user": { body: { username: "boss" } } };
 const auto = (url: string) => ({ CROFT_URL: url, CROFT_CREDENTIAL_STORE: "auto" });
 
 describe("a login", () => {
-  test("without a keyring keeps credentials in a file of mode 0600 and says so once", async () => {
+  test("a login without a keyring keeps credentials in a file of mode 0600 and says so once", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon(user);
     const options = { home: home.path, stdin: "t0ken", env: auto(daemon.url) };
@@ -26,7 +26,7 @@ describe("a login", () => {
     expect((await stat(join(home.path, "credentials", file))).mode & 0o777).toBe(0o600);
   });
 
-  test("that is refused says nothing of where credentials would be kept; the next one does", async () => {
+  test("a login that is refused says nothing of where credentials would be kept; the next one does", async () => {
     await using home = await temporaryHome();
     await using refusing = await fakeDaemon({ "GET /api/v1/user": { status: 401, body: {} } });
     const refused = await runCli([...login, "--json"], {
@@ -45,7 +45,7 @@ describe("a login", () => {
     expect(taken.err).toContain("Credentials are kept in files of mode 0600");
   });
 
-  test("with a keyring writes no secret to a file, and later commands read it there", async () => {
+  test("a login with a keyring writes no secret to a file, and later commands read it there", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({ ...user, "GET /api/v1/admin/users": { body: [] } });
     const keyring = fakeKeyring();
@@ -60,7 +60,7 @@ describe("a login", () => {
     expect(keyring.entries.size).toBe(0);
   });
 
-  test("that demands a keyring exits 4 before it reads the secret", async () => {
+  test("a login that demands a keyring exits 4 before it reads the secret", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({});
     const env = { CROFT_URL: daemon.url, CROFT_CREDENTIAL_STORE: "keyring" };
@@ -73,7 +73,7 @@ describe("a login", () => {
     expect(daemon.seen).toEqual([]);
   });
 
-  test("with a keyring that hangs uses a file, and the process is not left waiting", async () => {
+  test("a login with a keyring that hangs uses a file, and the process is not left waiting", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon(user);
     const keyring = { ...fakeKeyring(), setPassword: () => new Promise<never>(() => undefined) };
@@ -91,7 +91,7 @@ describe("a login", () => {
 });
 
 describe("files", () => {
-  test("with profiles and credentials are for their owner only, also when they were not", async () => {
+  test("files with profiles and credentials are for their owner only, also when they were not", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({ ...user, "GET /api/v1/admin/users": { body: [] } });
     await runCli(login, { home: home.path, stdin: "t0ken", env: { CROFT_URL: daemon.url } });
@@ -102,7 +102,7 @@ describe("files", () => {
     expect((await stat(profiles)).mode & 0o777).toBe(0o600);
   });
 
-  test("that are damaged are named, and nothing is overwritten", async () => {
+  test("files that are damaged are named, and nothing is overwritten", async () => {
     await using home = await temporaryHome();
     await writeFile(join(home.path, "profiles.json"), "{");
     const ran = await runCli(["profile", "list", "--json"], { home: home.path });
@@ -113,7 +113,7 @@ describe("files", () => {
     expect(await readFile(join(home.path, "profiles.json"), "utf8")).toBe("{");
   });
 
-  test("with a damaged entry ask for a new login", async () => {
+  test("files with a damaged entry ask for a new login", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({});
     await signIn(home.path, { url: daemon.url, forgeToken: "t" });

@@ -31,7 +31,7 @@ describe("a lock between processes", () => {
     expect(await readdir(join(home.path, "deep"))).toEqual([]);
   });
 
-  test("is given back when the work fails", async () => {
+  test("a lock between processes is released when the work fails", async () => {
     await using home = await temporaryHome();
     const path = join(home.path, "x.lock");
     const failing = withFileLock(path, system, () => Promise.reject(new Error("no")));
@@ -39,7 +39,7 @@ describe("a lock between processes", () => {
     expect(await withFileLock(path, system, async () => "next")).toBe("next");
   });
 
-  test("of a process that died is taken over at once, by one of many", async () => {
+  test("a lock between processes of a process that died is taken over at once, by one of many", async () => {
     await using home = await temporaryHome();
     const path = join(home.path, "x.lock");
     for (let round = 0; round < 5; round++) {
@@ -57,7 +57,7 @@ describe("a lock between processes", () => {
     }
   });
 
-  test("of a process that died while it swept is taken over too", async () => {
+  test("a lock between processes of a process that died while it swept is taken over too", async () => {
     await using home = await temporaryHome();
     const path = join(home.path, "x.lock");
     const dead = JSON.stringify({ pid: deadPid, host: hostname() });
@@ -66,7 +66,7 @@ describe("a lock between processes", () => {
     expect(await withFileLock(path, system, async () => "in")).toBe("in");
   });
 
-  test("whose process id was given to another one is taken over after its silence", async () => {
+  test("a lock between processes whose process id was given to another one is taken over after its silence", async () => {
     await using home = await temporaryHome();
     const path = join(home.path, "x.lock");
     await writeFile(path, JSON.stringify({ pid: process.pid, host: hostname() }));
@@ -75,7 +75,7 @@ describe("a lock between processes", () => {
     expect(await withFileLock(path, system, async () => "in")).toBe("in");
   });
 
-  test("of a living process is waited for, and named when it takes too long", async () => {
+  test("a lock between processes of a living process is waited for, and named when it takes too long", async () => {
     await using home = await temporaryHome();
     const path = join(home.path, "x.lock");
     await writeFile(path, JSON.stringify({ pid: process.pid, host: hostname() }));
@@ -88,7 +88,7 @@ describe("a lock between processes", () => {
     expect((await stat(path)).isFile()).toBe(true);
   });
 
-  test("that holds rubbish is taken over", async () => {
+  test("a lock between processes that holds rubbish is taken over", async () => {
     await using home = await temporaryHome();
     const path = join(home.path, "x.lock");
     await mkdir(home.path, { recursive: true });

@@ -211,7 +211,7 @@ describe("the browser", () => {
     expect(terminal.written().lastIndexOf("\u001b[?7h")).toBeGreaterThan(0);
   });
 
-  test("is usable in 40 columns and 12 rows", async () => {
+  test("the browser is usable in 40 columns and 12 rows", async () => {
     await inBrowser(
       tree(),
       async (screen) => {
@@ -312,7 +312,7 @@ describe("a folder of 50,000 items", () => {
     });
   });
 
-  test("is looked through for a name, as far as is reasonable", async () => {
+  test("a folder of 50,000 items is looked through for a name, as far as is reasonable", async () => {
     await inBrowser(many(), async (screen, { seen }) => {
       await screen.press("/f3141\r", "1 of 200+");
       await screen.press(keys.escape, cursorOn("f3141"));
@@ -669,7 +669,7 @@ describe("the terminal", () => {
     expect(terminal.written()).not.toMatch(/\u001b\[[0-9;]*m/);
   });
 
-  test("may not know its size, and is taken for 80x24", async () => {
+  test("the terminal may not know its size, and is taken for 80x24", async () => {
     await inBrowser(tree(), async (screen) => {
       await screen.sees("a.txt");
       screen.resize(0, 0);
@@ -677,7 +677,7 @@ describe("the terminal", () => {
     });
   });
 
-  test("is as it was after SIGTERM, which ends with 143 and leaves no half file", async () => {
+  test("the terminal is as it was after SIGTERM, which ends with 143 and leaves no half file", async () => {
     const slow: FakeAnswer = {
       headers: { "Content-Length": "10485760" },
       stream: (write) => write("x".repeat(1_048_576)),
@@ -700,7 +700,7 @@ describe("the terminal", () => {
     expect(ran.terminal.isAlternate()).toBe(false);
   });
 
-  test("is as it was after Ctrl-C, which ends with 130", async () => {
+  test("the terminal is as it was after Ctrl-C, which ends with 130", async () => {
     const ran = await inBrowser(tree(), (screen) => screen.press(keys.interrupt, "a.txt"));
     expect(ran.code).toBe(130);
     expect(ran.terminal.isAlternate()).toBe(false);

@@ -146,7 +146,7 @@ describe("the inbox", () => {
     );
   });
 
-  test("is usable in 40 columns and 12 rows", async () => {
+  test("the inbox is usable in 40 columns and 12 rows", async () => {
     await inInbox(
       few(),
       async (screen) => {
@@ -439,7 +439,7 @@ describe("an open thread", () => {
   });
 });
 
-describe("what comes from elsewhere", () => {
+describe("text from the server", () => {
   test("cannot reach the terminal: control, colour, title and direction sequences are gone", async () => {
     const hostile = "a\u001b]0;owned\u0007b\u001b[31mc\u001b[2Jd\u202ee\u0000f\u009b31mg\r\nh\ti";
     const { terminal } = await inInbox([thread(1, hostile)], (screen) =>
@@ -449,7 +449,7 @@ describe("what comes from elsewhere", () => {
       expect(terminal.written()).not.toContain(harm);
   });
 
-  test("may be wide: columns stay in line and nothing wraps", async () => {
+  test("text from the server may be wide: columns stay in line and nothing wraps", async () => {
     const wide = [
       thread(
         1,
@@ -480,7 +480,7 @@ describe("colour", () => {
   // oxlint-disable-next-line no-control-regex -- colours are control sequences
   const colours = /\u001b\[[0-9;]*m/;
 
-  test("is used on a terminal", async () => {
+  test("colour is used on a terminal", async () => {
     const { terminal } = await inInbox(few(), (screen) => screen.press("q", "Footer"));
     expect(terminal.written()).toMatch(colours);
   });
@@ -488,7 +488,7 @@ describe("colour", () => {
   test.each([
     ["NO_COLOR", { env: { NO_COLOR: "1" } }],
     ["--no-color", { line: ["--no-color"] }],
-  ])("is not with %s, and nothing is lost", async (_name, options) => {
+  ])("colour is not with %s, and nothing is lost", async (_name, options) => {
     const { terminal } = await inInbox(
       few(),
       async (screen) => {

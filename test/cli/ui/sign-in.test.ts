@@ -111,7 +111,7 @@ describe("the sign-in screen", () => {
   test.each([
     ["Esc", "\u001b", 3],
     ["Ctrl-C", "\u0003", 130],
-  ])("is left with %s", async (_key, keys, exit) => {
+  ])("the sign-in screen is left with %s", async (_key, keys, exit) => {
     const { code, sent, kept } = await signInWith([], [], [["E-mail:", keys]]);
     expect(code).toBe(exit);
     expect([sent, kept]).toEqual([[], undefined]);

@@ -36,7 +36,7 @@ const expectCode = async (promise: Promise<unknown>, code: string) =>
   expect((await refusal(promise)).code).toBe(code);
 
 describe("a data directory", () => {
-  test("is made with all its folders, each closed to others", async () => {
+  test("a data directory is made with all its folders, each closed to others", async () => {
     const root = join(folder, "croft");
     const directory = await openDataDirectory(root, options);
     const names = await readdir(root);
@@ -57,14 +57,14 @@ describe("a data directory", () => {
     }
   });
 
-  test("may be opened again, and a folder that went missing comes back", async () => {
+  test("a data directory may be opened again, and a folder that went missing comes back", async () => {
     const directory = await openDataDirectory(folder, options);
     await rm(directory.exports, { recursive: true });
     await openDataDirectory(folder, options);
     expect(await modeOf(directory.exports)).toBe("700");
   });
 
-  test("that others may only read is closed to them", async () => {
+  test("a data directory that others may only read is closed to them", async () => {
     await writeFile(join(folder, "config.yaml"), "");
     await chmod(folder, 0o755);
     await openDataDirectory(folder, options);
@@ -72,7 +72,7 @@ describe("a data directory", () => {
   });
 
   test.each(["tmp", "cache"])(
-    "with a link in the place of %s is refused, and what it leads to stays as it is",
+    "a data directory with a link in the place of %s is refused, and what it leads to stays as it is",
     async (name) => {
       const elsewhere = join(folder, "elsewhere");
       const root = join(folder, "croft");
@@ -101,21 +101,21 @@ describe("a data directory", () => {
     },
   );
 
-  test("whose first start was cut off while it looked whether it can be written is opened", async () => {
+  test("a data directory whose first start was interrupted while it looked whether it can be written is opened", async () => {
     await mkdir(join(folder, "tmp"), { mode: 0o700 });
     await writeFile(join(folder, "tmp", ".write-test"), "half");
     await openDataDirectory(folder, options);
     expect(await readdir(join(folder, "tmp"))).toEqual([]);
   });
 
-  test("that holds the log of this start alone and is writable by others is taken over", async () => {
+  test("a data directory that holds the log of this start alone and is writable by others is taken over", async () => {
     await mkdir(join(folder, "state"), { mode: 0o700 });
     await chmod(folder, 0o777);
     await openDataDirectory(folder, options);
     expect(await modeOf(folder)).toBe("700");
   });
 
-  test("that is empty and writable by others is taken over", async () => {
+  test("a data directory that is empty and writable by others is taken over", async () => {
     await chmod(folder, 0o777);
     await openDataDirectory(folder, options);
     expect(await modeOf(folder)).toBe("700");

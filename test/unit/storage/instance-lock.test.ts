@@ -89,7 +89,7 @@ describe("the instance lock", () => {
     });
   });
 
-  test("goes to exactly one of several calls in one process, which leave it held", async () => {
+  test("the instance lock goes to exactly one of several calls in one process, which leave it held", async () => {
     const self = { pid: process.pid, startedAt: 9 };
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => acquireInstanceLock(root, self)));
     const [lock, ...more] = outcomes.flatMap((each) => ("lock" in each ? [each.lock] : []));
@@ -98,7 +98,7 @@ describe("the instance lock", () => {
     await lock?.release();
   });
 
-  test("is free at once after SIGKILL, whatever the notice still says", async () => {
+  test("the instance lock is free at once after SIGKILL, whatever the notice still says", async () => {
     const { child } = await startHolder();
     await kill(child);
     expect(await findInstanceHolder(root)).toMatchObject({ pid: child.pid });
@@ -107,14 +107,14 @@ describe("the instance lock", () => {
     await lock.release();
   });
 
-  test("is not mistaken when the dead holder's process id lives on in another process", async () => {
+  test("the instance lock is not mistaken when the dead holder's process id lives on in another process", async () => {
     const notice = { pid: process.pid, started_at: 1, urls: ["http://127.0.0.1:1"] };
     await writeFile(join(root, "daemon.json"), JSON.stringify(notice));
     const lock = await take();
     await lock.release();
   });
 
-  test("goes to exactly one of several that start together", async () => {
+  test("the instance lock goes to exactly one of several that start together", async () => {
     const holders = await Promise.all([startHolder(), startHolder(), startHolder()]);
     const said = holders.map((holder) => holder.said).toSorted();
     expect(said).toEqual(["acquired", "taken", "taken"]);

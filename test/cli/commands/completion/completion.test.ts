@@ -176,7 +176,7 @@ describe("the scripts are valid in", () => {
 });
 
 describe("values", () => {
-  test("of a kind are printed with what they are", async () => {
+  test("values of a kind are printed with what they are", async () => {
     await using home = await temporaryHome();
     await runCli(["profile", "add", "work", "--url", "https://croft.example"], { home: home.path });
     expect((await runCli(["__complete", "profiles"], { home: home.path })).out).toBe(
@@ -187,7 +187,7 @@ describe("values", () => {
     );
   });
 
-  test("of connections come from the daemon", async () => {
+  test("values of connections come from the daemon", async () => {
     await using home = await temporaryHome();
     const body = {
       items: [{ display_name: "home", provider: "local_folder" }],
@@ -202,7 +202,7 @@ describe("values", () => {
     );
   });
 
-  test("of items come folder by folder, without names that a terminal would act on", async () => {
+  test("values of items come folder by folder, without names that a terminal would act on", async () => {
     await using home = await temporaryHome();
     const connection = { id: "c1", display_name: "home", provider: "local_folder" };
     const items = [
@@ -227,7 +227,7 @@ describe("values", () => {
     );
   });
 
-  test("that cannot be had are none, quietly", async () => {
+  test("values that cannot be had are omitted without an error", async () => {
     const ran = await runCli(["__complete", "connections"], { home: "/nowhere" });
     expect(ran).toMatchObject({ code: 0, out: "", err: "" });
   });

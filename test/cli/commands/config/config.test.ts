@@ -97,7 +97,7 @@ test("invalid YAML is reported on one line with its position", async () => {
   expect(where.json()).toMatchObject({ config_file: path });
 });
 
-describe("set", () => {
+describe("config set", () => {
   const file = (home: string) => join(home, "config.yaml");
 
   test("changes one line and leaves comments and the rest", async () => {
@@ -142,7 +142,7 @@ describe("set", () => {
     await expect(readFile(file(home.path))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  test("is not misled by a variable that hides the file's value", async () => {
+  test("config set is not misled by a variable that hides the file's value", async () => {
     await using home = await temporaryHome();
     const env = { CROFT_PORT: "7001" };
     const ran = await runCli(["config", "set", "port", "many", "--json"], { home: home.path, env });

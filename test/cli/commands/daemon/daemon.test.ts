@@ -39,7 +39,7 @@ test("the lines become options", async () => {
   });
 });
 
-describe("status", () => {
+describe("daemon status", () => {
   test("daemon status reports the daemon of this home", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({ "GET /readyz": { body: { status: "ready" } } });
@@ -98,7 +98,7 @@ describe("status", () => {
     expect(ran.error()).toMatchObject({ code: "daemon_unreachable", exit_code: 10 });
   });
 
-  test("does not take a program that answers at the daemon's address for it", async () => {
+  test("daemon status does not take a program that answers at the daemon's address for it", async () => {
     await using home = await temporaryHome();
     await using stranger = await fakeDaemon({});
     await stopped(home.path, stranger.url);
@@ -110,7 +110,7 @@ describe("status", () => {
   });
 });
 
-describe("stop", () => {
+describe("daemon stop", () => {
   test("asks the process to end and waits for it", async () => {
     await using home = await temporaryHome();
     await announce(home.path, [], 4711);
@@ -125,7 +125,7 @@ describe("stop", () => {
     expect(stopped).toEqual([4711]);
   });
 
-  test("of a daemon that does not end exits 8", async () => {
+  test("daemon stop of a daemon that does not end exits 8", async () => {
     await using home = await temporaryHome();
     await announce(home.path, [], 4711);
     let now = startedAt;
@@ -159,7 +159,7 @@ describe("stop", () => {
     expect(signalled).toEqual([]);
   });
 
-  test("of none is done already", async () => {
+  test("daemon stop of none is done already", async () => {
     await using home = await temporaryHome();
     const ran = await runCli(["daemon", "stop", "--json"], { home: home.path });
     expect(ran.json()).toEqual({ stopped: false, pid: null, data: home.path });

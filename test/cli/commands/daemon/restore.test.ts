@@ -103,7 +103,7 @@ describe("daemon restore", () => {
     expect(await readdir(join(home.path, "backups"))).toEqual([copyName]);
   });
 
-  test("of a file that is no database names that file, and leaves everything as it was", async () => {
+  test("daemon restore of a file that is no database names that file, and leaves everything as it was", async () => {
     await using home = await homeWithCopy();
     const before = await readFile(join(home.path, "croft.db"));
     const given = join(home.path, "notes.txt");
@@ -117,7 +117,7 @@ describe("daemon restore", () => {
     expect(await readdir(join(home.path, "tmp"))).toEqual([]);
   });
 
-  test("of a copy that is not there names those that are", async () => {
+  test("daemon restore of a copy that is not there names those that are", async () => {
     await using home = await homeWithCopy();
     const ran = await restore(home.path, "croft-20200101-000000.db");
     expect(ran.error()).toMatchObject({
@@ -133,7 +133,7 @@ describe("daemon restore", () => {
     expect(await readdir(home.path)).toEqual([]);
   });
 
-  test("is refused while a daemon runs on the home", async () => {
+  test("daemon restore is refused while a daemon runs on the home", async () => {
     await using home = await homeWithCopy();
     const running = await startDaemon(testInput(home.path, {}, []));
     const ran = await restore(home.path);

@@ -61,7 +61,7 @@ describe("key rotate", () => {
     expect(await made.key()).toBe(before);
   });
 
-  test("on a home that a daemon holds exits 7", async () => {
+  test("key rotate on a home that a daemon holds exits 7", async () => {
     await using made = await homeWith(file);
     const before = await made.key();
     const held = await acquireInstanceLock(made.home.path, { pid: process.pid, startedAt: 1 });
@@ -78,7 +78,7 @@ describe("key rotate", () => {
     expect(ran.error()).toMatchObject({ code: "not_found", hint: '"croft init" makes a home' });
   });
 
-  test("with another key in its place exits 17 and changes nothing", async () => {
+  test("key rotate with another key in its place exits 17 and changes nothing", async () => {
     await using made = await homeWith(file);
     const path = join(made.home.path, "keys/master.key");
     await writeFile(path, `${hex(3)}\n`, { mode: 0o600 });
@@ -88,7 +88,7 @@ describe("key rotate", () => {
     expect(await made.key()).toBe(`${hex(3)}\n`);
   });
 
-  test("of a key in the environment says what to do, and does its part of it", async () => {
+  test("key rotate of a key in the environment says what to do, and does its part of it", async () => {
     await using made = await homeWith({ CROFT_MASTER_KEY: hex(1) });
     const told = await made.rotate();
     expect(told).toMatchObject({ code: 2, out: "" });

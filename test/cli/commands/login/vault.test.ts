@@ -92,7 +92,7 @@ describe("a sign-in", () => {
     });
   });
 
-  test("with two second factors is refused before anything is sent", async () => {
+  test("a sign-in with two second factors is refused before anything is sent", async () => {
     const { ran, sent } = await login(signedIn, ["--totp", "123456", "--backup-code", "x-y"]);
     expect(ran.code).toBe(2);
     expect(sent).toBeUndefined();
@@ -108,7 +108,7 @@ describe("a sign-in", () => {
     expect(kept).toBeUndefined();
   });
 
-  test("that wants another password exits 16 and says how", async () => {
+  test("a sign-in that wants another password exits 16 and says how", async () => {
     const { ran } = await login({ body: { requires_password_change: true, user_id: "u" } });
     expect(ran.error()).toMatchObject({
       code: "challenge_required",
@@ -117,7 +117,7 @@ describe("a sign-in", () => {
     });
   });
 
-  test("that is refused exits 4", async () => {
+  test("a sign-in that is refused exits 4", async () => {
     const { ran, kept } = await login({
       status: 401,
       body: { detail: "Incorrect email or password" },

@@ -21,7 +21,7 @@ test("the lines become options", async () => {
 });
 
 describe("profiles", () => {
-  test("are added, listed, used and removed", async () => {
+  test("profiles are added, listed, used and removed", async () => {
     await using home = await temporaryHome();
     const go = (...words: string[]) => runCli(["profile", ...words], { home: home.path });
     expect((await go("list")).out).toBe("default\ttrue\t\t\t\t\n");
@@ -106,7 +106,7 @@ describe("profiles", () => {
     expect(ran.error()["message"]).toContain(message);
   });
 
-  test("that are named and missing stop every command", async () => {
+  test("profiles that are named and missing stop every command", async () => {
     await using home = await temporaryHome();
     const ran = await runCli(["vault", "me", "--profile", "nobody", "--json"], { home: home.path });
     expect(ran.error()).toMatchObject({

@@ -54,7 +54,7 @@ describe("rendering", () => {
     return { ran, sent: daemon.seen[0]?.json(), headers: daemon.seen[0]?.headers };
   };
 
-  test("of a file that is not there says so in words, and first of all which", async () => {
+  test("rendering of a file that is not there says so in words, and first of all which", async () => {
     const { ran, sent } = await ask(["markdown", "no's.md", "--json"], html(""));
     expect(ran.error()).toMatchObject({ code: "file_error", exit_code: 17 });
     expect(ran.error()["message"]).toMatch(/^\/.*no's\.md: no such file or directory$/);
@@ -96,7 +96,7 @@ describe("rendering", () => {
     expect(ran.err).toContain("--file-path");
   });
 
-  test("with --terminal it is laid out for reading", async () => {
+  test("rendering with --terminal it is laid out for reading", async () => {
     const { ran } = await ask(
       ["markdown", "--terminal"],
       html('<h1>T</h1>\n<p>a <a href="https://b.example">c</a></p>\n'),

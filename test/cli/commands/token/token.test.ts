@@ -46,7 +46,7 @@ test("the lines become options", async () => {
 });
 
 describe("the caller's own tokens", () => {
-  test("are listed with Basic authentication", async () => {
+  test("the caller's own tokens are listed with Basic authentication", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/v1/users/boss/tokens": { body: [token], headers: { "X-Total-Count": "1" } },
@@ -70,7 +70,7 @@ describe("the caller's own tokens", () => {
     expect(daemon.seen[1]?.headers.authorization).toBe(basic("ci-bot", "envtoken"));
   });
 
-  test("are made with scopes, and the secret is printed", async () => {
+  test("the caller's own tokens are made with scopes, and the secret is printed", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/v1/users/boss/tokens": { status: 201, body: { ...token, sha1: "5ecre7" } },
@@ -82,7 +82,7 @@ describe("the caller's own tokens", () => {
     expect(daemon.seen[0]?.json()).toEqual({ name: "ci", scopes: ["read:user", "write:issue"] });
   });
 
-  test("are deleted after a yes only", async () => {
+  test("the caller's own tokens are deleted only after a confirmation", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "DELETE /api/v1/users/boss/tokens/ci": { status: 204 },

@@ -23,7 +23,7 @@ const registerLine = [
   "--password-stdin",
 ];
 
-describe("register", () => {
+describe("vault register", () => {
   test("the line becomes options", async () => {
     expect(await optionsOf<RegisterOptions>(register.define, registerLine.slice(2))).toEqual({
       handle: "mira",
@@ -65,7 +65,7 @@ describe("register", () => {
     expect(ran.error()).toMatchObject({ code, message: detail, http_status: status });
   });
 
-  test("of an empty input says what is missing", async () => {
+  test("vault register of an empty input says what is missing", async () => {
     const ran = await runCli([...registerLine, "--json"], { home: "/nowhere", stdin: "" });
     expect(ran.error()).toMatchObject({
       code: "missing_input",

@@ -171,7 +171,7 @@ describe.each(["file", "keyring"] as const)("a key in the %s", (source) => {
 });
 
 describe("a key in the environment", () => {
-  test("is not replaced by croft; nothing changes until there is a new one before it", async () => {
+  test("a key in the environment is not replaced by croft; nothing changes until there is a new one before it", async () => {
     const at = options({ masterKey: oldKey });
     await fill(at);
     expect(await rotate(at)).toEqual({ kind: "key_needed" });
@@ -210,7 +210,7 @@ describe("values that do not open", () => {
     expect(await readFile(join(folder, "master.key"), "utf8")).toBe(key);
   });
 
-  test("are left as they are on demand", async () => {
+  test("values that do not open are left as they are on demand", async () => {
     expect(await rotate(options(), { skipUnreadable: true })).toMatchObject({
       kind: "rotated",
       sealedAgain: SEALED - 1,

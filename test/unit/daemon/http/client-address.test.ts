@@ -23,7 +23,7 @@ describe("the client's address", () => {
     ["fe80::1%eth0", "fe80::1"],
     ["127.0.0.1", "127.0.0.1"],
     [undefined, "unknown"],
-  ])("is the peer's without a header: %s", (peer, address) => {
+  ])("the client's address is the peer's without a header: %s", (peer, address) => {
     expect(clientOf(peer)).toBe(address);
   });
 
@@ -36,7 +36,7 @@ describe("the client's address", () => {
     ["172.32.0.1", "172.32.0.1"],
     ["10.0.0.1", "10.0.0.1"],
     ["203.0.113.7", "203.0.113.7"],
-  ])("is the header's from a trusted peer only: %s", (peer, address) => {
+  ])("the client's address is the header's from a trusted peer only: %s", (peer, address) => {
     expect(clientOf(peer, "198.51.100.4")).toBe(address);
   });
 
@@ -50,7 +50,7 @@ describe("the client's address", () => {
     ["198.51.100.4:4711", "198.51.100.4"],
     ["::ffff:198.51.100.4", "198.51.100.4"],
     [" 198.51.100.4 ", "198.51.100.4"],
-  ])("is the right-most untrusted hop of %j", (header, address) => {
+  ])("the client's address is the right-most untrusted hop of %j", (header, address) => {
     expect(clientOf("127.0.0.1", header)).toBe(address);
   });
 
@@ -79,7 +79,7 @@ describe("the client's address", () => {
     expect(clientOf("127.0.0.1", header)).toBe("127.0.0.1");
   });
 
-  test("is never the header's when no proxy is trusted", () => {
+  test("the client's address is never the header's when no proxy is trusted", () => {
     expect(clientOf("127.0.0.1", "198.51.100.4", [])).toBe("127.0.0.1");
   });
 

@@ -63,7 +63,7 @@ describe("a limit", () => {
     expect(await hit(1)).toBe(0);
   });
 
-  test("is not prolonged by hits that were refused", async () => {
+  test("a limit is not prolonged by hits that were refused", async () => {
     await hit(20);
     now += 59_000;
     await hit(20);
@@ -78,7 +78,7 @@ describe("a limit", () => {
     expect(await hit(20, `${"x".repeat(100_000)}2`)).toBe(10);
   });
 
-  test("can be forgotten for one key", async () => {
+  test("a limit can be forgotten for one key", async () => {
     await hit(20);
     await hit(20, "b");
     await limiter.reset("a");
@@ -97,7 +97,7 @@ describe("a limit", () => {
     });
   });
 
-  test("that is switched off counts nothing", async () => {
+  test("a limit that is switched off counts nothing", async () => {
     const off = createLimiter({ db, clock, enabled: false });
     for (let n = 0; n < 20; n++) {
       expect(await off.consume("a", rule)).toEqual({

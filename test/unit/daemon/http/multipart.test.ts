@@ -117,14 +117,14 @@ describe("a form with a file", () => {
     expect(answer).toMatchObject({ status: 200, body: { name } });
   });
 
-  test("may be left out", async () => {
+  test("a form with a file may be left out", async () => {
     expect((await send([["folder", "docs"]])).body).toMatchObject({
       folder: "docs",
       content: null,
     });
   });
 
-  test("of exactly the limit passes, one byte more does not, streamed or spooled", async () => {
+  test("a form with a file of exactly the limit passes, one byte more does not, streamed or spooled", async () => {
     const of = (size: number) => new File(["x".repeat(size)], "x");
     for (const order of [
       (size: number): [string, string | File][] => [

@@ -44,7 +44,7 @@ describe("a connection without a byte", () => {
   const impatient = { ...timeouts, idle: 500 };
   const head = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 4\r\n\r\n";
 
-  test("is closed when the client owes something, and waits when we do", async () => {
+  test("a connection without a byte is closed when the client owes something, and waits when we do", async () => {
     // The connection is silent for as long as the server waits, and then answers.
     const handler: NodeHandler = (message, response) => {
       message.resume().on("end", () => message.socket.once("timeout", () => response.end("late")));

@@ -97,7 +97,7 @@ describe("a job", () => {
     expect(await countJobs(db)).toEqual({ waiting: 0, running: 0, dead: 0 });
   });
 
-  test("does not exist when its transaction is rolled back", async () => {
+  test("a job does not exist when its transaction is rolled back", async () => {
     const queue = makeQueue();
     const { seen, kind } = recording();
     queue.register(kind());
@@ -128,7 +128,7 @@ describe("a job", () => {
     expect(await countJobs(db)).toMatchObject({ waiting: 1 });
   });
 
-  test("with a payload that is too long is refused", async () => {
+  test("a job with a payload that is too long is refused", async () => {
     const queue = makeQueue();
     await expect(add(queue, { payload: "x".repeat(PAYLOAD_CHARACTERS_MAX) })).rejects.toThrow(
       "too long",
@@ -194,7 +194,7 @@ describe("a key", () => {
 });
 
 describe("a failure", () => {
-  test("is tried again after waits that double up to a bound, then the job is put aside", async () => {
+  test("a failure is retried after waits that double up to a bound, then the job is dead-lettered", async () => {
     const queue = makeQueue();
     const { seen, kind } = recording(fail);
     queue.register(kind({ attemptsMax: 5, retryFirstMs: 100, retryMaxMs: 300 }));
@@ -214,7 +214,7 @@ describe("a failure", () => {
     expect(logged.at(-1)).toBe("job failed, dead-lettered");
   });
 
-  test("has jitter that takes off up to half of the wait", async () => {
+  test("a failure has jitter that takes off up to half of the wait", async () => {
     const queue = makeQueue({ random: () => 0.9999 });
     queue.register(recording(fail).kind({ retryFirstMs: 1000 }));
     await add(queue);
@@ -223,7 +223,7 @@ describe("a failure", () => {
     expect((job?.runAt ?? 0) - now).toBe(500);
   });
 
-  test("that is permanent puts the job aside at once", async () => {
+  test("a failure that is permanent dead-letters the job at once", async () => {
     const queue = makeQueue();
     const { seen, kind } = recording(() => Promise.reject(new PermanentJobError("never")));
     queue.register(kind());
@@ -233,7 +233,7 @@ describe("a failure", () => {
     expect(await countJobs(db)).toEqual({ waiting: 0, running: 0, dead: 1 });
   });
 
-  test("for good is deleted after a while", async () => {
+  test("a failure for good is deleted after a while", async () => {
     const queue = makeQueue();
     queue.register(recording(fail).kind({ attemptsMax: 1 }));
     await add(queue);
@@ -244,7 +244,7 @@ describe("a failure", () => {
 });
 
 describe("concurrency", () => {
-  test("is bounded for each kind, and kinds do not hold each other up", async () => {
+  test("concurrency is bounded for each kind, and kinds do not hold each other up", async () => {
     const queue = makeQueue({ pollMs: 5 });
     const gate = Promise.withResolvers<void>();
     const slow = recording(() => gate.promise);
@@ -416,7 +416,7 @@ describe("a crash", () => {
     expect(await queue.runDue()).toBe(1);
   });
 
-  test("by the job itself, again and again, puts it aside", async () => {
+  test("a crash by the job itself, again and again, dead-letters it", async () => {
     await add(makeQueue());
     for (let n = 0; n < 8; n++) {
       await crashInTheMiddle(`gone ${n}`);

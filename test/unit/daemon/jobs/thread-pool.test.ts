@@ -56,13 +56,16 @@ describe("thread pool", () => {
     expect(await next).toEqual({ kind: "done", value: "did next" });
   });
 
-  canTell.test("does not count wall-clock time in which a thread uses no processor", async () => {
-    const pool = makePool();
-    expect(await pool.run("rest", { ...LONG, budgetMs: 500 })).toEqual({
-      kind: "done",
-      value: "did rest",
-    });
-  });
+  canTell.test(
+    "thread pool does not count wall-clock time in which a thread uses no processor",
+    async () => {
+      const pool = makePool();
+      expect(await pool.run("rest", { ...LONG, budgetMs: 500 })).toEqual({
+        kind: "done",
+        value: "did rest",
+      });
+    },
+  );
 
   test("lets a job use its budget where Node measures no processor time", async () => {
     const prototype = Worker.prototype as { cpuUsage?: unknown };
@@ -119,7 +122,7 @@ describe("thread pool", () => {
     expect(await pool.run("late", LONG)).toMatchObject({ kind: "not_started" });
   });
 
-  test("does not start a job when no thread can start", async () => {
+  test("thread pool does not start a job when no thread can start", async () => {
     const pool = makePool({ workerUrl: new URL("./not-there.worker.ts", import.meta.url) });
     expect(await pool.run("a", LONG)).toMatchObject({ kind: "not_started" });
   });

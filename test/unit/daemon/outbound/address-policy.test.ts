@@ -100,7 +100,7 @@ describe("the range table", () => {
 });
 
 describe("the daemon itself", () => {
-  test("is refused on its port, and nothing else of the machine", () => {
+  test("the daemon itself is refused on its port, and nothing else of the machine", () => {
     const check = checkOf("home");
     expect(check.refusal("127.0.0.1", 7420)).toContain("daemon itself");
     expect(check.refusal("::1", 7420)).toContain("daemon itself");
@@ -118,6 +118,6 @@ describe("the daemon itself", () => {
     }
   });
 
-  test("is known by a name, too", () =>
+  test("the daemon itself is known by a name, too", () =>
     expect(checkOf("home", "localhost").refusal("127.0.0.1", 7420)).toContain("daemon itself"));
 });

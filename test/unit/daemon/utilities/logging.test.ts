@@ -15,7 +15,7 @@ async function capture(
 }
 
 describe("a log line", () => {
-  test("is one JSON object with level, time, facts and message", async () => {
+  test("a log line is one JSON object with level, time, facts and message", async () => {
     const { log, lines } = await capture();
     log.child({ request_id: "r1" }).info({ status: 200 }, "answered");
     expect(lines).toHaveLength(1);
@@ -54,7 +54,7 @@ describe("a log line", () => {
     expect(log.isLevelEnabled("info")).toBe(false);
   });
 
-  test("is pretty on a terminal and when asked for", async () => {
+  test("a log line is pretty on a terminal and when asked for", async () => {
     const terminal = await capture("auto", [], true);
     terminal.log.info({ status: 200 }, "answered");
     expect(terminal.lines.join("")).toContain("\u001b[");

@@ -217,7 +217,7 @@ describe("bytes that are sent", () => {
     return fill;
   };
 
-  test("are those of the span, also for a slow reader that reads from the disk in between", async () => {
+  test("bytes that are sent are those of the span, also for a slow reader that reads from the disk in between", async () => {
     const fill = fillFrom(source(), { windowBytes: () => 300_000 });
     const spans = [
       undefined,

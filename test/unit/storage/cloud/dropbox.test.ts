@@ -111,7 +111,7 @@ describe("names", () => {
   ])("%j: %s", (name, rule) => expect(brokenDropboxRule(name)).toBe(rule));
 });
 
-describe("what an error means", () => {
+describe("the meaning of an error", () => {
   const of = (status: number, body: object = {}, headers: Record<string, string> = {}) =>
     toDropboxFailure({ status, headers }, body as Record<string, unknown>, 0);
   const conflict = { ".tag": "conflict", conflict: { ".tag": "file" } };
@@ -147,7 +147,7 @@ describe("what an error means", () => {
     [{ ".tag": "something_new" }, "forbidden"],
   ])("409 %j: %s", (error, kind) => expect(of(409, { error }).kind).toBe(kind));
 
-  test("is read from the summary where there are no tags", () => {
+  test("the meaning of an error is read from the summary where there are no tags", () => {
     expect(of(409, { error_summary: "path/conflict/file/..." }).kind).toBe("conflict");
     expect(of(409, { error_summary: "path/not_found/" }).kind).toBe("not_found");
     expect(of(409, {}).kind).toBe("forbidden");
@@ -203,7 +203,7 @@ describe("an item", () => {
     expect(toDropboxItem(strange)).toBeUndefined();
   });
 
-  test("that lives in an editor, or is a link, has no bytes", () => {
+  test("an item that lives in an editor, or is a link, has no bytes", () => {
     expect(toDropboxItem(raw)?.size).toBe(3);
     expect(toDropboxItem({ ...raw, is_downloadable: false })?.size).toBeUndefined();
     expect(toDropboxItem({ ...raw, symlink_info: { target: "x" } })?.size).toBeUndefined();
@@ -293,7 +293,7 @@ describe("attack: answers that a vendor would not give", () => {
   });
 });
 
-describe("listing", () => {
+describe("the list of hooks", () => {
   test("starts over when its cursor is good no more", async () => {
     await using opened = await open({ pageItems: 2 });
     const { provider, proxy, server } = opened;
@@ -305,7 +305,7 @@ describe("listing", () => {
 });
 
 describe("changes", () => {
-  test("of one account never meet, whatever connections they come by", async () => {
+  test("changes of one account never meet, whatever connections they come by", async () => {
     await using server = await startDropboxServer();
     server.refuseMeetingChanges(true);
     const way = { dispatcher: agent, deps: { locks: createLocks() } };
@@ -317,7 +317,7 @@ describe("changes", () => {
     expect([(await list(clients[0]!, "")).length, server.changesAtOnce()]).toEqual([20, 1]);
   });
 
-  test("of one item by what two have seen: the first is done, the second is stale", async () => {
+  test("changes of one item by what two have seen: the first is done, the second is stale", async () => {
     await using server = await startDropboxServer();
     const way = { dispatcher: agent, deps: { locks: createLocks() } };
     const [one, other] = [await connectDropbox(server, way), await connectDropbox(server, way)];
@@ -344,7 +344,7 @@ describe("changes", () => {
     expect((await rename(provider, file2, "third.txt")).kind).toBe("stale");
   });
 
-  test("of the case alone are done although a move does nothing", async () => {
+  test("changes of the case alone are done although a move does nothing", async () => {
     await using opened = await open();
     const { provider, server } = opened;
     const folder = await mkdir(provider, "", "Folder");
@@ -422,14 +422,14 @@ describe("uploads", () => {
     same(await get(opened.provider, twice.id), bytes.subarray(0, 150_000));
   });
 
-  test("of a decomposed name are found again by its composed one", async () => {
+  test("uploads of a decomposed name are found again by its composed one", async () => {
     await using opened = await open();
     opened.proxy.loseNext(isRoute("upload_session/finish"));
     const item = done(await tryUpload(opened.provider, "", "a\u0308.bin", bytes));
     same(await get(opened.provider, item.id), bytes);
   });
 
-  test("without a length need none", async () => {
+  test("uploads without a length need none", async () => {
     await using opened = await open();
     const outcome = await opened.provider.upload({
       parent: "",
@@ -442,7 +442,7 @@ describe("uploads", () => {
     same(await get(opened.provider, done(outcome).id), bytes);
   });
 
-  test("of the bytes that have the name already are a conflict all the same", async () => {
+  test("uploads of the bytes that have the name already are a conflict all the same", async () => {
     await using opened = await open();
     await put(opened.provider, "", "file.txt", "x");
     expect((await tryUpload(opened.provider, "", "FILE.txt", "x")).kind).toBe("conflict");
@@ -450,7 +450,7 @@ describe("uploads", () => {
     expect((await tryUpload(opened.provider, "", "large.bin", bytes)).kind).toBe("conflict");
   });
 
-  test("whose name is taken at the last moment are a conflict", async () => {
+  test("uploads whose name is taken at the last moment are a conflict", async () => {
     await using opened = await open();
     const { provider, proxy, server } = opened;
     proxy.after(isRoute("upload_session/append_v2"), async () => {

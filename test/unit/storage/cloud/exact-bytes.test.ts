@@ -41,7 +41,7 @@ async function readExactly(
 
 const bytes = pattern(100_000);
 
-describe("exactly the wanted bytes", () => {
+describe("a range", () => {
   test.each([
     ["gzip", gzipSync(bytes)],
     ["x-gzip", gzipSync(bytes)],
@@ -60,7 +60,7 @@ describe("exactly the wanted bytes", () => {
     );
   });
 
-  test("of a server that ignores ranges", async () => {
+  test("a range of a server that ignores ranges", async () => {
     const handle = (_: unknown, response: ServerResponse) => void response.end(bytes);
     expect(await readExactly(handle, { start: 10, end: 19 })).toEqual(bytes.subarray(10, 20));
     expect(await readExactly(handle, { start: 10 })).toEqual(bytes.subarray(10));
@@ -95,7 +95,7 @@ describe("exactly the wanted bytes", () => {
     expect(await readExactly(handle)).toBe("ask_for_whole");
   });
 
-  test("of a server that gives more than the range, or less", async () => {
+  test("a range of a server that gives more than the range, or less", async () => {
     const partial = (from: number, to: number) => (_: unknown, response: ServerResponse) =>
       void response
         .writeHead(206, { "content-range": `bytes ${from}-${to}/${bytes.length}` })

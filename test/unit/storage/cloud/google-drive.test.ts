@@ -104,7 +104,7 @@ function upload(provider: CloudProvider, name: string, bytes: Buffer, more: obje
   });
 }
 
-describe("what is in a drive", () => {
+describe("an item of a drive", () => {
   test("shows documents and shortcuts, which have no bytes and keep their names' slashes", async () => {
     const { provider, add } = await open();
     add("a/b", "application/vnd.google-apps.document");
@@ -121,7 +121,7 @@ describe("what is in a drive", () => {
       expect(await provider.read({ id, signal: calm })).toMatchObject({ kind: "unsupported" });
   });
 
-  test("may bear one name twice: both are listed, and each is what its id says", async () => {
+  test("an item of a drive may bear one name twice: both are listed, and each is what its id says", async () => {
     const { provider, add, names } = await open();
     const [one, two] = [
       add("twin", "text/plain", Buffer.from("1")),
@@ -155,7 +155,7 @@ describe("what is in a drive", () => {
     expect(await provider.stat({ id, signal: calm })).toMatchObject({ kind: "offline" });
   });
 
-  test("in the trash is gone, and so is what lies in a trashed folder", async () => {
+  test("an item of a drive in the trash is gone, and so is what lies in a trashed folder", async () => {
     const { server, provider, add } = await open();
     const folder = add("folder", "application/vnd.google-apps.folder");
     const file = add("inside", "text/plain", Buffer.from("x"), folder.id);
@@ -165,7 +165,7 @@ describe("what is in a drive", () => {
     expect((await provider.list({ folder: folder.id, signal: calm })).kind).toBe("stale");
   });
 
-  test("does not find an item of another user", async () => {
+  test("an item of a drive does not find an item of another user", async () => {
     const { server, provider } = await open();
     const file = server.store.add(
       {
@@ -183,8 +183,8 @@ describe("what is in a drive", () => {
   });
 });
 
-describe("names that may repeat", () => {
-  test("are not taken twice although listings lag: the younger item is taken back", async () => {
+describe("equal names in a drive", () => {
+  test("equal names in a drive are not taken twice although listings lag: the younger item is deleted again", async () => {
     const { server, provider, connect, waits } = await open();
     const other = await connect();
     server.freezeListings(true);
@@ -213,7 +213,7 @@ describe("names that may repeat", () => {
     expect(read.kind === "ok" && (await buffer(read.stream)).toString()).toBe("theirs");
   });
 
-  test("are given back by a rename and a move that came second", async () => {
+  test("equal names in a drive are given back by a rename and a move that came second", async () => {
     const { proxy, provider, add, names } = await open();
     const target = add("target", "application/vnd.google-apps.folder");
     const file = add("file", "text/plain", Buffer.from("x"));
@@ -241,7 +241,7 @@ describe("names that may repeat", () => {
     expect(await names()).toEqual(["file", "target", "wanted"]);
   });
 
-  test("that differ in case only are two, although Drive's search takes them for one", async () => {
+  test("equal names in a drive that differ in case only are two, although Drive's search takes them for one", async () => {
     const { provider, names } = await open();
     for (const name of ["Name", "NAME", "it's \\ 'quoted'", "IT'S \\ 'QUOTED'"])
       expect((await provider.createFolder({ parent: "", name, signal: calm })).kind).toBe("ok");
@@ -296,7 +296,7 @@ describe("guards", () => {
 describe("uploads", () => {
   const bytes = Buffer.alloc(3 * PIECE + 5, "croft");
 
-  test("go on where the session stands after a cut, a failure and a lost answer", async () => {
+  test("uploads resume where the session stands after a cut, a failure and a lost answer", async () => {
     const { server, proxy, provider } = await open();
     const isPiece = ({ method }: { method: string }) => method === "PUT";
     const breaks = [
@@ -321,7 +321,7 @@ describe("uploads", () => {
     expect(server.sessions()).toEqual([]);
   });
 
-  test("whose session is gone when it is asked about a lost last answer are found, too", async () => {
+  test("uploads whose session is gone when it is asked about a lost last answer are found, too", async () => {
     const { proxy, provider, names } = await open();
     proxy.loseNext(
       ({ method, headers }) =>
@@ -348,7 +348,7 @@ describe("uploads", () => {
     expect(await names()).toEqual(["large"]);
   });
 
-  test("whose last answer is lost are found by the id that they were given", async () => {
+  test("uploads whose last answer is lost are found by the id that they were given", async () => {
     const { proxy, provider, names } = await open();
     proxy.loseNext(
       ({ method, headers }) =>
@@ -362,7 +362,7 @@ describe("uploads", () => {
     expect(await names()).toEqual(["large", "small", "tiny"]);
   });
 
-  test("whose source fails before its first byte is read make nothing, and throw what it threw", async () => {
+  test("uploads whose source fails before its first byte is read make nothing, and throw what it threw", async () => {
     const { server, provider, names } = await open();
     const content = new Readable({ read: () => undefined });
     content.destroy(new Error("the client went away"));
@@ -415,7 +415,7 @@ describe("uploads", () => {
     }
   });
 
-  test("that arrive damaged are taken back", async () => {
+  test("uploads that arrive damaged are deleted again", async () => {
     const { proxy, provider, server, names } = await open();
     expect((await upload(provider, "fine", Buffer.from("fine"))).kind).toBe("ok");
     proxy.answerNext(

@@ -149,7 +149,7 @@ describe("the address of the consent page", () => {
     });
   });
 
-  test("lies at the administrator's origin where one is set, below its path, too", () => {
+  test("the address of the consent page lies at the administrator's origin where one is set, below its path, too", () => {
     expect(toEndpoint("https://a.example/x?y=1", "http://127.0.0.1:9/proxy/")).toBe(
       "http://127.0.0.1:9/proxy/x?y=1",
     );
@@ -201,11 +201,11 @@ describe("a code", () => {
     expect(await again()).toEqual({ kind: "reauth", note: "invalid_grant" });
   });
 
-  test("of another verifier is refused", async () => {
+  test("a code of another verifier is refused", async () => {
     expect((await exchange(["files"], "w".repeat(43))).first.kind).toBe("reauth");
   });
 
-  test("with which the person left out what is needed is forbidden; what is not needed may be left out", async () => {
+  test("a code with which the person left out what is needed is forbidden; what is not needed may be left out", async () => {
     expect((await exchange(["profile"])).first).toEqual({
       kind: "forbidden",
       note: "scope not granted",
@@ -213,7 +213,7 @@ describe("a code", () => {
     expect((await exchange(["files"])).first.kind).toBe("ok");
   });
 
-  test("without a refresh token makes no connection", async () => {
+  test("a code without a refresh token makes no connection", async () => {
     const { first } = await exchange(["files"], verifier, {
       offlineParameters: { access_type: "never" },
     });
@@ -250,7 +250,7 @@ describe("the token endpoint", () => {
 });
 
 describe("a token", () => {
-  test("is renewed once for all that find it refused, and kept before it is used", async () => {
+  test("a token is renewed once for all that find it refused, and kept before it is used", async () => {
     const { oauth, seen, saved, connect } = await connectTo();
     const order: string[] = [];
     const { send } = connect({
@@ -269,7 +269,7 @@ describe("a token", () => {
     expect(order).toEqual(["kept before 0 uses"]);
   });
 
-  test("is renewed before its end, without being refused first", async () => {
+  test("a token is renewed before its end, before it is refused", async () => {
     const { state, oauth, seen, connect } = await connectTo();
     const { send } = connect();
     state.now += 3_539_999;
@@ -295,7 +295,7 @@ describe("a token", () => {
     }
   });
 
-  test("that is refused again after renewing is reauth, after exactly two requests", async () => {
+  test("a token that is refused again after renewing is reauth, after exactly two requests", async () => {
     const { oauth, seen, connect } = await connectTo({
       api: (_request, response) => response.writeHead(401).end(),
     });
@@ -332,7 +332,7 @@ describe("a token", () => {
     },
   );
 
-  test("that was renewed and could not be kept is kept first the next time", async () => {
+  test("a token that was renewed and could not be kept is kept first the next time", async () => {
     const { oauth, saved, connect } = await connectTo({ options: { rotates: true } });
     let isFull = true;
     const { send } = connect({
@@ -348,7 +348,7 @@ describe("a token", () => {
     expect([saved.length, oauth.renewals()]).toEqual([1, 1]);
   });
 
-  test("that another process has renewed is taken over instead of renewing again", async () => {
+  test("a token that another process has renewed is taken over instead of renewing again", async () => {
     const { oauth, connect, granted } = await connectTo({
       options: { rotates: true },
     });
@@ -388,7 +388,7 @@ describe("a token", () => {
 });
 
 describe("a request with a token", () => {
-  test("is sent again with its body after a renewal; a stream is let go", async () => {
+  test("a request with a token is sent again with its body after a renewal; a stream is let go", async () => {
     const { oauth, seen, connect } = await connectTo();
     const { send } = connect();
     oauth.expireTokens();
@@ -418,7 +418,7 @@ describe("a request with a token", () => {
     expect(seen.map(({ authorization }) => authorization)).toEqual(seen.map(() => undefined));
   });
 
-  test("that is sent elsewhere by a redirect stays where it is", async () => {
+  test("a request with a token that is sent elsewhere by a redirect stays where it is", async () => {
     const elsewhere = await connectTo();
     const { connect } = await connectTo({
       api: (_request, response) =>

@@ -70,7 +70,7 @@ async function open(options: OneDriveServerOptions = {}): Promise<Opened> {
 const isFragment = ({ method, path }: { method: string; path: string }) =>
   method === "PUT" && path.startsWith("/signed/upload/");
 
-describe("the hash", () => {
+describe("the QuickXorHash", () => {
   test.each([
     ["", "AAAAAAAAAAAAAAAAAAAAAAAAAAA="],
     ["Sg==", "SgAAAAAAAAAAAAAAAQAAAAAAAAA="],
@@ -82,7 +82,7 @@ describe("the hash", () => {
     expect(hash.digest()).toBe(expected);
   });
 
-  test("is the same in pieces, and as bit by bit", () => {
+  test("the QuickXorHash is the same in pieces, and as bit by bit", () => {
     const bytes = pattern(1000);
     const hash = createQuickXorHash();
     for (const piece of inChunks(bytes, 77)) hash.update(piece);
@@ -133,7 +133,7 @@ describe("names", () => {
     ["~$report.docx", "reserved_name"],
   ])("%j: %s", (name, rule) => expect(brokenOneDriveRule(name)).toBe(rule));
 
-  test("are refused before anything is asked", async () => {
+  test("names are refused before anything is asked", async () => {
     await using opened = await open();
     const { provider, proxy } = opened;
     const file = await put(provider, "", "file.txt", "x");
@@ -197,7 +197,7 @@ describe("what a status means", () => {
 
 describe("an item", () => {
   const raw = { id: "A!1", name: "a.txt", size: 3, file: {}, parentReference: { id: "root" } };
-  test("of the root's has no parent, of others has theirs", () => {
+  test("an item of the root's has no parent, of others has theirs", () => {
     expect(toDriveItem(raw, "root")?.item).toMatchObject({ parent: "", kind: "file", size: 3 });
     expect(toDriveItem(raw, "other")?.item.parent).toBe("root");
   });
@@ -207,14 +207,17 @@ describe("an item", () => {
     [{ id: "other", path: "/drives/b!x/root:" }, ""],
     [{ id: "other", path: "/drives/b!x/root:/root:" }, "other"],
     [{ id: "other", path: 7 }, "other"],
-  ])("in %j lies in %j", (parentReference, parent) => {
+  ])("an item in %j lies in %j", (parentReference, parent) => {
     expect(toDriveItem({ ...raw, parentReference }, "root")?.item.parent).toBe(parent);
   });
 
-  test.each(["package", "bundle", "remoteItem"])("with a %s has no bytes of its own", (facet) => {
-    const item = toDriveItem({ ...raw, folder: {}, [facet]: {} }, "root")?.item;
-    expect(item).toMatchObject({ kind: "file", size: undefined, version: undefined });
-  });
+  test.each(["package", "bundle", "remoteItem"])(
+    "an item with a %s has no bytes of its own",
+    (facet) => {
+      const item = toDriveItem({ ...raw, folder: {}, [facet]: {} }, "root")?.item;
+      expect(item).toMatchObject({ kind: "file", size: undefined, version: undefined });
+    },
+  );
 
   test.each([
     { ...raw, id: 7 },
@@ -229,14 +232,14 @@ describe("an item", () => {
     expect(toDriveItem(strange, "root")).toBeUndefined();
   });
 
-  test("that does not tell its folder lies in the one that was listed", () => {
+  test("an item that does not tell its folder lies in the one that was listed", () => {
     const { parentReference: _untold, ...shared } = { ...raw, remoteItem: { id: "B!2" } };
     expect(toDriveItem(shared, "root", "folder")?.item).toMatchObject({ parent: "folder" });
     expect(toDriveItem(shared, "root", "")?.item).toMatchObject({ parent: "", kind: "file" });
     expect(toDriveItem(raw, "other", "folder")?.item.parent).toBe("root");
   });
 
-  test("whose members are of other types has none of them", () => {
+  test("an item whose members are of other types has none of them", () => {
     const strange = { ...raw, size: "3", eTag: {}, cTag: 4, lastModifiedDateTime: "soon" };
     expect(toDriveItem(strange, "root")?.item).toMatchObject({
       size: undefined,
@@ -253,7 +256,7 @@ describe("an item", () => {
 });
 
 describe("ids of personal drives", () => {
-  test("are one however they are spelled", () => {
+  test("ids of personal drives are one however they are spelled", () => {
     expect(toItemId("66d53be8a5056eca!SEA8CC6")).toBe("66D53BE8A5056ECA!sea8cc6");
     expect(toItemId("66D53BE8A5056ECA!sea8cc6")).toBe("66D53BE8A5056ECA!sea8cc6");
     expect(toItemId("6D53BE8A5056ECA!101")).toBe("06D53BE8A5056ECA!101");
@@ -266,7 +269,7 @@ describe("ids of personal drives", () => {
     expect([toItemId(7), toDriveId("")]).toEqual([undefined, undefined]);
   });
 
-  test("do not make another account of one", async () => {
+  test("ids of personal drives do not make another account of one", async () => {
     await using opened = await open();
     const { provider, server } = opened;
     server.mixCase(true);
@@ -427,7 +430,7 @@ describe("upload sessions", () => {
     expect(proxy.log.some((line) => line.startsWith("GET /signed/upload/"))).toBe(true);
   });
 
-  test("whose last answer is lost are looked for until the file can be seen", async () => {
+  test("upload sessions whose last answer is lost are looked for until the file can be seen", async () => {
     await using opened = await open();
     const { provider, proxy } = opened;
     let fragments = 0;
@@ -474,7 +477,7 @@ describe("upload sessions", () => {
     });
   });
 
-  test("are not begun for a name that is taken", async () => {
+  test("upload sessions are not begun for a name that is taken", async () => {
     await using opened = await open({ driveType: "business" });
     const { provider, proxy } = opened;
     await put(provider, "", "large.bin", "x");

@@ -17,13 +17,13 @@ async function callsOf(failure: Failure): Promise<number> {
   return storage.calls.length;
 }
 
-describe("a look that fails", () => {
-  test("is tried again a few times", async () => {
+describe("a failed read", () => {
+  test("a failed read is retried a few times", async () => {
     expect(await callsOf({ kind: "offline", sent: true, note: "ECONNRESET" })).toBe(4);
   });
 
   test.each(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "too_slow", "answer_too_long"])(
-    "is not when all was waited for that may be: %s",
+    "a failed read is not when all was waited for that may be: %s",
     async (note) => {
       expect(await callsOf({ kind: "offline", sent: true, note })).toBe(1);
     },

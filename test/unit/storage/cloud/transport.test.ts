@@ -43,7 +43,7 @@ async function sendOk(sending: ReturnType<Awaited<ReturnType<typeof start>>["sen
 }
 
 describe("a request", () => {
-  test("is sent as it is, and no redirect is followed", async () => {
+  test("a request is sent as it is, and no redirect is followed", async () => {
     const { send } = await start((request, response) => {
       response.writeHead(302, { location: "/elsewhere", "x-twice": ["a", "b"] });
       response.end(`${request.method} ${request.headers["accept-encoding"]}`);
@@ -53,13 +53,13 @@ describe("a request", () => {
     expect(await answer.text()).toEqual({ kind: "ok", text: "PROPFIND identity" });
   });
 
-  test("has its own path where the address would lose segments", async () => {
+  test("a request has its own path where the address would lose segments", async () => {
     const { send } = await start((request, response) => response.end(request.url));
     const answer = await sendOk(send({ path: "/a/../b/%2e/./c?x=%2F" }));
     expect(await answer.text()).toEqual({ kind: "ok", text: "/a/../b/%2e/./c?x=%2F" });
   });
 
-  test("that never left says so, and one that may have arrived says that", async () => {
+  test("a request that never left says so, and one that may have arrived says that", async () => {
     const { send, url } = await start((_request, response) => response.destroy());
     expect(await send({ method: "PUT", body: "x" })).toMatchObject({ kind: "offline", sent: true });
     const refused = new URL(url);
@@ -84,7 +84,7 @@ describe("a request", () => {
     ["ECONNRESET", true],
     ["EPIPE", true],
     ["UND_ERR_SOCKET", true],
-  ])("that failed with %s may have arrived: %s", async (code, sent) => {
+  ])("a request that failed with %s may have arrived: %s", async (code, sent) => {
     const failing = { request: () => Promise.reject(Object.assign(new Error("x"), { code })) };
     const transport = createTransport(failing as unknown as Dispatcher);
     const { signal } = new AbortController();
@@ -147,7 +147,7 @@ describe("an answer's body", () => {
     await expect(buffer(cut.stream(10))).rejects.toThrow(StreamAborted);
   });
 
-  test("of megabytes waits for its reader", async () => {
+  test("an answer's body of megabytes waits for its reader", async () => {
     const chunk = Buffer.alloc(64 * 1024, "x");
     let written = 0;
     const { send } = await start((_request, response) => {
@@ -207,7 +207,7 @@ describe("an answer's body", () => {
     }
   });
 
-  test("of a long piece of work may come drop by drop, but must not stop coming", async () => {
+  test("an answer's body of a long piece of work may come drop by drop, but must not stop coming", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     try {
       let drip = () => undefined as unknown;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { toDialectStatements } from "../../../../storage/engine/dialect.ts";
 
 describe("a shared statement", () => {
-  test("is left alone for SQLite", () => {
+  test("a shared statement is left alone for SQLite", () => {
     const table = "CREATE TABLE a (id INTEGER PRIMARY KEY, b BLOB) STRICT";
     expect(toDialectStatements(`${table};\n`, "sqlite")).toEqual([table]);
   });
@@ -71,7 +71,7 @@ ALTER TABLE a ADD COLUMN i INTEGER;
 -- @end
 CREATE INDEX i ON a (n);`;
 
-  test("is for that engine alone, as written", () => {
+  test("a statement of one engine is for that engine alone, as written", () => {
     expect(toDialectStatements(script, "sqlite")).toEqual([
       "CREATE TABLE a (n INTEGER)",
       "CREATE VIRTUAL TABLE s USING fts5(t)",
@@ -90,7 +90,7 @@ CREATE INDEX i ON a (n);`;
     ["-- @end\nSELECT 1;", "misplaced"],
     ["-- @mysql\n-- @end", "misplaced"],
     ["-- @sqlite\n-- @postgres\n-- @end", "misplaced"],
-  ])("is refused when its block is wrong: %j", (wrong, message) => {
+  ])("a statement of one engine is refused when its block is wrong: %j", (wrong, message) => {
     expect(() => toDialectStatements(wrong, "sqlite")).toThrow(message);
   });
 });

@@ -122,7 +122,7 @@ describe("the files", () => {
     return directory;
   }
 
-  test("are read by number, whatever else lies there", () => {
+  test("the files are read by number, whatever else lies there", () => {
     const directory = directoryOf({
       "0010_ten.sql": "SELECT 10;",
       "0002_two.sql": "SELECT 2;",
@@ -134,13 +134,13 @@ describe("the files", () => {
     ]);
   });
 
-  test("have the same hash with the line ends of Windows", () => {
+  test("the files have the same hash with the line ends of Windows", () => {
     const unix = readMigrations(directoryOf({ "0001_a.sql": "SELECT 1;\nSELECT 2;\n" }));
     const windows = readMigrations(directoryOf({ "0001_a.sql": "SELECT 1;\r\nSELECT 2;\r\n" }));
     expect(windows).toEqual(unix);
   });
 
-  test("are refused with a doubled number or a wrong name", () => {
+  test("the files are refused with a doubled number or a wrong name", () => {
     expect(() => readMigrations(directoryOf({ "0001_a.sql": "", "0001_b.sql": "" }))).toThrow(
       "number 1",
     );

@@ -23,7 +23,7 @@ function makeDirectory(): string {
 const clock = (): number => 0;
 
 describe("opening the database", () => {
-  test("without an address makes the file, with all tables, and finds them again", async () => {
+  test("opening the database without an address makes the file, with all tables, and finds them again", async () => {
     const dataDirectory = makeDirectory();
     for (let start = 0; start < 2; start++) {
       const db = await openDatabase(undefined, { dataDirectory, clock });

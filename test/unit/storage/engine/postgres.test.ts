@@ -33,24 +33,27 @@ function createFakeServer(
 const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE";
 
 describe("a transaction that gives way", () => {
-  test.each(["40001", "40P01"])("at a statement (%s) runs again from its start", async (code) => {
-    const server = createFakeServer((text, times) =>
-      text === "work" && times < 3 ? code : undefined,
-    );
-    const db = await openPostgres({ url: server.pool, clock: () => 5 });
-    let runs = 0;
-    const result = await db.transaction(async (tx) => {
-      runs++;
-      await tx.run("first");
-      await tx.run("work");
-      return "done";
-    });
-    expect([result, runs]).toEqual(["done", 3]);
-    const attempt = [BEGIN, "first", "work", "ROLLBACK"];
-    expect(server.log).toEqual([...attempt, ...attempt, BEGIN, "first", "work", "COMMIT"]);
-  });
+  test.each(["40001", "40P01"])(
+    "a transaction that has a serialization failure at a statement (%s) is retried from its start",
+    async (code) => {
+      const server = createFakeServer((text, times) =>
+        text === "work" && times < 3 ? code : undefined,
+      );
+      const db = await openPostgres({ url: server.pool, clock: () => 5 });
+      let runs = 0;
+      const result = await db.transaction(async (tx) => {
+        runs++;
+        await tx.run("first");
+        await tx.run("work");
+        return "done";
+      });
+      expect([result, runs]).toEqual(["done", 3]);
+      const attempt = [BEGIN, "first", "work", "ROLLBACK"];
+      expect(server.log).toEqual([...attempt, ...attempt, BEGIN, "first", "work", "COMMIT"]);
+    },
+  );
 
-  test("at its commit runs again", async () => {
+  test("a transaction that has a serialization failure at its commit is retried", async () => {
     const server = createFakeServer((text, times) =>
       text === "COMMIT" && times === 1 ? "40001" : undefined,
     );
@@ -90,7 +93,7 @@ describe("a transaction that gives way", () => {
 });
 
 describe("a connection", () => {
-  test("that broke is thrown away, one whose statement failed is not", async () => {
+  test("a connection that broke is discarded, one whose statement failed is not", async () => {
     const server = createFakeServer((text) => ({ lost: "ECONNRESET", wrong: "42601" })[text]);
     const db = await openPostgres({ url: server.pool, clock: () => 5 });
     server.discarded.length = 0;
@@ -103,7 +106,7 @@ describe("a connection", () => {
     expect(server.log).toEqual(["wrong", "lost", BEGIN, "lost"]);
   });
 
-  test("whose rollback fails is thrown away", async () => {
+  test("a connection whose rollback fails is discarded", async () => {
     const server = createFakeServer((text) => (text === "ROLLBACK" ? "ECONNRESET" : undefined));
     const db = await openPostgres({ url: server.pool, clock: () => 5 });
     server.discarded.length = 0;

@@ -42,7 +42,7 @@ describe("the migrated schema", () => {
     await postgres.close();
   });
 
-  test("has the same columns, in the same order, on both engines", async () => {
+  test("the migrated schema has the same columns, in the same order, on both engines", async () => {
     const embedded = await sqlite.all(
       `SELECT t.name AS "table", c.name AS "column", c."notnull" AS required
        FROM pragma_table_list t, pragma_table_info(t.name) c
@@ -62,7 +62,7 @@ describe("the migrated schema", () => {
     expect(server).toEqual(embedded);
   });
 
-  test("has the same unique indexes, by their columns, on both engines", async () => {
+  test("the migrated schema has the same unique indexes, by their columns, on both engines", async () => {
     const embedded = await sqlite.all(
       `SELECT t.name || ':' || (SELECT group_concat(coalesce(c.name, '?'), ',') FROM pragma_index_info(i.name) c) AS unique_columns
        FROM pragma_table_list t, pragma_index_list(t.name) i WHERE t.schema = 'main' AND t.type = 'table' AND i."unique" = 1 AND i.origin <> 'pk' ORDER BY 1`,

@@ -60,13 +60,13 @@ describe("tokens", () => {
 });
 
 describe("placeholders", () => {
-  test("are numbered from left to right", () => {
+  test("placeholders are numbered from left to right", () => {
     expect(toNumbered("SELECT ? WHERE a=? AND b IN (?,?)")).toBe(
       "SELECT $1 WHERE a=$2 AND b IN ($3,$4)",
     );
   });
 
-  test("are none in strings, quoted names and comments", () => {
+  test("placeholders are none in strings, quoted names and comments", () => {
     const sql = `SELECT 'a?' , "b?" -- c?\n /* d? */ FROM t WHERE e = ?`;
     expect(toNumbered(sql)).toBe(`SELECT 'a?' , "b?" -- c?\n /* d? */ FROM t WHERE e = $1`);
   });
@@ -85,7 +85,7 @@ describe("placeholders", () => {
 });
 
 describe("statements of a script", () => {
-  test("are cut at semicolons outside of strings and comments", () => {
+  test("statements of a script are cut at semicolons outside of strings and comments", () => {
     const script =
       "-- head; still head\nCREATE TABLE a (b TEXT DEFAULT ';');\n\n;INSERT INTO a VALUES (';--');\n";
     expect(toStatements(script)).toEqual([

@@ -52,7 +52,7 @@ describe("a group of writes", () => {
     expect(await count(db)).toBe(64);
   });
 
-  test("has committed when the first of its promises resolves", async () => {
+  test("a group of writes has committed when the first of its promises resolves", async () => {
     const db = await openFile();
     const other = new Sqlite(db.path, { readonly: true });
     onTestFinished(() => void other.close());
@@ -64,7 +64,7 @@ describe("a group of writes", () => {
     expect(seen).toEqual(Array.from({ length: 20 }, () => 20));
   });
 
-  test("is split when a thousand wait, and none is lost", async () => {
+  test("a group of writes is split when a thousand wait, and none is lost", async () => {
     const db = await openFile();
     await Promise.all(Array.from({ length: 1_000 }, (_, index) => add(db, `${index}`)));
     expect(await count(db)).toBe(1_000);
@@ -113,14 +113,14 @@ describe("a group of writes", () => {
   });
 });
 
-describe("the file", () => {
-  test("is its owner's alone, and so is its log", async () => {
+describe("the database file", () => {
+  test("the database file is its owner's alone, and so is its log", async () => {
     const db = await openFile();
     for (const suffix of ["", "-wal", "-shm"])
       expect(statSync(db.path + suffix).mode & 0o777).toBe(0o600);
   });
 
-  test("is set for durable commits", async () => {
+  test("the database file is set for durable commits", async () => {
     const db = await openFile();
     expect(
       await db.all(
@@ -133,7 +133,7 @@ describe("the file", () => {
     expect(writer).toEqual({ journal_mode: "wal", synchronous: 2, foreign_keys: 1 });
   });
 
-  test("is complete without its log after a close", async () => {
+  test("the database file is complete without its log after a close", async () => {
     const directory = makeDirectory();
     const db = await openFile(directory);
     await add(db, "kept");
@@ -143,7 +143,7 @@ describe("the file", () => {
     expect(await count(again)).toBe(1);
   });
 
-  test("that is no database is refused and left as it is", () => {
+  test("the database file that is no database is refused and left as it is", () => {
     const path = join(makeDirectory(), "croft.db");
     const text = "not a database, but someone's notes\n".repeat(100);
     writeFileSync(path, text);
@@ -151,7 +151,7 @@ describe("the file", () => {
     expect(readFileSync(path, "utf8")).toBe(text);
   });
 
-  test("of another program is refused and left as it is", () => {
+  test("the database file of another program is refused and left as it is", () => {
     const path = join(makeDirectory(), "croft.db");
     const foreign = new Sqlite(path);
     foreign.exec("CREATE TABLE theirs (n)");
@@ -161,7 +161,7 @@ describe("the file", () => {
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  test("that lost its end is reported as corrupt by a statement that needs it", async () => {
+  test("the database file that lost its end is reported as corrupt by a statement that needs it", async () => {
     const directory = makeDirectory();
     const db = await openFile(directory);
     const long = "x".repeat(2_000);
@@ -177,7 +177,7 @@ describe("the file", () => {
     expect(await again.integrityCheck()).not.toEqual([]);
   });
 
-  test("in a directory that is absent is refused by name", () => {
+  test("the database file in a directory that is absent is refused by name", () => {
     const path = join(makeDirectory(), "absent", "croft.db");
     expect(() => openSqlite({ path, clock: () => 0 })).toThrow(`${path} cannot be opened`);
   });
@@ -203,7 +203,7 @@ describe("a check", () => {
 });
 
 describe("a backup", () => {
-  test("is the database as it was when it began, whatever is written meanwhile", async () => {
+  test("a backup is the database as it was when it began, whatever is written meanwhile", async () => {
     const directory = makeDirectory();
     const db = await openFile(directory);
     const long = "x".repeat(3_000);
@@ -231,7 +231,7 @@ describe("a backup", () => {
     expect(readFileSync(path, "utf8")).toBe("mine");
   });
 
-  test("of a database in memory is a file", async () => {
+  test("a backup of a database in memory is a file", async () => {
     const directory = makeDirectory();
     const db = await openFile(directory, { path: ":memory:" });
     await add(db, "a");

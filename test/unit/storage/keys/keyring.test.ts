@@ -45,7 +45,7 @@ describe("sealing", () => {
   });
 
   test.each(["", "k1.", "k0.AAAA", "k1", "plain text", "k2.AAAA", "k1.AA=="])(
-    "is not fooled by %j",
+    "sealing is not fooled by %j",
     (text) => {
       expect(() => ring.open("totp", text, "users/1")).toThrow(SealError);
     },

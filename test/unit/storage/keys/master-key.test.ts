@@ -71,7 +71,7 @@ describe("the first start", () => {
     expect(await openMasterKeys(options({ keyring }), false)).toEqual(opened);
   });
 
-  test("does not touch the keyring when the file is chosen", async () => {
+  test("the first start does not touch the keyring when the file is chosen", async () => {
     const keyring = memoryStore();
     expect((await openMasterKeys(options({ keyring, source: "file" }), true)).source).toBe("file");
     expect(keyring.entries.size).toBe(0);
@@ -202,7 +202,7 @@ describe("rotation", () => {
     await expect(openMasterKeys(options(), false)).rejects.toMatchObject({ code: "different" });
   });
 
-  test("in the environment is a new key before the old one", async () => {
+  test("rotation in the environment is a new key before the old one", async () => {
     await openMasterKeys(options({ fromEnvironment: hex(1) }), true);
     await expect(addMasterKey(options({ fromEnvironment: hex(1) }))).rejects.toMatchObject({
       code: "unavailable",
@@ -239,7 +239,7 @@ describe("the system's keyring", () => {
     expect(await probeSecretStore(loading, "x")).toBe(false);
   });
 
-  test("that forgets or cannot be loaded fails the probe", async () => {
+  test("the system's keyring that forgets or cannot be loaded fails the probe", async () => {
     expect(await probeSecretStore(createSystemKeyring({ load: async () => keytar({}) }), "x")).toBe(
       false,
     );
@@ -250,7 +250,7 @@ describe("the system's keyring", () => {
     expect(await probeSecretStore(memoryStore(), "x")).toBe(true);
   });
 
-  test("is not loaded when the file is chosen", async () => {
+  test("the system's keyring is not loaded when the file is chosen", async () => {
     const at = {
       directory: folder,
       source: "file",
@@ -268,7 +268,7 @@ describe("the system's keyring", () => {
 });
 
 describe("a database", () => {
-  test("is marked with the key that it is first opened with, and refuses another", async () => {
+  test("a database is marked with the key that it is first opened with, and refuses another", async () => {
     const db = await openTestDatabase();
     await assertKeyOfDatabase(db, ["first"], 1);
     await assertKeyOfDatabase(db, ["second", "first"], 2);

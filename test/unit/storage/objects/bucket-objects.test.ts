@@ -31,7 +31,7 @@ describe("a server that fails for a moment", () => {
     ["the end of parts", LARGE, /^POST .*uploadId/],
     ["the look at what came out", LARGE, /^HEAD/],
     ["a download", SMALL, /^GET [^?]+$/],
-  ])("is asked again: %s", async (_what, bytes, request) => {
+  ])("a server that fails for a moment is retried: %s", async (_what, bytes, request) => {
     await using subject = await openBucketSubject();
     const { server, store } = subject;
     const isIt = ({
@@ -55,7 +55,7 @@ describe("a server that fails for a moment", () => {
     expect(subject.waits[1]).toBeGreaterThan(subject.waits[0] ?? NaN);
   });
 
-  test("is asked again for a listing, and waited for as long as it says", async () => {
+  test("a server that fails for a moment is retried for a listing, and waited for as long as it says", async () => {
     await using subject = await openBucketSubject();
     const sha256 = await putObject(subject.other, SMALL);
     subject.server.refuse(
@@ -84,7 +84,7 @@ describe("a server that fails for a moment", () => {
     }
   });
 
-  test("does not bring a sweep to take what it could not ask about", async () => {
+  test("a server that fails for a moment does not bring a sweep to take what it could not ask about", async () => {
     await using subject = await openBucketSubject();
     for (const text of ["a", "b", "c", "d", "e"]) await putObject(subject.other, Buffer.from(text));
     await subject.age(2 * DAY_MS);
@@ -122,7 +122,7 @@ describe("a connection that breaks", () => {
     expect((await readObject(subject.store, sha256, bytes.length))?.equals(bytes)).toBe(true);
   });
 
-  test("in the middle of a download goes on from the last byte", async () => {
+  test("a connection that breaks in the middle of a download resumes from the last byte", async () => {
     await using subject = await openBucketSubject();
     const sha256 = await putObject(subject.store, LARGE);
     subject.proxy.faults.cutNextBody(100_000);
@@ -164,7 +164,7 @@ describe("a connection that breaks", () => {
     expect((await readObject(subject.store, sha256, SMALL.length))?.equals(SMALL)).toBe(true);
   });
 
-  test("by falling silent is noticed", async () => {
+  test("a connection that breaks by falling silent is noticed", async () => {
     await using subject = await openBucketSubject();
     const agent = new Agent();
     const dispatcher = subject.proxy.impatient(agent);

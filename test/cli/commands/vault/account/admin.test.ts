@@ -104,7 +104,7 @@ describe("folders granted to a user", () => {
 });
 
 describe("users of the vault", () => {
-  test("are listed and searched", async () => {
+  test("users of the vault are listed and searched", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon(found);
     await signIn(home.path, { url: daemon.url, vault: {} });
@@ -118,7 +118,7 @@ describe("users of the vault", () => {
     expect(daemon.seen[0]?.path).toContain("role=user");
   });
 
-  test("are made without a password", async () => {
+  test("users of the vault are made without a password", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/admin/users": { status: 201, body: { ...mira, password_must_change: true } },
@@ -130,7 +130,7 @@ describe("users of the vault", () => {
     expect(daemon.seen[0]?.json()).toEqual({ handle: "mira", email: mira.email });
   });
 
-  test("are named by handle in any case, or by id", async () => {
+  test("users of the vault are named by handle in any case, or by id", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       ...found,
@@ -150,7 +150,7 @@ describe("users of the vault", () => {
     expect(unknown.error()).toMatchObject({ code: "not_found" });
   });
 
-  test("are deleted with a yes", async () => {
+  test("users of the vault are deleted after a confirmation", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       ...found,
@@ -164,7 +164,7 @@ describe("users of the vault", () => {
     expect(ran.json()).toEqual({ deleted: true, id: mira.id });
   });
 
-  test("have to choose another password when an administrator says so", async () => {
+  test("users of the vault have to choose another password when an administrator says so", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       [`POST /api/admin/users/${mira.id}/password-reset`]: {
@@ -259,7 +259,7 @@ test("audit records are listed with their conditions", async () => {
 describe("audit records as CSV", () => {
   const csv = { body: Buffer.from("id,event\r\n1,auth.login\r\n") };
 
-  test("go to standard output, narrowed as the list is", async () => {
+  test("audit records as CSV go to standard output, narrowed as the list is", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/admin/audit/export": csv,
@@ -274,7 +274,7 @@ describe("audit records as CSV", () => {
     expect((await runCli(day, { home: home.path })).out).toContain("auth.login");
   });
 
-  test("are no machine output, and not for a terminal unless forced", async () => {
+  test("audit records as CSV are no machine output, and not for a terminal unless forced", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({ "GET /api/admin/audit/export": csv });
     await signIn(home.path, { url: daemon.url, vault: {} });
@@ -285,7 +285,7 @@ describe("audit records as CSV", () => {
     expect((await runCli([...line, "--force"], terminal)).out).toContain("auth.login");
   });
 
-  test("that break off are not taken for all", async () => {
+  test("audit records as CSV that break off are not taken for all", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/admin/audit/export": { ...csv, cut: true },
@@ -296,7 +296,7 @@ describe("audit records as CSV", () => {
     expect(ran.err).toContain("what was written is not all");
   });
 
-  test("of days are listed", async () => {
+  test("audit records as CSV of days are listed", async () => {
     await using home = await temporaryHome();
     const items = [{ date: "2026-11-20", size_bytes: 12 }];
     await using daemon = await fakeDaemon({

@@ -46,7 +46,7 @@ describe("changing the password", () => {
     expect(daemon.seen[0]?.headers.cookie).toBe("refresh_token=refresh-1");
   });
 
-  test("with a wrong present one is refused after one try", async () => {
+  test("changing the password with a wrong present one is refused after one try", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/auth/change-password": {
@@ -70,7 +70,7 @@ describe("changing the password", () => {
     expect(daemon.seen).toEqual([]);
   });
 
-  test("without anybody to ask names the flag", async () => {
+  test("changing the password without a terminal names the flag", async () => {
     await using home = await temporaryHome();
     const ran = await runCli(["vault", "password", "change", "--json"], { home: home.path });
     expect(ran.error()).toMatchObject({

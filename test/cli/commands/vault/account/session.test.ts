@@ -32,7 +32,7 @@ test("the lines become options", async () => {
 });
 
 describe("the caller's sessions", () => {
-  test("are listed", async () => {
+  test("the caller's sessions are listed", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/auth/sessions": { body: { items: [session], total: 1, page: 1, per_page: 30 } },
@@ -46,7 +46,7 @@ describe("the caller's sessions", () => {
     expect(json.json()).toEqual([session]);
   });
 
-  test("are ended one at a time", async () => {
+  test("the caller's sessions are ended one at a time", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       [`DELETE /api/auth/sessions/${session.id}`]: { body: { message: "Session revoked." } },
@@ -59,7 +59,7 @@ describe("the caller's sessions", () => {
     expect(await readEntry(home.path, "vault")).toBeDefined();
   });
 
-  test("are all ended, and the credentials are forgotten with them", async () => {
+  test("the caller's sessions are all ended, and the credentials are forgotten with them", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/auth/logout-all": {
@@ -73,7 +73,7 @@ describe("the caller's sessions", () => {
     expect(await readEntry(home.path, "vault")).toBeUndefined();
   });
 
-  test("that are none of the caller's are not found", async () => {
+  test("the caller's sessions of other users are not found", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       [`DELETE /api/auth/sessions/${session.id}`]: {

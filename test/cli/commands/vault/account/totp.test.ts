@@ -31,23 +31,26 @@ describe("setting the second factor up", () => {
   test.each([
     [80, true],
     [30, false],
-  ])("on a terminal of %i columns shows a QR code: %s", async (columns, isShown) => {
-    await using home = await temporaryHome();
-    await using daemon = await fakeDaemon({ "GET /api/auth/totp/setup": { body: setup } });
-    await signIn(home.path, { url: daemon.url, vault: {} });
-    const ran = await runCli(["vault", "totp", "setup"], {
-      home: home.path,
-      terminal: true,
-      columns,
-    });
-    expect(ran.out.includes("▀")).toBe(isShown);
-    for (const line of ran.out.split("\n").filter((one) => one.includes("▀")))
-      expect(line.length).toBeLessThanOrEqual(columns);
-    expect(ran.out).toContain("ABC");
-  });
+  ])(
+    "setting the second factor up on a terminal of %i columns shows a QR code: %s",
+    async (columns, isShown) => {
+      await using home = await temporaryHome();
+      await using daemon = await fakeDaemon({ "GET /api/auth/totp/setup": { body: setup } });
+      await signIn(home.path, { url: daemon.url, vault: {} });
+      const ran = await runCli(["vault", "totp", "setup"], {
+        home: home.path,
+        terminal: true,
+        columns,
+      });
+      expect(ran.out.includes("▀")).toBe(isShown);
+      for (const line of ran.out.split("\n").filter((one) => one.includes("▀")))
+        expect(line.length).toBeLessThanOrEqual(columns);
+      expect(ran.out).toContain("ABC");
+    },
+  );
 });
 
-describe("turning it on", () => {
+describe("turning the second factor on", () => {
   test("sends the digits and the cookie, and prints the backup codes", async () => {
     await using home = await temporaryHome();
     const body = { backup_codes: ["aaaaa-bbbbb", "ccccc-ddddd"], sessions_revoked: 1 };
@@ -60,7 +63,7 @@ describe("turning it on", () => {
     expect(daemon.seen[0]?.headers.cookie).toBe("refresh_token=refresh-1");
   });
 
-  test("with a wrong code exits 12, and without one asks or says so", async () => {
+  test("turning the second factor on with a wrong code exits 12, and without one asks or says so", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/auth/totp/enable": { status: 400, body: { detail: "Incorrect code" } },

@@ -217,7 +217,7 @@ describe("connection add without provider or name", () => {
 describe("a provider that is signed in to in a browser", () => {
   const before = connection("c1", "dropbox", { status: "reauth_required" });
 
-  test("is connected when the person has done it", async () => {
+  test("a provider that is signed in to in a browser is connected when the person has done it", async () => {
     const { code, out, err, opened, paths } = await ask(
       ["add", "dropbox", "--name", "box"],
       {

@@ -203,7 +203,7 @@ describe("item move of several", () => {
     ]);
   });
 
-  test("into a folder by its id", async () => {
+  test("item move of several into a folder by its id", async () => {
     const { ran, sent } = await go(["mv", "home:/top.txt", "home:docs/deep"], answers);
     expect([ran.code, sent?.json()]).toMatchObject([0, { destination_parent_ref: "docs/deep" }]);
   });
@@ -229,7 +229,7 @@ describe("item move of several", () => {
 });
 
 describe("item addresses", () => {
-  test("that end in a slash name no file", async () => {
+  test("item addresses that end in a slash name no file", async () => {
     const { ran } = await go(["rm", "home:/top.txt/", "--yes"], {});
     expect([ran.code, ran.err]).toEqual([6, expect.stringContaining("there is no home:/top.txt/")]);
   });
@@ -250,7 +250,7 @@ describe("item addresses", () => {
     ]);
   });
 
-  test("that several items have are refused with the ids, so that none is deleted by chance", async () => {
+  test("item addresses that several items have are refused with the ids, so that none is deleted by chance", async () => {
     const twins = [
       { provider_item_id: "one", name: "twin.txt", kind: "file" },
       { provider_item_id: "two", name: "twin.txt", kind: "file" },
@@ -272,7 +272,7 @@ describe("item addresses", () => {
     ["reauth_required", 13, "connection reconnect"],
     ["provider_error", 11, "connection test"],
   ])(
-    "that cannot be looked up at the provider (%s) are not said to be gone",
+    "item addresses that cannot be looked up at the provider (%s) are not said to be gone",
     async (code, exit, hint) => {
       const failed = { refresh_state: "failed", error_code: code, error_message: "No.", items: [] };
       const { ran } = await go(["cat", "home:/a.txt"], {
@@ -339,7 +339,7 @@ describe("item delete", () => {
     expect([ran.code, ran.err]).toEqual([0, "Rate limited by the server; waiting 9 s.\n"]);
   });
 
-  test("of an id that the vault does not know says so", async () => {
+  test("item delete of an id that the vault does not know says so", async () => {
     const stale = { status: 409, body: { kind: "stale", reason: "item_changed" } };
     const { ran } = await go(["delete", "out.pdf", "--yes", "--json"], {
       [`DELETE ${base}/items/out.pdf`]: stale,

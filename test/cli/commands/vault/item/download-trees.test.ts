@@ -105,7 +105,7 @@ describe("a folder", () => {
     );
   });
 
-  test("without --recursive is a usage error that names the flag", async () => {
+  test("a folder without --recursive is a usage error that names the flag", async () => {
     await inWork(toItems(papers), async ({ go }) => {
       for (const word of ["home:/docs", "home:/", "home:docs"]) {
         const ran = await go(`${word} --json`);
@@ -119,7 +119,7 @@ describe("a folder", () => {
     });
   });
 
-  test("does not go on for ever when it holds itself", async () => {
+  test("a folder does not continue forever when it holds itself", async () => {
     const items = [...toItems(papers), { id: "docs", parent: "docs/deep", name: "again" }];
     await inWork(items, async ({ work, go }) => {
       const ran = await go("home:/docs -r --json");
@@ -193,13 +193,13 @@ describe("names from the server", () => {
     });
   });
 
-  test("are made harmless for Windows there", () => {
+  test("names from the server are made harmless for Windows there", () => {
     expect(createFileNames("win32").takeAll([...hostile, "X", "aux"])).toEqual([
       ..."_|.._.._out.txt|_etc_passwd|a_.._b|n_l|_ (1)|x|x (2)|x (1)|X (3)|_aux".split("|"),
     ]);
   });
 
-  test("that are a folder and a file at once both come", async () => {
+  test("names from the server that are a folder and a file at once both come", async () => {
     const both = [...toItems({ "a/": "", "a/in.txt": "in" }), ...toItems({ b: "file" })].map(
       (one) => (one.id === "b" ? { ...one, name: "a" } : one),
     );
@@ -234,7 +234,7 @@ describe("names from the server", () => {
 });
 
 describe("links in the target", () => {
-  test("to a folder elsewhere are not followed", async () => {
+  test("links in the target to a folder elsewhere are not followed", async () => {
     await inWork(toItems(papers), async ({ home, work, go }) => {
       await mkdir(join(home, "outside"));
       await mkdir(join(work, "docs"));
@@ -256,7 +256,7 @@ describe("links in the target", () => {
     });
   });
 
-  test("to a file elsewhere are refused, and with --force replaced themselves", async () => {
+  test("links in the target to a file elsewhere are refused, and with --force replaced themselves", async () => {
     await inWork(toItems(papers), async ({ home, work, go }) => {
       await writeFile(join(home, "secret"), "mine");
       for (const target of ["../secret", "../nowhere"]) {
@@ -291,7 +291,7 @@ describe("several transfers", () => {
   );
 
   test.each([1, 3, 4])(
-    "are at most %i at one time, and the results keep the order",
+    "several transfers are at most %i at one time, and the results keep the order",
     async (most) => {
       await inWork(toItems(many), async ({ go, storage }) => {
         // None is answered before as many as may be are there.
@@ -320,7 +320,7 @@ describe("several transfers", () => {
     });
   });
 
-  test("go on after one that fails, and exit 14", async () => {
+  test("several transfers continue after one that fails, and exit 14", async () => {
     await inWork(toItems(many), async ({ work, go, storage }) => {
       storage.override = (_, key) =>
         key.endsWith("/f3/download")
@@ -368,7 +368,7 @@ describe("several transfers", () => {
     });
   });
 
-  test("do not ask a connection again that has to be reconnected", async () => {
+  test("several transfers do not ask a connection again that has to be reconnected", async () => {
     await inWork(toItems(many), async ({ go, storage, asked }) => {
       storage.override = (_, key) =>
         key.endsWith("/download") ? { status: 401, body: { detail: "Reconnect this" } } : undefined;
@@ -508,7 +508,7 @@ describe("a download that is stopped in the middle", () => {
     });
   });
 
-  test("by the connection is taken up at once where it was", async () => {
+  test("a download that is stopped in the middle by the connection is taken up at once where it was", async () => {
     await inWork([big], async ({ work, storage, go, asked }) => {
       const broken = new Set<string>();
       storage.override = (request, key) => {
@@ -524,7 +524,7 @@ describe("a download that is stopped in the middle", () => {
     });
   });
 
-  test("goes on to standard output as well, unless the item has changed", async () => {
+  test("a download that is stopped in the middle continues to standard output as well, unless the item has changed", async () => {
     await inWork([big], async ({ storage, go }) => {
       let cuts = 1;
       storage.override = (request, key) => {
@@ -550,8 +550,8 @@ describe("a download that is stopped in the middle", () => {
   });
 });
 
-describe("what is there already", () => {
-  test("is refused, and with --skip-existing left where it is the same", async () => {
+describe("an existing target", () => {
+  test("an existing target is refused, and with --skip-existing left where it is the same", async () => {
     const items = toItems(papers).map((one) => ({
       ...one,
       modifiedAt: "2020-01-01T00:00:00.000Z",

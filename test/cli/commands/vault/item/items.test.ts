@@ -189,7 +189,7 @@ describe("item list", () => {
     ["an unknown connection", "work:/", 'there is no connection "work"'],
     ["an unknown path", "home:/docs/none", "there is no home:/docs/none"],
     ["a path through a file", "home:/top.txt/x", "there is no home:/top.txt/x"],
-  ])("of %s is not found", async (_what, word, message) => {
+  ])("item list of %s is not found", async (_what, word, message) => {
     await inHome({}, async (_home, go) => {
       const ran = await go(["list", word, "--json"]);
       expect(ran.error()).toMatchObject({ code: "not_found", exit_code: 6, message });
@@ -300,7 +300,7 @@ describe("item upload", () => {
     });
   });
 
-  test("with --dry-run shows the requests and sends none", async () => {
+  test("item upload with --dry-run shows the requests and sends none", async () => {
     await inHome({}, async (home, go) => {
       await writeFile(join(home, "x.bin"), "abc");
       const ran = await go(["upload", "x.bin", "home:/docs", "--dry-run", "--json"]);
@@ -314,7 +314,7 @@ describe("item upload", () => {
     });
   });
 
-  test("is repeated with a new token after a refusal, since a file can be read again", async () => {
+  test("item upload is repeated with a new token after a refusal, since a file can be read again", async () => {
     const refusal = { status: 401, body: { detail: "Invalid or expired token" } };
     const answers = {
       [route]: [refusal, { body: uploaded }],
@@ -384,7 +384,7 @@ describe("item download", () => {
     });
   });
 
-  test("does not replace a file whose name the server chose, without --force", async () => {
+  test("item download does not replace a file whose name the server chose, without --force", async () => {
     await inHome({ [route]: bytes }, async (home, go) => {
       await writeFile(join(home, "a ü.txt"), "mine");
       const ran = await go(["download", "home:/docs/a ü.txt", "--json"]);
@@ -399,7 +399,7 @@ describe("item download", () => {
     });
   });
 
-  test("does not send bytes to a terminal without --force", async () => {
+  test("item download does not send bytes to a terminal without --force", async () => {
     await inHome({ [route]: bytes }, async (_home, go, seen) => {
       const refused = await go(["download", "home:/docs/a ü.txt", "-o", "-"], { terminal: true });
       expect(refused).toMatchObject({ code: 2, out: "" });
@@ -422,7 +422,7 @@ describe("item download", () => {
     });
   });
 
-  test("of an item by its id asks the only connection, and takes the name from the answer", async () => {
+  test("item download of an item by its id asks the only connection, and takes the name from the answer", async () => {
     const answer = {
       ...bytes,
       headers: { "Content-Disposition": "attachment; filename*=UTF-8''..%2F..%2Fetc%2Fp%00x" },
@@ -442,7 +442,7 @@ describe("item download", () => {
     );
   });
 
-  test("that the provider refuses exits with its own code", async () => {
+  test("item download that the provider refuses exits with its own code", async () => {
     const refusals = [
       { status: 401, body: { detail: "Reconnect this connection" } },
       { status: 503, body: { detail: "The provider is temporarily unavailable" } },
@@ -460,7 +460,7 @@ describe("item download", () => {
     });
   });
 
-  test("that is interrupted exits 130 and leaves nothing", async () => {
+  test("item download that is interrupted exits 130 and leaves nothing", async () => {
     await using home = await temporaryHome();
     const { createServer } = await import("node:http");
     const server = createServer((request, response) => {

@@ -41,7 +41,7 @@ const album = {
 };
 
 describe("a folder", () => {
-  test("goes up with everything in it under its own name, into a target that is made", async () => {
+  test("a folder goes up with everything in it under its own name, into a target that is made", async () => {
     await inWork(album, toItems({ "docs/": "" }), async ({ go, stored }) => {
       const ran = await go("album home:/docs/new -r --json=item,provider_item_id,error");
       expect(ran.json()).toEqual(
@@ -66,7 +66,7 @@ describe("a folder", () => {
     });
   });
 
-  test("without --recursive is a usage error that names the flag", async () => {
+  test("a folder without --recursive is a usage error that names the flag", async () => {
     await inWork(album, [], async ({ go, seen }) => {
       expect((await go("album home:/ --json")).error()).toMatchObject({
         exit_code: 2,
@@ -112,7 +112,7 @@ describe("a folder", () => {
     });
   });
 
-  test("of a name that a file has is refused, and the rest goes up", async () => {
+  test("a folder of a name that a file has is refused, and the rest goes up", async () => {
     const there = toItems({ "album/": "", "album/deep": "a file" });
     await inWork(album, there, async ({ go, stored }) => {
       const ran = await go("album home:/ -r --json");
@@ -125,7 +125,7 @@ describe("a folder", () => {
     });
   });
 
-  test("does not lead out of itself: links in it are passed over, one that was typed is followed", async () => {
+  test("a folder does not lead out of itself: links in it are passed over, one that was typed is followed", async () => {
     await inWork({ ...album, "secret.txt": "s" }, [], async ({ go, stored, work }) => {
       await symlink("../secret.txt", join(work, "album/link"));
       await symlink("..", join(work, "album/deep/loop"));
@@ -144,7 +144,7 @@ describe("a folder", () => {
     });
   });
 
-  test("with --dry-run is shown as the requests that would be sent", async () => {
+  test("a folder with --dry-run is shown as the requests that would be sent", async () => {
     await inWork({ "album/a": "a" }, [], async ({ go, seen }) => {
       const ran = await go("album home:/new -r --dry-run --json");
       expect(ran.json()).toMatchObject({
@@ -212,7 +212,7 @@ describe("files", () => {
     });
   });
 
-  test("that grow while they are read are sent as long as they were", async () => {
+  test("files that grow while they are read are sent as long unchanged", async () => {
     await inWork({ a: "abc", none: "" }, [], async ({ work }) => {
       const cli = createContext(fakeSystem({ home: work }), neverStopping);
       for (const [name, size] of [
@@ -226,7 +226,7 @@ describe("files", () => {
     });
   });
 
-  test("whose bytes cannot be read fail for that reason, and not for the connection", async () => {
+  test("files whose bytes cannot be read fail for that reason, and not for the connection", async () => {
     await inWork({}, [], async ({ seen }) => {
       expect(seen).toEqual([]);
       await using daemon = await fakeDaemon({ "POST /up": { body: {} } });

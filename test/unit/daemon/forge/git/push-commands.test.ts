@@ -15,7 +15,7 @@ describe("commands of a push", () => {
       "0000PACK",
   );
 
-  test("are read with what the client can do", () => {
+  test("commands of a push are read with what the client can do", () => {
     expect(readCommands(bytes)).toEqual({
       commands: [
         { ref: "refs/heads/ä", before: zero, after: one },
@@ -26,7 +26,7 @@ describe("commands of a push", () => {
     });
   });
 
-  test("are awaited with the options behind them", () => {
+  test("commands of a push are awaited with the options behind them", () => {
     const command = toPktLine(`${zero} ${one} refs/heads/a\0 report-status push-options`);
     const options = `${toPktLine("repo.private=true")}${toPktLine("ci.skip\n")}`;
     const whole = Buffer.from(`${command}0000${options}0000`);
@@ -35,7 +35,7 @@ describe("commands of a push", () => {
     expect(readCommands(whole)).toMatchObject({ options: ["repo.private=true", "ci.skip"] });
   });
 
-  test("are awaited until their end has arrived, wherever the chunks are cut", () => {
+  test("commands of a push are awaited until their end has arrived, wherever the chunks are cut", () => {
     const end = bytes.indexOf("PACK");
     for (let length = 0; length < end; length += 1)
       expect(readCommands(bytes.subarray(0, length))).toBeUndefined();
@@ -59,7 +59,7 @@ describe("the report on a push", () => {
     expect(readReport(Buffer.from(report), false)).toEqual(new Set(["refs/heads/a"]));
   });
 
-  test("is found in a side band between progress, in pieces", () => {
+  test("the report on a push is found in a side band between progress, in pieces", () => {
     const banded = [
       toPktLine("\x02Resolving"),
       toPktLine(`\x01${report.slice(0, 20)}`),
@@ -69,7 +69,7 @@ describe("the report on a push", () => {
     expect(readReport(Buffer.from(`${banded}0000`), true)).toEqual(new Set(["refs/heads/a"]));
   });
 
-  test("may be missing", () => {
+  test("the report on a push may be missing", () => {
     expect(readReport(Buffer.from(""), false)).toBeUndefined();
     expect(readReport(Buffer.from(toPktLine("\x03fatal")), true)).toBeUndefined();
   });

@@ -110,7 +110,7 @@ describe("a stream", () => {
     expect(await stream.take(2)).toEqual(["a", 1]);
   });
 
-  test("goes on where another one ended, whatever number it has", async () => {
+  test("a stream resumes where another one ended, whatever number it has", async () => {
     await tell("a");
     const known = await revision();
     await tell("b", "c");

@@ -159,7 +159,7 @@ describe("links", () => {
   const hrefOf = async (link: string, options: Parameters<typeof render>[1]) =>
     /href="([^"]*)"/.exec(await render(`<a href="${link}">x</a>`, options))?.[1];
 
-  test("are resolved below the base, and keep query and fragment", async () => {
+  test("links are resolved below the base, and keep query and fragment", async () => {
     const base = `${root}o/r/src/branch/main`;
     const file = at("/o/r/src/branch/main/docs", "docs/a.md");
     for (const [link, href] of [
@@ -179,7 +179,7 @@ describe("links", () => {
       expect(await hrefOf(link, file), link).toBe(href);
   });
 
-  test("to a place of the page stay on it", async () => {
+  test("links to a place of the page stay on it", async () => {
     for (const [link, href] of [
       ["#a", "#user-content-a"],
       ["#user-content-a", "#user-content-a"],
@@ -189,7 +189,7 @@ describe("links", () => {
       expect(await hrefOf(link ?? "", at("/o/r"))).toBe(href);
   });
 
-  test("of a context that names no repository are resolved below the instance", async () => {
+  test("links of a context that names no repository are resolved below the instance", async () => {
     for (const context of [
       "",
       "/o",
@@ -228,7 +228,7 @@ describe("front matter", () => {
     );
   });
 
-  test("that is no mapping, has aliases without end or is nested without end is text", async () => {
+  test("front matter that is no mapping, has aliases without end or is nested without end is text", async () => {
     for (const yaml of [
       "a",
       "- a",

@@ -4,7 +4,7 @@ import { parseLabelSet } from "../../../../../daemon/forge/templates/label-sets.
 import { cases } from "../../../../support/property.ts";
 
 describe("a label set", () => {
-  test("is YAML with a list of labels, in their order", () => {
+  test("a label set is YAML with a list of labels, in their order", () => {
     expect(
       parseLabelSet(
         'labels:\n  - name: b/c\n    color: "#AbC"\n    description: d\n    exclusive: true\n    exclusive_order: 3\n  - name: a\n    color: 112233\n',
@@ -30,7 +30,7 @@ describe("a label set", () => {
     "labels:\n  - name: a\n    color: red\n",
     "labels:\n  - color: '#fff'\n",
     "#ee0701\n#fff x",
-  ])("is nothing else: %j", (text) => expect(parseLabelSet(text)).toBeUndefined());
+  ])("a label set is nothing else: %j", (text) => expect(parseLabelSet(text)).toBeUndefined());
 
   test("whatever the file holds, reading it ends", () => {
     fc.assert(

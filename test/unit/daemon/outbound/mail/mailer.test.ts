@@ -89,7 +89,7 @@ describe("the outbox", () => {
     expect(await readdir(join(folder, "tmp"))).toEqual([]);
   });
 
-  test("is listed newest first and read with its text decoded", async () => {
+  test("the outbox is listed newest first and read with its text decoded", async () => {
     const mailer = makeMailer();
     await send(mailer);
     now += 1;
@@ -130,7 +130,7 @@ describe("the outbox", () => {
 });
 
 describe("a queued mail", () => {
-  test("is not sent when its transaction is rolled back", async () => {
+  test("a queued mail is not sent when its transaction is rolled back", async () => {
     const mailer = makeMailer();
     const undone = db.transaction(async (tx) => {
       await mailer.queueMail(tx, message);
@@ -141,24 +141,24 @@ describe("a queued mail", () => {
     expect(await readdir(outbox())).toEqual([]);
   });
 
-  test("is sealed while it waits", async () => {
+  test("a queued mail is sealed while it waits", async () => {
     await send(makeMailer());
     const [job] = await listJobs(db, {}, { limit: 1, offset: 0 });
     expect(JSON.stringify(job)).not.toMatch(/mira|token|password/);
   });
 
-  test("to what is no address is put aside, and the request is not troubled", async () => {
+  test("a queued mail to what is no address is dead-lettered, and the request is not troubled", async () => {
     await send(makeMailer(), { to: "no address" });
     await queue.runDue();
     expect(await countJobs(db)).toEqual({ waiting: 0, running: 0, dead: 1 });
   });
 });
 
-describe("injecting headers and recipients", () => {
+describe("injecting headers", () => {
   const injection =
     "x\r\nBcc: eve@evil.example\r\n\r\nbody\nBcc: eve@evil.example\u2028Bcc: eve@evil.example";
 
-  test("by the subject makes no header", async () => {
+  test("injecting headers by the subject makes no header", async () => {
     const mail = await composeMail(
       { ...message, subject: injection },
       { id: "x", from: "a@b.example", date: new Date(now) },
@@ -169,7 +169,7 @@ describe("injecting headers and recipients", () => {
     expect(mail?.envelope).toEqual({ from: "a@b.example", to: "mira@example.org" });
   });
 
-  test("by the sender's name makes no header", async () => {
+  test("injecting headers by the sender's name makes no header", async () => {
     const mail = await composeMail(message, {
       id: "x",
       from: `${injection} <a@b.example>`,
@@ -188,7 +188,7 @@ describe("injecting headers and recipients", () => {
     "a@b@c",
     "",
     "@",
-  ])("by the recipient is refused: %j", async (to) => {
+  ])("injecting headers by the recipient is refused: %j", async (to) => {
     expect(
       await composeMail({ ...message, to }, { id: "x", from: "a@b", date: new Date(now) }),
     ).toBeUndefined();
@@ -266,7 +266,7 @@ describe("a mail server", () => {
     expect(server.received).toHaveLength(1);
   });
 
-  test("that is away gets the mail when it is back, under the same id", async () => {
+  test("a mail server that is away gets the mail when it is back, under the same id", async () => {
     let isBroken = true;
     const ids: string[] = [];
     const server = await startServer({
@@ -291,7 +291,7 @@ describe("a mail server", () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test("that is not there has the mail wait, and no password is kept with the error", async () => {
+  test("a mail server that is not there has the mail wait, and no password is kept with the error", async () => {
     const server = await startServer();
     await server.close();
     await send(makeMailer(`smtp://mira:hunter2@127.0.0.1:${server.port}`));
@@ -302,7 +302,7 @@ describe("a mail server", () => {
     expect(JSON.stringify(job)).not.toContain("hunter2");
   });
 
-  test("that refuses the recipient for good ends the job", async () => {
+  test("a mail server that refuses the recipient for good ends the job", async () => {
     const server = await startServer({
       onRcptTo: (_address, _session, done) =>
         done(Object.assign(new Error("no such user"), { responseCode: 550 })),

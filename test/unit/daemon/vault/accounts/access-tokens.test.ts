@@ -46,7 +46,7 @@ describe("an access token", () => {
     await accounts.db.close();
   });
 
-  test("is good until the second it expires", async () => {
+  test("an access token is good until the second it expires", async () => {
     const { accounts, tokens } = await signedIn();
     accounts.now += 899_999;
     await identify(accounts, tokens);
@@ -97,7 +97,7 @@ describe("a token from before a change of the account", () => {
     return { accounts, tokens, caller };
   }
 
-  test("is refused and one from after it accepted, though all lie in one second", async () => {
+  test("a token from before a change of the account is refused and one from after it accepted, though all lie in one second", async () => {
     const { accounts, tokens } = await changed();
     await expect(identify(accounts, tokens)).rejects.toMatchObject(refused);
     const after = await accounts.sessions.refresh(client({ refreshToken: tokens.refreshToken }));
@@ -116,7 +116,7 @@ describe("a token from before a change of the account", () => {
     },
   );
 
-  test("is refused by every process that shares the database", async () => {
+  test("a token from before a change of the account is refused by every process that shares the database", async () => {
     const { accounts, tokens } = await signedIn();
     await using other = await openTestAccounts({ db: accounts.db });
     other.now = accounts.now;
@@ -126,7 +126,7 @@ describe("a token from before a change of the account", () => {
     await expect(identify(other, tokens)).rejects.toMatchObject(refused);
   });
 
-  test("is refused after deactivation, and again after the account is back", async () => {
+  test("a token from before a change of the account is refused after deactivation, and again after the account is back", async () => {
     const { accounts, tokens } = await signedIn();
     const { userId } = await identify(accounts, tokens);
     const set = (isActive: boolean) =>
@@ -138,14 +138,14 @@ describe("a token from before a change of the account", () => {
     await accounts.db.close();
   });
 
-  test("is refused when the role is another one by now", async () => {
+  test("a token from before a change of the account is refused when the role is another one by now", async () => {
     const { accounts, tokens } = await signedIn();
     await accounts.db.run("UPDATE vault_users SET role = 'admin'");
     await expect(identify(accounts, tokens)).rejects.toMatchObject(refused);
     await accounts.db.close();
   });
 
-  test("is refused when the account is gone", async () => {
+  test("a token from before a change of the account is refused when the account is gone", async () => {
     const { accounts, tokens } = await signedIn();
     await accounts.db.run("DELETE FROM vault_users");
     await expect(identify(accounts, tokens)).rejects.toMatchObject(refused);

@@ -22,7 +22,7 @@ async function enrolled() {
 }
 
 describe("backup codes", () => {
-  test("are ten different ones of the form xxxxx-xxxxx in Crockford's letters", () => {
+  test("backup codes are ten different ones of the form xxxxx-xxxxx in Crockford's letters", () => {
     const codes = createBackupCodes(createTestRandom());
     expect(new Set(codes).size).toBe(10);
     for (const code of codes) expect(code).toMatch(/^[0-9a-hjkmnp-tv-z]{5}-[0-9a-hjkmnp-tv-z]{5}$/);

@@ -98,7 +98,7 @@ describe("changing the password", () => {
     await accounts.db.close();
   });
 
-  test("is no way to try passwords: ten checks in 15 minutes, right or wrong", async () => {
+  test("changing the password is no way to try passwords: ten checks in 15 minutes, right or wrong", async () => {
     const { accounts, change } = await open();
     for (let attempt = 0; attempt < 10; attempt += 1)
       await expect(change("wrong", OTHER_STRONG)).rejects.toMatchObject({

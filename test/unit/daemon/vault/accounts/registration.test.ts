@@ -62,7 +62,7 @@ describe("registration", () => {
     });
   });
 
-  test("is refused where the server takes none", async () => {
+  test("registration is refused where the server takes none", async () => {
     await using accounts = await openTestAccounts({
       settings: { ...TEST_SETTINGS, allowRegistration: false },
     });

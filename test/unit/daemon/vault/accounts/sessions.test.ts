@@ -39,7 +39,7 @@ describe("refreshing", () => {
     await refresh(accounts, second);
   });
 
-  test("without a cookie, with an unknown token and with an expired one says which", async () => {
+  test("refreshing without a cookie, with an unknown token and with an expired one says which", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     await expect(accounts.sessions.refresh(client())).rejects.toMatchObject(
@@ -78,7 +78,7 @@ describe("reuse of a refresh token", () => {
     await refresh(accounts, other);
   });
 
-  test("of a rotated token that has also expired is reuse first", async () => {
+  test("reuse of a refresh token of a rotated token that has also expired is reuse first", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     const first = await signIn(accounts);
@@ -167,7 +167,7 @@ describe("sessions that are spared", () => {
 });
 
 describe("signing out", () => {
-  test("is recorded once, and ends the access token too", async () => {
+  test("signing out is recorded once, and ends the access token too", async () => {
     await using accounts = await openTestAccounts();
     const user = await register(accounts);
     const tokens = await signIn(accounts);
@@ -182,7 +182,7 @@ describe("signing out", () => {
     ]);
   });
 
-  test("of everything counts what could still be used", async () => {
+  test("signing out of everything counts what could still be used", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     await signIn(accounts);

@@ -64,7 +64,7 @@ describe("setting the second factor up", () => {
     await enable(third.secret);
   });
 
-  test("is refused once it is on, and the secret is not given out again", async () => {
+  test("setting the second factor up is refused once it is on, and the secret is not given out again", async () => {
     const { accounts, secret, userId } = await enrolled();
     const caller = {
       ...(await identify(
@@ -111,7 +111,7 @@ describe("replay of a code", () => {
     await accounts.db.close();
   });
 
-  test("that turned the second factor on is refused at the sign-in", async () => {
+  test("replay of a code that turned the second factor on is refused at the sign-in", async () => {
     const { accounts, secret } = await enrolled();
     await expect(
       accounts.signIn.signIn(
@@ -190,7 +190,7 @@ describe("clock drift", () => {
 });
 
 describe("a code of another user", () => {
-  test("is refused, and so are codes that are none", async () => {
+  test("a code of another user is refused, and so are codes that are none", async () => {
     const { accounts } = await enrolled();
     await register(accounts, { handle: "otto", email: "otto@example.org" });
     const otto = await enrol(accounts, { email: "otto@example.org" });

@@ -47,7 +47,7 @@ describe("a folder of the server as storage", () => {
     expect(await t.db.all("SELECT key FROM jobs WHERE last_error IS NOT NULL")).toEqual([]);
   });
 
-  test("is browsed, uploaded to and downloaded from through the cache, with audit records", async () => {
+  test("a folder of the server as storage is browsed, uploaded to and downloaded from through the cache, with audit records", async () => {
     await using t = await openTestCloud();
     const mira = await t.addUser("mira");
     await mkdir(join(t.files, "Reports"));

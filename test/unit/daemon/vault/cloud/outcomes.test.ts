@@ -203,7 +203,7 @@ describe("a change that the provider refuses", () => {
     }
   });
 
-  test("is tried again only when it certainly did not happen", async () => {
+  test("a change that the provider refuses is retried only when it certainly did not happen", async () => {
     await using scene = await openScene();
     scene.storage.fail(
       "rename",

@@ -95,7 +95,7 @@ describe("connecting", () => {
     expect(names()).toEqual(["a.bin"]);
   });
 
-  test("does not show a password again that is refused in the middle of an upload", async () => {
+  test("connecting does not show a password again that is refused in the middle of an upload", async () => {
     for (const isIt of [
       ({ method, path }: ProxiedRequest) => method === "PUT" && path.endsWith("/00002"),
       ({ method }: ProxiedRequest) => method === "MOVE",
@@ -167,17 +167,21 @@ test("maintenance is offline for every call, and no empty folder", async () => {
 });
 
 describe("a lost answer on a server that keeps no times", () => {
-  test.each([50, 250])("is no conflict with the own file (%i bytes)", async (size) => {
-    const { proxy, upload, names } = await start({ keepsTimes: false, clock: () => 1e12 });
-    proxy.loseNext(
-      ({ method, path }) =>
-        path.endsWith(size === 50 ? "/a.bin" : "/.file") && (method === "PUT" || method === "MOVE"),
-    );
-    expect(await upload("a.bin", size)).toMatchObject({ kind: "ok", item: { size } });
-    expect(names()).toEqual(["a.bin"]);
-  });
+  test.each([50, 250])(
+    "a lost answer on a server that keeps no times is no conflict with the own file (%i bytes)",
+    async (size) => {
+      const { proxy, upload, names } = await start({ keepsTimes: false, clock: () => 1e12 });
+      proxy.loseNext(
+        ({ method, path }) =>
+          path.endsWith(size === 50 ? "/a.bin" : "/.file") &&
+          (method === "PUT" || method === "MOVE"),
+      );
+      expect(await upload("a.bin", size)).toMatchObject({ kind: "ok", item: { size } });
+      expect(names()).toEqual(["a.bin"]);
+    },
+  );
 
-  test("is a conflict with another's file of the same size", async () => {
+  test("a lost answer on a server that keeps no times is a conflict with another's file of the same size", async () => {
     const { proxy, put, upload } = await start({ keepsTimes: false, clock: () => 1e12 });
     put("a.bin", "y".repeat(50));
     proxy.answerNext(({ method }) => method === "PUT", 502);
@@ -201,7 +205,7 @@ describe("an upload in pieces", () => {
     expect(names()).toEqual(["big"]);
   });
 
-  test("goes out in numbered pieces that know where they will end", async () => {
+  test("an upload in pieces goes out in numbered pieces that know where they will end", async () => {
     const { proxy, upload, names, pieces } = await start();
     const before = proxy.log.length;
     expect(await upload("b g.bin", 250)).toMatchObject({ kind: "ok", item: { size: 250 } });
@@ -221,7 +225,7 @@ describe("an upload in pieces", () => {
   });
 
   test.each([1, 2])(
-    "that takes longer than the line lasts is waited for (%i)",
+    "an upload in pieces that takes longer than the line lasts is waited for (%i)",
     async (refusals) => {
       const { server, upload, names, pieces } = await start();
       server.assembleSlowly(refusals);
@@ -249,7 +253,7 @@ describe("an upload in pieces", () => {
     expect(pieces()).toBe(0);
   });
 
-  test("of a source that breaks its word ends without a trace", async () => {
+  test("an upload in pieces of a source that breaks its word ends without a trace", async () => {
     const { provider, names, pieces } = await start();
     const uploading = provider.upload({
       parent: "",
@@ -267,7 +271,7 @@ describe("an upload in pieces", () => {
 describe("pieces of an upload that was cut", () => {
   const idOf = (at: number) => `00000000-0000-4000-8000-00000000000${at}`;
 
-  test("are removed by the first listing after a start, those of other daemons stay", async () => {
+  test("pieces of an upload that was cut are removed by the first listing after a start, those of other daemons stay", async () => {
     const { server, provider } = await start();
     const { store } = server.dav;
     const [own, other, foreign] = [`croft-home-${idOf(1)}.tmp`, `croft-away-${idOf(2)}.tmp`, "web"];
@@ -283,7 +287,7 @@ describe("pieces of an upload that was cut", () => {
     ]);
   });
 
-  test("are removed by the next listing when the server was away at their end", async () => {
+  test("pieces of an upload that was cut are removed by the next listing when the server was away at their end", async () => {
     const { provider, proxy, upload, pieces } = await start();
     await provider.list({ folder: "", signal });
     proxy.answerNext(({ path }) => path.endsWith("/00002"), 403);

@@ -58,12 +58,12 @@ async function connected(...args: Parameters<typeof connect>) {
 }
 
 describe("servers that differ from Amazon's", () => {
-  test("may name the document element of a multipart upload otherwise", async () => {
+  test("servers that differ from Amazon's may name the document element of a multipart upload otherwise", async () => {
     const { facts } = await connected(await start({ otherElements: true }));
     expect(facts).toMatchObject({ conditional_multipart: true });
   });
 
-  test("may refuse a name with status 400: an invalid name, not an outage", async () => {
+  test("servers that differ from Amazon's may refuse a name with status 400: an invalid name, not an outage", async () => {
     for (const code of ["", "InvalidArgument", "400 BAD_REQUEST"]) {
       const { provider } = await connected(await start({ refusesBackslash: code }));
       expect(await tryUpload(provider, "", "a\\b.txt", "x")).toMatchObject({
@@ -75,7 +75,7 @@ describe("servers that differ from Amazon's", () => {
   });
 });
 
-describe("what a server does is found out", () => {
+describe("the region of a server", () => {
   test("and nothing of that stays", async () => {
     const server = await start({ isVersioned: true });
     const { facts } = await connected(server);
@@ -145,7 +145,7 @@ describe("what a server does is found out", () => {
 
 describe("the region", () => {
   test.each([false, true])(
-    "is taken from the server's answer, once (redirect: %s)",
+    "the region of a server is taken from the server's answer, once (redirect: %s)",
     async (redirectsRegions) => {
       const server = await start({ region: "eu-central-1", redirectsRegions });
       const { facts, provider } = await connected(server);
@@ -154,7 +154,7 @@ describe("the region", () => {
     },
   );
 
-  test("of Amazon's has a host of its own, also when it is known already", async () => {
+  test("the region of a server of Amazon's has a host of its own, also when it is known already", async () => {
     const server = await start({ region: "eu-west-1", redirectsRegions: true });
     const { deps } = await connect(server);
     const hosts: string[] = [];
@@ -190,7 +190,7 @@ describe("the region", () => {
     expect(new Set(hosts)).toEqual(new Set(["s3.eu-west-1.amazonaws.com"]));
   });
 
-  test("that goes round in a circle is a wrong setting", async () => {
+  test("the region of a server that goes round in a circle is a wrong setting", async () => {
     const server = await start();
     server.refuse(() => true, {
       status: 400,
@@ -244,7 +244,7 @@ describe("a refusal", () => {
     });
   });
 
-  test("of a look at one object gets its reason from a listing", async () => {
+  test("a refusal of a look at one object gets its reason from a listing", async () => {
     const server = await start();
     const { provider } = await connected(server);
     server.refuse(() => true, { status: 403, code: "ExpiredToken" });

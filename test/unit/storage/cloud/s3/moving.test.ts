@@ -82,7 +82,7 @@ describe.each(Object.entries(servers))("a rename on a server that %s", (_name, s
 });
 
 describe("a copy", () => {
-  test("that fails after its status was sent is no copy", async () => {
+  test("a copy that fails after its status was sent is no copy", async () => {
     const { provider, server, leftovers } = await open();
     const file = await put(provider, "", "before.txt", "content");
     server.failInBody("InternalError");
@@ -95,7 +95,7 @@ describe("a copy", () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test("of a large file is made of parts, and its properties stay", async () => {
+  test("a copy of a large file is made of parts, and its properties stay", async () => {
     const { provider, server } = await open();
     const bytes = Buffer.alloc(900_000, "abcdefg");
     const made = await provider.upload({
@@ -115,7 +115,7 @@ describe("a copy", () => {
     expect(server.store.uploads.size).toBe(0);
   });
 
-  test("of a file in parts has another tag, which the journal knows: the source goes when the daemon is back", async () => {
+  test("a copy of a file in parts has another tag, which the journal knows: the source goes when the daemon is back", async () => {
     const { provider, proxy, connect, facts, leftovers } = await open();
     const file = await put(provider, "", "large.bin", "x".repeat(550_000));
     expect(file.etag).toMatch(/-3$/);

@@ -35,7 +35,7 @@ async function open(options: S3SubjectOptions = {}) {
   return subject;
 }
 
-describe("keys that others have made", () => {
+describe("keys of other programs", () => {
   const odd = [
     "a//b",
     "a/./c",
@@ -53,7 +53,7 @@ describe("keys that others have made", () => {
   ];
 
   test.each([{}, { encoding: "percent" as const }])(
-    "are all shown, read, and found again (%o)",
+    "keys of other programs are all shown, read, and found again (%o)",
     async (server) => {
       const { provider, server: bucket } = await open({ server });
       for (const key of odd) bucket.store.put(key, Buffer.from(key.endsWith("/") ? "" : key), {});
@@ -118,7 +118,7 @@ describe("keys that others have made", () => {
 });
 
 describe("bytes", () => {
-  test("that are stored compressed are given as they are stored", async () => {
+  test("bytes that are stored compressed are given as they are stored", async () => {
     const { provider, server } = await open();
     const bytes = gzipSync("plain ".repeat(1000));
     server.store.put("page.html", bytes, { "content-encoding": "gzip" });
@@ -127,7 +127,7 @@ describe("bytes", () => {
     expect((await stat(provider, "page.html")).size).toBe(bytes.length);
   });
 
-  test("of an archived object cannot be had", async () => {
+  test("bytes of an archived object cannot be had", async () => {
     const { provider, server } = await open();
     await put(provider, "", "cold.bin", "x");
     server.refuse(({ method, key }) => method === "GET" && key === "cold.bin", {
@@ -140,7 +140,7 @@ describe("bytes", () => {
     });
   });
 
-  test("of another version are not given", async () => {
+  test("bytes of another version are not given", async () => {
     const { provider, overwrite } = await open({ server: { conditions: "ignored" } });
     const { version } = await put(provider, "", "file.txt", "one");
     await overwrite("file.txt", Buffer.from("two"));
@@ -165,7 +165,7 @@ test("the root is no item that could be looked at, renamed, moved or deleted", a
 });
 
 describe("deleting a folder", () => {
-  test("goes on where single keys or a whole batch failed for a moment", async () => {
+  test("deleting a folder resumes where single keys or a whole batch failed for a moment", async () => {
     const { provider, server } = await open();
     for (let at = 0; at < 12; at++) server.store.put(`folder/${at}`, Buffer.from("x"), {});
     const busy = { status: 503, code: "SlowDown" };
@@ -210,7 +210,7 @@ test("a folder is deleted with names in it that a batch has no way to spell", as
 });
 
 describe("deleting with versions", () => {
-  test("for good takes all versions of one key, and no other's", async () => {
+  test("deleting with versions for good takes all versions of one key, and no other's", async () => {
     const { provider, server } = await open({ server: { isVersioned: true, pageEntries: 3 } });
     for (const text of ["1", "2", "3", "4", "5"]) server.store.put("file", Buffer.from(text), {});
     server.store.put("file2", Buffer.from("x"), {});

@@ -137,7 +137,7 @@ describe("an upload in parts", () => {
     },
   );
 
-  test("whose parts are refused for good leaves nothing", async () => {
+  test("an upload in parts whose parts are refused for good leaves nothing", async () => {
     const { provider, server, leftovers } = await open();
     server.refuse(({ query }) => query.has("partNumber"), { status: 403, code: "AccessDenied" });
     expect((await tryUpload(provider, "", "file.bin", pattern(900_000))).kind).toBe("forbidden");
@@ -145,14 +145,14 @@ describe("an upload in parts", () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test("that fails after its status was sent is tried once more", async () => {
+  test("an upload in parts that fails after its status was sent is retried once", async () => {
     const { provider, server, leftovers } = await open();
     server.failInBody("InternalError");
     expect((await tryUpload(provider, "", "file.bin", pattern(900_000))).kind).toBe("ok");
     expect(await leftovers()).toEqual([]);
   });
 
-  test("that a dead daemon broke off is aborted by the next one, and by no other connection", async () => {
+  test("an upload in parts that a dead daemon left is aborted by the next one, and by no other connection", async () => {
     const { provider, proxy, connect, facts, leftovers, server } = await open();
     proxy.after(steps["a part"], async () => proxy.faults.refuse());
     expect((await tryUpload(provider, "", "file.bin", pattern(900_000))).kind).toBe("offline");
@@ -220,7 +220,7 @@ describe("an upload in parts", () => {
   });
 
   test.each(["home", "elsewhere"])(
-    "of %s goes on when what a lost answer left under the same name a moment ago is settled",
+    "an upload in parts of %s continues when what a lost answer left under the same name a moment ago is settled",
     async (home) => {
       const { provider, proxy, connect, facts, leftovers } = await open();
       proxy.loseNext(steps["the beginning"]);
@@ -234,7 +234,7 @@ describe("an upload in parts", () => {
     },
   );
 
-  test("that a dead probe began is aborted after a day", async () => {
+  test("an upload in parts that a dead probe began is aborted after a day", async () => {
     const { provider, server } = await open();
     const startedAt = Date.now();
     const begun = { headers: {}, parts: new Map() };
@@ -248,7 +248,7 @@ describe("an upload in parts", () => {
     expect([...server.store.uploads.keys()]).toEqual(["new"]);
   });
 
-  test("is not taken for a remainder while it is under way", async () => {
+  test("an upload in parts is not taken for a remainder while it is under way", async () => {
     const { provider, connect, leftovers } = await open();
     await uploadDuring(provider, async () => void (await connect()));
     expect(await leftovers()).toEqual([]);
@@ -274,7 +274,7 @@ describe("an upload in parts", () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test("of more parts than there may be is refused, before or while it is sent", async () => {
+  test("an upload in parts of more parts than there may be is refused, before or while it is sent", async () => {
     const few = { ...SMALL_PARTS, partsMax: 2 };
     const { provider, leftovers } = await open({ limits: few });
     const send = (size: number | undefined) =>
@@ -295,18 +295,18 @@ describe("an upload in parts", () => {
   });
 });
 
-describe("another one at the same name", () => {
+describe("a concurrent upload of the same name", () => {
   const conflict = { status: 409, code: "ConditionalRequestConflict" };
   const isPut = ({ method, key }: { method: string; key: string | undefined }) =>
     method === "PUT" && key === "file.bin";
 
-  test("in the same moment is waited for", async () => {
+  test("a concurrent upload of the same name in the same moment is waited for", async () => {
     const { provider, server } = await open();
     server.refuse(isPut, conflict, 2);
     expect((await tryUpload(provider, "", "file.bin", "bytes")).kind).toBe("ok");
   });
 
-  test("that never ends is no success and no conflict", async () => {
+  test("a concurrent upload of the same name that never ends is no success and no conflict", async () => {
     const { provider, server } = await open();
     server.refuse(isPut, conflict);
     expect((await tryUpload(provider, "", "file.bin", "bytes")).kind).not.toMatch(/ok|conflict/);

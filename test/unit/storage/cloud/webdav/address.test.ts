@@ -47,7 +47,7 @@ test("addresses that hold secrets, are no http or end in something else are refu
 });
 
 describe("an href", () => {
-  test("is an absolute path or a whole address, whatever the host", () => {
+  test("an href is an absolute path or a whole address, whatever the host", () => {
     for (const href of [
       "/dav/a%20b/c%c3%a9",
       "/dav//a b/c\u00e9/",
@@ -57,7 +57,7 @@ describe("an href", () => {
       expect(decodeSegments(href)).toEqual(["dav", "a b", "c\u00e9"]);
   });
 
-  test("may leave unencoded what it should have encoded", () => {
+  test("an href may leave unencoded what it should have encoded", () => {
     expect(decodeSegments("/dav/a#b?c")).toEqual(["dav", "a#b?c"]);
     expect(decodeSegments("/dav/100 %.txt")).toEqual(["dav", "100 %.txt"]);
   });
@@ -75,7 +75,7 @@ describe("an href", () => {
       expect(decodeSegments(href)).toBeUndefined();
   });
 
-  test("is a child, the folder itself, or of no interest", () => {
+  test("an href is a child, the folder itself, or of no interest", () => {
     expect(nameBelow(["dav"], ["dav", "a"])).toBe("a");
     expect(nameBelow(["dav"], ["dav"])).toBe("");
     expect(nameBelow(["dav"], ["dav", "a", "b"])).toBeUndefined();

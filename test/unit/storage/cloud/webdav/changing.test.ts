@@ -73,7 +73,7 @@ async function start(quirks: DavQuirks = {}) {
 const isMove = ({ method }: { readonly method: string }) => method === "MOVE";
 
 describe("a move", () => {
-  test("whose server falls silent is looked after once: it has been waited for", async () => {
+  test("a move whose server falls silent is checked once: it has been waited for", async () => {
     const { proxy, put, rename, requests } = await start();
     put("a");
     proxy.after(isMove, async () => proxy.faults.stall());
@@ -82,7 +82,7 @@ describe("a move", () => {
     expect(methods.slice(methods.indexOf("MOVE"))).toEqual(["MOVE", "PROPFIND"]);
   });
 
-  test("that never reached the server is sent again", async () => {
+  test("a move that never reached the server is sent again", async () => {
     const { proxy, put, rename, names } = await start();
     put("a");
     proxy.resetNext(isMove);
@@ -90,7 +90,7 @@ describe("a move", () => {
     expect(names()).toEqual(["b"]);
   });
 
-  test("that the server says it did, and did not, is no success", async () => {
+  test("a move that the server says it did, and did not, is no success", async () => {
     const { proxy, put, rename, names } = await start();
     put("a");
     proxy.answerNext(isMove, 201);
@@ -101,7 +101,7 @@ describe("a move", () => {
     expect(names()).toEqual(["a"]);
   });
 
-  test("that a guard refuses although all is as expected goes without the guard", async () => {
+  test("a move that a guard refuses although all is as expected goes without the guard", async () => {
     const { proxy, put, rename, requests, facts } = await start();
     put("a");
     expect(facts["if_match"]).toBe(true);
@@ -110,7 +110,7 @@ describe("a move", () => {
     expect(requests().filter((method) => method === "MOVE")).toHaveLength(2);
   });
 
-  test("is refused by what a multistatus says of its parts", async () => {
+  test("a move is refused by what a multistatus says of its parts", async () => {
     const { proxy, put, rename, names } = await start();
     put("a");
     const part = (status: string) =>
@@ -225,7 +225,7 @@ describe("a change of spelling", () => {
     expect(requests().filter((method) => method === "MOVE")).toHaveLength(2);
   });
 
-  test("goes back when the second move is refused", async () => {
+  test("a change of spelling goes back when the second move is refused", async () => {
     const { proxy, put, rename, names } = await start({ mixesSpellings: true });
     put("name.txt");
     proxy.after(isMove, async () => proxy.answerNext(isMove, 403));
@@ -235,14 +235,14 @@ describe("a change of spelling", () => {
 });
 
 describe("an upload", () => {
-  test("whose bytes arrived goes on when the answer was lost", async () => {
+  test("an upload whose bytes arrived continues when the answer was lost", async () => {
     const { proxy, upload, names } = await start();
     proxy.loseNext(({ method }) => method === "PUT");
     expect(await upload("a", "bytes")).toMatchObject({ kind: "ok", item: { name: "a", size: 5 } });
     expect(names()).toEqual(["a"]);
   });
 
-  test("that is cut leaves nothing, on a server that keeps half of it, too", async () => {
+  test("an upload that is cut leaves nothing, on a server that keeps half of it, too", async () => {
     const { proxy, upload, names } = await start({ keepsTruncated: true });
     proxy.faults.cutNextUpload(100_000);
     expect((await upload("a", "x".repeat(300_000))).kind).toBe("offline");

@@ -89,7 +89,7 @@ describe("Org", () => {
 });
 
 describe("AsciiDoc", () => {
-  test("is shown without what it would include, run or fetch", async () => {
+  test("AsciiDoc is shown without what it would include, run or fetch", async () => {
     const html = await show(
       "a.adoc",
       "= T\n\n== S\n\n*b* link:x.adoc[y]\n\ninclude::/etc/passwd[]\n\n++++\n<script>hit()</script>\n++++\n",
@@ -137,7 +137,7 @@ describe("notebooks", () => {
       );
   });
 
-  test("that are none are shown as the text they are", async () => {
+  test("notebooks that are none are shown as the text they are", async () => {
     for (const text of ["not json", "[]", '{"cells":1}', "null", `${"[".repeat(100_000)}`])
       expect(await show("a.ipynb", text)).toContain('class="chroma language-json display"');
   });

@@ -79,7 +79,7 @@ async function open(
 }
 
 describe("a sign-in that begins", () => {
-  test("without the server's settings is refused with their names, and keeps nothing", async () => {
+  test("a sign-in that begins without the server's settings is refused with their names, and keeps nothing", async () => {
     for (const [server, missing] of [
       [{}, "CROFT_GOOGLE_CLIENT_ID and CROFT_GOOGLE_CLIENT_SECRET"],
       [{ googleClientId: "i", googleClientSecret: "" }, "CROFT_GOOGLE_CLIENT_SECRET"],
@@ -112,7 +112,7 @@ describe("a sign-in that begins", () => {
 });
 
 describe("credentials that an adapter renews", () => {
-  test("are what it finds when it looks again, sealed in between", async () => {
+  test("credentials that an adapter renews are what it finds when it looks again, sealed in between", async () => {
     await using place = await open();
     expect((await place.signIn("first")).kind).toBe("connected");
     const connection = await place.onlyConnection();

@@ -14,7 +14,7 @@ describe("the answer of a download from memory", () => {
     bytes: kept,
   };
 
-  test("is the same object while nothing of the item changes", () => {
+  test("the answer of a download from memory is the same object while nothing of the item changes", () => {
     const toAnswer = createDownloadAnswers();
     expect(toAnswer({ ...item, bytes: { ...kept } })).toBe(toAnswer(item));
   });
