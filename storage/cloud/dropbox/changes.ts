@@ -1,11 +1,18 @@
 import { isAsSent, isExpected, isSameSpelling } from "../comparison.ts";
-import type { DestinationFault, Failure } from "../outcomes.ts";
+import {
+  explainChange,
+  explainDelete,
+  isLostResponse,
+  refuseDestination,
+  renameTwice,
+  STRANGE_ANSWER,
+  toEarlyFailure,
+} from "../guarded-change.ts";
+import type { Failure } from "../outcomes.ts";
 import type { DeleteOutcome, Expected, ItemOutcome, ProviderDeps } from "../provider.ts";
-import { viaTemporaryName } from "../temporary-names.ts";
 import { asObject } from "../json.ts";
 import { toChangeFailure, type Account } from "./account.ts";
 import type { DropboxApi } from "./api.ts";
-import type { DropboxFailure } from "./failures.ts";
 import { parentPathOf, toDropboxItem, toProviderItem, type DropboxItem } from "./items.ts";
 import { brokenDropboxRule } from "./names.ts";
 
@@ -31,16 +38,12 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
   /** Returns the current item if it is still what the caller saw. */
   async function lookExpected(id: string, expected: Expected, signal: AbortSignal) {
     const seen = await account.lookWithParent(id, signal);
-    if (seen.kind !== "ok") return toEarlyFailure(seen);
+    if (seen.kind !== "ok") return toEarlyFailure(seen, toChangeFailure);
     return isExpected(seen.item, expected) ? seen : ({ kind: "stale" } as const);
   }
 
   /** Moves an item to a path that must be free. The id moves with it, so the item's identity is certain. */
-  async function relocate(
-    item: DropboxItem,
-    path: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly kind: "ok"; readonly found: DropboxItem } | Failure> {
+  async function relocate(item: DropboxItem, path: string, signal: AbortSignal): Promise<Moved> {
     const name = path.slice(path.lastIndexOf("/") + 1);
     // Dropbox may keep another spelling.
     const isThere = (now: DropboxItem) =>
@@ -55,15 +58,13 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
     if (answer.kind === "ok") {
       const metadata = asObject(answer.value["metadata"]);
       const moved = metadata && toDropboxItem(metadata, item.kind);
-      if (moved?.id === item.id && isThere(moved)) return { kind: "ok", found: moved };
-    } else if (!(answer.kind === "offline" && answer.sent)) {
+      if (moved?.id === item.id && isThere(moved)) return { kind: "ok", item: moved };
+    } else if (!isLostResponse(answer)) {
       return toChangeFailure(answer);
     }
-    const now = await account.look(item.id, signal);
-    if (now.kind === "not_found") return { kind: "stale" };
-    const failure = answer.kind === "ok" ? strange : answer;
-    if (now.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
-    return isThere(now.found) ? now : failure;
+    const failure = answer.kind === "ok" ? STRANGE_ANSWER : answer;
+    const explained = await explainChange(failure, () => account.look(item.id, signal), isThere);
+    return explained.kind === "ok" ? { kind: "ok", item: explained.found } : explained;
 
     function send() {
       const argument = {
@@ -79,17 +80,10 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
   /** Changes only the spelling, which Dropbox does not count as a move: renames through a temporary name. */
   function respell(item: DropboxItem, name: string, signal: AbortSignal) {
     const folder = parentPathOf(item.path);
-    return viaTemporaryName(name, deps, async (temporary) => {
-      const between = await relocate(item, `${folder}/${temporary}`, signal);
-      if (between.kind !== "ok") return between;
-      const there = await relocate(between.found, `${folder}/${name}`, signal);
-      if (there.kind === "ok" || there.kind === "unknown_outcome") return there;
-      const calm = new AbortController().signal;
-      const back = await relocate(between.found, `${folder}/${item.name}`, calm);
-      return back.kind === "ok"
-        ? there
-        : ({ kind: "unknown_outcome", note: "between_two_names" } as const);
-    });
+    const names = { from: item.name, to: name };
+    return renameTwice(names, deps, item, (at, to, calm) =>
+      relocate(at, `${folder}/${to}`, calm ?? signal),
+    );
   }
 
   return {
@@ -98,7 +92,7 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
       if (rule !== undefined) return { kind: "invalid_name", rule };
       // Dropbox would create missing parents, so the parent is checked first.
       const folder = await account.pathOfFolder(parent, signal);
-      if (folder.kind !== "ok") return toEarlyFailure(folder);
+      if (folder.kind !== "ok") return toEarlyFailure(folder, toChangeFailure);
       const path = `${folder.path}/${name}`;
       const argument = { path, autorename: false };
       const answer = await api.ask("files/create_folder_v2", argument, signal);
@@ -108,10 +102,10 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
         if (made !== undefined) return { kind: "ok", item: toProviderItem(made, parent) };
       } else if (answer.kind === "conflict") {
         return { ...answer, existingName: name };
-      } else if (!(answer.kind === "offline" && answer.sent)) {
+      } else if (!isLostResponse(answer)) {
         return toChangeFailure(answer);
       }
-      const failure = answer.kind === "ok" ? strange : answer;
+      const failure = answer.kind === "ok" ? STRANGE_ANSWER : answer;
       const found = await account.look(path, signal);
       if (found.kind === "not_found") return failure;
       if (found.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
@@ -140,15 +134,16 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
     },
 
     async move(id, parent, expected, signal) {
-      if (parent === id) return refuse("self_destination");
+      if (parent === id) return refuseDestination("self_destination");
       const seen = await lookExpected(id, expected, signal);
       if (seen.kind !== "ok") return seen;
       const { found, item } = seen;
       if (item.parent === parent) return { kind: "ok", item };
       const folder = await account.pathOfFolder(parent, signal);
-      if (folder.kind === "stale") return refuse("not_a_folder");
-      if (folder.kind !== "ok") return toEarlyFailure(folder);
-      if (folder.path.startsWith(`${found.path}/`)) return refuse("descendant_destination");
+      if (folder.kind === "stale") return refuseDestination("not_a_folder");
+      if (folder.kind !== "ok") return toEarlyFailure(folder, toChangeFailure);
+      if (folder.path.startsWith(`${found.path}/`))
+        return refuseDestination("descendant_destination");
       const moved = await relocate(found, `${folder.path}/${found.name}`, signal);
       return toItemOutcome(moved, parent, found.name);
     },
@@ -162,35 +157,15 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
       if (answer.kind === "ok") return { kind: "ok", how: "trashed" };
       // The version differs from the one that was looked up.
       if (answer.kind === "conflict") return { ...answer, kind: "stale" };
-      if (!(answer.kind === "offline" && answer.sent)) return toChangeFailure(answer);
-      const still = await account.look(id, signal);
-      if (still.kind === "not_found") return { kind: "ok", how: "trashed" };
-      return still.kind === "ok"
-        ? answer
-        : { kind: "unknown_outcome", note: answer.note ?? "lost" };
+      if (!isLostResponse(answer)) return toChangeFailure(answer);
+      return explainDelete(answer, "trashed", () => account.look(id, signal));
     },
   };
 }
 
-/** A success with unexpected content is treated like a lost response. */
-const strange: Failure = { kind: "offline", sent: true, note: "strange_answer" };
+type Moved = { readonly kind: "ok"; readonly item: DropboxItem } | Failure;
 
-function refuse(reason: DestinationFault): Failure {
-  return { kind: "invalid_destination", reason };
-}
-
-/** Maps a failed lookup before the change: nothing was changed yet, so the whole operation may be retried. */
-function toEarlyFailure(failure: DropboxFailure): Failure {
-  return failure.kind === "offline" ? { ...failure, sent: false } : toChangeFailure(failure);
-}
-
-function toItemOutcome(
-  outcome: { readonly kind: "ok"; readonly found: DropboxItem } | DropboxFailure,
-  parent: string,
-  name: string,
-): ItemOutcome {
-  if (outcome.kind === "ok") return { kind: "ok", item: toProviderItem(outcome.found, parent) };
-  return outcome.kind === "conflict"
-    ? { ...outcome, existingName: name }
-    : toChangeFailure(outcome);
+function toItemOutcome(outcome: Moved, parent: string, name: string): ItemOutcome {
+  if (outcome.kind === "ok") return { kind: "ok", item: toProviderItem(outcome.item, parent) };
+  return outcome.kind === "conflict" ? { ...outcome, existingName: name } : outcome;
 }

@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { asText } from "../json.ts";
+import { STRANGE_ANSWER } from "../guarded-change.ts";
 import { mayRetryRead, type Failure } from "../outcomes.ts";
 import { inPieces, type Piece } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
@@ -104,7 +105,7 @@ async function begin(
   );
   if (answer.kind !== "ok") return toSessionFailure(answer);
   const session = asText(answer.value["session_id"]);
-  return session === undefined ? strange : { kind: "ok", session };
+  return session === undefined ? STRANGE_ANSWER : { kind: "ok", session };
 }
 
 /** Adds a piece. After a lost response the service reports the offset of the session, and its bytes are not sent again. */
@@ -190,7 +191,7 @@ async function commit(
     if (answer.kind === "conflict") return { ...answer, existingName: name };
     return session === undefined ? toChangeFailure(answer) : toSessionFailure(answer);
   }
-  const failure = answer.kind === "ok" ? strange : toSessionFailure(answer);
+  const failure = answer.kind === "ok" ? STRANGE_ANSWER : toSessionFailure(answer);
   if (signal.aborted) return failure;
   const found = await deps.account.look(path, signal);
   if (found.kind === "ok")
@@ -251,5 +252,3 @@ function toSessionFailure(failure: DropboxFailure): Failure {
     ? { kind: "offline", sent: true, note: "session_gone" }
     : toChangeFailure(failure);
 }
-
-const strange: Failure = { kind: "offline", sent: true, note: "strange_answer" };

@@ -1,7 +1,8 @@
+import { explainDelete, isLostResponse } from "../guarded-change.ts";
 import type { Failure } from "../outcomes.ts";
 import type { DeleteOutcome, Expected, ItemOutcome } from "../provider.ts";
 import { pathOf, type Drive, type FileOutcome } from "./drive.ts";
-import { toChangeFailure, type DriveFailure } from "./failures.ts";
+import { toChangeFailure } from "./failures.ts";
 import { isExpected, type DriveFile } from "./items.ts";
 import type { Names } from "./names.ts";
 
@@ -71,13 +72,11 @@ export async function remove(
     });
     if (gone.kind === "ok") return { kind: "ok", how };
     if (isAgain(gone, tries)) continue;
-    if (!isUnclear(gone) || signal.aborted) return toChangeFailure(gone);
-    const after = await drive.look(id, signal);
-    const isGone = after.kind === "not_found" || (after.kind === "ok" && after.file.isTrashed);
-    if (isGone) return { kind: "ok", how };
-    return after.kind === "ok"
-      ? toChangeFailure(gone)
-      : { kind: "unknown_outcome", note: gone.note ?? "lost" };
+    if (!isLostResponse(gone) || signal.aborted) return toChangeFailure(gone);
+    return explainDelete(gone, how, async () => {
+      const after = await drive.look(id, signal);
+      return after.kind === "ok" && after.file.isTrashed ? { kind: "not_found" } : after;
+    });
   }
 }
 
@@ -101,7 +100,7 @@ async function relocate(
 
     let after = await put(drive, before, place, signal);
     if (isAgain(after, tries)) continue;
-    if (isUnclear(after) && !signal.aborted) {
+    if (isLostResponse(after) && !signal.aborted) {
       const landed = await whatLanded(drive, before, place, signal);
       if (landed.kind === "not_there" && tries < TRIES_MAX) continue;
       after = landed.kind === "not_there" ? after : landed;
@@ -196,10 +195,6 @@ function isAt({ item }: DriveFile, { parent, name }: Place): boolean {
 /** An invisible change of the item, such as a new child of a folder: the next lookup decides. */
 function isAgain(outcome: { readonly kind: string }, tries: number): boolean {
   return outcome.kind === "precondition_failed" && tries < TRIES_MAX;
-}
-
-function isUnclear(outcome: { readonly kind: "ok" } | DriveFailure): boolean {
-  return outcome.kind === "offline" && outcome.sent;
 }
 
 function toGuard({ tag }: DriveFile): Record<string, string> {

@@ -1,5 +1,14 @@
 import { isAsSent, isExpected, isSameSpelling } from "../comparison.ts";
-import type { DestinationFault, Failure } from "../outcomes.ts";
+import {
+  explainChange,
+  explainDelete,
+  isLostResponse,
+  refuseDestination,
+  renameTwice,
+  STRANGE_ANSWER,
+  toEarlyFailure,
+} from "../guarded-change.ts";
+import type { Failure } from "../outcomes.ts";
 import type {
   DeleteOutcome,
   Expected,
@@ -7,7 +16,6 @@ import type {
   ProviderDeps,
   ProviderItem,
 } from "../provider.ts";
-import { viaTemporaryName } from "../temporary-names.ts";
 import type { JsonObject } from "../json.ts";
 import type { Drive } from "./drive.ts";
 import type { GraphFailure } from "./failures.ts";
@@ -42,7 +50,7 @@ export function createChanges(
   ): Promise<ItemOutcome> {
     if (expected.etag !== undefined && !isHeaderValue(expected.etag)) return { kind: "stale" };
     const seen = await drive.look(id, signal);
-    if (seen.kind !== "ok") return toEarlyFailure(seen);
+    if (seen.kind !== "ok") return toEarlyFailure(seen, toChangeFailure);
     const { item } = seen.found;
     return isExpected(item, expected) ? { kind: "ok", item } : { kind: "stale" };
   }
@@ -76,12 +84,10 @@ export function createChanges(
     isDone: (now: ProviderItem) => boolean,
     signal: AbortSignal,
   ): Promise<ItemOutcome> {
-    const mayHaveLanded = failure.kind === "offline" && failure.sent;
-    if (!mayHaveLanded) return toChangeFailure(failure);
-    const now = await drive.look(item.id, signal);
-    if (now.kind === "not_found") return { kind: "stale" };
-    if (now.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
-    return isDone(now.found.item) ? { kind: "ok", item: now.found.item } : failure;
+    if (!isLostResponse(failure)) return toChangeFailure(failure);
+    const look = () => drive.look(item.id, signal);
+    const explained = await explainChange(failure, look, (now) => isDone(now.item));
+    return explained.kind === "ok" ? { kind: "ok", item: explained.found.item } : explained;
   }
 
   async function setName(
@@ -96,20 +102,14 @@ export function createChanges(
     if (answer.kind !== "ok") return explain(item, answer, isDone, signal);
     const renamed = drive.toItem(answer.value);
     if (renamed.kind !== "ok" || renamed.found.item.id !== item.id)
-      return explain(item, lost, isDone, signal);
+      return explain(item, STRANGE_ANSWER, isDone, signal);
     return { kind: "ok", item: renamed.found.item };
   }
 
   /** Changes only the spelling, which a drive may take for a collision or for no change: renames through a temporary name. */
   function respell(item: ProviderItem, name: string, signal: AbortSignal): Promise<ItemOutcome> {
-    return viaTemporaryName(name, deps, async (temporary) => {
-      const between = await setName(item, temporary, signal);
-      if (between.kind !== "ok") return between;
-      const there = await setName(between.item, name, signal);
-      if (there.kind === "ok" || there.kind === "unknown_outcome") return there;
-      const back = await setName(between.item, item.name, new AbortController().signal);
-      return back.kind === "ok" ? there : { kind: "unknown_outcome", note: "between_two_names" };
-    });
+    const names = { from: item.name, to: name };
+    return renameTwice(names, deps, item, (at, to, calm) => setName(at, to, calm ?? signal));
   }
 
   return {
@@ -129,10 +129,10 @@ export function createChanges(
           return { kind: "ok", item: made.found.item };
         if (answer.status === 200) return { kind: "conflict", existingName: name };
       }
-      const failure = answer.kind === "ok" ? lost : answer;
+      const failure = answer.kind === "ok" ? STRANGE_ANSWER : answer;
       if (failure.kind === "conflict") return { kind: "conflict", existingName: name };
       if (failure.kind === "unsupported") return parentOrSame(parent, failure, signal);
-      if (!(failure.kind === "offline" && failure.sent)) return toChangeFailure(failure);
+      if (!isLostResponse(failure)) return toChangeFailure(failure);
       const found = await drive.lookAtChild(parent, name, signal);
       if (found.kind === "not_found") return failure;
       if (found.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
@@ -155,18 +155,18 @@ export function createChanges(
     },
 
     async move(id, parent, expected, signal) {
-      if (parent === id) return refuse("self_destination");
+      if (parent === id) return refuseDestination("self_destination");
       const seen = await lookExpected(id, expected, signal);
       if (seen.kind !== "ok" || seen.item.parent === parent) return seen;
       const { item } = seen;
       if (parent !== "") {
         const target = await drive.look(parent, signal);
-        if (target.kind !== "ok") return toEarlyFailure(target);
-        if (target.found.item.kind !== "folder") return refuse("not_a_folder");
+        if (target.kind !== "ok") return toEarlyFailure(target, toChangeFailure);
+        if (target.found.item.kind !== "folder") return refuseDestination("not_a_folder");
         const isWithin =
           item.kind === "folder" && (await drive.isWithin(target.found.item, id, signal));
-        if (typeof isWithin !== "boolean") return toEarlyFailure(isWithin);
-        if (isWithin) return refuse("descendant_destination");
+        if (typeof isWithin !== "boolean") return toEarlyFailure(isWithin, toChangeFailure);
+        if (isWithin) return refuseDestination("descendant_destination");
       }
       const parentId = parent === "" ? facts.rootId : parent;
       // Only the parent: with a name in the same request, some drives apply only half of the change.
@@ -180,7 +180,7 @@ export function createChanges(
         moved.kind === "ok" && moved.found.item.id === id && isThere(moved.found.item);
       return isConfirmed
         ? { kind: "ok", item: moved.found.item }
-        : explain(item, lost, isThere, signal);
+        : explain(item, STRANGE_ANSWER, isThere, signal);
     },
 
     async remove(id, expected, permanently, signal) {
@@ -204,12 +204,8 @@ export function createChanges(
           answer = await send(undefined);
       }
       if (answer.kind === "ok") return { kind: "ok", how };
-      if (!(answer.kind === "offline" && answer.sent)) return toChangeFailure(answer);
-      const still = await drive.look(id, signal);
-      if (still.kind === "not_found") return { kind: "ok", how };
-      return still.kind === "ok"
-        ? answer
-        : { kind: "unknown_outcome", note: answer.note ?? "lost" };
+      if (!isLostResponse(answer)) return toChangeFailure(answer);
+      return explainDelete(answer, how, () => drive.look(id, signal));
     },
   };
 
@@ -228,21 +224,9 @@ export function createChanges(
   }
 }
 
-/** A success with unexpected content is treated like a lost response. */
-const lost: Failure = { kind: "offline", sent: true, note: "strange_answer" };
-
-function refuse(reason: DestinationFault): Failure {
-  return { kind: "invalid_destination", reason };
-}
-
 /** Maps a missing item to the failure of a change of a known item, or below a known folder. */
 export function toChangeFailure(failure: GraphFailure): Failure {
   return failure.kind === "not_found" ? { ...failure, kind: "stale" } : failure;
-}
-
-/** Maps a failed lookup before the change: nothing was changed yet, so the whole operation may be retried. */
-function toEarlyFailure(failure: GraphFailure): Failure {
-  return failure.kind === "offline" ? { ...failure, sent: false } : toChangeFailure(failure);
 }
 
 function withName(outcome: ItemOutcome, name: string): ItemOutcome {

@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { asText, readJsonObject, type JsonObject } from "../json.ts";
+import { STRANGE_ANSWER } from "../guarded-change.ts";
 import { mayRetryRead } from "../outcomes.ts";
 import { inPieces } from "../pieces.ts";
 import type { ItemOutcome } from "../provider.ts";
@@ -293,13 +294,7 @@ async function confirm(
   deps: UploadDeps,
 ): Promise<ItemOutcome> {
   const said = deps.drive.toItem(value);
-  if (said.kind !== "ok")
-    return determineOutcome(
-      { kind: "offline", sent: true, note: "strange_answer" },
-      sent,
-      what,
-      deps,
-    );
+  if (said.kind !== "ok") return determineOutcome(STRANGE_ANSWER, sent, what, deps);
   // Some libraries alter documents after the upload: the altered bytes count from then on.
   const held = await deps.drive.look(said.found.item.id, what.signal);
   const { found } = held.kind === "ok" ? held : said;
