@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { StorageError } from "./database.ts";
 
 /** Checks that the file of an open database is still the one at its path. */
@@ -27,4 +28,20 @@ export function watchDatabaseFile(path: string): DatabaseFile {
 function identify(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? undefined : `${found.dev}:${found.ino}`;
+}
+
+/** A file of this size is checked within some ten milliseconds; a larger one would delay the start. */
+const CHECKED_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Checks the pages of a database whose file is small enough. Throws `corrupt` when a page is damaged. */
+export async function assertIntact(db: {
+  readonly path: string;
+  quickCheck(): Promise<string[]>;
+}): Promise<void> {
+  if (db.path === ":memory:" || (await stat(db.path)).size > CHECKED_BYTES_MAX) return;
+  if ((await db.quickCheck()).length > 0)
+    throw new StorageError(
+      "corrupt",
+      `${db.path} is damaged: restore a backup with \`croft daemon restore --database latest\``,
+    );
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { assertIntact } from "./assert-intact.ts";
+import { assertIntact } from "./database-file.ts";
 import { StorageError } from "./database.ts";
 import { migrate, readMigrations } from "./migrate.ts";
 import type { PostgresDatabase } from "./postgres.ts";

@@ -1,7 +1,7 @@
 import { readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { syncFile, syncFolder } from "../sync.ts";
-import { assertIntact } from "./assert-intact.ts";
+import { assertIntact } from "./database-file.ts";
 import type { SqliteDatabase } from "./sqlite.ts";
 
 export interface RotatingBackupOptions {

@@ -9,7 +9,6 @@ import { AppError } from "../../errors.ts";
 import type { Route } from "../../http/handle.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import { adminRoutes } from "./admin.routes.ts";
-import { avatarRoutes } from "./avatars.routes.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { accountRoutes } from "./accounts.routes.ts";
 import { type Authentication, createAuthentication } from "./authentication.ts";
@@ -149,6 +148,5 @@ export function peopleRoutes(accounts: ForgeAccounts): Route[] {
     ...adminRoutes(accounts),
     ...ownOrganizationRoutes(accounts),
     ...teamRoutes(accounts),
-    ...avatarRoutes(),
   ];
 }
