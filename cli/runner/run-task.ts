@@ -133,8 +133,10 @@ export async function runTask(task: WireTask, deps: TaskDeps): Promise<JobEnd["r
   } finally {
     deps.stopping.removeEventListener("abort", onStop);
     done.abort();
-    await place?.end();
-    await processes.end();
+    // The result of the job does not depend on what cannot be removed.
+    const report = (error: unknown) => log.write(`::warning::${toReason(error)}`);
+    await place?.end().catch(report);
+    await processes.end().catch(report);
   }
   await sender.end();
   await reporter.finish(end.result, end.outputs);

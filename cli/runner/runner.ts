@@ -54,6 +54,8 @@ export async function runRunner(deps: RunnerDeps): Promise<void> {
   const stopping = new AbortController();
   const abandoned = new AbortController();
   const running = new Map<number, Promise<void>>();
+  /** Tasks that failed in the runner itself: they must not be handed over again, and end by the daemon's own time. */
+  const broken = new Set<number>();
   let isConnected = true;
 
   await connect(() => endLeftovers({ ...deps, signal }));
@@ -75,7 +77,9 @@ export async function runRunner(deps: RunnerDeps): Promise<void> {
         await Promise.race([stopped, ...running.values()]);
         continue;
       }
-      const fetched = await connect(() => client.fetchTask(known, [...running.keys()], signal));
+      const fetched = await connect(() =>
+        client.fetchTask(known, [...running.keys(), ...broken], signal),
+      );
       if (fetched === undefined) return;
       const { task, tasksVersion } = fetched;
       // After a task the daemon is asked for the next one: more may wait.
@@ -107,7 +111,10 @@ export async function runRunner(deps: RunnerDeps): Promise<void> {
     })
       .then(
         (result) => note(`${what} ended: ${result}`),
-        (error: unknown) => note(`${what} failed in the runner: ${toCliError(error).message}`),
+        (error: unknown) => {
+          broken.add(id);
+          note(`${what} failed in the runner: ${toCliError(error).message}`);
+        },
       )
       .finally(() => running.delete(id));
     running.set(id, work);

@@ -15,7 +15,7 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
 
 /** Fetches a repository of the forge into the workspace, by the token of the job. @throws StepError */
 export async function checkOut(
-  { session, contexts }: StepRun,
+  { session, contexts, signal }: StepRun,
   inputs: Readonly<Record<string, string>>,
 ): Promise<Performed> {
   const { log, place, repositories } = session;
@@ -43,6 +43,7 @@ export async function checkOut(
     depth,
     token: inputs["token"] ?? String(github["token"] ?? ""),
     keepToken: inputs["persist-credentials"] !== "false",
+    signal,
   });
   if (fetched === undefined)
     throw new StepError(

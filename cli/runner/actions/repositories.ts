@@ -17,6 +17,8 @@ export interface FetchRequest {
   readonly token: string;
   /** Whether the token stays in the configuration of the repository, for later git commands of the job. */
   readonly keepToken: boolean;
+  /** Ends the fetch. */
+  readonly signal: AbortSignal;
 }
 
 /** A repository that was fetched. */
@@ -76,7 +78,14 @@ export function createRepositories(deps: RepositoriesDeps) {
   ): Promise<string | undefined> {
     const folder = join(deps.actionsFolder, name);
     await mkdir(folder, { recursive: true });
-    const request = { repository, ref, depth: 1, token: deps.token, keepToken: false };
+    const request = {
+      repository,
+      ref,
+      depth: 1,
+      token: deps.token,
+      keepToken: false,
+      signal: deps.signal,
+    };
     const fetched = await fetchInto(folder, request);
     if (fetched !== undefined) await rm(join(folder, ".git"), { recursive: true, force: true });
     return fetched && folder;
@@ -84,7 +93,7 @@ export function createRepositories(deps: RepositoriesDeps) {
 
   /** Fetches into an empty folder and checks out; undefined when there is no such repository or ref. */
   async function fetchInto(folder: string, request: FetchRequest): Promise<Fetched | undefined> {
-    const { repository, ref, commit, depth, token, keepToken } = request;
+    const { repository, ref, commit, depth, token, keepToken, signal } = request;
     const isNamed =
       NAME.test(repository) && !repository.split("/").some((part) => /^\.+$/.test(part));
     if (!isNamed || (ref !== undefined && !REF.test(ref))) return undefined;
@@ -92,7 +101,7 @@ export function createRepositories(deps: RepositoriesDeps) {
     const header = token === "" ? undefined : `AUTHORIZATION: basic ${authorization}`;
     const scope = `http.${deps.url}/.extraHeader`;
     const env = await toEnvironment(header === undefined ? [] : [[scope, header]]);
-    const git = (...words: string[]) => run(folder, env, words);
+    const git = (...words: string[]) => run(folder, env, words, signal);
     assertGit(await git("init", "--quiet", "--initial-branch=main", "."));
     assertGit(await git("remote", "add", "origin", `${deps.url}/${repository}.git`));
     const depthFlag = depth > 0 ? [`--depth=${depth}`] : [];
@@ -111,7 +120,7 @@ export function createRepositories(deps: RepositoriesDeps) {
       if (keepToken && header !== undefined)
         // By the file of the configuration: an argument would be seen in the list of processes.
         await appendConfig(folder, deps.url, header);
-      return { commit: await readHead(folder, env), ref: candidate.ref };
+      return { commit: await readHead(folder, env, signal), ref: candidate.ref };
     }
     return undefined;
   }
@@ -121,6 +130,7 @@ export function createRepositories(deps: RepositoriesDeps) {
     cwd: string,
     env: Readonly<Record<string, string>>,
     words: readonly string[],
+    signal: AbortSignal,
     onLine: (line: string) => void = () => undefined,
   ): Promise<number> {
     const sink = {
@@ -129,12 +139,16 @@ export function createRepositories(deps: RepositoriesDeps) {
       isFull: () => false,
       drained: () => Promise.resolve(),
     };
-    return deps.processes.run({ argv: ["git", ...words], env, cwd, sink, signal: deps.signal });
+    return deps.processes.run({ argv: ["git", ...words], env, cwd, sink, signal });
   }
 
-  async function readHead(folder: string, env: Readonly<Record<string, string>>): Promise<string> {
+  async function readHead(
+    folder: string,
+    env: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<string> {
     let head = "";
-    assertGit(await run(folder, env, ["rev-parse", "HEAD"], (line) => (head ||= line)));
+    assertGit(await run(folder, env, ["rev-parse", "HEAD"], signal, (line) => (head ||= line)));
     return head;
   }
 

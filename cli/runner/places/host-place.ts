@@ -1,4 +1,14 @@
-import { access, constants, cp, mkdir, readdir, realpath, rename, rm } from "node:fs/promises";
+import {
+  access,
+  constants,
+  cp,
+  mkdir,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
 import { delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { System } from "../../system.ts";
 import type { JobProcesses } from "./job-processes.ts";
@@ -35,11 +45,14 @@ export function createHostPlace({ env: own, folders, processes, node }: HostPlac
         if (folder !== "" && (await isExecutable(join(folder, name)))) return true;
       return false;
     },
-    run: ({ env, path, ...command }) =>
-      processes.run({
+    async run({ env, path, ...command }) {
+      if (!(await isFolder(command.cwd)))
+        throw new PlaceError(`the folder ${command.cwd} does not exist`);
+      return processes.run({
         ...command,
         env: { ...base, ...env, PATH: [...path, env["PATH"] ?? searchPath].join(delimiter) },
-      }),
+      });
+    },
     async install(folder, target) {
       const wanted = resolve(folders.workspace, target);
       await mkdir(dirname(wanted), { recursive: true });
@@ -73,6 +86,11 @@ async function move(from: string, to: string): Promise<void> {
     if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
     await cp(from, to, { recursive: true, verbatimSymlinks: true });
   }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const stats = await stat(path).catch(() => undefined);
+  return stats?.isDirectory() === true;
 }
 
 async function isExecutable(path: string): Promise<boolean> {

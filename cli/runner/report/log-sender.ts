@@ -35,6 +35,8 @@ const COLLECT_MS = 150;
 /** Most rows and characters of one request. */
 const BATCH_ROWS = 2_000;
 const BATCH_CHARACTERS = 2 * 1024 * 1024;
+/** What a row takes besides its characters: rows may be empty. */
+const ROW_COST = 64;
 /** Characters that may wait. */
 const WAITING_CHARACTERS_MAX = 8 * 1024 * 1024;
 
@@ -54,7 +56,7 @@ export function createLogSender({ send, clock, sleep, onLost }: LogSenderDeps): 
       if (isLost || ending.signal.aborted) return;
       rows.push({ time: clock(), content });
       length += 1;
-      waiting += content.length;
+      waiting += content.length + ROW_COST;
       sending ??= pump();
     },
     get length() {
@@ -97,7 +99,7 @@ export function createLogSender({ send, clock, sleep, onLost }: LogSenderDeps): 
       const fresh = stored - acknowledged;
       if (fresh < 0 || fresh > rows.length)
         throw new Error(`the daemon has ${stored} rows of the log, not ${acknowledged} or more`);
-      for (const { content } of rows.slice(0, fresh)) waiting -= content.length;
+      for (const { content } of rows.slice(0, fresh)) waiting -= content.length + ROW_COST;
       rows = rows.slice(fresh);
       acknowledged = stored;
       isSealed = isEnd && rows.length === 0;

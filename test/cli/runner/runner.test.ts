@@ -172,6 +172,59 @@ jobs:
   },
 );
 
+test(
+  "checkout takes branches, folders, history and other repositories, and actions come from the forge",
+  { timeout: 120_000 },
+  async () => {
+    await using _runner = await startRunner("checks");
+    await workflows.push("tool", {
+      "action.yml": [
+        "inputs: { text: { required: true } }",
+        "runs:",
+        "  using: composite",
+        "  steps: [{ shell: sh, run: 'echo tool says ${{ inputs.text }} in $(basename $GITHUB_ACTION_PATH)' }]",
+      ].join("\n"),
+      "deep/action.yml": "runs: { using: composite, steps: [{ shell: sh, run: echo deep tool }] }",
+      ".gitea/workflows/none.yml":
+        "on: push\njobs: { a: { runs-on: none, steps: [{ run: x }] } }\n",
+    });
+    await git.in("tool", "checkout", "-q", "-b", "old");
+    await git.in("tool", "commit", "-q", "--allow-empty", "-m", "second");
+    const origin = daemon.url.replace("://", `://mira:${people.tokenOf("mira")}@`);
+    expect(await git.in("tool", "push", "-q", `${origin}/mira/tool.git`, "old")).toMatchObject({
+      exitCode: 0,
+    });
+    const id = await workflows.push(
+      "checks",
+      workflow(`jobs:
+  a:
+    runs-on: checks
+    steps:
+      - uses: actions/checkout@v4
+      - { uses: actions/checkout@v4, with: { repository: mira/tool, ref: old, path: other/tool, fetch-depth: 0 } }
+      - run: 'echo "own=$(git rev-list --count HEAD) branch=$(git branch --show-current) tool=$(git -C other/tool rev-list --count HEAD)"'
+      - { uses: mira/tool@main, with: { text: hello } }
+      - { uses: mira/tool/deep@old }
+      - { id: gone, uses: actions/checkout@v4, with: { ref: no-such }, continue-on-error: true }
+      - { id: out, uses: actions/checkout@v4, with: { path: ../out }, continue-on-error: true }
+      - run: echo "\${{ steps.gone.outcome }} \${{ steps.out.outcome }}"
+`),
+    );
+    expect(await workflows.ended("checks", id)).toEqual({ a: "success" });
+    const log = await workflows.logOf("checks", id, "a");
+    expect(log).toEqual(
+      expect.arrayContaining([
+        "own=1 branch=main tool=2",
+        "tool says hello in action-0",
+        "deep tool",
+        "failure failure",
+        "::error::../out is outside of the workspace",
+      ]),
+    );
+    expect(log.join("\n")).toContain("cannot fetch no-such of mira/checks");
+  },
+);
+
 test("a failed step skips the rest, and what asks for it runs", { timeout: 60_000 }, async () => {
   await using runner = await startRunner("fails");
   const id = await workflows.push(
