@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rmdir, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Sleep } from "../retry.ts";
 import { createLineSplitter } from "./line-splitter.ts";
@@ -40,6 +40,8 @@ const DRAIN_MS = 1_000;
 const KILL_ROUNDS = 20;
 const KILL_PAUSE_MS = 50;
 const CGROUP_ROOT = "/sys/fs/cgroup";
+/** Type of the file system of cgroup v2 (statfs(2)). */
+const CGROUP2_MAGIC = 0x63677270;
 
 export function createJobProcesses({ mark, sleep, platform }: JobProcessesDeps): JobProcesses {
   const sessions = new Set<number>();
@@ -158,6 +160,8 @@ async function createCgroup(mark: string, platform: NodeJS.Platform): Promise<st
     const [, own] = /^0::(\/.*)$/m.exec(text) ?? [];
     if (own === undefined) return undefined;
     const folder = join(CGROUP_ROOT, own, `croft-job-${mark}`);
+    // Elsewhere a plain folder would be made, and nothing would be in the group.
+    if ((await statfs(CGROUP_ROOT)).type !== CGROUP2_MAGIC) return undefined;
     // It is there already where an earlier process of the runner has left it.
     await mkdir(folder, { recursive: true });
     return folder;
