@@ -9,6 +9,7 @@ import { type JsonSchema, shape, toObjectSchema } from "../output/spec.ts";
 import { openDaemonLog } from "../profile/daemon-log.ts";
 import type { SettingFlags } from "../profile/settings.ts";
 import { toDaemonFailure } from "../support/daemon-failures.ts";
+import { createServiceNotifier } from "../support/service-notify.ts";
 import type { CommandModule } from "../tree/entry.ts";
 import { version } from "../version.ts";
 import { keepForgeToken } from "./init.ts";
@@ -123,10 +124,12 @@ async function runServe(
     await log.close();
     throw toDaemonFailure(error, { conflict: "already_running", invalid_argument: "usage" });
   });
+  const notifier = createServiceNotifier(cli.system);
   let runner: Promise<void> | undefined;
   try {
     if (daemon.firstStart !== undefined) await keepForgeToken(cli, daemon.firstStart.forge);
     await announce(cli, daemon.urls, await toShown(cli, paths.stateDirectory, daemon.firstStart));
+    notifier.ready();
     await keepMemorySmall();
     if (hasRunner) {
       const { runServedRunner } = await import("./serve-runner.ts");
@@ -134,6 +137,7 @@ async function runServe(
     }
     await stopSignal(cli.signal);
   } finally {
+    notifier.stopping();
     // It reports the end of its jobs while the daemon still answers.
     await runner;
     await daemon.stop();

@@ -28,6 +28,16 @@ export const entries: readonly Entry[] = [
   ),
   verb("logs", "Show the daemon's log", async () => (await import("./logs.ts")).daemonLogs),
   verb(
+    "install",
+    "Run the daemon as a service of your user",
+    async () => (await import("./service.ts")).installService,
+  ),
+  verb(
+    "uninstall",
+    "Remove the service",
+    async () => (await import("./service.ts")).uninstallService,
+  ),
+  verb(
     "check",
     "Check the database, objects, repositories and cache of the home",
     async () => (await import("./check.ts")).checkDaemon,

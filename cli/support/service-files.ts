@@ -1,0 +1,191 @@
+import { join } from "node:path";
+
+/** What a service of the operating system runs. */
+export interface ServiceProgram {
+  /** The program and its arguments. */
+  readonly words: readonly string[];
+  /** Environment variables that the service needs. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The file for what the daemon writes to standard error when it crashes. */
+  readonly errorLog: string;
+}
+
+/** A service definition, and the commands that start and stop the service. */
+export interface ServiceFile {
+  readonly path: string;
+  readonly text: string;
+  readonly start: readonly (readonly string[])[];
+  readonly stop: readonly (readonly string[])[];
+  /** Run after the file is gone. */
+  readonly forget: readonly (readonly string[])[];
+}
+
+/** A user who gets a service. */
+export interface ServiceUser {
+  readonly platform: NodeJS.Platform;
+  readonly homeDirectory: string;
+  readonly userId: number | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The definition for a platform: a systemd user unit, a launchd agent, a Windows task; undefined elsewhere. */
+export function toServiceFile(user: ServiceUser, program: ServiceProgram): ServiceFile | undefined {
+  switch (user.platform) {
+    case "linux":
+      return toSystemdUnit(user, program);
+    case "darwin":
+      return toLaunchAgent(user, program);
+    case "win32":
+      return toWindowsTask(user, program);
+    default:
+      return undefined;
+  }
+}
+
+const unitName = "croft.service";
+
+function toSystemdUnit({ homeDirectory, env }: ServiceUser, program: ServiceProgram): ServiceFile {
+  const config = env["XDG_CONFIG_HOME"] || join(homeDirectory, ".config");
+  const systemctl = (...words: readonly string[]) => ["systemctl", "--user", ...words];
+  const variables = Object.entries(program.env).map(
+    ([name, value]) => `Environment=${toUnitWord(`${name}=${value}`)}\n`,
+  );
+  return {
+    path: join(config, "systemd", "user", unitName),
+    text: `[Unit]
+Description=croft, a self-hosted forge and document vault
+After=network.target
+# A keyring that is locked until the user signs in makes the start fail: it is tried again.
+StartLimitIntervalSec=0
+
+[Service]
+Type=notify
+NotifyAccess=all
+ExecStart=${toUnitCommand(program.words)}
+${variables.join("")}Restart=on-failure
+RestartSec=10
+TimeoutStartSec=300
+TimeoutStopSec=90
+WatchdogSec=120
+StandardOutput=null
+StandardError=journal
+UMask=0077
+NoNewPrivileges=yes
+LockPersonality=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+SystemCallArchitectures=native
+
+[Install]
+WantedBy=default.target
+`,
+    start: [systemctl("daemon-reload"), systemctl("enable", "--now", unitName)],
+    stop: [systemctl("disable", "--now", unitName)],
+    forget: [systemctl("daemon-reload")],
+  };
+}
+
+/** The value of `ExecStart`. Variables are replaced in arguments, but not in the path of the program. */
+function toUnitCommand([program = "", ...args]: readonly string[]): string {
+  return [program, ...args.map((word) => word.replaceAll("$", "$$$$"))].map(toUnitWord).join(" ");
+}
+
+/** One word of a unit file: quoted, with specifiers as plain text. */
+function toUnitWord(word: string): string {
+  const plain = word.replaceAll("%", "%%");
+  if (/^[\w@%+=:,./-]+$/.test(plain)) return plain;
+  return `"${plain.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll("\n", String.raw`\n`)}"`;
+}
+
+const agentName = "croft.daemon";
+
+function toLaunchAgent(
+  { homeDirectory, userId = 0 }: ServiceUser,
+  { words, env, errorLog }: ServiceProgram,
+): ServiceFile {
+  const path = join(homeDirectory, "Library", "LaunchAgents", `${agentName}.plist`);
+  const string = (text: string) => `<string>${escapeXml(text)}</string>`;
+  const variables = Object.entries(env).map(
+    ([name, value]) => `    <key>${escapeXml(name)}</key>${string(value)}\n`,
+  );
+  return {
+    path,
+    text: `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+  <key>Label</key>${string(agentName)}
+  <key>ProgramArguments</key>
+  <array>
+${words.map((word) => `    ${string(word)}\n`).join("")}  </array>
+  <key>EnvironmentVariables</key>
+  <dict>
+${variables.join("")}  </dict>
+  <key>RunAtLoad</key><true/>
+  <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
+  <key>ThrottleInterval</key><integer>10</integer>
+  <key>ExitTimeOut</key><integer>90</integer>
+  <key>Umask</key><integer>63</integer>
+  <key>StandardErrorPath</key>${string(errorLog)}
+</dict>
+</plist>
+`,
+    start: [["launchctl", "bootstrap", `gui/${userId}`, path]],
+    stop: [["launchctl", "bootout", `gui/${userId}/${agentName}`]],
+    forget: [],
+  };
+}
+
+function toWindowsTask(
+  { homeDirectory, env }: ServiceUser,
+  { words }: ServiceProgram,
+): ServiceFile {
+  const folder = env["LOCALAPPDATA"] || join(homeDirectory, "AppData", "Local");
+  const path = join(folder, "croft", "task.xml");
+  const [command = "", ...args] = words;
+  return {
+    path,
+    text: `<?xml version="1.0" encoding="UTF-8"?>
+<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
+  <Triggers><LogonTrigger><Enabled>true</Enabled></LogonTrigger></Triggers>
+  <Settings>
+    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
+    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
+    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
+    <ExecutionTimeLimit>PT0S</ExecutionTimeLimit>
+    <RestartOnFailure><Interval>PT1M</Interval><Count>999</Count></RestartOnFailure>
+  </Settings>
+  <Actions>
+    <Exec>
+      <Command>${escapeXml(command)}</Command>
+      <Arguments>${escapeXml(args.map(toWindowsWord).join(" "))}</Arguments>
+    </Exec>
+  </Actions>
+</Task>
+`,
+    start: [
+      ["schtasks", "/Create", "/F", "/TN", "croft", "/XML", path],
+      ["schtasks", "/Run", "/TN", "croft"],
+    ],
+    stop: [
+      ["schtasks", "/End", "/TN", "croft"],
+      ["schtasks", "/Delete", "/F", "/TN", "croft"],
+    ],
+    forget: [],
+  };
+}
+
+/** One word of a Windows command line, as programs in C take it apart. */
+function toWindowsWord(word: string): string {
+  if (/^[\w.:\\/=-]+$/.test(word)) return word;
+  return `"${word.replaceAll(/(\\*)"/g, String.raw`$1$1\"`).replace(/(\\+)$/, "$1$1")}"`;
+}
+
+function escapeXml(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}

@@ -1,0 +1,146 @@
+import { execFileSync } from "node:child_process";
+import { access, chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { installService } from "../../../../cli/commands/daemon/service.ts";
+import { toServiceFile } from "../../../../cli/support/service-files.ts";
+import { createServiceNotifier } from "../../../../cli/support/service-notify.ts";
+import { skipUnless } from "../../../support/skip.ts";
+import { optionsOf } from "../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+
+let home: Awaited<ReturnType<typeof temporaryHome>>;
+const hasAnalyze = skipUnless(canAnalyze(), "no systemd-analyze that verifies user units");
+
+beforeEach(async () => {
+  home = await temporaryHome();
+});
+afterEach(() => home[Symbol.asyncDispose]());
+
+/** Runs a line with a systemctl that records its words. */
+async function run(
+  words: readonly string[],
+  options: { readonly platform?: NodeJS.Platform } = {},
+) {
+  const bin = join(home.path, "bin");
+  await mkdir(bin, { recursive: true });
+  await writeFile(join(bin, "systemctl"), '#!/bin/sh\necho "$@" >> "$0.log"\n');
+  await chmod(join(bin, "systemctl"), 0o755);
+  return runCli(["daemon", ...words, "--json"], {
+    home: home.path,
+    program: ["/opt/a croft"],
+    env: { PATH: `${bin}:/usr/bin:/bin` },
+    ...options,
+  });
+}
+
+const unitPath = () => join(home.path, ".config", "systemd", "user", "croft.service");
+const systemctlLog = () => readFile(join(home.path, "bin", "systemctl.log"), "utf8");
+
+test("flags become options", async () => {
+  expect(await optionsOf(installService.define, [])).toEqual({ start: true });
+  expect(await optionsOf(installService.define, ["--no-start"])).toEqual({ start: false });
+});
+
+test("writes a systemd unit for this home, starts it, and removes it again", async () => {
+  const ran = await run(["install", "--yes"]);
+  expect({ code: ran.code, value: ran.json() }).toEqual({
+    code: 0,
+    value: { installed: true, file: unitPath(), started: true, key: null },
+  });
+  const unit = await readFile(unitPath(), "utf8");
+  expect(unit).toContain(`ExecStart="/opt/a croft" serve --background --home=${home.path}\n`);
+  expect(unit).toContain("Type=notify\n");
+  expect(await systemctlLog()).toBe("--user daemon-reload\n--user enable --now croft.service\n");
+
+  expect((await run(["uninstall", "--yes"])).code).toBe(0);
+  await expect(access(unitPath())).rejects.toThrow("ENOENT");
+  expect(await systemctlLog()).toContain("--user disable --now croft.service\n");
+  expect((await run(["uninstall", "--yes"])).code).toBe(6);
+});
+
+test("says what a key in the keyring means for a service", async () => {
+  await mkdir(join(home.path, "keys"));
+  await writeFile(join(home.path, "keys", "master.json"), '{"source":"keyring"}');
+  const ran = await run(["install", "--yes", "--no-start"]);
+  expect(ran.json()).toMatchObject({ started: false, key: expect.stringContaining("keyring") });
+});
+
+test("asks before it writes, and only prints with --dry-run", async () => {
+  expect((await run(["install"])).code).toBe(2);
+  const dry = await run(["install", "--dry-run"]);
+  expect(dry.out).toContain("[Service]");
+  await expect(access(unitPath())).rejects.toThrow("ENOENT");
+});
+
+test("refuses a system without a known service manager", async () => {
+  expect((await run(["install", "--yes"], { platform: "freebsd" })).code).toBe(15);
+});
+
+test("macOS gets a launch agent and Windows a task, with words that their programs read again", () => {
+  const program = { words: ["/a & b", 'say "hi"\\'], env: { PATH: "/bin" }, errorLog: "/e" };
+  const user = { homeDirectory: "/home/mira", userId: 501, env: {} };
+  const agent = toServiceFile({ ...user, platform: "darwin" }, program);
+  expect(agent?.path).toBe("/home/mira/Library/LaunchAgents/croft.daemon.plist");
+  expect(agent?.text).toContain("<string>/a &amp; b</string>");
+  expect(agent?.start).toEqual([["launchctl", "bootstrap", "gui/501", agent?.path]]);
+  const task = toServiceFile({ ...user, platform: "win32" }, program);
+  expect(task?.text).toContain("<Command>/a &amp; b</Command>");
+  expect(task?.text).toContain("<Arguments>&quot;say \\&quot;hi\\&quot;\\\\&quot;</Arguments>");
+});
+
+hasAnalyze.test(
+  "systemd-analyze accepts the unit, whatever characters its paths have",
+  async () => {
+    const path = join(home.path, "croft.service");
+    const program = join(home.path, "cro%ft $HOME");
+    await writeFile(program, "#!/bin/sh\n");
+    await chmod(program, 0o755);
+    const service = toServiceFile(
+      { platform: "linux", homeDirectory: home.path, userId: 1, env: {} },
+      { words: [program, 'a "quoted" \\ word'], env: { PATH: "/bin" }, errorLog: "" },
+    );
+    await writeFile(path, service?.text ?? "");
+    expect(verify(path)).toBe("");
+  },
+);
+
+test("the state of the service and its watchdog are reported where systemd asks for them", () => {
+  vi.useFakeTimers();
+  try {
+    const notified: (readonly string[])[] = [];
+    const notify = (words: readonly string[]) => void notified.push(words);
+    const env = { NOTIFY_SOCKET: "/run/n", WATCHDOG_USEC: "4000000" };
+    const notifier = createServiceNotifier({ env, pid: 7 }, notify);
+    notifier.ready();
+    vi.advanceTimersByTime(4_000);
+    notifier.stopping();
+    vi.advanceTimersByTime(60_000);
+    expect(notified).toEqual([
+      ["--ready", "--pid=7"],
+      ["WATCHDOG=1"],
+      ["WATCHDOG=1"],
+      ["STOPPING=1"],
+    ]);
+    createServiceNotifier({ env: {}, pid: 7 }, notify).ready();
+    expect(notified).toHaveLength(4);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+function verify(path: string): string {
+  return execFileSync("sh", ["-c", 'systemd-analyze --user verify --man=no "$0" 2>&1', path], {
+    encoding: "utf8",
+    env: { PATH: process.env["PATH"], XDG_RUNTIME_DIR: home.path, HOME: home.path },
+  });
+}
+
+function canAnalyze(): boolean {
+  try {
+    execFileSync("systemd-analyze", ["--version"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
