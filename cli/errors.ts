@@ -39,6 +39,17 @@ export class DryRun extends Error {
   }
 }
 
+/** `--json=?` asks for the names of the fields instead of running the command. */
+export class FieldList extends Error {
+  readonly fields: readonly string[];
+
+  constructor(fields: readonly string[]) {
+    super("list of fields");
+    this.name = "FieldList";
+    this.fields = fields;
+  }
+}
+
 /** A wrong or missing flag or argument. */
 export function usageError(message: string, hint?: string): CliError {
   return new CliError("usage", message, { hint });

@@ -89,7 +89,7 @@ export function addCommonFlags(command: Command, groups: FlagGroups): void {
   if (groups.bytes && !own.includes("force")) command.option("--force", "send bytes to a terminal");
   command.optionsGroup("Output flags:");
   command
-    .option("--json <fields>", "print JSON; --json=a,b prints only these fields")
+    .option("--json <fields>", "print JSON; =a,b only these fields, =? lists them")
     .option("--jq <expression>", "filter the JSON with a jq expression")
     .option("--ndjson", "print one JSON document a line")
     .option("--format <format>", "json, csv, tsv or yaml", toFormat)

@@ -1,7 +1,7 @@
 // Runs a line: finds its command, loads the file of that command only, parses, runs and reports. tree/ holds the tree.
 // CONTRIBUTING.md has the recipe for a new command.
 import { type Command, CommanderError } from "commander";
-import { commands } from "./commands/root.ts";
+import { commandGroups, commands } from "./commands/root.ts";
 import { type CliRun, createContext } from "./context.ts";
 import { CliError, usageError } from "./errors.ts";
 import {
@@ -21,7 +21,7 @@ import {
   isCommonFlag,
   lineOf,
 } from "./tree/command-tree.ts";
-import type { Noun, Verb } from "./tree/entry.ts";
+import type { Entry, Noun, Verb } from "./tree/entry.ts";
 import { findCommand } from "./tree/find-command.ts";
 import { markPlainJson } from "./tree/parse-line.ts";
 import { version } from "./version.ts";
@@ -99,8 +99,13 @@ async function runGroup(
   const group = attachGroups(path, cli);
   const asksForHelp = rest.includes("--help") || rest.includes("-h");
   if (asksForHelp || (path.length === 0 && rest.length === 0)) {
-    for (const entry of (await path.at(-1)?.load())?.entries ?? commands)
-      if (entry.kind === "noun" || !entry.hidden) attach(group, createGroup(entry));
+    const entries = (await path.at(-1)?.load())?.entries ?? commands;
+    for (const entry of path.length === 0 ? inGroups(entries) : entries)
+      if (entry.kind === "noun" || !entry.hidden)
+        attach(
+          group,
+          path.length === 0 ? createGroup(entry).helpGroup(headingOf(entry)) : createGroup(entry),
+        );
     const after = path.length === 0 ? helpEnd : "";
     return cli.io.write(group.helpInformation() + after);
   }
@@ -111,7 +116,19 @@ async function runGroup(
 }
 
 const helpEnd =
-  '\n"croft COMMAND --help" explains a command, "croft help exit-codes" the exit codes.\n';
+  '\n"croft COMMAND --help" explains a command, "croft help topics" lists what else is explained.\n';
+
+/** The commands of the top in the order of their groups, in which commander shows the headings. */
+function inGroups(entries: readonly Entry[]): readonly Entry[] {
+  const headings = [...commandGroups.map(([heading]) => heading), lastHeading];
+  return headings.flatMap((heading) => entries.filter((entry) => headingOf(entry) === heading));
+}
+
+function headingOf({ name }: Entry): string {
+  return commandGroups.find(([, names]) => names.includes(name))?.[0] ?? lastHeading;
+}
+
+const lastHeading = "More:";
 
 /** The groups on the way to a command, so that its help names them. */
 function attachGroups(path: readonly Noun[], cli: CliRun): Command {

@@ -1,5 +1,5 @@
 import type { CliEnvironment } from "./environment.ts";
-import { CliError, DryRun, exitCodeOf, toCliError, toErrorLine } from "./errors.ts";
+import { CliError, DryRun, exitCodeOf, FieldList, toCliError, toErrorLine } from "./errors.ts";
 import { createOutput } from "./output/output.ts";
 import { toJson } from "./output/sanitize.ts";
 import type { StopSignal, System } from "./system.ts";
@@ -87,6 +87,10 @@ export async function reportFailure(
   cli: CliEnvironment,
   isMachine: boolean,
 ): Promise<number> {
+  if (error instanceof FieldList) {
+    await cli.io.write(error.fields.map((field) => `${field}\n`).join(""));
+    return 0;
+  }
   if (error instanceof DryRun) {
     // Complete: the fields of `--json` select those of the real result.
     const flags = { ...cli.flags, json: cli.flags.json && (true as const) };

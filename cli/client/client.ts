@@ -55,6 +55,8 @@ export interface FreeRequest {
   readonly path: string;
   readonly body: string | Uint8Array | undefined;
   readonly contentType: string | undefined;
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Sends requests to the daemon as the profile in use. Every failure is a `CliError`. */
@@ -182,10 +184,13 @@ export function createClient(
       );
       return toAnswer<E>(operation, answer, undefined);
     },
-    async send({ service, method, path, body, contentType }) {
+    async send({ service, method, path, body, contentType, headers: further }) {
       if (cli.flags.dryRun && method !== "GET" && method !== "HEAD")
         throw new DryRun(await preview(method, path, toReadable(body)));
-      const headers = contentType === undefined ? {} : { "Content-Type": contentType };
+      const headers = {
+        ...further,
+        ...(contentType === undefined ? {} : { "Content-Type": contentType }),
+      };
       try {
         return await sendSigned(service, method, path, headers, body, undefined);
       } catch (error) {

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { failureOf } from "../client/client.ts";
 import { parseJson } from "../client/vault-session.ts";
+import type { IncomingResponse } from "../client/transport.ts";
 import type { CliContext } from "../context.ts";
 import { usageError } from "../errors.ts";
 import { escapeJson, sanitizeText } from "../output/sanitize.ts";
@@ -16,6 +17,12 @@ export interface ApiOptions {
   /** A file with the body, `-` for standard input. */
   readonly input: string | undefined;
   readonly contentType: string | undefined;
+  /** Headers besides the client's own. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Print the status and headers of the response first. */
+  readonly include: boolean;
+  /** Follow the pages of a list and print one array. */
+  readonly paginate: boolean;
 }
 
 interface Flags {
@@ -23,6 +30,9 @@ interface Flags {
   readonly field?: Readonly<Record<string, unknown>>;
   readonly input?: string;
   readonly contentType?: string;
+  readonly header?: Readonly<Record<string, string>>;
+  readonly include?: true;
+  readonly paginate?: true;
 }
 
 export const api = {
@@ -42,6 +52,9 @@ export const api = {
       )
       .option("--input <file>", "a file with the body; - is standard input")
       .option("--content-type <type>", "type of the body of --input")
+      .option("-H, --header <name:value>", "a header; may be repeated", collectHeader)
+      .option("-i, --include", "print the status and headers of the response first")
+      .option("--paginate", "follow the pages of a list and print one array")
       .action((method: string, path: string, flags: Flags & { readonly typedField?: object }) =>
         run(cli, {
           service: toService(flags.service),
@@ -50,6 +63,9 @@ export const api = {
           fields: { ...flags.field, ...flags.typedField },
           input: flags.input,
           contentType: flags.contentType,
+          headers: flags.header ?? {},
+          include: flags.include === true,
+          paginate: flags.paginate === true,
         }),
       );
   },
@@ -62,36 +78,94 @@ async function runApi(cli: CliContext, options: ApiOptions): Promise<void> {
   if (hasFields && options.input !== undefined)
     throw usageError("--field and --input exclude each other");
   const isQuery = options.method === "GET" || options.method === "HEAD";
+  if (options.paginate && options.method !== "GET") throw usageError("--paginate goes with GET");
+  if (options.paginate && options.include)
+    throw usageError("--paginate and --include exclude each other");
   const body =
     options.input !== undefined
       ? await readBody(cli, options.input)
       : hasFields && !isQuery
         ? JSON.stringify(options.fields)
         : undefined;
-  const answer = await cli.client.send({
-    service,
-    method: options.method,
-    path: hasFields && isQuery ? withQuery(path, options.fields) : path,
-    body,
-    contentType: body === undefined ? undefined : (options.contentType ?? "application/json"),
-  });
-  const failure = failureOf(service, answer);
-  if (failure !== undefined) throw failure;
+  const send = async (query: Fields): Promise<IncomingResponse> => {
+    const answer = await cli.client.send({
+      service,
+      method: options.method,
+      path: isQuery ? withQuery(path, query) : path,
+      body,
+      contentType: body === undefined ? undefined : (options.contentType ?? "application/json"),
+      headers: options.headers,
+    });
+    const failure = failureOf(service, answer);
+    if (failure !== undefined) throw failure;
+    return answer;
+  };
+  if (options.paginate) return printValue(cli, await readAllPages(send, options.fields));
+  const answer = await send(options.fields);
+  if (options.include) await cli.io.write(toHead(answer));
   if (answer.body.byteLength === 0) {
     if (cli.output.isMachine) await cli.output.text("", null);
     return;
   }
   const value = parseJson(answer.body);
   if (cli.output.isMachine || (cli.io.isOutputTerminal && value !== undefined))
-    return cli.output.text(
-      `${JSON.stringify(value, null, 2)}\n`,
-      value ?? answer.body.toString("utf8"),
-    );
+    return printValue(cli, value ?? answer.body.toString("utf8"));
   if (cli.io.isOutputTerminal && answer.body.includes(0))
     throw usageError("the terminal would show raw bytes", "send them to a file");
   const text = answer.body.toString("utf8");
   if (value !== undefined) return cli.io.write(escapeJson(text));
   await cli.io.write(cli.io.isOutputTerminal ? sanitizeText(text) : answer.body);
+}
+
+function printValue(cli: CliContext, value: unknown): Promise<void> {
+  return cli.output.text(`${escapeJson(JSON.stringify(value, null, 2))}\n`, value);
+}
+
+/** The status line and headers, as curl prints them. */
+function toHead({ status, headers }: IncomingResponse): string {
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one) => `${name}: ${one}`),
+  );
+  return sanitizeText(`${[`HTTP/1.1 ${status}`, ...lines].join("\n")}\n\n`);
+}
+
+/** Requests of one `--paginate`: a server that repeats its last page would be asked for ever. */
+const PAGES_MAX = 100_000;
+
+/**
+ * Reads the pages of a list, from the one that the fields name, to the first that is empty or ends the total. A list is an
+ * array, or the array in `items` or `data` of an object.
+ */
+async function readAllPages(
+  send: (query: Fields) => Promise<IncomingResponse>,
+  fields: Fields,
+): Promise<readonly unknown[]> {
+  const all: unknown[] = [];
+  const start = Number(fields["page"] ?? 1);
+  for (let page = start; page < start + PAGES_MAX; page += 1) {
+    const answer = await send({ ...fields, page });
+    const body = parseJson(answer.body) as readonly unknown[] | ListBody | undefined;
+    const { items, total: counted } = toList(body);
+    if (!Array.isArray(items))
+      throw usageError("the response is no list of pages", "leave out --paginate");
+    all.push(...(items as readonly unknown[]));
+    const total = Number(answer.headers["x-total-count"] ?? counted ?? Number.NaN);
+    if (items.length === 0 || (start === 1 && all.length >= total)) break;
+  }
+  return all;
+}
+
+function toList(body: readonly unknown[] | ListBody | undefined): ListBody {
+  if (body === undefined || body === null) return {};
+  if (Array.isArray(body)) return { items: body };
+  const { items, data, total } = body as ListBody;
+  return { items: items ?? data, ...(total === undefined ? {} : { total }) };
+}
+
+interface ListBody {
+  readonly items?: unknown;
+  readonly data?: unknown;
+  readonly total?: number;
 }
 
 function toFullPath({ service, path }: ApiOptions): {
@@ -113,6 +187,7 @@ function toFullPath({ service, path }: ApiOptions): {
 }
 
 function withQuery(path: string, fields: Readonly<Record<string, unknown>>): string {
+  if (Object.keys(fields).length === 0) return path;
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(fields))
     query.append(name, typeof value === "string" ? value : JSON.stringify(value));
@@ -153,6 +228,29 @@ function collectTyped(given: string, known: Fields = {}): Fields {
     );
   }
 }
+
+/** Headers that the client sets itself: with others a session would end, or the request not be understood. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  "accept-language",
+  "authorization",
+  "content-length",
+  "content-type",
+  "cookie",
+  "host",
+  "user-agent",
+]);
+
+function collectHeader(given: string, known: Headers = {}): Headers {
+  const [, name, value] =
+    /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/.exec(given) ?? [];
+  if (name === undefined || value === undefined)
+    throw usageError(`--header takes NAME:VALUE, not ${JSON.stringify(given)}`);
+  if (ownHeaders.has(name.toLowerCase()))
+    throw usageError(`--header cannot set ${name}`, "--content-type, --profile and --input do");
+  return { ...known, [name]: value };
+}
+
+type Headers = Readonly<Record<string, string>>;
 
 function split(flag: string, given: string): readonly [string, string] {
   const at = given.indexOf("=");

@@ -42,7 +42,7 @@ export const help = {
   },
   define(command, cli, run = runHelp): void {
     command
-      .argument("[words...]", 'a command, or the topic "exit-codes"')
+      .argument("[words...]", 'a command, or a topic; "topics" lists those')
       .action((words: readonly string[]) => run(cli, { words }));
   },
 } satisfies CommandModule;
@@ -51,6 +51,7 @@ export const help = {
 async function runHelp(cli: CliContext, { words }: HelpOptions): Promise<void> {
   if (words[0] === "exit-codes" && words.length === 1)
     return cli.output.text(toExitCodesText(), toExitCodesValue());
+  if (words.length === 1 && (await printTopic(cli, words[0] ?? ""))) return;
   const { runProgram } = await import("../program.ts");
   const line = [...words, "--help"];
   if (!cli.output.isMachine) {
@@ -69,6 +70,25 @@ async function runHelp(cli: CliContext, { words }: HelpOptions): Promise<void> {
   await runProgram(line, { ...cli.system, stdout });
   const text = Buffer.concat(page).toString("utf8");
   await cli.output.text(text, { command: words.join(" "), text });
+}
+
+/** Prints a topic, or the list of topics; returns false when there is no such topic. */
+async function printTopic(cli: CliContext, word: string): Promise<boolean> {
+  const { helpTopics } = await import("./help-topics.ts");
+  const known = [
+    ...helpTopics.map(({ name, summary }) => ({ name, summary })),
+    { name: "exit-codes", summary: "Exit codes and error codes" },
+  ];
+  const list = () =>
+    [
+      "Topics:",
+      ...known.map(({ name, summary }) => `  croft help ${name.padEnd(11)}  ${summary}`),
+      "",
+    ].join("\n");
+  const text = word === "topics" ? list() : helpTopics.find(({ name }) => name === word)?.text();
+  if (text === undefined) return false;
+  await cli.output.text(text, { command: word, text });
+  return true;
 }
 
 /** The tables of exit codes and error codes for people. */

@@ -83,3 +83,38 @@ export const commands: readonly Entry[] = [
     { hidden: true },
   ),
 ];
+
+/** The groups in which `croft --help` shows the commands; one without a group comes last. */
+export const commandGroups: readonly (readonly [heading: string, names: readonly string[]])[] = [
+  ["Start:", ["init", "serve", "daemon", "install", "doctor", "dashboard"]],
+  ["Sign in:", ["login", "logout", "whoami", "account", "profile"]],
+  [
+    "Forge:",
+    [
+      "repo",
+      "issue",
+      "label",
+      "milestone",
+      "org",
+      "team",
+      "notification",
+      "run",
+      "runner",
+      "workflow",
+      "secret",
+      "variable",
+      "deploy-key",
+      "git",
+      "token",
+      "ssh-key",
+      "email",
+      "totp",
+      "template",
+      "render",
+      "admin",
+    ],
+  ],
+  ["Vault:", ["vault"]],
+  ["Home:", ["config", "key", "job", "mail"]],
+  ["Scripts:", ["api", "completion", "commands", "schema", "help", "version"]],
+];

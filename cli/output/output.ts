@@ -1,4 +1,4 @@
-import { usageError } from "../errors.ts";
+import { FieldList, usageError } from "../errors.ts";
 import { type CommonFlags, isMachineOutput } from "../flags.ts";
 import type { Io } from "../io.ts";
 import { type Column, toExactCell, toHumanCell } from "./cells.ts";
@@ -61,6 +61,7 @@ export function createOutput({ io, flags, clock, endedBySignals }: OutputDepende
     if (fields === undefined && !isSeparated) return;
     const { toFieldNames } = await import("./schema.ts");
     const known = toFieldNames(spec);
+    if (fields?.length === 1 && fields[0] === "?") throw new FieldList(known);
     if (fields !== undefined && (known.length > 0 || hasKnownForm(spec)))
       assertKnownFields(fields, known);
     if (known.length === 0) return;

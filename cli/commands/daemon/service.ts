@@ -32,11 +32,16 @@ export const installService = {
  * before it is written. @throws CliError `unsupported` on other systems, `unexpected` when the service manager refuses
  */
 async function runInstallService(cli: CliContext, { start }: InstallServiceOptions): Promise<void> {
-  const { service, keys } = await readService(cli);
+  const { service, keys, unseen } = await readService(cli);
   if (cli.flags.dryRun)
     throw new DryRun({ write: { file: service.path, text: service.text }, run: service.start });
   if (await cli.prompts.canAsk()) cli.io.note(`${service.path}:\n\n${service.text}`);
   await cli.prompts.confirm(`Write ${service.path}?`);
+  if (unseen.length > 0)
+    cli.io.warn(
+      `the service does not see the environment of this shell, which sets ${unseen.join(", ")}: ` +
+        '"croft config set" keeps a setting in the configuration file',
+    );
   await mkdir(dirname(service.path), { recursive: true });
   await writeFile(service.path, service.text, { mode: 0o600 });
   if (start) for (const words of service.start) await runProgram(cli, words);
@@ -83,9 +88,12 @@ async function runUninstallService(cli: CliContext): Promise<void> {
 }
 
 /** The service file for this home: settings come from the configuration file, not from the environment of this shell. */
-async function readService(
-  cli: CliContext,
-): Promise<{ readonly service: ServiceFile; readonly keys: string }> {
+async function readService(cli: CliContext): Promise<{
+  readonly service: ServiceFile;
+  readonly keys: string;
+  /** Settings that only the environment of this shell gives. */
+  readonly unseen: readonly string[];
+}> {
   const { system, flags } = cli;
   const { readAllSettings } = await import("../../profile/settings.ts");
   const { paths, values } = readAllSettings(system, flags, {});
@@ -108,13 +116,10 @@ async function readService(
     throw new CliError("unsupported", `croft knows no service manager of ${system.platform}`, {
       hint: '"croft daemon start" runs it in the background',
     });
-  const fromShell = values.filter(({ source }) => source === "environment").map(({ key }) => key);
-  if (fromShell.length > 0)
-    cli.io.warn(
-      `the service does not see the environment of this shell, which sets ${fromShell.join(", ")}: ` +
-        '"croft config set" keeps a setting in the configuration file',
-    );
-  return { service, keys: join(paths.dataDirectory, "keys") };
+  const unseen = values
+    .filter(({ key, source }) => source === "environment" && key !== "home" && key !== "config")
+    .map(({ key }) => key);
+  return { service, keys: join(paths.dataDirectory, "keys"), unseen };
 }
 
 /** What a service has to know of a master key that is not in a file; null when the daemon finds it by itself. */

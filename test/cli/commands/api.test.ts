@@ -151,3 +151,36 @@ describe("a request", () => {
     );
   });
 });
+
+test("a header is sent, and the client's own cannot be replaced", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "GET /api/v1/version": { body: { version: "1" }, headers: { ETag: '"x"' } },
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const words = ["api", "GET", "/api/v1/version", "-H", 'If-None-Match: "y"', "-i"];
+  const ran = await runCli(words, { home: home.path });
+  expect(daemon.seen[0]?.headers["if-none-match"]).toBe('"y"');
+  expect(ran.out).toMatch(/^HTTP\/1\.1 200\n(.*\n)*etag: "x"\n(.*\n)*\n\{"version":/);
+  for (const bad of ["User-Agent: x", "Authorization: x", "no colon", "A: b\r\nC: d"])
+    expect((await runCli([...words.slice(0, 3), "-H", bad], { home: home.path })).code).toBe(2);
+});
+
+test("--paginate reads every page of a list into one array", async () => {
+  await using home = await temporaryHome();
+  const pages: Record<string, number[]> = { "1": [1, 2], "2": [3, 4], "3": [5] };
+  await using daemon = await fakeDaemon({
+    "GET /api/v1/admin/users": ({ path }: { readonly path: string }) => ({
+      body: pages[new URLSearchParams(path.split("?")[1]).get("page") ?? ""] ?? [],
+    }),
+    "GET /api/v1/version": { body: { version: "1" } },
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const all = await runCli(["api", "GET", "/api/v1/admin/users", "--paginate", "--json"], {
+    home: home.path,
+  });
+  expect(all.json()).toEqual([1, 2, 3, 4, 5]);
+  expect(daemon.seen).toHaveLength(4);
+  const noList = await runCli(["api", "GET", "/api/v1/version", "--paginate"], { home: home.path });
+  expect(noList.code).toBe(2);
+});

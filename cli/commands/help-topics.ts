@@ -1,0 +1,91 @@
+import { listSettings, toVariable } from "../../daemon/settings/settings.ts";
+
+/** A page of `croft help` that explains something else than a command. */
+export interface HelpTopic {
+  readonly name: string;
+  readonly summary: string;
+  readonly text: () => string;
+}
+
+/** The topics besides `exit-codes`, which is a table. */
+export const helpTopics: readonly HelpTopic[] = [
+  {
+    name: "environment",
+    summary: "Variables that the command line reads",
+    text: () =>
+      [
+        "Each setting has a variable; a flag counts before it, the configuration file after it.",
+        "A variable with _FILE at its end names a file with the value.",
+        "",
+        ...toRows(
+          listSettings()
+            .filter(([, { group }]) => group === "Command line")
+            .map(([name, { help }]) => [toVariable(name), help]),
+        ),
+        "",
+        ...toRows([
+          ["CROFT_HOME", "one folder for configuration, data, state and cache"],
+          ["CROFT_CONFIG", "the configuration file"],
+          ["NO_COLOR", "no colours when it is set"],
+        ]),
+        "",
+        '"croft config list" shows every setting, its value and where it comes from.',
+        "",
+      ].join("\n"),
+  },
+  {
+    name: "formatting",
+    summary: "Output for people and for programs",
+    text: () => `On a terminal, lists are tables and times are relative. In a pipe, the same rows are separated by tabs, times are
+RFC 3339, and nothing is cut. For programs:
+
+  --json             the resource as the API sends it: one object, or one array for a list
+  --json=a,b         only these fields; --json=? lists the fields of a command
+  --jq EXPRESSION    filter the JSON; texts are printed without quotes
+  --ndjson           one JSON document a line, for streams and long lists
+  --format csv       csv, tsv, yaml or json
+  --template TEXT    a line for each item, with {{.field}} filled in
+  --meta             wraps a list: items, page, limit, total, has_more
+
+Examples:
+
+  croft repo list --json=full_name,private
+  croft repo list --all --jq '.[] | select(.private) | .full_name'
+  croft vault item list Papers:/ --template '{{.name}} {{.size_bytes}}'
+  croft admin user list --all --format csv > users.csv
+
+"croft schema COMMAND" prints the JSON Schema of a command's output.
+`,
+  },
+  {
+    name: "scripting",
+    summary: "Running croft without a person",
+    text: () => `Machine output and input that is no terminal imply --no-input: nothing is asked, and the error names the missing
+flag. Secrets come from standard input or variables, never from a flag's value.
+
+  --yes              do not ask before something is destroyed
+  --confirm NAME     the name of what is destroyed, where --yes is not enough
+  --dry-run          print the request instead of sending it
+  --quiet            no notes and no progress on standard error
+
+A failure of a command with machine output is one line of JSON on standard error, and standard output stays empty. Its
+error.code is stable; the exit code follows it.
+
+Examples:
+
+  croft daemon start --json | jq -r '.urls[0]'
+  croft daemon wait --timeout 60
+  printf '%s' "$PASSWORD" | croft login vault --email mira@example.org --password-stdin
+  croft vault item upload -r photos Papers:/ --ndjson --progress none
+  croft repo view keeper/notes --json >/dev/null 2>&1 || croft repo create notes
+
+"croft help exit-codes" lists the exit codes and error codes.
+`,
+  },
+];
+
+/** Two columns. */
+function toRows(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`);
+}

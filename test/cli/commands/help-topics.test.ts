@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { commandGroups, commands } from "../../../cli/commands/root.ts";
+import { runCli } from "../support/run-cli.ts";
+
+const home = "/proc/nowhere";
+
+test("croft help topics lists every topic, and each prints its page", async () => {
+  const { out } = await runCli(["help", "topics"], { home });
+  const names = [...out.matchAll(/croft help ([\w-]+)/g)].map(([, name]) => name ?? "");
+  expect(names).toEqual(["environment", "formatting", "scripting", "exit-codes"]);
+  for (const name of names) {
+    const page = await runCli(["help", name], { home });
+    expect({ name, code: page.code, err: page.err }).toEqual({ name, code: 0, err: "" });
+    for (const line of page.out.split("\n")) expect(line.length).toBeLessThanOrEqual(130);
+  }
+});
+
+test("the page of the environment names the variables of the command line", async () => {
+  const { out } = await runCli(["help", "environment"], { home });
+  for (const name of ["CROFT_URL", "CROFT_PROFILE", "CROFT_TOKEN_COMMAND", "CROFT_HOME"])
+    expect(out).toContain(name);
+});
+
+test("every command of the pages of topics exists", async () => {
+  for (const topic of ["formatting", "scripting"]) {
+    const { out } = await runCli(["help", topic], { home });
+    for (const [, line = ""] of out.matchAll(
+      /^ {2}(?:printf '%s' "\$PASSWORD" \| )?croft ([a-z ]+)/gm,
+    )) {
+      const shown = await runCli([...line.trim().split(" "), "--help"], { home });
+      expect({ line, code: shown.code }).toEqual({ line, code: 0 });
+    }
+  }
+});
+
+test("croft --help shows every command in a group", async () => {
+  const grouped = commandGroups.flatMap(([, names]) => names);
+  const shown = commands.filter((entry) => entry.kind === "noun" || !entry.hidden);
+  expect(shown.map(({ name }) => name).filter((name) => !grouped.includes(name))).toEqual([]);
+  const { out } = await runCli(["--help"], { home });
+  for (const [heading] of commandGroups) expect(out).toContain(`\n${heading}\n`);
+});
+
+test("--json=? lists the fields of a command instead of running it", async () => {
+  const ran = await runCli(["admin", "user", "list", "--json=?"], { home: "/nowhere" });
+  expect(ran).toMatchObject({ code: 0, err: "" });
+  expect(ran.out.split("\n")).toEqual(expect.arrayContaining(["id", "login", "email"]));
+});
