@@ -24,7 +24,7 @@ export interface CommandModule {
 
 /**
  * What `croft __complete` can list. `items`: addresses such as `CONNECTION:/path/to/file`, folder by folder; `transfers`
- * are those and local files.
+ * are those and local files. `documents` and `shares` are ids; `handles` are the users with whom one has shared before.
  */
 export type CompletionKind =
   | "profiles"
@@ -32,6 +32,10 @@ export type CompletionKind =
   | "connections"
   | "items"
   | "transfers"
+  | "documents"
+  | "shares"
+  | "handles"
+  | "topics"
   | "commands";
 
 /** One command in the tree. `load` imports its file, and nothing else does. */

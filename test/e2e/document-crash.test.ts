@@ -20,51 +20,55 @@ interface Acknowledged {
   readonly deleted: Set<string>;
 }
 
-test("documents and quota survive kills whole or not at all", { timeout: 900_000 }, async () => {
-  const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
-  const env = {
-    CROFT_RATE_LIMITS: "off",
-    CROFT_LOG_LEVEL: "warn",
-    CROFT_BREACH_URL: "off",
-    CROFT_DEFAULT_QUOTA_BYTES: "100GB",
-  };
-  const serve = () => serveCroft(command, { home, env });
-  try {
-    await croftJson(
-      command,
-      ["init", "--username", "keeper", "--email", "keeper@example.org", "--password-stdin"],
-      { home, env },
-      PASSWORD,
-    );
-    const acknowledged: Acknowledged = { kept: new Map(), deleted: new Set() };
-    for (let round = 0; round < ROUNDS; round += 1) {
-      await using daemon = await serve();
-      if (round === 0) await register(daemon.url);
-      const headers = await signIn(daemon.url);
-      const clients = [0, 1, 2].map(() => change(daemon.url, headers, acknowledged));
-      const before = acknowledged.kept.size;
-      while (acknowledged.kept.size === before) await sleep(1);
-      await sleep(Math.random() * KILL_WITHIN_MS);
-      await daemon.end("SIGKILL");
-      await Promise.all(clients);
-    }
+test(
+  "documents and quota survive kills whole or not at all",
+  { timeout: Math.max(900_000, ROUNDS * 20_000) },
+  async () => {
+    const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
+    const env = {
+      CROFT_RATE_LIMITS: "off",
+      CROFT_LOG_LEVEL: "warn",
+      CROFT_BREACH_URL: "off",
+      CROFT_DEFAULT_QUOTA_BYTES: "100GB",
+    };
+    const serve = () => serveCroft(command, { home, env });
+    try {
+      await croftJson(
+        command,
+        ["init", "--username", "keeper", "--email", "keeper@example.org", "--password-stdin"],
+        { home, env },
+        PASSWORD,
+      );
+      const acknowledged: Acknowledged = { kept: new Map(), deleted: new Set() };
+      for (let round = 0; round < ROUNDS; round += 1) {
+        await using daemon = await serve();
+        if (round === 0) await register(daemon.url);
+        const headers = await signIn(daemon.url);
+        const clients = [0, 1, 2].map(() => change(daemon.url, headers, acknowledged));
+        const before = acknowledged.kept.size;
+        while (acknowledged.kept.size === before) await sleep(1);
+        await sleep(Math.random() * KILL_WITHIN_MS);
+        await daemon.end("SIGKILL");
+        await Promise.all(clients);
+      }
 
-    await using daemon = await serve();
-    const headers = await signIn(daemon.url);
-    for (const [id, sha256] of acknowledged.kept) {
-      const answer = await fetch(`${daemon.url}/api/documents/${id}/content`, { headers });
-      expect(answer.status, id).toBe(200);
-      expect(digest(Buffer.from(await answer.arrayBuffer()))).toBe(sha256);
+      await using daemon = await serve();
+      const headers = await signIn(daemon.url);
+      for (const [id, sha256] of acknowledged.kept) {
+        const answer = await fetch(`${daemon.url}/api/documents/${id}/content`, { headers });
+        expect(answer.status, id).toBe(200);
+        expect(digest(Buffer.from(await answer.arrayBuffer()))).toBe(sha256);
+      }
+      for (const id of acknowledged.deleted)
+        expect((await fetch(`${daemon.url}/api/documents/${id}`, { headers })).status).toBe(404);
+      await expect.poll(() => countUnfinished(home), { timeout: 60_000 }).toBe(0);
+      expect(await daemon.end("SIGTERM")).toBe(0);
+      assertConsistent(home);
+    } finally {
+      await rm(home, { recursive: true, force: true });
     }
-    for (const id of acknowledged.deleted)
-      expect((await fetch(`${daemon.url}/api/documents/${id}`, { headers })).status).toBe(404);
-    await expect.poll(() => countUnfinished(home), { timeout: 60_000 }).toBe(0);
-    expect(await daemon.end("SIGTERM")).toBe(0);
-    assertConsistent(home);
-  } finally {
-    await rm(home, { recursive: true, force: true });
-  }
-});
+  },
+);
 
 async function register(url: string): Promise<void> {
   const answer = await fetch(`${url}/api/auth/register`, {

@@ -20,11 +20,17 @@ interface Candidate {
 }
 
 export const complete = {
-  operations: [vault.listConnections, vault.listItems],
+  operations: [
+    vault.listConnections,
+    vault.listItems,
+    vault.listDocuments,
+    vault.listShares,
+    vault.listTopics,
+  ],
   output: shapeList({ value: "string", description: "string" }),
   define(command, cli, run = runComplete): void {
     command
-      .argument("<kind>", "profiles, settings, connections, items or commands")
+      .argument("<kind>", "what to list, such as profiles, items or documents")
       .argument("[word]", "what is typed so far")
       .action((kind: string, word: string = "") => run(cli, { kind, word }));
   },
@@ -71,9 +77,36 @@ async function find(cli: CliContext, kind: string, word: string): Promise<readon
       }));
     case "items":
       return word.includes(":/") ? findItems(cli, word) : findRoots(cli);
+    case "documents":
+      return findDocuments(cli);
+    case "shares":
+      return (await readShares(cli)).map(({ id, recipient_handle: handle }) => ({
+        value: id,
+        description: `with ${handle}`,
+      }));
+    case "handles":
+      return [...new Set((await readShares(cli)).map((share) => share.recipient_handle))].map(
+        (value) => ({ value, description: "" }),
+      );
+    case "topics": {
+      const { body } = await cli.client.call(vault.listTopics);
+      return body.items.map(({ name: value, description }) => ({ value, description }));
+    }
     default:
       return [];
   }
+}
+
+/** One page: a shell shows no more, and the person types on. */
+const NEWEST = { per_page: 100 };
+
+async function findDocuments(cli: CliContext): Promise<readonly Candidate[]> {
+  const { body } = await cli.client.call(vault.listDocuments, { query: NEWEST });
+  return body.items.map(({ id: value, filename: description }) => ({ value, description }));
+}
+
+async function readShares(cli: CliContext) {
+  return (await cli.client.call(vault.listShares, { query: NEWEST })).body.items;
 }
 
 async function findRoots(cli: CliContext): Promise<readonly Candidate[]> {

@@ -109,6 +109,7 @@ export interface DocumentListOptions {
 export const listDocuments = {
   operations: [vault.listDocuments],
   output: listOf(vault.listDocuments, "items"),
+  completions: { "--topic": "topics" },
   define(command, cli, run = runList): void {
     command
       .option("--query <words>", "only documents with these words in name or text")
@@ -143,6 +144,7 @@ const idHelp = 'the document\'s id, as "croft vault document list" shows it';
 export const viewDocument = {
   operations: [vault.getDocument],
   output: resourceOf(vault.getDocument),
+  completions: { id: "documents" },
   define(command, cli, run = runView): void {
     command.argument("<id>", idHelp).action((id: string) => run(cli, { id }));
   },
@@ -163,6 +165,7 @@ export const downloadDocument = {
   operations: [vault.getDocument, vault.getDocumentContent],
   output: shape({ id: "string", path: "string", size: "integer" }),
   writes: true,
+  completions: { id: "documents" },
   define(command, cli, run = runDownload): void {
     command
       .argument("<id>", idHelp)
@@ -222,6 +225,7 @@ export interface DocumentEditOptions extends DocumentOptions {
 export const editDocument = {
   operations: [vault.updateDocument],
   output: resourceOf(vault.updateDocument),
+  completions: { id: "documents", "--topic": "topics" },
   define(command, cli, run = runEdit): void {
     command
       .argument("<id>", idHelp)
@@ -263,6 +267,7 @@ async function runEdit(
 export const classifyDocument = {
   operations: [vault.classifyDocument],
   output: resourceOf(vault.classifyDocument, 202),
+  completions: { id: "documents" },
   define(command, cli, run = runClassify): void {
     command.argument("<id>", idHelp).action((id: string) => run(cli, { id }));
   },
@@ -284,6 +289,7 @@ export const deleteDocument = {
   operations: [vault.getDocument, vault.deleteDocument],
   output: shape({ deleted: "boolean", id: "string", filename: "string" }),
   destructive: true,
+  completions: { id: "documents" },
   define(command, cli, run = runDelete): void {
     command
       .argument("<id>", idHelp)

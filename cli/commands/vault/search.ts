@@ -25,6 +25,7 @@ export interface SearchOptions {
 export const search = {
   operations: [vault.search],
   output: listOf(vault.search, "items"),
+  completions: { "--topic": "topics" },
   define(command, cli, run = runSearch): void {
     command
       .argument("<words...>", 'words, begin* of words, "phrases"')

@@ -43,6 +43,7 @@ export interface ShareCreateOptions {
 export const createShare = {
   operations: [vault.createShare],
   output: resourceOf(vault.createShare, 201),
+  completions: { document: "documents", "--to": "handles" },
   define(command, cli, run = runCreate): void {
     command
       .argument("<document>", "the document's id")
@@ -93,6 +94,7 @@ export interface ShareEditOptions {
 export const editShare = {
   operations: [vault.updateShare],
   output: resourceOf(vault.updateShare),
+  completions: { id: "shares" },
   define(command, cli, run = runEdit): void {
     command
       .argument("<id>", "the share's id")
@@ -120,6 +122,7 @@ export const revokeShare = {
   output: shape({ revoked: "boolean", id: "string" }),
   // The owner can share the document again.
   destructive: false,
+  completions: { id: "shares" },
   define(command, cli, run = runRevoke): void {
     command.argument("<id>", "the share's id").action((id: string) => run(cli, id));
   },

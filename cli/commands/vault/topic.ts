@@ -77,6 +77,7 @@ export interface TopicEditOptions {
 export const editTopic = {
   operations: [vault.listTopics, vault.updateTopic],
   output: resourceOf(vault.updateTopic),
+  completions: { topic: "topics" },
   define(command, cli, run = runEdit): void {
     command
       .argument("<topic>", "the topic's name or id")
@@ -104,6 +105,7 @@ export const deleteTopic = {
   operations: [vault.listTopics, vault.deleteTopic],
   output: shape({ deleted: "boolean", id: "string", name: "string" }),
   destructive: true,
+  completions: { topic: "topics" },
   define(command, cli, run = runDelete): void {
     command
       .argument("<topic>", "the topic's name or id")

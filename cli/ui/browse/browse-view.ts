@@ -62,11 +62,13 @@ const folderHints: readonly KeyHint[] = [
   ["r", "rename"],
   ["m", "move"],
   ["x", "delete"],
+  ["/", "search"],
   ["?", "keys"],
   ["q", "leave"],
 ];
 const connectionHints: readonly KeyHint[] = [
   ["Enter", "open"],
+  ["/", "search"],
   ["R", "load again"],
   ["?", "keys"],
   ["q", "leave"],
@@ -91,7 +93,8 @@ export const help = createHelp("Items: keys", [
   ["r", "give another name"],
   ["m", "pick up; m in another folder puts there"],
   ["x  Del", "delete"],
-  ["/", "only names with these words"],
+  ["/", "search documents and analysed items"],
+  ["f", "only names with these words"],
   ["R  Ctrl-R", "have the storage list the folder now"],
   ["c", "stop the transfers"],
   ["Esc", "drop what was picked, selected or sought; then up"],

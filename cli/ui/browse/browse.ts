@@ -1,5 +1,5 @@
 // cli/ui/browse: the storage browser. browse.ts handles keys, browse-actions.ts changes items, location.ts holds the folder
-// and selected row, folder-view.ts pages through a folder, transfers.ts runs uploads and downloads, browse-view.ts draws.
+// and selected row, search-results.ts searches documents and items, folder-view.ts pages through a folder, transfers.ts runs uploads and downloads, browse-view.ts draws.
 // cli/commands/vault/item/browse.ts connects it to the daemon and the disk. Start here.
 import { toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
@@ -22,9 +22,10 @@ import {
 import type { FolderView, Place } from "./folder-view.ts";
 import { createTransfers } from "./transfers.ts";
 import { createLocation, type LocationDeps } from "./location.ts";
+import { createSearchResults, type SearchDeps } from "./search-results.ts";
 
 /** Access to the daemon and the disk. */
-export interface BrowseDeps extends LocationDeps, BrowseActionsDeps {
+export interface BrowseDeps extends LocationDeps, BrowseActionsDeps, SearchDeps {
   readonly preview: (place: Place, item: WireItem) => Promise<Preview["text"]>;
   readonly style: Style;
   readonly clock: () => number;
@@ -48,6 +49,7 @@ export function createBrowse(deps: BrowseDeps): Browse {
   const dialogs = createDialogs(changes.notify);
   const transfers = createTransfers({ clock, pause: deps.pause, notify: changes.notify });
   const at = createLocation(deps, changes.notify);
+  const results = createSearchResults(deps, changes.notify);
   const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>();
   let picked: { readonly place: Place; readonly items: readonly WireItem[] } | undefined;
   let preview: Preview | undefined;
@@ -74,7 +76,8 @@ export function createBrowse(deps: BrowseDeps): Browse {
       at.fitInto(height);
       if (preview !== undefined) preview = layOutPreview(preview, size, style, clock());
       dialogs.limitHelp(help.lines(size, style).length - height);
-      const { helpTop } = dialogs;
+      const { helpTop, question } = dialogs;
+      if (results.isOpen && helpTop === undefined) return results.draw({ question }, size, style);
       return drawBrowse({ ...state, window: at.window, preview, helpTop }, size, style, clock());
     },
     press,
@@ -101,7 +104,8 @@ export function createBrowse(deps: BrowseDeps): Browse {
   function press(key: Key): void {
     wasShown ||= at.folder?.wasLoaded === true || at.connections !== undefined;
     if (!dialogs.take(key, height)) {
-      if (preview !== undefined) pressInPreview(key, preview);
+      if (results.isOpen) pressInResults(key);
+      else if (preview !== undefined) pressInPreview(key, preview);
       else pressInList(key);
     }
     changes.notify();
@@ -134,6 +138,7 @@ export function createBrowse(deps: BrowseDeps): Browse {
     else if (name === "enter" || name === "right" || name === "l") enter();
     else if (name === "R" || name === "refresh") at.refresh();
     else if (name === "c") actions.stopTransfers();
+    else if (name === "/") askToSearch();
     else if (at.folder !== undefined) pressInFolder(name, at.folder);
   }
 
@@ -145,7 +150,7 @@ export function createBrowse(deps: BrowseDeps): Browse {
     if (name === "left" || name === "h" || name === "backspace") at.goUp();
     else if (name === "escape") stepBack();
     else if (name === " ") at.toggle(current);
-    else if (name === "/") find();
+    else if (name === "f") find();
     else if (name === "n") actions.makeFolder(view);
     else if (name === "u") actions.upload(view);
     else if (name === "m") pickOrMove(place, chosen);
@@ -174,6 +179,18 @@ export function createBrowse(deps: BrowseDeps): Browse {
     else if (at.selected.size > 0) at.unselect();
     else if (at.words !== "") at.showAll();
     else at.goUp();
+  }
+
+  function pressInResults(key: Key): void {
+    if (results.press(key)) return;
+    const name = key.kind === "key" ? key.name : key.text;
+    if (name === "/") askToSearch();
+    else if (name === "?") dialogs.openHelp();
+  }
+
+  function askToSearch(): void {
+    const onEnter = (text: string) => results.search(text.trim());
+    dialogs.ask({ label: "Search:", text: results.words, onEnter });
   }
 
   function find(): void {

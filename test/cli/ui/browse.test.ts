@@ -314,9 +314,9 @@ describe("a folder of 50,000 items", () => {
 
   test("a folder of 50,000 items is looked through for a name, as far as is reasonable", async () => {
     await inBrowser(many(), async (screen, { seen }) => {
-      await screen.press("/f3141\r", "1 of 200+");
+      await screen.press("ff3141\r", "1 of 200+");
       await screen.press(keys.escape, cursorOn("f3141"));
-      await screen.press("/f49999\r", cursorOn("f0"));
+      await screen.press("ff49999\r", cursorOn("f0"));
       await screen.press("q", /No such name among the first 2\d\d00\./);
       expect(listings(seen).length).toBeLessThan(25);
     });
@@ -545,13 +545,81 @@ describe("looking", () => {
     });
   });
 
-  test("/ finds by words in names", async () => {
+  describe("/ searches documents and analysed items", () => {
+    const found = {
+      kind: "document",
+      document: { id: "d1", filename: "tax\u001b[31m 2025.pdf" },
+      item: null,
+      snippet: { text: "the tax office wrote", marks: [[4, 7]] },
+      score: 1,
+    };
+    const analysed = {
+      kind: "item",
+      document: null,
+      item: { name: "letter.txt", provider_item_id: "docs/letter.txt", connection_id: "c1" },
+      snippet: { text: "about tax", marks: [[6, 9]] },
+      score: 0.5,
+    };
+    const answers = {
+      "GET /api/search": ({ path }: SeenRequest): FakeAnswer => {
+        const q = new URL(path, "http://x").searchParams.get("q");
+        const items = q === "tax" ? [found, analysed] : [];
+        return { body: { items, total: items.length, page: 1, per_page: 100 } };
+      },
+      "GET /api/documents/d1": {
+        body: { ...found.document, extracted_text: "Dear Mira,\nthe tax office wrote.\u001b[2J" },
+      },
+      [`GET ${base}/items/docs/letter.txt/detail`]: { body: { extracted_text: null } },
+    };
+
+    test.each([
+      [80, 24],
+      [40, 12],
+    ])("at %d columns and %d rows", async (columns, rows) => {
+      await inBrowser(
+        tree(),
+        async (screen) => {
+          await screen.press("/", "a.txt");
+          await screen.press("tax\r", "Search: ▏");
+          await screen.sees("2 found");
+          expect(screen.screen()).toContain("letter.txt");
+          expect(screen.rows().every((row) => row.length < columns)).toBe(true);
+          await screen.press("\r", /❯.*tax 2025\.pdf/);
+          await screen.press("q", "the tax office wrote.");
+          await screen.press("j", "2 found");
+          await screen.press("\r", "2 of 2");
+          await screen.press(keys.escape, "No text was extracted.");
+          await screen.press("/", "2 found");
+          await screen.press(`${keys.clear}nothing\r`, "Search: tax▏");
+          await screen.press("q", "No document and no analysed");
+          await screen.press("q", "a.txt");
+        },
+        { columns, rows, answers },
+      );
+    });
+
+    test("says why it failed, and leads back to the folder", async () => {
+      await inBrowser(
+        tree(),
+        async (screen) => {
+          await screen.press("/tax\r", "a.txt");
+          await screen.press("q", "The server is busy.");
+          await screen.press("q", "a.txt");
+        },
+        {
+          answers: { "GET /api/search": { status: 503, body: { detail: "The server is busy." } } },
+        },
+      );
+    });
+  });
+
+  test("f finds by words in names", async () => {
     await inBrowser(tree(), async (screen) => {
-      await screen.press("/", "a.txt");
+      await screen.press("f", "a.txt");
       await screen.press("PDF", "Find: ▏");
       await screen.press("\r", (text) => !text.includes("a.txt") && text.includes("b.pdf"));
       await screen.press(keys.escape, 'only names with "PDF"; Esc shows all');
-      await screen.press("/zzz", "a.txt");
+      await screen.press("fzzz", "a.txt");
       await screen.press(keys.escape, "No such name.");
       await screen.press("q", "a.txt");
     });

@@ -33,6 +33,9 @@ export const browse = {
     vault.renameItem,
     vault.moveItem,
     vault.deleteItem,
+    vault.search,
+    vault.getDocument,
+    vault.getItemDetail,
   ],
   output: listOf(vault.listItems, "items"),
   completions: { folder: "items" },
@@ -190,6 +193,22 @@ function toBrowseDeps(
       return { id, name };
     },
     completePath: (typed) => completeLocalPath(typed, system),
+    async search(words) {
+      const { body } = await client.call(vault.search, { query: { q: words, per_page: 100 } });
+      return body;
+    },
+    async readText({ document, item }) {
+      if (document !== null) {
+        const params = { document_id: document.id };
+        const { body } = await client.call(vault.getDocument, { params });
+        return body.extracted_text ?? null;
+      }
+      if (item === null) return null;
+      const { body } = await client.call(vault.getItemDetail, {
+        params: { connection_id: item.connection_id, item_id: item.provider_item_id },
+      });
+      return body.extracted_text;
+    },
   };
 }
 

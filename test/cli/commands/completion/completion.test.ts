@@ -187,6 +187,19 @@ describe("values", () => {
     );
   });
 
+  test.each([
+    ["documents", "GET /api/documents", { id: "d1", filename: "bill.pdf" }, "d1\tbill.pdf\n"],
+    ["shares", "GET /api/shares", { id: "s1", recipient_handle: "noor" }, "s1\twith noor\n"],
+    ["handles", "GET /api/shares", { id: "s1", recipient_handle: "noor" }, "noor\t\n"],
+    ["topics", "GET /api/topics", { name: "Taxes", description: "VAT" }, "Taxes\tVAT\n"],
+  ])("values of %s come from the daemon", async (kind, route, item, out) => {
+    await using home = await temporaryHome();
+    const body = { items: [item], total: 1, page: 1, per_page: 100 };
+    await using daemon = await fakeDaemon({ [route]: { body } });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    expect((await runCli(["__complete", kind], { home: home.path })).out).toBe(out);
+  });
+
   test("values of connections come from the daemon", async () => {
     await using home = await temporaryHome();
     const body = {
