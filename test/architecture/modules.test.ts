@@ -82,7 +82,7 @@ test("there are no default exports: a thing has one name everywhere", () => {
   expect(wrong).toEqual([]);
 });
 
-test("what is exported is used, in its own file at least", () => {
+test("every export is used, at least in its own file", () => {
   const wrong = sources
     .filter(({ path }) => !importedWhole.has(path))
     .flatMap(({ path, text, parsed, lineAt }) =>

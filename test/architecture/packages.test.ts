@@ -33,7 +33,7 @@ const usedWithoutImport = new Map([
 const product = readSources([...productRooms]);
 const tools = [...readSources(["bin", "test", "bench"]), readSource("vitest.config.ts")];
 
-test("what the product imports is a dependency, what only tools import may be one for development", () => {
+test("packages that the product imports are dependencies, and packages of tools alone are development dependencies", () => {
   const missing = [
     ...packagesOf(product).filter((name) => !runtimePackages.includes(name)),
     ...packagesOf(tools).filter((name) => ![...runtimePackages, ...development].includes(name)),

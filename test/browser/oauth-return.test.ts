@@ -45,7 +45,7 @@ skipUnless(chromium, "Chromium is not installed").describe(
   "connecting a storage in a browser",
   () => {
     test.each([true, false])(
-      "from the consent page to the page that says what to do next (scripts allowed: %s)",
+      "a storage is connected from the consent page to the final page (scripts allowed: %s)",
       async (javaScriptEnabled) => {
         await using place = await begin();
         await using context = await browser.newContext({ javaScriptEnabled });

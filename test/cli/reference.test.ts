@@ -35,7 +35,7 @@ describe("the generated pages are what the commands say", () => {
     await expect(toExitCodesPage()).toMatchFileSnapshot(join(docs, "exit-codes.md"));
   });
 
-  test("and there is no page of a command that is gone", async () => {
+  test("every generated page belongs to a command", async () => {
     const pages = await readdir(join(docs, "cli"));
     const known = [...groups.keys(), "common-flags", "output"].map((word) => `${word}.md`);
     expect(pages.filter((page) => !known.includes(page))).toEqual([]);

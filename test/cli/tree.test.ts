@@ -49,7 +49,7 @@ describe.each(lines)("croft %s", (line) => {
     expect(ran.error()["hint"]).toContain(names[0] ?? "no fields");
   });
 
-  test("has a schema of its JSON, unless it prints bytes or whatever the server sends", () => {
+  test("a command has a schema of its JSON, unless it prints bytes or the server's own response", () => {
     const { output } = command.module;
     const schema = toOutputSchema(output);
     if (output.kind === "bytes" || output.kind === "any") expect(schema).toBeUndefined();

@@ -212,7 +212,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(await db.get("SELECT count(*) AS n FROM things")).toEqual({ n: 2 });
     });
 
-    test("ON CONFLICT updates the existing row", async () => {
+    test("an INSERT with ON CONFLICT DO UPDATE updates the existing row", async () => {
       const db = await openEmpty();
       const add = () =>
         db.run(
@@ -378,7 +378,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(await readCounter(db)).toBe(200);
     });
 
-    test("of writes that wait together only those that fail are undone", async () => {
+    test("only the failed ones of grouped writes are rolled back", async () => {
       const db = await openEmpty();
       const writes = Array.from({ length: 50 }, (_, index) => {
         const email = index % 10 === 9 ? "same@example.org" : `${index}@example.org`;

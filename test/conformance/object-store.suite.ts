@@ -116,7 +116,7 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
       await writer.discard();
     });
 
-    test("what is missing, of another size, or no name at all is not there", async () => {
+    test("an object that is missing, has another size or an invalid name is not found", async () => {
       await using subject = await open();
       const sha256 = await putObject(subject.store, Buffer.from("bytes"));
       for (const store of [subject.store, subject.other]) {

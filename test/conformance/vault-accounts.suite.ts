@@ -126,7 +126,7 @@ export function vaultAccountsSuite(name: string, openTwice: OpenTwice): void {
     });
 
     test.each(["deactivate", "delete"])(
-      "of two administrators who %s each other one stays",
+      "when two administrators %s each other, one of them remains",
       async (verb) => {
         await using daemons = await open();
         const administrators: VaultCaller[] = [];

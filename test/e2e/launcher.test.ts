@@ -94,7 +94,7 @@ describe("on a Node that is new enough", () => {
     expect(JSON.parse(stdout).from).toContain("/dist/entry.js");
   });
 
-  test("with neither build nor sources one line says what to run", async () => {
+  test("without a build and sources the launcher says what to run", async () => {
     const { stdout, stderr, code } = await start(process.execPath, []).ended;
     expect(stderr).toMatch(/^croft: there is no build in .*run "npm run build" in .*\n$/);
     expect({ stdout, code }).toEqual({ stdout: "", code: 1 });
@@ -149,7 +149,7 @@ describe("on a Node that is new enough", () => {
     expect(await readdir(home)).toEqual([]);
   });
 
-  asRoot.test("it runs for a user whom the system does not know", async () => {
+  asRoot.test("croft runs for a user without an entry in the user database", async () => {
     await addBuild();
     await chmod(folder, 0o755);
     const env = { XDG_CACHE_HOME: "" };
@@ -178,7 +178,7 @@ withOldNode.describe("on a Node that is too old", () => {
       expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
     });
 
-    test("its exit code is passed on", async () => {
+    test("the launcher passes on the exit code", async () => {
       const { code } = await start(oldNode ?? "", ["exit", "7"]).ended;
       expect(code).toBe(7);
     });
@@ -212,7 +212,7 @@ withOldNode.describe("on a Node that is too old", () => {
     });
   });
 
-  test("with a Node beside the installed package croft runs on that one", async () => {
+  test("croft runs on a Node beside the installed package", async () => {
     const modules = join(folder, "node_modules");
     await mkdir(join(modules, "croft"));
     for (const name of ["bin", "dist", "package.json"]) {

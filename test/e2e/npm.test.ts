@@ -212,7 +212,7 @@ skipUnless(npmVersion, "npm is not installed").describe(`npm ${npmVersion}`, () 
   );
 
   test(
-    "may be given a user name and a password instead of a token",
+    "npm may sign in with a user name and a password instead of a token",
     async () => {
       await using other = await createNpmClient(registry, [
         "username=mira",

@@ -257,7 +257,7 @@ describe("DELETE /admin/users/{username}", () => {
     });
   });
 
-  test("of two administrators that delete each other one stays", async () => {
+  test("when two administrators delete each other, one of them remains", async () => {
     await using app = await startForgeApp();
     await app.addUser();
     const edit = { login_name: "mira", admin: true };

@@ -47,7 +47,7 @@ describe("a form authenticates its request", () => {
     },
   );
 
-  test("which is deprecated, as it is in the query: the answer says so", async () => {
+  test("credentials in a form are deprecated, and the response has a warning", async () => {
     const of = async (answer: ReturnType<typeof post>) =>
       (await answer).headers.get("x-gitea-warning");
     expect(await of(post({ access_token: mira }))).toContain("deprecated");
@@ -75,7 +75,7 @@ describe("a form authenticates its request", () => {
     expect(answer.json).toMatchObject({ title: "in parts", user: { login: "mira" } });
   });
 
-  test("where the fields are those of a query, too", async () => {
+  test("a form on a route with a query may carry credentials too", async () => {
     const answer = await daemon.request("/api/v1/notifications", {
       method: "PUT",
       headers: { "Content-Type": "application/x-www-form-urlencoded" },

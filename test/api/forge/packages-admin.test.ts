@@ -132,7 +132,7 @@ describe("a version", () => {
 });
 
 describe("people and their packages", () => {
-  test("who owns packages is not deleted but purged, and whose versions remain is a ghost", async () => {
+  test("an owner of packages is deleted only with purge, and remaining versions belong to a ghost", async () => {
     await people.newUser("owner");
     await people.newUser("other");
     const token = await daemon.request("/api/v1/users/owner/tokens", {

@@ -235,7 +235,7 @@ describe("public keys", () => {
     expect(await add(json)).toMatchObject({ status: 422, json: { message } }),
   );
 
-  test("who deletes one must own it or administrate, by the user of the path", async () => {
+  test("a public key is deleted only by its owner or an administrator, under the user of the path", async () => {
     const key = ed25519.replace("AECAwQ", "CECAwQ");
     const { id } = (await add({ title: "to delete", key })).json;
     const remove = (name: string, what: string | number) =>

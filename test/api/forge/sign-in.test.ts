@@ -123,7 +123,7 @@ describe("sudo", () => {
     expect((await app.request(`${me}?sudo=mira`, { token })).json.login).toBe("mira");
   });
 
-  test("who acts as an ordinary user has an ordinary user's rights", async () => {
+  test("sudo as an ordinary user gives the rights of that user", async () => {
     const answer = await app.request("/api/v1/admin/users?sudo=mira", { token: app.token });
     expect(answer).toMatchObject({
       status: 403,
@@ -196,7 +196,7 @@ describe("rate limit of passwords", () => {
     expect((await signIn("user-password")).status).toBe(200);
   });
 
-  test("of 60 parallel wrong passwords exactly 10 are checked", async () => {
+  test("exactly 10 of 60 parallel wrong passwords are checked", async () => {
     const { app, verified, signIn } = await startCountingApp();
     await using _app = app;
     const answers = await times(60, (index) => signIn(`wrong-${index}`));
@@ -205,7 +205,7 @@ describe("rate limit of passwords", () => {
     expect(verified).toHaveLength(10);
   });
 
-  test("of 60 parallel requests with one wrong password exactly 10 are answered 401", async () => {
+  test("exactly 10 of 60 parallel requests with one wrong password are answered 401", async () => {
     const { app, signIn } = await startCountingApp();
     await using _app = app;
     const answers = await times(60, () => signIn("wrong-password"));
@@ -226,7 +226,7 @@ describe("rate limit of passwords", () => {
     ).toBe(0);
   });
 
-  test("of 200 parallel wrong passwords for one account from many addresses exactly 50 are checked", async () => {
+  test("exactly 50 of 200 parallel wrong passwords for one account from many addresses are checked", async () => {
     const { app, verified, signIn } = await startCountingApp();
     await using _app = app;
     const email = "mira@croft.example";
@@ -240,7 +240,7 @@ describe("rate limit of passwords", () => {
     expect(verified).toHaveLength(50);
   });
 
-  test("of 200 parallel wrong passwords for many accounts from one address exactly 100 are checked", async () => {
+  test("exactly 100 of 200 parallel wrong passwords for many accounts from one address are checked", async () => {
     const { app, verified, signIn } = await startCountingApp();
     await using _app = app;
     const answers = await times(200, (index) => signIn("wrong", { name: `user-${index}` }));
@@ -306,7 +306,7 @@ describe("second factor", () => {
     expect((await withCode(codeAt(secret, START + 60_000))).status).toBe(401);
   });
 
-  test("of 60 parallel wrong codes exactly 10 are checked", async () => {
+  test("exactly 10 of 60 parallel wrong codes of a second factor are checked", async () => {
     const { app, secret, withCode } = await enrolled();
     await using _app = app;
     const answers = await Promise.all(
@@ -366,7 +366,7 @@ describe("second factor", () => {
       expect((await app.request(me + path, { token, method })).status).toBe(403);
   });
 
-  test("it is turned off with password and code, or by an administrator", async () => {
+  test("a second factor is turned off with password and code, or by an administrator", async () => {
     const { app, basic, secret } = await enrolled();
     await using _app = app;
     const headers = { "X-Gitea-OTP": codeAt(secret, START + 30_000) };
@@ -396,7 +396,7 @@ describe("second factor", () => {
     expect(again.status).toBe(409);
   });
 
-  test("its secret is not in the database as it stands", async () => {
+  test("the secret of a second factor is encrypted in the database", async () => {
     const { app, secret } = await enrolled();
     await using _app = app;
     const rows = await app.db.all("SELECT * FROM forge_two_factors");

@@ -245,7 +245,7 @@ describe("adopting", () => {
     expect((await list()).json).toEqual(["mira/odd"]);
   });
 
-  test("what would run programs is taken out of the configuration, and hooks never run", async () => {
+  test("adoption removes settings that would run programs, and git hooks never run", async () => {
     const folder = await put("mira/armed.git");
     const mark = join(daemon.home, "ran");
     await appendFile(
@@ -271,7 +271,7 @@ describe("adopting", () => {
     await forget("mira/armed");
   });
 
-  test("of many who adopt one at once, one succeeds", async () => {
+  test("exactly one of many concurrent adoptions of a repository succeeds", async () => {
     await put("mira/wanted.git");
     const answers = await Promise.all(Array.from({ length: 6 }, () => adopt("mira/wanted")));
     const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);

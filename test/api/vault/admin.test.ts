@@ -145,7 +145,7 @@ describe("deactivation", () => {
     expect(await person.signIn()).toMatchObject({ status: 200 });
   });
 
-  test("of what is inactive already changes and records nothing", async () => {
+  test("deactivating an inactive account changes and records nothing", async () => {
     const person = await signedIn();
     await setActive(person.id, false);
     await setActive(person.id, false);

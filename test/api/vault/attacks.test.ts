@@ -136,7 +136,7 @@ describe("attack: going round the limit of an address", () => {
       json: { email: `nobody-${attempt}@example.org`, password: "x" },
     });
 
-  test("of 100 at once exactly ten pass, and the others hear when to come back", async () => {
+  test("exactly ten of 100 concurrent requests pass the limit, and the others get a retry time", async () => {
     await using daemon = await startTestDaemon({ clock });
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, index) => login(daemon, index)),

@@ -210,7 +210,7 @@ describe("bodies that are no JSON object", () => {
     ).toMatchObject({ status: 413, json: { detail: expect.any(String) } });
   });
 
-  test("of two values of one name the last counts, as everywhere in JSON", async () => {
+  test("the last of two JSON members with the same name counts", async () => {
     const body = `{"email":"nobody@example.org","email":"mira@example.org","password":"x","password":${JSON.stringify(STRONG)}}`;
     expect(await send(body)).toMatchObject({ status: 200 });
   });

@@ -236,7 +236,7 @@ describe("the main path", () => {
     expect((await unowned("b")).json).toEqual({ detail: "Connection not found" });
   });
 
-  test("of two clients that rename with one etag, one succeeds and the other is stale", async () => {
+  test("when two clients rename with one etag, one succeeds and the other is stale", async () => {
     const place = await connect();
     await place.upload("file.txt", "x");
     const { etag } = (await place.get(item("file.txt", "/detail"))).json;
@@ -303,7 +303,7 @@ describe("connections", () => {
     expect(await readFile(join(place.folder, "file.txt"), "utf8")).toHaveLength(400_000);
   });
 
-  test("what cannot be connected says why", async () => {
+  test("a failed connection attempt returns the reason", async () => {
     const tries: [object, number, object][] = [
       [{ provider: "nothing" }, 422, { detail: [{ loc: ["body", "provider"] }] }],
       [{ settings: {} }, 422, { detail: [{ loc: ["body", "settings", "root"] }] }],
@@ -513,7 +513,7 @@ describe("bytes", () => {
     expect([got.status, got.headers["content-length"], got.body.length]).toEqual([200, "0", 0]);
   });
 
-  test("what is replaced on disk is seen after a listing, under another tag", async () => {
+  test("a file that is replaced on disk has its new bytes and another tag after a listing", async () => {
     const place = await connect();
     await writeFile(join(place.folder, "file.txt"), "first");
     await place.list();

@@ -21,7 +21,7 @@ const vendors: Readonly<Record<string, Vendor>> = {
 };
 
 describe.each(Object.entries(vendors))("%s", (type, { start, variables, client }) => {
-  test("is connected, used, renewed and used again after a restart", async () => {
+  test("a vendor is connected, used, renewed and used again after a restart", async () => {
     await using vendor = await start();
     const env = {
       [`CROFT_${variables}_CLIENT_ID`]: client.id,

@@ -54,7 +54,7 @@ test("a bucket that the daemon cannot reach is a warning of its own", async () =
   );
 });
 
-test("what is broken is shown, and fails with --check", async () => {
+test("doctor reports problems, and fails with --check", async () => {
   await using home = await temporaryHome();
   await writeFile(join(home.path, "config.yaml"), "port: 9\nprot: 1\n");
   const shown = await runCli(["doctor", "--json"], { home: home.path });

@@ -67,7 +67,7 @@ describe.each([
   });
 
   test.each(["table", "csv", "tsv", "template"])(
-    "is removed from a resource as %s",
+    "control characters of the server are removed from a resource as %s",
     async (format) => {
       const out = await print(human[format] ?? {}, isTerminal, "resource");
       expect(out).not.toMatch(actedOn);
@@ -81,7 +81,7 @@ describe.each([
     expect(format === "yaml" ? parseYaml(out) : JSON.parse(out)).toEqual([thing]);
   });
 
-  test("is escaped and exact in every line of --ndjson and of --meta", async () => {
+  test("control characters of the server are escaped in every line of --ndjson and --meta", async () => {
     const lines = await print({ ndjson: true }, isTerminal, "list");
     expect(lines).not.toMatch(actedOn);
     expect(JSON.parse(lines)).toEqual(thing);
@@ -90,7 +90,7 @@ describe.each([
     expect(JSON.parse(meta)).toMatchObject({ items: [thing] });
   });
 
-  test("is removed from the rows of a command without a resource and from texts", async () => {
+  test("control characters of the server are removed from rows and texts", async () => {
     const system = fakeSystem({ home: "/nowhere", terminal: isTerminal });
     const cli = createContext(system, neverStopping);
     await cli.output.done({ deleted: true, name: hostile, inner: { hostile } }, hostile);
@@ -98,7 +98,7 @@ describe.each([
     expect(system.written.out()).not.toMatch(actedOn);
   });
 
-  test("is removed from notes, warnings, errors and hints, and escaped in errors as JSON", async () => {
+  test("control characters of the server are removed from notes, warnings, errors and hints, and escaped in JSON errors", async () => {
     const system = fakeSystem({ home: "/nowhere", terminal: isTerminal });
     const cli = createContext(system, neverStopping);
     cli.useFlags({ ...noFlags, color: false });

@@ -115,7 +115,7 @@ describe("a list", () => {
     expect(out.split("\n")).toHaveLength(2);
   });
 
-  test("has only the chosen fields with --json=id,name", async () => {
+  test("a list has only the chosen fields with --json=id,name", async () => {
     const { out } = await printList({ json: ["name", "id"] });
     expect(out).toBe('[{"name":"one\\ttab","id":1},{"name":"\\u001b[31mtwo\\nlines","id":2}]\n');
   });

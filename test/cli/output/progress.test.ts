@@ -192,7 +192,7 @@ test.each([20, 40, 80, 200])("a bar is narrower than a terminal of %i cells", (c
   }
 });
 
-test("what an earlier transfer has brought does not make this one faster", () => {
+test("resumed bytes do not count for the transfer rate", () => {
   const line = toBar({ name: "a", done: 3_000, total: 4_000, from: 2_000, ms: 1000, columns: 80 });
   expect(line).toMatch(/ 75% {2}2\.9 KiB\/3\.9 KiB {2}1000 B\/s {2}1 s left$/);
 });

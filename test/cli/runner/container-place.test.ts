@@ -120,7 +120,7 @@ test("a job in a container has its folders mounted, and its variables in no argu
   expect((await callsOf()).at(-1)).toEqual(["rm", "--force", "--volumes", "croft-job-0a1b2c"]);
 });
 
-test("what is checked out is copied by the engine, and only into the workspace", async () => {
+test("the container engine copies a checkout, and only into the workspace", async () => {
   await using home = await temporaryHome();
   const { making, folders } = await createPlace(home.path);
   const place = await making;

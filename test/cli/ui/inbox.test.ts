@@ -268,7 +268,7 @@ describe("marking", () => {
     expect(threads.map(({ status }) => status)).toEqual(["unread", "unread", "pinned"]);
   });
 
-  test("what the daemon refuses is shown as it was, with the reason", async () => {
+  test("a refused mark is undone on the screen and its reason shown", async () => {
     await inInbox(
       few(),
       async (screen) => {

@@ -151,7 +151,7 @@ test("an address in a comment is a comment", async () => {
   expect(await runBundle()).toBe("fine\n");
 });
 
-test("what is named but not there fails the build", async () => {
+test("a missing file in a URL literal fails the build", async () => {
   await addFile(
     "daemon/main.ts",
     'export const main = () => new URL("./gone.txt", import.meta.url);',

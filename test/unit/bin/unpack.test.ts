@@ -75,7 +75,7 @@ test.each(["missing", "cut short", "changed"])("a file that is %s is put back", 
   expect(await readdir(cache)).toEqual(["runtime-one"]);
 });
 
-test("what is emptied while croft runs is put back, as soon as it can be", async () => {
+test("unpacked files that are removed while croft runs are restored", async () => {
   const runtime = unpackRuntime(makeRuntime(), environment);
   let look = () => undefined as void;
   keepUnpacked(runtime, makeRuntime(), environment.userId, (each) => (look = each));
@@ -105,7 +105,7 @@ test("runtimes of earlier versions go, but for the three unpacked last", async (
   );
 });
 
-test("what a crash left of an unpacking goes once it is old", async () => {
+test("an old incomplete unpacking is removed", async () => {
   for (const name of [".unpacking-old", ".unpacking-fresh"])
     await mkdir(join(cache, name), { recursive: true });
   await chmod(cache, 0o700);
@@ -126,20 +126,20 @@ describe("another user plants code", () => {
   });
 
   test.each([0o770, 0o707, 0o750])(
-    "in a folder of mode %o: the temporary folder serves instead",
+    "a cache folder of mode %o is refused, and the temporary folder is used",
     async (mode) => {
       await chmod(unpackRuntime(makeRuntime(), environment), mode);
       expect(unpackRuntime(makeRuntime(), environment)).toBe(temporaryRuntime());
     },
   );
 
-  test("by swapping the folder in a cache that others may write", async () => {
+  test("a cache folder in a parent that others may write is refused", async () => {
     await mkdir(cache);
     await chmod(cache, 0o777);
     expect(unpackRuntime(makeRuntime(), environment)).toBe(temporaryRuntime());
   });
 
-  test("in folders of their own, cache and temporary: croft does not start", () => {
+  test("croft does not start when another user owns the cache and temporary folders", () => {
     const stranger = { ...environment, userId: (environment.userId ?? 0) + 1 };
     expect(() => unpackRuntime(makeRuntime(), stranger)).toThrow(
       /cannot be unpacked .*belongs to user/,
@@ -167,7 +167,7 @@ test("a user without a home gets the temporary folder", () => {
   expect(unpackRuntime(makeRuntime(), homeless)).toBe(temporaryRuntime());
 });
 
-test("with no folder at all the error names both and the setting", async () => {
+test("without a usable folder the error names both folders and the setting", async () => {
   await writeFile(join(folder, "blocked"), "");
   const blocked = join(folder, "blocked", "below");
   const nowhere = { ...environment, env: { XDG_CACHE_HOME: blocked }, temporaryFolder: blocked };

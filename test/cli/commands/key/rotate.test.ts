@@ -72,7 +72,7 @@ describe("key rotate", () => {
     expect(await made.key()).toBe(before);
   });
 
-  test("where there is no home exits 6 and makes none", async () => {
+  test("key rotate without a home exits 6 and creates none", async () => {
     await using home = await temporaryHome();
     const ran = await runCli(["key", "rotate", "--yes", "--json"], { home: home.path, env: file });
     expect(ran.error()).toMatchObject({ code: "not_found", hint: '"croft init" makes a home' });

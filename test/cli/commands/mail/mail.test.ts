@@ -58,7 +58,7 @@ test("an id is no path", async () => {
   expect(ran.error()).toMatchObject({ code: "not_found", message: 'there is no mail "../secret"' });
 });
 
-test("what a mail holds cannot steer the terminal", async () => {
+test("the content of a mail cannot control the terminal", async () => {
   await using home = await temporaryHome();
   await mkdir(join(home.path, "outbox"));
   await writeFile(join(home.path, "outbox", "made.eml"), "Subject: a\r\n\r\n\u001b]0;owned\u0007b");

@@ -78,7 +78,7 @@ describe("rendering", () => {
     expect(ran.json()).toEqual({ html: "<table></table>" });
   });
 
-  test("what cannot be rendered exits 12 with the daemon's words", async () => {
+  test("a text that cannot be rendered exits 12 with the daemon's message", async () => {
     const refusal = {
       status: 422,
       body: Buffer.from("unable to find a render\n"),

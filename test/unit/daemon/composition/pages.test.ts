@@ -39,7 +39,7 @@ describe("/metrics are for this machine", () => {
     ["a machine of the network", "192.168.1.9", "192.168.1.9"],
     ["one that says in a header that it is this machine", "192.168.1.9", "127.0.0.1"],
     ["one behind a proxy of this machine", "127.0.0.1", "203.0.113.7"],
-  ])("and not for %s", async (_who, peer, address) => {
+  ])("metrics are refused for %s", async (_who, peer, address) => {
     expect(await statusFor(peer, address)).toBe(403);
   });
 });

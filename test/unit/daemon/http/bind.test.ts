@@ -139,7 +139,7 @@ describe("order of the checks", () => {
     expect((await post(app.url, '{"n":4}', { authorization: "Bearer bob" })).status).toBe(200);
   });
 
-  test("where nothing is counted, nothing is said of limits", async () => {
+  test("responses of an uncounted route carry no RateLimit headers", async () => {
     const uncounted = {
       counts: false,
       consume: () => Promise.reject(new Error("asked")),

@@ -122,7 +122,7 @@ describe("a clock that jumps", () => {
 });
 
 describe("the rows", () => {
-  test("are gone after their window when they are pruned, and hold no key in the clear", async () => {
+  test("rows of ended windows are pruned and contain no key in clear text", async () => {
     await hit(1, "mira@example.org");
     const rows = await db.all<{ key: string }>("SELECT key FROM rate_limits");
     expect(JSON.stringify(rows)).not.toContain("mira");
@@ -131,7 +131,7 @@ describe("the rows", () => {
     expect(await limiter.prune()).toBe(1);
   });
 
-  test("are still there after a restart", async () => {
+  test("rows of rate limits survive a restart", async () => {
     const folder = await mkdtemp(join(tmpdir(), "croft-limits-"));
     const open = () => openDatabase(undefined, { dataDirectory: folder, clock });
     const before = await open();

@@ -16,7 +16,7 @@ async function listening<T>(handler: NodeHandler, work: (url: string) => Promise
 }
 
 describe("attack: a request that ends before its answer", () => {
-  test("does not end the daemon", async () => {
+  test("a request that ends before its response does not end the daemon", async () => {
     const handler: NodeHandler = (message, response) => {
       if (message.method === "GET") {
         response.end("alive");

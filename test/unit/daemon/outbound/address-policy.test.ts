@@ -109,7 +109,7 @@ describe("the daemon itself", () => {
     expect(check.refusal("192.168.1.5", 7420)).toBeUndefined();
   });
 
-  test("that listens everywhere has every address of the machine", () => {
+  test("a daemon that listens everywhere owns every address of the machine", () => {
     for (const everywhere of ["0.0.0.0", "::"]) {
       const check = checkOf("home", everywhere, ["192.168.1.5", "fe80::5%eth0"]);
       expect(check.refusal("192.168.1.5", 7420)).toContain("daemon itself");

@@ -68,7 +68,7 @@ describe("addresses that are not permitted", () => {
     });
   });
 
-  test("of several addresses only the permitted ones are connected to", async () => {
+  test("only the permitted ones of several addresses are connected to", async () => {
     await using receiver = await startReceiver();
     const both = [
       { address: "169.254.169.254", family: 4 },

@@ -214,7 +214,7 @@ describe("mistakes", () => {
       expect(mistake(key)).toEqual([]);
   });
 
-  test("what decides where the config file is cannot be in it", () => {
+  test("settings that locate the config file cannot be in it", () => {
     expect(problemsOf({ fileText: "home: /x\nmaster_key: abc\n" })).toEqual([
       "home cannot be in the config file; use CROFT_HOME",
       "master_key cannot be in the config file; use CROFT_MASTER_KEY",
@@ -222,7 +222,7 @@ describe("mistakes", () => {
   });
 
   test.each([["- a\n"], ["just text"], ["a: b: c"], ["port: 1\nport: 2\n"]])(
-    "not a mapping: %j",
+    "a config file that is not a mapping is refused: %j",
     (fileText) => {
       expect(problemsOf({ fileText })).toHaveLength(1);
     },

@@ -120,7 +120,7 @@ describe("secrets", () => {
     ["https://s3/x?X-Amz-Signature=hunter2", "https://s3/x?X-Amz-Signature=[redacted]"],
     ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJodW50ZXIyIn0.c2lnbmF0dXJl", "[redacted]"],
     ["plain: mira@example.org at 09:30:00", "plain: mira@example.org at 09:30:00"],
-  ])("in a text are blotted out: %s", async (text, clean) => {
+  ])("secrets in a log text are redacted: %s", async (text, clean) => {
     expect(createScrubber([])(text)).toBe(clean);
     const { log, lines } = await capture();
     log.warn({ err: new Error(text), nested: { url: text } }, text);
@@ -128,7 +128,7 @@ describe("secrets", () => {
     expect(line).toMatchObject({ message: clean, nested: { url: clean } });
   });
 
-  test("of the settings are blotted out wherever and however they stand", async () => {
+  test("secret settings are redacted everywhere in a log line", async () => {
     const { log, lines } = await capture("json", [
       "smtp://mira:p%40ss%22word@mail",
       'cli"ent+secret',
@@ -156,7 +156,7 @@ describe("secrets", () => {
     }
   });
 
-  test("what is long is cut, what is deep or circular ends", async () => {
+  test("long log values are cut, and deep or circular ones are truncated", async () => {
     const { log, lines } = await capture();
     const circular: Record<string, unknown> = { text: "x".repeat(100_000) };
     circular["self"] = circular;

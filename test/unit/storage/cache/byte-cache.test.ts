@@ -490,7 +490,7 @@ describe("limits", () => {
     expect(await t.files()).toEqual([]);
   });
 
-  test("what is larger than the limit passes through, each for itself, and parts are fetched as parts", async () => {
+  test("files above the cache limit are passed through without sharing, and ranges are fetched as ranges", async () => {
     await using t = await openTestCache(MIB);
     const bytes = randomBytes(2 * MIB);
     for (const one of await Promise.all([t.get("a", bytes), t.get("a", bytes)])) same(one, bytes);
@@ -589,7 +589,7 @@ describe("attack: damaged files", () => {
       },
     );
 
-  test("does not serve bytes to later readers that were damaged during a read", async () => {
+  test("bytes that are damaged during a read are not served to later readers", async () => {
     await using t = await openTestCache();
     const bytes = randomBytes(400 * KIB);
     await t.get("a", bytes);

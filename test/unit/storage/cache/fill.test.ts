@@ -128,7 +128,7 @@ describe("readers", () => {
     expect((await buffer(fill.read({ start: 1, end: 1 }))).equals(bytes.subarray(1, 2))).toBe(true);
   });
 
-  test("of many transfers read the disk sooner: what is in memory is bounded by all of them together", async () => {
+  test("readers of many transfers share one bound on memory and read from the disk earlier", async () => {
     const readsWith = async (windowBytes: number) => {
       let reads = 0;
       const content = fakeFile(0, () => false);
@@ -159,7 +159,7 @@ describe("readers", () => {
     expect(await readsWith(0)).toBeGreaterThan(0);
   });
 
-  test("does not resume a stream after an error that forbids it", async () => {
+  test("a stream is not resumed after an error that forbids it", async () => {
     const slow = Object.assign(new Error("too slow"), { isResumable: false });
     const dripping = () =>
       Readable.from(

@@ -12,7 +12,7 @@ test.each([
   expect(isSameSpelling(one, other)).toBe(expected);
 });
 
-test("what is found is what was sent in that case only, composed or not", () => {
+test("a name counts as sent only in the same case, composed or decomposed", () => {
   expect(isAsSent("\u00e4.txt", "a\u0308.txt")).toBe(true);
   expect(isAsSent("A.txt", "a.txt")).toBe(false);
 });

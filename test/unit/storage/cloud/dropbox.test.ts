@@ -71,15 +71,18 @@ describe("the content hash", () => {
   const block = 4 * 1024 * 1024;
   const sha = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest();
 
-  test.each([0, 1, block - 1, block, block + 1, 2 * block + 5])("of %i bytes", (length) => {
-    const bytes = pattern(length);
-    const blocks = [];
-    for (let at = 0; at < length; at += block) blocks.push(sha(bytes.subarray(at, at + block)));
-    const expected = sha(Buffer.concat(blocks)).toString("hex");
-    const hash = createContentHash();
-    for (const piece of inChunks(bytes, 1_000_003)) hash.update(piece);
-    expect([hash.digest(), hashContent(bytes)]).toEqual([expected, expected]);
-  });
+  test.each([0, 1, block - 1, block, block + 1, 2 * block + 5])(
+    "the content hash of %i bytes is correct",
+    (length) => {
+      const bytes = pattern(length);
+      const blocks = [];
+      for (let at = 0; at < length; at += block) blocks.push(sha(bytes.subarray(at, at + block)));
+      const expected = sha(Buffer.concat(blocks)).toString("hex");
+      const hash = createContentHash();
+      for (const piece of inChunks(bytes, 1_000_003)) hash.update(piece);
+      expect([hash.digest(), hashContent(bytes)]).toEqual([expected, expected]);
+    },
+  );
 });
 
 describe("arguments in a header", () => {

@@ -47,7 +47,7 @@ describe("a range", () => {
     ["x-gzip", gzipSync(bytes)],
     ["deflate", deflateSync(bytes)],
     ["br", brotliCompressSync(bytes)],
-  ])("of a whole that comes as %s", async (encoding, encoded) => {
+  ])("the exact bytes are read from a response with the encoding %s", async (encoding, encoded) => {
     const handle = (_: unknown, response: ServerResponse) =>
       void response.writeHead(200, { "content-encoding": encoding }).end(encoded);
     expect(await readExactly(handle, undefined, bytes.length)).toEqual(bytes);
@@ -89,7 +89,7 @@ describe("a range", () => {
     }
   });
 
-  test("not of a part that ends nowhere", async () => {
+  test("a range is refused when the response has no end", async () => {
     const handle = (_: unknown, response: ServerResponse) =>
       void response.writeHead(206, { "content-range": `bytes 0-${"9".repeat(400)}/*` }).end(bytes);
     expect(await readExactly(handle)).toBe("ask_for_whole");

@@ -447,7 +447,7 @@ describe("what else happens on disks", () => {
     expect(await readdir(tmp)).toEqual([]);
   });
 
-  test("what a crash has left in a folder on another disk is not shown, and goes with the next look", async () => {
+  test("remains of a crash in a folder on another disk are hidden and deleted by the next listing", async () => {
     const names = {
       copy: ".croft-upload-home-999999999-t1-x",
       rest: ".croft-removal-home-999999999-t1-x",
@@ -540,7 +540,7 @@ describe("what else happens on disks", () => {
     expect(await readdir(join(root, "wanted"))).toEqual(["file.txt"]);
   });
 
-  test("what was to go for good when the daemon died goes, and the trash stays", async () => {
+  test("an interrupted permanent delete is completed, and the trash stays", async () => {
     const trash = join(root, ".croft", "trash");
     await writeFile(join(root, "kept.txt"), "x");
     await provider.delete({ id: "kept.txt", expected: {}, signal });

@@ -76,7 +76,7 @@ describe("the QuickXorHash", () => {
     ["Sg==", "SgAAAAAAAAAAAAAAAQAAAAAAAAA="],
     ["tbQ=", "taAFAAAAAAAAAAAAAgAAAAAAAAA="],
     ["0pZP", "0rDEEwAAAAAAAAAAAwAAAAAAAAA="],
-  ])("of base64 %j is %s", (bytes, expected) => {
+  ])("the QuickXorHash of base64 %j is %s", (bytes, expected) => {
     const hash = createQuickXorHash();
     hash.update(Buffer.from(bytes, "base64"));
     expect(hash.digest()).toBe(expected);
@@ -308,7 +308,7 @@ describe("attack: answers that a vendor would not give", () => {
       .writeHead(status, { "content-type": "application/json" })
       .end(JSON.stringify(body));
 
-  test("does not request a next page on another host, with or without the token", async () => {
+  test("a next page on another host is not requested, with or without the token", async () => {
     const seen: (string | undefined)[] = [];
     await using thief = await serve(async (request, response) => {
       seen.push(request.headers.authorization);
@@ -511,7 +511,7 @@ describe("guards", () => {
     expect(await remove(provider, file)).toEqual({ kind: "ok", how: "trashed" });
   });
 
-  test("what changes between the look and the change is stale", async () => {
+  test("an item that changes between lookup and change is stale", async () => {
     await using opened = await open();
     const { provider, proxy, server } = opened;
     const file = await put(provider, "", "file.txt", "x");

@@ -99,7 +99,7 @@ describe.each(Object.entries(storages))("another spelling of a name, at %s", (_n
     expect(await tree(again)).toEqual(held);
   });
 
-  test("is left alone by a listing while it is under way", async () => {
+  test("a listing leaves a running rename by a temporary name alone", async () => {
     await using storage = await open();
     const { proxy, connect, isHop } = storage;
     const locks = createLocks();

@@ -36,7 +36,7 @@ async function list(...items: readonly ProviderItem[]) {
 }
 
 describe("attack: items that are none", () => {
-  test("what is as it should be is passed on as it is", async () => {
+  test("valid items are passed on unchanged", async () => {
     expect(await list(validItem)).toEqual([validItem]);
     expect(await wrap(validItem).stat({ id: "i1", signal })).toEqual({
       kind: "ok",

@@ -88,7 +88,7 @@ describe("hostile documents", () => {
     expect((await read("<a>&x;</a>")).outcome).toEqual(offline("not_xml"));
   });
 
-  test("what is not well-formed is as good as nothing, a cut one first of all", async () => {
+  test("a document that is not well-formed, such as a truncated one, is rejected", async () => {
     for (const document of [
       "",
       "{{{",

@@ -82,14 +82,14 @@ describe("rows are remembered", () => {
     ["long text", ask(["x"]), { a: "x".repeat(5000) }],
     ["a question of long text", ask(["x".repeat(5000)]), { a: 1 }],
     ["text with a NUL, which the driver refuses", ask(["a\0sb"]), { a: 1 }],
-  ])("but not %s", (_what, question, row) => {
+  ])("the row cache does not cache %s", (_what, question, row) => {
     const { get, reads } = memoOf();
     get(question, row);
     get(question, row);
     expect(reads()).toBe(2);
   });
 
-  test("and only so many of them", () => {
+  test("the number of cached rows is bounded", () => {
     const { get, reads } = memoOf();
     for (let i = 0; i < 5000; i += 1) get(ask([i]));
     get(ask([0]));
@@ -128,7 +128,7 @@ describe("a database with one writer", () => {
     }
   });
 
-  test("what did not commit is never read", async () => {
+  test("rows of a transaction that was rolled back are never read", async () => {
     await expect(
       db.transaction(async (tx) => {
         await tx.run("UPDATE counters SET value = 7");

@@ -178,7 +178,7 @@ describe("a connection that breaks", () => {
 });
 
 describe("bytes that are not as they should be", () => {
-  test("are not kept when the server stores them otherwise", async () => {
+  test("an object is not kept when the server stores other bytes", async () => {
     await using subject = await openBucketSubject();
     subject.server.alterUploads();
     expect(await failureOf(putObject(subject.store, SMALL))).toEqual({
@@ -189,7 +189,7 @@ describe("bytes that are not as they should be", () => {
     expect(await subject.waiting()).toEqual([]);
   });
 
-  test("does not return bytes that another program has replaced by others of another length", async () => {
+  test("an object that another program replaced by bytes of another length is not returned", async () => {
     await using subject = await openBucketSubject();
     const { store, server } = subject;
     const sha256 = await putObject(store, SMALL);

@@ -38,7 +38,7 @@ async function addJobs(db: Database, key: string): Promise<Record<string, number
 }
 
 describe.each(["sqlite", "postgres"] as const)("jobs of a document, on %s", (engine) => {
-  test("are deleted with it, by itself and with its user, but for a running one", async () => {
+  test("jobs of a document are deleted with it and with its user, except a running one", async () => {
     const db = await openTestDatabase({ engine });
     try {
       await db.transaction((tx) =>

@@ -90,7 +90,7 @@ describe("a folder", () => {
     });
   });
 
-  test("is a whole connection, whose items go right into the target, page by page", async () => {
+  test("a whole connection is downloaded directly into the target, page by page", async () => {
     await inWork(
       toItems(papers),
       async ({ work, go }) => {
@@ -225,7 +225,7 @@ describe("names from the server", () => {
     ]);
   });
 
-  test("of several items that are the same do not replace each other, not even with --force", async () => {
+  test("items with equal local names do not replace each other, even with --force", async () => {
     await inWork(toItems({ "x/": "", "y/": "", "x/f": "1", "y/f": "2" }), async ({ work, go }) => {
       expect((await go("home:/x/f home:/y/f --force")).code).toBe(0);
       expect(await treeOf(work)).toEqual({ f: "1", "f (1)": "2" });
@@ -274,7 +274,7 @@ describe("links in the target", () => {
     });
   });
 
-  test("where a part would be are not written through", async () => {
+  test("a link at the place of a partial file is not followed", async () => {
     const bytes = Buffer.alloc(2_000_000, "z");
     await inWork([{ id: "f", parent: "", name: "f", bytes }], async ({ home, work, go }) => {
       const part = `f.${tagOf(bytes).slice(1, -1)}.croft-part`;
@@ -629,7 +629,7 @@ describe("a word that is no item", () => {
     });
   });
 
-  test("but an id may stand beside paths", async () => {
+  test("item ids and paths may be mixed in one command", async () => {
     await inWork(toItems(papers), async ({ work, go }) => {
       expect((await go("home:/top.txt docs/a.txt")).code).toBe(0);
       expect(await treeOf(work)).toEqual({ "a.txt": "a", "top.txt": "top" });

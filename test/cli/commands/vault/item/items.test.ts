@@ -276,7 +276,7 @@ describe("item upload", () => {
     });
   });
 
-  test("of several files tells which were not uploaded, and exits 14", async () => {
+  test("an upload of several files reports the failed ones and exits 14", async () => {
     await inHome({ [route]: { body: uploaded } }, async (home, go) => {
       await writeFile(join(home, "x.bin"), "abc");
       const ran = await go(["upload", "x.bin", "missing.bin", "home:/docs", "--json"]);
@@ -292,7 +292,7 @@ describe("item upload", () => {
     });
   });
 
-  test("of several files none of which could be uploaded fails for their reason", async () => {
+  test("an upload of several files that all fail exits with their reason", async () => {
     await inHome({}, async (_home, go) => {
       const ran = await go(["upload", "a", "b", "home:/docs", "--json"]);
       expect(ran).toMatchObject({ code: 17, out: "" });

@@ -196,7 +196,7 @@ describe("running on demand", () => {
     expect((await view(first.cron))[0]).toMatchObject({ exec_times: 1 });
   });
 
-  test("of many requests at one time none makes two runs overlap", async () => {
+  test("many concurrent requests for a run cause no overlapping runs", async () => {
     let atOnce = 0;
     let most = 0;
     const task: CronTask = {

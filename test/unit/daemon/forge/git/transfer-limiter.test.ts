@@ -25,7 +25,7 @@ test("one client cannot take all turns", async () => {
   await limiter.acquire("other", never);
 });
 
-test("who waits too long in too long a queue is refused, and who goes away leaves it", async () => {
+test("a transfer that waits too long is refused, and a disconnected one leaves the queue", async () => {
   const limiter = createTransferLimiter({ atOnce: 1, perKey: 1, waiting: 1 });
   const end = await limiter.acquire("a", never);
   const gone = new AbortController();

@@ -149,7 +149,7 @@ describe("retries", () => {
     expect(new Set(sent.map(({ headers }) => headers["X-Gitea-Delivery"])).size).toBe(1);
   });
 
-  test("they survive a restart", async () => {
+  test("retries of a delivery survive a restart", async () => {
     const id = await addHook();
     answers = [answered(500)];
     await happen();

@@ -17,7 +17,7 @@ describe("who is mentioned", () => {
     ["mail@a @b", ["b"]],
   ])("%j names %j", (text, names) => expect(findMentionedNames(text)).toEqual(names));
 
-  test("are fifty at most", () => {
+  test("at most fifty mentions of a text are read", () => {
     const text = Array.from({ length: 100 }, (_, at) => `@p${at}`).join(" ");
     expect(findMentionedNames(text)).toHaveLength(50);
   });

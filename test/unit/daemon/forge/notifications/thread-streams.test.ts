@@ -197,14 +197,14 @@ describe("a client whose sign-in has ended gets no events", () => {
 });
 
 describe("streams are bounded", () => {
-  test("of a person", () => {
+  test("event streams of one user are bounded", () => {
     const opened = Array.from({ length: STREAMS_PER_PERSON_MAX }, () => follow());
     expect(() => follow()).toThrow(`You have ${STREAMS_PER_PERSON_MAX} streams open`);
     opened[0]?.release();
     follow().release();
   });
 
-  test("of the daemon", () => {
+  test("event streams of the daemon are bounded", () => {
     const people = Math.ceil(STREAMS_MAX / STREAMS_PER_PERSON_MAX);
     for (let id = 1; id <= people; id += 1)
       for (let own = 0; own < STREAMS_PER_PERSON_MAX; own += 1)

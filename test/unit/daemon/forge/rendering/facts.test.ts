@@ -341,7 +341,7 @@ describe("the pairs of the behaviour reference", () => {
     expect(await render("---\nfoo: bar\n---\n- [ ] task 1")).toContain('data-source-position="19"');
   });
 
-  test("with the marks that pages need", async () => {
+  test("the pairs of the behaviour reference render with the marks that pages need", async () => {
     const page = (text: string, options?: Partial<RenderInput>) =>
       render(text, options, pageRenderer);
     expect(await page("* a\n  * b")).toBe(

@@ -22,7 +22,7 @@ describe("any text", () => {
   );
   const text = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(""));
 
-  test("is rendered without failing, and the answer is a fixed point of the sanitizer", async () => {
+  test("any text renders without failing, and the result is a fixed point of the sanitizer", async () => {
     await fc.assert(
       fc.asyncProperty(
         text,
@@ -319,7 +319,7 @@ describe("extensions", () => {
       expect(await render(text ?? "")).toBe(html);
   });
 
-  test("what begins a quote, a list or a heading, or is underlined, is no head of a table", async () => {
+  test("a line that begins a quote, list or heading, or is underlined, is not the head of a table", async () => {
     expect(await render("> a|\n---")).toBe("<blockquote>\n<p>a|</p>\n</blockquote>\n<hr/>\n");
     expect(await render("# a | b\n--- | ---")).toMatch(/^<h1/);
     expect(await render("- a | b\n--- | ---")).toMatch(/^<ul>/);

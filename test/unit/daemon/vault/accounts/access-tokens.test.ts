@@ -74,7 +74,7 @@ describe("the client it was issued to", () => {
     await accounts.db.close();
   });
 
-  test("may come from another address", async () => {
+  test("an access token is accepted from another address of its client", async () => {
     const { accounts, token } = await signedIn();
     const caller = await accounts.authentication.identify(
       token,
@@ -258,7 +258,7 @@ describe("a forged or mangled token", () => {
     await accounts.db.close();
   });
 
-  test("what the forgeries are made from is good", async () => {
+  test("the token that the forgeries are made from is valid", async () => {
     const { accounts, token } = await signedIn();
     const same = sign(claimsOf(token), good, key(accounts));
     await accounts.authentication.identify(same, client());

@@ -52,7 +52,7 @@ describe("backup codes", () => {
     await accounts.db.close();
   });
 
-  test("of 50 uses at once one wins", async () => {
+  test("exactly one of 50 concurrent uses of a backup code succeeds", async () => {
     const { accounts, backupCodes } = await enrolled();
     const results = await Promise.allSettled(
       Array.from({ length: 50 }, () =>

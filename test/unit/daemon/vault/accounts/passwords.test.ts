@@ -87,7 +87,7 @@ describe("changing the password", () => {
     await accounts.db.close();
   });
 
-  test("of two at once one wins", async () => {
+  test("exactly one of two concurrent password changes succeeds", async () => {
     const { accounts, change } = await open();
     const results = await Promise.allSettled([
       change(STRONG, OTHER_STRONG),
@@ -173,7 +173,7 @@ describe("resetting the password", () => {
     await expect(confirm(link, OTHER_STRONG)).rejects.toMatchObject(badLink);
   });
 
-  test("of two uses of a link at once one wins", async () => {
+  test("exactly one of two concurrent uses of a reset link succeeds", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     const link = await linkFor(accounts);

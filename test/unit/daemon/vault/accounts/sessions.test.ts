@@ -89,19 +89,22 @@ describe("reuse of a refresh token", () => {
     await expect(refresh(accounts, second)).rejects.toMatchObject(revoked);
   });
 
-  test.each([2, 5, 50])("by %i at once: exactly one wins and the family falls", async (count) => {
-    await using accounts = await openTestAccounts();
-    await register(accounts);
-    const tokens = await signIn(accounts);
-    const results = await Promise.allSettled(
-      Array.from({ length: count }, () => refresh(accounts, tokens)),
-    );
-    const won = results.filter((result) => result.status === "fulfilled");
-    const lost = results.filter((result) => result.status === "rejected");
-    expect(won).toHaveLength(1);
-    for (const { reason } of lost) expect(reason).toMatchObject(revoked);
-    await expect(refresh(accounts, won[0]!.value)).rejects.toMatchObject(revoked);
-  });
+  test.each([2, 5, 50])(
+    "exactly one of %i concurrent uses of a refresh token succeeds, and the session ends",
+    async (count) => {
+      await using accounts = await openTestAccounts();
+      await register(accounts);
+      const tokens = await signIn(accounts);
+      const results = await Promise.allSettled(
+        Array.from({ length: count }, () => refresh(accounts, tokens)),
+      );
+      const won = results.filter((result) => result.status === "fulfilled");
+      const lost = results.filter((result) => result.status === "rejected");
+      expect(won).toHaveLength(1);
+      for (const { reason } of lost) expect(reason).toMatchObject(revoked);
+      await expect(refresh(accounts, won[0]!.value)).rejects.toMatchObject(revoked);
+    },
+  );
 
   test("after sign-out, password change, second factor, deactivation: the exact text each time", async () => {
     await using accounts = await openTestAccounts();
@@ -241,7 +244,7 @@ describe("the list of sessions", () => {
   });
 });
 
-test("what is left of sessions goes 30 days after they ran out, and not before", async () => {
+test("expired sessions are deleted 30 days after they expired", async () => {
   await using accounts = await openTestAccounts();
   await register(accounts);
   const tokens = await signIn(accounts);

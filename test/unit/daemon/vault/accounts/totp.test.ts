@@ -83,7 +83,7 @@ describe("setting the second factor up", () => {
     await accounts.db.close();
   });
 
-  test("of two enrolments at once one wins", async () => {
+  test("exactly one of two concurrent enrolments of a second factor succeeds", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     const caller = await identify(accounts, await signIn(accounts));
@@ -122,7 +122,7 @@ describe("replay of a code", () => {
     await accounts.db.close();
   });
 
-  test("of an older step is refused once a newer one was used", async () => {
+  test("a code of an older step is refused once a newer one was used", async () => {
     const { accounts, secret } = await enrolled();
     accounts.now += STEP_MS;
     await signIn(accounts, { totpCode: totpCode(secret, accounts.now + STEP_MS) });
@@ -138,7 +138,7 @@ describe("replay of a code", () => {
     await accounts.db.close();
   });
 
-  test.each([2, 10])("of %i at once one wins", async (count) => {
+  test.each([2, 10])("exactly one of %i concurrent uses of a code succeeds", async (count) => {
     const { accounts, secret } = await enrolled();
     const code = totpCode(secret, accounts.now);
     const results = await Promise.allSettled(
@@ -238,7 +238,7 @@ describe("turning it off", () => {
     await accounts.db.close();
   });
 
-  test("of what is off changes nothing and leaves no record", async () => {
+  test("turning off an inactive second factor changes and records nothing", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     const tokens = await signIn(accounts);
@@ -247,7 +247,7 @@ describe("turning it off", () => {
     expect((await auditTrail(accounts)).map(({ eventType }) => eventType)).toEqual(["auth.login"]);
   });
 
-  test("and on again begins with a fresh secret and fresh codes", async () => {
+  test("a second factor that is turned on again has a new secret and new codes", async () => {
     const { accounts, secret, backupCodes } = await enrolled();
     const tokens = await signIn(accounts, { totpCode: totpCode(secret, accounts.now) });
     await accounts.totp.disable(await identify(accounts, tokens), client());

@@ -65,7 +65,7 @@ describe.each(["sqlite", "postgres"] as const)("daily exports on %s", (engine) =
   });
 });
 
-test("what a spreadsheet would run is defused", async () => {
+test("cells that a spreadsheet would run as formulas are escaped", async () => {
   const db = await openTestDatabase({ engine: "sqlite", clock: () => now });
   for (const start of ["=", "+", "-", "@", "\t", "\r"])
     await db.transaction((tx) => insertAudit(tx, { eventType: "auth.x", resourceId: `${start}1` }));
@@ -76,7 +76,7 @@ test("what a spreadsheet would run is defused", async () => {
   await db.close();
 });
 
-test("of several daemons, those that the clock did not choose have the days too, once they are settled", async () => {
+test("every one of several daemons writes the exports of complete days", async () => {
   const db = await openTestDatabase({ engine: "sqlite", clock: () => now });
   await db.transaction((tx) => insertAudit(tx, { eventType: "auth.x" }));
   now += 60_000;

@@ -10,7 +10,7 @@ const root = { parentRef: "", after: undefined, limit: 100, refresh: false, name
 const newName = () => randomBytes(150).toString("base64url");
 
 describe.each(["sqlite", "postgres"] as const)("paths of 3,000 bytes as ids, on %s", (engine) => {
-  test("are listed, changed, and follow the folders above them", async () => {
+  test("items with long ids are listed, changed and follow their parent folders", async () => {
     const db = await openTestDatabase({ engine });
     onTestFinished(() => db.close());
     await using t = await openTestCloud({ db });

@@ -363,7 +363,7 @@ test("names that the server refuses are refused before it is asked", async () =>
   });
 });
 
-test("what lies on a mounted storage is called trashed only when it is in the trash", async () => {
+test("a deleted item of a mounted storage is reported as trashed only when it is in the trash", async () => {
   const { server, provider, put } = await start({ skipsTrash: true });
   server.permit(put("mounted"), "SRMGDNVW");
   expect(await provider.delete({ id: "mounted", expected: {}, signal })).toEqual({

@@ -75,8 +75,8 @@ describe("servers that differ from Amazon's", () => {
   });
 });
 
-describe("the region of a server", () => {
-  test("and nothing of that stays", async () => {
+describe("the probe of a server", () => {
+  test("probing a bucket finds its capabilities and leaves no objects", async () => {
     const server = await start({ isVersioned: true });
     const { facts } = await connected(server);
     expect(facts).toEqual({
@@ -145,7 +145,7 @@ describe("the region of a server", () => {
 
 describe("the region", () => {
   test.each([false, true])(
-    "the region of a server is taken from the server's answer, once (redirect: %s)",
+    "the region is taken from the server's response, once (redirect: %s)",
     async (redirectsRegions) => {
       const server = await start({ region: "eu-central-1", redirectsRegions });
       const { facts, provider } = await connected(server);
@@ -154,7 +154,7 @@ describe("the region", () => {
     },
   );
 
-  test("the region of a server of Amazon's has a host of its own, also when it is known already", async () => {
+  test("a region of Amazon's has its own host, also when it is known already", async () => {
     const server = await start({ region: "eu-west-1", redirectsRegions: true });
     const { deps } = await connect(server);
     const hosts: string[] = [];
@@ -190,7 +190,7 @@ describe("the region", () => {
     expect(new Set(hosts)).toEqual(new Set(["s3.eu-west-1.amazonaws.com"]));
   });
 
-  test("the region of a server that goes round in a circle is a wrong setting", async () => {
+  test("a circular redirect between regions is an invalid setting", async () => {
     const server = await start();
     server.refuse(() => true, {
       status: 400,

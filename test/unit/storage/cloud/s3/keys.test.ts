@@ -30,7 +30,7 @@ describe("ids and keys", () => {
     expect(createKeys("").toFolderPrefix("")).toBe("");
   });
 
-  test("what is no path of names is shown with a sign and means the same key again", () => {
+  test("a key that is not a path of names is displayed with a marker and maps back to the same key", () => {
     for (const [key, id] of [
       ["a//b", "a/␛/b"],
       ["/b", "␛/b"],

@@ -171,7 +171,7 @@ describe("a daemon that dies during the copy", () => {
 });
 
 describe("another client", () => {
-  test("who rewrites the source after it was copied keeps what they wrote", async () => {
+  test("a source that another client rewrites after the copy is kept", async () => {
     const { provider, proxy, overwrite, leftovers } = await open();
     const file = await put(provider, "", "file.txt", "old");
     proxy.after(steps["the copy"], () => overwrite("file.txt", Buffer.from("rewritten")));
@@ -180,7 +180,7 @@ describe("another client", () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test("who takes the new name in the last moment keeps it", async () => {
+  test("another client that takes the new name at the last moment keeps it", async () => {
     const { provider, proxy, server, leftovers } = await open();
     const file = await put(provider, "", "file.txt", "mine");
     proxy.after(steps["the journal's entry"], async () => {
@@ -191,7 +191,7 @@ describe("another client", () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test("who deletes the source after it was copied has deleted it", async () => {
+  test("a source that another client deletes after the copy stays deleted", async () => {
     const { provider, proxy, server, leftovers } = await open();
     const file = await put(provider, "", "file.txt", "x");
     proxy.after(steps["the copy"], async () => {
@@ -202,7 +202,7 @@ describe("another client", () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test("who puts the same content at the old place keeps it, whatever a dead daemon left in the journal", async () => {
+  test("equal content that another client puts at the old place is kept, despite the journal of a dead daemon", async () => {
     const { provider, proxy, connect, facts, server, leftovers } = await open();
     const file = await put(provider, "", "before.txt", "content");
     proxy.after(steps["the delete of the source"], async () => proxy.faults.refuse());
@@ -220,7 +220,7 @@ describe("another client", () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test("who looks at the same connection from another daemon meanwhile ends nothing", async () => {
+  test("another daemon that lists the same connection does not complete a running move", async () => {
     const { provider, proxy, connect, facts, leftovers } = await open();
     const file = await put(provider, "", "before.txt", "content");
     proxy.after(steps["the copy"], async () => {
@@ -231,7 +231,7 @@ describe("another client", () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test("who writes entries into the journal cannot make anything go that is not a proved copy", async () => {
+  test("forged journal entries cannot delete objects that are not verified copies", async () => {
     const { provider, server, connect, facts } = await open({ prefix: "root" });
     await put(provider, "", "a.txt", "a");
     await put(provider, "", "b.txt", "b");

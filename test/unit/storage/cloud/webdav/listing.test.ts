@@ -179,7 +179,7 @@ describe("hostile listings", () => {
     expect(await list(bomb)).toMatchObject({ kind: "offline", note: "xml_doctype" });
   });
 
-  test("what leads elsewhere fails the whole listing: nothing is taken for deleted", async () => {
+  test("an href of another server fails the whole listing, so that no item counts as deleted", async () => {
     for (const href of [
       "/b%20x/../etc/passwd",
       "/b%20x/%2e%2e/etc",
@@ -320,7 +320,7 @@ describe("connecting", () => {
     expect([outcome.kind, requests]).toEqual(["ok", []]);
   });
 
-  test("where nothing may be written, nothing is assumed", async () => {
+  test("a read-only server gets no assumed capabilities", async () => {
     const { outcome } = await connect((request, response) => {
       if (request.method === "PROPFIND")
         response.writeHead(207).end(multistatus(folder("/b%20x/")));

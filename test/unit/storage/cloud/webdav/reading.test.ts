@@ -156,7 +156,7 @@ describe("bytes of another version than was looked at", () => {
     expect([requests, isKept()]).toEqual([["PROPFIND", "GET"], true]);
   });
 
-  test("of another length are not taken for what was listed", async () => {
+  test("bytes of another length than listed are refused", async () => {
     let size = 5;
     const { read } = await open(
       () => ({ tag: undefined, size }),
@@ -171,7 +171,7 @@ describe("bytes of another version than was looked at", () => {
     ]);
   });
 
-  test("of another length for good are nothing that can be given, in parts neither", async () => {
+  test("a file whose length always differs from the listing cannot be read, also not by ranges", async () => {
     const { read } = await open(
       () => ({ tag: "one", size: 5 }),
       (response, range) => {

@@ -23,7 +23,7 @@ describe.each(["sqlite", "postgres"] as const)("addresses on %s", (engine) => {
   const find = async (term: string) =>
     (await listEmails(db, term, { limit: 10, offset: 0 })).emails.map(({ email }) => email);
 
-  test("are found by themselves and their owner's names, and by nothing once they are gone", async () => {
+  test("e-mail addresses are found by themselves and their owner's names, and not after they are deleted", async () => {
     const user = await db.transaction(async (tx) => {
       const made = await insertUser(tx, newUserRow("mira", { fullName: "Mira Example" }));
       for (const [email, isPrimary] of [

@@ -121,7 +121,7 @@ describe("telling", () => {
     expect(await findThread(db, id ?? 0)).toMatchObject({ status: "unread", updatedAt: now });
   });
 
-  test("of something pinned leaves it pinned and moves it up", async () => {
+  test("an event of a pinned thread leaves it pinned and moves it up", async () => {
     const userId = await addPerson();
     const id = await tell(userId, "a");
     await db.transaction((tx) => markThread(tx, { id: id ?? 0, userId }, "pinned"));
@@ -130,7 +130,7 @@ describe("telling", () => {
     expect(await findThread(db, id ?? 0)).toMatchObject({ status: "pinned", updatedAt: now });
   });
 
-  test("and marking move the mailbox's revision; reading and others' mailboxes do not", async () => {
+  test("notifying and marking advance the revision of a mailbox, reading does not", async () => {
     const [userId, other] = [await addPerson(), await addPerson()];
     expect(await findMailbox(db, userId)).toEqual({ revision: 0, changedAt: 0, unread: 0 });
     const id = (await tell(userId, "a")) ?? 0;

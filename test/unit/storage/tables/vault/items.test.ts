@@ -3,7 +3,7 @@ import type { Transaction } from "../../../../../storage/engine/database.ts";
 import { softDeleteItem } from "../../../../../storage/tables/vault/items.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 
-test("what lies below a folder is found by its parents, not by looking through the whole connection", async () => {
+test("items below a folder are found by their parents, without a scan of the connection", async () => {
   const db = await openTestDatabase({ engine: "sqlite" });
   onTestFinished(() => db.close());
   const plans: string[] = [];
