@@ -41,7 +41,7 @@ const CAPABILITIES = ["cancelling"];
  */
 export async function runRunner(deps: RunnerDeps): Promise<void> {
   const { client, system, note, labels, version, capacity } = deps;
-  // A call that is given up because the runner stops is like one that does not reach the daemon: what it was to report
+  // A call that is aborted because the runner stops is like one that does not reach the daemon: what it was to report
   // stays.
   const stop = new AbortController();
   const { signal } = stop;

@@ -44,7 +44,7 @@ type ActionRuns =
 const FILE_BYTES_MAX = 1024 * 1024;
 
 /**
- * Reads `action.yml` or `action.yaml` of a folder within `root`. Undefined when there is none.
+ * Reads `action.yml` or `action.yaml` of a folder within `root`. Undefined without such a file.
  * @throws PayloadError for an invalid file, for a kind of action that is not supported, and for a folder outside of `root`
  */
 export async function readActionFile(

@@ -189,7 +189,7 @@ async function findProcesses(
   const names = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   await Promise.all(
     names.map(async (name) => {
-      // A process may end meanwhile, or belong to another user: then it is none of the job's.
+      // A process may end meanwhile, or belong to another user: then it does not belong to the job.
       const stat = await readFile(`/proc/${name}/stat`, "utf8").catch(() => "");
       const [state, , , session] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       if (stat === "" || state === "Z") return;

@@ -116,7 +116,7 @@ export const countNotifications = endpoint({
 
 /**
  * Events: `thread` with a thread that has news, `count` with the unread count when the stream opens and after every
- * change, whoever made it. Their ids are for `Last-Event-ID`, which has threads follow that came in between.
+ * change by any client. Their ids are for `Last-Event-ID`, with which the stream begins with the threads in between.
  */
 export const streamNotifications = endpoint({
   name: "forge.notifications.stream",

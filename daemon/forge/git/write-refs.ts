@@ -15,7 +15,7 @@ export type WriteRefsOutcome = "written" | "stale" | "name_conflict" | "bad_name
 /**
  * Moves refs without a client's git, all or none, and only if each of them still is what `before` says. It is a push in
  * every other respect: an entry of the push journal precedes it, so that a crash loses no event, and hooks, notifications
- * and workflows are told of it. The objects must exist. @throws GitError
+ * and workflows get its events. The objects must exist. @throws GitError
  */
 export type WriteRefs = (
   what: OwnedRepository,

@@ -52,7 +52,7 @@ export interface DocumentContent {
   readonly bytes: DocumentBytes;
 }
 
-/** Bytes ready to be sent. `release` is called exactly once, when they are sent or given up. */
+/** Bytes ready to be sent. `release` is called exactly once, when they are sent or the response is aborted. */
 export interface DocumentBytes {
   /** Undefined when it is known only at the end. */
   readonly size: number | undefined;

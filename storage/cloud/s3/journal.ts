@@ -236,7 +236,7 @@ async function haveSameBytes(
 
 /**
  * Aborts the upload of an entry. An entry without an id was written just before the upload was started. Returns
- * `pending` while another call uploads to the same name: the two uploads cannot be told apart.
+ * `pending` while another call uploads to the same name: the two uploads cannot be distinguished.
  */
 async function recoverUpload(
   store: Store,

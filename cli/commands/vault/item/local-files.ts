@@ -225,7 +225,7 @@ function toWindowsName(name: string): string {
  */
 export interface Part {
   readonly path: string;
-  /** The entity tag without its quotes; undefined when the server gave none that parts can be told apart by. */
+  /** The entity tag without its quotes; undefined when the server sent no strong one. */
   readonly tag: string | undefined;
   /** In bytes. */
   readonly size: number;

@@ -98,7 +98,7 @@ export function createTasks({
 
     /**
      * Returns again a task that the runner has not got: the response that handed it over was lost. `known` are the tasks that
-     * the runner has. Undefined when there is none.
+     * the runner has. Undefined without such a job.
      */
     async assignAgain(
       runner: ActionRunner,

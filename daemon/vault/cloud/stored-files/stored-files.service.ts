@@ -46,7 +46,7 @@ export interface NewStoredFile {
 
 /** Files that the vault keeps for a user in the user's own connected storage, in the folder `croft`. */
 export interface StoredFiles {
-  /** Returns the user's oldest connection of a provider. Refuses with `conflict` when there is none. */
+  /** Returns the user's oldest connection of a provider. Refuses with `conflict` without one. */
   getConnection(userId: string, provider: string): Promise<Connection>;
   /**
    * Writes a file; `record` writes the rows that belong to it, in the transaction that records it. A failure leaves no

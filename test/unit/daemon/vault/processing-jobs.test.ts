@@ -7,8 +7,11 @@ import { listJobs } from "../../../../storage/tables/common/jobs.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
 
 const unexpected = () => Promise.reject(new Error("a job with an invalid payload reads nothing"));
-const extractor = { extract: unexpected, close: unexpected };
-const topics = { choose: unexpected };
+const refusing = {
+  extractor: { extract: unexpected, close: unexpected },
+  topics: { choose: unexpected },
+  index: { prepare: unexpected },
+};
 const ignore = () => undefined;
 const log: Log = {
   debug: ignore,
@@ -24,12 +27,12 @@ test.each([
   [
     "documents",
     (db: Awaited<ReturnType<typeof openTestDatabase>>) =>
-      createDocumentProcessing({ db, files: {} as never, store: {} as never, extractor, topics }),
+      createDocumentProcessing({ db, files: {} as never, store: {} as never, ...refusing }),
   ],
   [
     "items",
     (db: Awaited<ReturnType<typeof openTestDatabase>>) =>
-      createItemProcessing({ db, bytes: { download: unexpected }, extractor, topics }),
+      createItemProcessing({ db, bytes: { download: unexpected }, ...refusing }),
   ],
 ])("a job that analyses %s is dead-lettered when its payload is invalid", async (_what, toKind) => {
   const db = await openTestDatabase();
