@@ -109,7 +109,7 @@ test(
     await using _runner = await startRunner("steps");
     const id = await workflows.push("steps", {
       "act/comp/action.yml": [
-        "inputs: { who: { default: nobody } }",
+        "inputs: { who: { default: all } }",
         "outputs: { said: { value: '${{ steps.say.outputs.said }}' } }",
         "runs:",
         "  using: composite",
@@ -236,7 +236,7 @@ test("a failed step skips the rest, and what asks for it runs", { timeout: 60_00
       - { run: exit 1 }
       - { run: echo skipped }
       - { if: failure(), run: 'echo after \${{ job.status }}' }
-      - { if: always(), uses: nobody/nothing@v1 }
+      - { if: always(), uses: mira/nothing@v1 }
   b: { runs-on: fails, services: { db: { image: x } }, steps: [{ run: x }] }
   c: { runs-on: fails, steps: [{ run: sleep 60, timeout-minutes: 0.002 }] }
   d: { runs-on: fails, timeout-minutes: 0.002, steps: [{ run: sleep 60 }, { if: always(), run: echo cleaned }] }
@@ -251,7 +251,7 @@ test("a failed step skips the rest, and what asks for it runs", { timeout: 60_00
   const log = await workflows.logOf("fails", id, "a");
   expect(log).toContain("after failure");
   expect(log).not.toContain("skipped");
-  expect(log.join("\n")).toContain("nobody/nothing@v1 is not on this forge");
+  expect(log.join("\n")).toContain("mira/nothing@v1 is not on this forge");
   expect(await workflows.logOf("fails", id, "b")).toContain(
     "::error::the built-in runner does not run services",
   );
@@ -307,14 +307,14 @@ test(
 );
 
 test("a runner runs only what its owner allows", { timeout: 60_000 }, async () => {
-  await using runner = await startRunner("picky", [], "somebody/else");
+  await using runner = await startRunner("picky", [], "jonas/other");
   const id = await workflows.push(
     "picky",
     workflow("jobs: { a: { runs-on: picky, steps: [{ run: echo ran }] } }\n"),
   );
   expect(await workflows.ended("picky", id)).toEqual({ a: "failure" });
   expect((await workflows.logOf("picky", id, "a")).filter((row) => row !== "")).toEqual([
-    "::error::the runner picky does not run jobs of mira/picky: its owner allows somebody/else",
+    "::error::the runner picky does not run jobs of mira/picky: its owner allows jonas/other",
   ]);
   expect(await runner.stop()).toBe(0);
 });
@@ -334,6 +334,27 @@ test("an ephemeral runner runs one job and is forgotten", { timeout: 60_000 }, a
   const again = await runCli(["runner", "run"], options);
   expect(again.code).toBe(6);
 });
+
+test(
+  "serve --runner runs daemon and runner together, for the repositories of the administrator",
+  { timeout: 60_000 },
+  async () => {
+    await using home = await temporaryHome();
+    const system = fakeSystem({
+      home: home.path,
+      env: { PATH: process.env["PATH"] },
+      hurried: false,
+    });
+    const ended = run(["serve", "--runner", "--port", "0"], system);
+    await vi.waitUntil(() => system.written.err().includes("waits for jobs"), { timeout: 40_000 });
+    const state = JSON.parse(await readFile(join(home.path, "runner.json"), "utf8"));
+    expect(state).toMatchObject({ url: null, ephemeral: false });
+    expect(state.allow).not.toContain("*");
+    expect(system.written.err()).toContain(`unconfined, as its user, for ${state.allow.join()}`);
+    system.stops.send("SIGTERM");
+    expect(await ended).toBe(0);
+  },
+);
 
 /** Processes of jobs of this test's runners. */
 async function findMarked(): Promise<string[]> {
