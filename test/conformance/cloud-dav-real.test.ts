@@ -23,6 +23,7 @@ cloudProviderSuite("webdav, a real server", {
     dav?.can.versionResolutionMs === 0
       ? {}
       : { 15: "changes of one size within one second look alike on this server" },
+  refusesName: (name) => dav?.facts["whole_destinations"] === false && /[?;]/.test(name),
   needs: { isThere: dav !== undefined, reason: REAL_DAV.webdav },
 });
 

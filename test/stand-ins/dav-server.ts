@@ -28,6 +28,8 @@ export interface DavQuirks {
   readonly hrefHost?: string;
   /** `Destination` is taken without scheme and host only. */
   readonly wantsPathDestination?: boolean;
+  /** A `Destination` ends at `?` and `;`, encoded or not (WsgiDAV). */
+  readonly cutsDestinations?: boolean;
   /** What arrived of a cut upload is kept (rclone). */
   readonly keepsTruncated?: boolean;
   /** Told as the room of every folder. */
@@ -225,7 +227,8 @@ export function createDavStandIn(options: DavServerOptions, hooks: DavHooks = {}
   }
 
   function move(request: IncomingMessage, response: ServerResponse, node: DavNode): void {
-    const to = destinationOf(request, options.wantsPathDestination === true);
+    const whole = destinationOf(request, options.wantsPathDestination === true);
+    const to = options.cutsDestinations ? whole?.join("/").split(/[?;]/)[0]?.split("/") : whole;
     if (to === undefined) return say(response, 400);
     const condition = failing(request, node);
     if (condition !== undefined) return say(response, 412, condition);

@@ -1,7 +1,7 @@
 import type { Failure } from "../outcomes.ts";
 import type { DeleteOutcome, Expected, ItemOutcome } from "../provider.ts";
 import { toPlaceOf, toSegments } from "./address.ts";
-import { beforehand, refuseName, type DavCore } from "./core.ts";
+import { beforehand, refuseName, refuseTarget, type DavCore } from "./core.ts";
 import { isPlain } from "./failures.ts";
 import { isExpected, type Seen } from "./items.ts";
 import { judge, refusedName, relocate, undone } from "./relocate.ts";
@@ -92,6 +92,8 @@ async function change(
   if (refusal !== undefined) return refusal;
   const parent = input.parent === undefined ? place.parent : toSegments(input.parent);
   if (parent === undefined) return { kind: "stale", note: "impossible_id" };
+  const cut = refuseTarget([...parent, name], core.facts);
+  if (cut !== undefined) return cut;
   // Some servers accept a move below itself and lose the tree, so it is never sent.
   if (input.parent !== undefined) {
     const [own, destination] = [spell(core, id), spell(core, input.parent)];

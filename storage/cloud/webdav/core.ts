@@ -137,8 +137,23 @@ export function refuseName(name: string, facts: Facts): Failure | undefined {
   return rule === undefined ? undefined : { kind: "invalid_name", rule };
 }
 
+/**
+ * Refuses a target that the server would not understand: some take `?` and `;` for the end of a destination even when they
+ * are encoded, and move the file to the name in front of it.
+ */
+export function refuseTarget(segments: readonly string[], facts: Facts): Failure | undefined {
+  return segments.some((segment) => isCut(segment, facts))
+    ? { kind: "invalid_name", rule: "reserved_character" }
+    : undefined;
+}
+
+function isCut(segment: string, facts: Facts): boolean {
+  return facts["whole_destinations"] === false && /[?;]/.test(segment);
+}
+
 function ownRule(name: string, facts: Facts): string | undefined {
   if (isTemporaryName(name)) return "reserved_name";
+  if (isCut(name, facts)) return "reserved_character";
   return facts["shows_dot_names"] === false && name.startsWith(".") ? "hidden_name" : undefined;
 }
 

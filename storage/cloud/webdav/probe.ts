@@ -11,7 +11,7 @@ import type { DavResponse } from "./multistatus.ts";
 import { withTemporaryName } from "./temporary.ts";
 
 /** Version of the facts: facts of another version are probed again. */
-export const FACTS_VERSION = 2;
+export const FACTS_VERSION = 3;
 
 /** Time-out of an upload of a few bytes without a length: some servers wait for a length that never comes. */
 const CHUNKS_TIMEOUT_MS = 10_000;
@@ -222,6 +222,9 @@ async function probeIn(
       "one",
     );
     const refusesOrphans = orphan.status >= 400 && !(await isThere("missing"));
+    await put("f", "one");
+    await ask("MOVE", at("f"), { destination: destination("g?;h"), overwrite: "F" });
+    const takesWhole = await isThere("g?;h");
     const takesChunks = await takesChunkedUploads();
     await put("\u00e4", "one");
     return {
@@ -232,6 +235,7 @@ async function probeIn(
       path_destination: usesPath,
       case_sensitive: !(await isThere(keepsTags ? "B" : "C")),
       normalisation_sensitive: !(await isThere("a\u0308")),
+      whole_destinations: takesWhole,
       shows_dot_names: await showsDotNames(),
       refuses_overwrite: refusesOverwrite,
       refuses_orphans: refusesOrphans,

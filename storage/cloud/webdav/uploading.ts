@@ -7,7 +7,7 @@ import type { ItemOutcome } from "../provider.ts";
 import { isRewritten } from "../comparison.ts";
 import { toSegments } from "./address.ts";
 import { refuseTaken } from "./changing.ts";
-import { refuseName, type DavCore } from "./core.ts";
+import { refuseName, refuseTarget, type DavCore } from "./core.ts";
 import { isPlain } from "./failures.ts";
 import type { Seen } from "./items.ts";
 import { moveOnto } from "./relocate.ts";
@@ -117,7 +117,8 @@ export function toUploadPlace(
   if (refusal !== undefined) return refusal;
   const parent = toSegments(parentId);
   if (parent === undefined) return { kind: "stale", note: "impossible_id" };
-  return { kind: "ok", parent, segments: [...parent, name] };
+  const segments = [...parent, name];
+  return refuseTarget(segments, core.facts) ?? { kind: "ok", parent, segments };
 }
 
 /** Returns the media type of a new file, since the server sees a temporary name. */

@@ -21,6 +21,7 @@ import { testProviderDeps } from "./vault-cloud.ts";
 export interface RealDavServer {
   /** As the server was found. */
   readonly can: Powers;
+  readonly facts: Facts;
   readonly pieceBytes: number;
   /** Creates a folder of its own on the server and connects it twice. Disposing of it deletes the folder. */
   open(): Promise<CloudSubject>;
@@ -88,6 +89,7 @@ export async function findRealDavServer(
 
   return {
     can: first.provider.can,
+    facts: first.facts,
     pieceBytes: PIECE_BYTES,
 
     async open() {

@@ -294,6 +294,34 @@ test("a server that lists no names with a dot in front is given none: they would
   expect((await start()).facts).toMatchObject({ shows_dot_names: true });
 });
 
+test("a server that cuts destinations is sent none with a question mark or semicolon", async () => {
+  const { upload, rename, provider, facts, names, put, root, store } = await start({
+    cutsDestinations: true,
+  });
+  expect(facts).toMatchObject({ whole_destinations: false });
+  put("a");
+  store.add(root, "x?y", "folder");
+  const refused = { kind: "invalid_name", rule: "reserved_character" };
+  for (const name of ["b?c", "b;c"]) {
+    expect(await upload(name, "x")).toEqual(refused);
+    expect(await rename("a", name)).toEqual(refused);
+    expect(await provider.createFolder({ parent: "", name, signal })).toEqual(refused);
+  }
+  const content = Readable.from([Buffer.from("x")], { objectMode: false });
+  expect(
+    await provider.upload({
+      parent: "x?y",
+      name: "b",
+      content,
+      size: 1,
+      contentType: undefined,
+      signal,
+    }),
+  ).toEqual(refused);
+  expect(names()).toEqual(["a", "x?y"]);
+  expect((await start()).facts).toMatchObject({ whole_destinations: true });
+});
+
 test("what a crash left of an upload goes with the next listing, and nothing of another daemon's", async () => {
   const { provider, proxy, put, root, store, names } = await start();
   const id = crypto.randomUUID();
