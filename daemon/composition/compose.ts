@@ -1,13 +1,16 @@
+import { randomBytes } from "node:crypto";
 import { peopleRoutes } from "../forge/accounts/accounts.ts";
 import { createForgeApi } from "../forge/api.ts";
 import { cronRoutes } from "../forge/cron/cron.routes.ts";
 import { createCronTasks } from "../forge/cron/cron.service.ts";
 import { createGitApi } from "../forge/git/git-api.ts";
 import { createPackagesApi } from "../forge/packages/packages-api.ts";
+import { createSessions } from "../forge/pages/sessions.ts";
 import type { NodeHandler } from "../http/server.ts";
 import { createVaultApi } from "../vault/api.ts";
 import { createPeople, type ServiceDeps } from "./accounts.ts";
 import { openForge } from "./forge.ts";
+import { createPageAnswers } from "./forge-pages.ts";
 import { openObjects } from "./objects.ts";
 import { scheduledTasks } from "./scheduled-tasks.ts";
 import { createTransport } from "./transport.ts";
@@ -48,6 +51,13 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   });
   const vault = await openVault({ ...deps, accounts: people.vault, objects: objects.store });
   queue.register(people.mailer.job);
+  const webSessions = createSessions({
+    db,
+    clock,
+    random: randomBytes,
+    authentication: people.forge.authentication,
+    ownPassword: people.forge.ownPassword,
+  });
   const cron = createCronTasks({
     db,
     clock,
@@ -63,7 +73,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
       directory,
       clock,
       limiter,
-      sessions: people.vault.sessions,
+      sessions: [people.vault.sessions, webSessions],
       hookLog: forge.hooks.log,
       cache: vault.cache,
       failSilentTasks: forge.workflows.failSilentTasks,
@@ -72,11 +82,15 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     }),
   });
   const forgeApi = createForgeApi({ db, ...people.forge });
+  const forgeRoutes = [...peopleRoutes(people.forge), ...forge.routes, ...cronRoutes(cron)];
   const transport = createTransport(deps, {
-    forge: {
+    forge: { api: forgeApi, routes: forgeRoutes },
+    answerPage: createPageAnswers(deps, {
+      sessions: webSessions,
+      rendering: forge.rendering,
       api: forgeApi,
-      routes: [...peopleRoutes(people.forge), ...forge.routes, ...cronRoutes(cron)],
-    },
+      routes: forgeRoutes,
+    }),
     packages: { api: createPackagesApi(forgeApi), routes: forge.registryRoutes },
     git: { api: createGitApi(forgeApi), routes: forge.gitRoutes },
     vault: { api: createVaultApi(people.vault.authentication), routes: vault.routes },

@@ -34,6 +34,7 @@ import {
 } from "../forge/repositories/repositories.ts";
 import { collaboratorRoutes } from "../forge/repositories/collaborators.routes.ts";
 import { repositoryRoutes } from "../forge/repositories/repositories.routes.ts";
+import type { Rendering } from "../forge/rendering/rendering.service.ts";
 import { createStatusPublisher } from "../forge/statuses/status-hooks.ts";
 import { statusRoutes } from "../forge/statuses/statuses.routes.ts";
 import { createStatuses } from "../forge/statuses/statuses.service.ts";
@@ -57,6 +58,7 @@ export interface Forge {
   readonly hooks: ForgeHooks;
   readonly packages: ForgePackages;
   readonly workflows: ForgeActions;
+  readonly rendering: Rendering;
   readonly git: Git;
   /** Returns the folder of a repository's files. Refuses with `not_found` when they are missing. */
   readonly locate: (repository: ForgeRepository) => Promise<string>;
@@ -224,6 +226,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     hooks,
     packages,
     workflows,
+    rendering: miscellaneous.rendering,
     git,
     locate,
     closeStreams: () => {

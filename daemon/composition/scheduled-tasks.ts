@@ -23,7 +23,7 @@ export interface ScheduledTasksDeps {
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly limiter: { prune(): Promise<number> };
-  readonly sessions: { deleteExpired(): Promise<number> };
+  readonly sessions: readonly { deleteExpired(): Promise<number> }[];
   readonly hookLog: { prune(before: number): Promise<number> };
   readonly cache: Pick<ByteCache, "reconcile">;
   readonly auditExports: { writeMissing(signal: AbortSignal): Promise<unknown> };
@@ -116,7 +116,9 @@ export function scheduledTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
     {
       name: "delete_expired_sessions",
       schedule: "@every 1h",
-      run: async () => void (await sessions.deleteExpired()),
+      run: async () => {
+        for (const each of sessions) await each.deleteExpired();
+      },
     },
     {
       name: "delete_ended_rate_windows",

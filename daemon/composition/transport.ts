@@ -14,6 +14,7 @@ import type { DaemonInput } from "./daemon-input.ts";
 import type { VaultCaller } from "../vault/caller.ts";
 import type { ServiceDeps } from "./accounts.ts";
 import type { Addresses } from "./network.ts";
+import { type AnswerPage, createForgePages, isPage } from "./forge-pages.ts";
 import type { OpenObjects } from "./objects.ts";
 import { createPages } from "./pages.ts";
 import type { Stores } from "./stores.ts";
@@ -32,6 +33,7 @@ export function createTransport(
     vault,
     objects,
     runnerHandler,
+    answerPage,
   }: {
     readonly forge: ApiParts<ForgeCaller>;
     readonly packages: ApiParts<ForgeCaller>;
@@ -40,6 +42,8 @@ export function createTransport(
     readonly objects: OpenObjects;
     /** Serves the paths below `/api/actions`. */
     readonly runnerHandler: NodeHandler;
+    /** Answers requests for the pages of the forge. */
+    readonly answerPage: AnswerPage;
   },
 ): { readonly handler: NodeHandler; readonly beginStop: () => void } {
   let accepts = true;
@@ -60,6 +64,13 @@ export function createTransport(
     api,
     app: bindRoutes(api, routes, binder),
   });
+  const forgePages = createForgePages({
+    answerPage,
+    toServerRequest,
+    bodies: binder.bodies,
+    addressKey: limiter.addressKey,
+    report,
+  });
   const { checkHost } = addresses;
   const handler = createNodeHandler({
     apis: {
@@ -69,7 +80,10 @@ export function createTransport(
       vault: mount(vault),
     },
     apiOf: surfaceOf,
-    handlerOf: (path) => (isRunnerProtocol(path) ? runnerHandler : undefined),
+    handlerOf: (path, message) => {
+      if (isRunnerProtocol(path)) return runnerHandler;
+      return isPage(path, message, pages) ? forgePages : undefined;
+    },
     pages,
     checkHost,
     toServerRequest,

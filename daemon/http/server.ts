@@ -22,7 +22,7 @@ export interface HandlerOptions<Name extends string> {
   /** Exact path to page; GET and HEAD only. A page takes precedence over an API. */
   readonly pages: ReadonlyMap<string, PlainRoute>;
   /** Returns the handler of a protocol without endpoints. It owns its path. */
-  readonly handlerOf?: (path: string) => NodeHandler | undefined;
+  readonly handlerOf?: (path: string, message: IncomingMessage) => NodeHandler | undefined;
   readonly checkHost: (request: IncomingMessage) => HostRefusal | undefined;
   readonly toServerRequest: (message: IncomingMessage, response: ServerResponse) => ServerRequest;
   readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
@@ -51,7 +51,7 @@ export function createNodeHandler<Name extends string>(options: HandlerOptions<N
       refuse(response, refusal, api);
       return;
     }
-    const protocol = options.handlerOf?.(pathname);
+    const protocol = options.handlerOf?.(pathname, message);
     if (protocol !== undefined) {
       protocol(message, response);
       return;

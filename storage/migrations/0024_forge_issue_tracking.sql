@@ -5,11 +5,11 @@
 CREATE TABLE forge_labels_rebuilt (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   repository_id INTEGER REFERENCES forge_repositories (id) ON DELETE CASCADE,
-  org_id INTEGER REFERENCES forge_users (id) ON DELETE CASCADE,
   name TEXT NOT NULL,
   color TEXT NOT NULL,
   description TEXT NOT NULL,
   is_exclusive INTEGER NOT NULL,
+  org_id INTEGER REFERENCES forge_users (id) ON DELETE CASCADE,
   archived_at INTEGER,
   CHECK ((repository_id IS NULL) <> (org_id IS NULL))
 ) STRICT;

@@ -14,7 +14,7 @@ import { hasQuery, type ServerRequest } from "../../http/handle.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { bareRefusal, notFound } from "../refusals.ts";
-import { type ForgeUrls, toApiUrl } from "../urls.ts";
+import { type ForgeUrls, toApiUrl, toUrl } from "../urls.ts";
 import { isPublicOnly } from "./scopes.ts";
 import type { SignInAttempts } from "./sign-in-attempts.ts";
 import type { Tokens } from "./tokens.service.ts";
@@ -213,7 +213,7 @@ function assertMayUse(user: ForgeUser): void {
 const mustChangePassword = (user: ForgeUser, urls: ForgeUrls) =>
   bareRefusal(
     `You must change your password. Run "croft account password --username ${user.name}", ` +
-      `or POST it to ${toApiUrl(urls, "/user/password")}`,
+      `POST it to ${toApiUrl(urls, "/user/password")}, or sign in at ${toUrl(urls, "/user/settings/change_password")}`,
   );
 
 const onlyAdministrators = () => bareRefusal("Only administrators allowed to sudo.");

@@ -282,7 +282,8 @@ describe("POST /admin/users", () => {
       json: {
         message:
           'You must change your password. Run "croft account password --username nora", ' +
-          "or POST it to http://croft.example:7420/api/v1/user/password",
+          "POST it to http://croft.example:7420/api/v1/user/password, " +
+          "or sign in at http://croft.example:7420/user/settings/change_password",
       },
     });
     expect(signIn.json).not.toHaveProperty("url");

@@ -52,7 +52,7 @@ const tasks = (told: string[] = []) => {
     directory: toDataDirectory(home),
     clock,
     limiter: createLimiter({ db, clock }),
-    sessions: { deleteExpired: async () => told.push("sessions") },
+    sessions: [{ deleteExpired: async () => told.push("sessions") }],
     hookLog: {
       prune: async (before) => told.push(`deliveries before ${new Date(before).toISOString()}`),
     },

@@ -1,0 +1,116 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { surfaceOf } from "../contract/api-of.ts";
+import { AppError } from "../errors.ts";
+import type { ForgeCaller } from "../forge/caller.ts";
+import { createOperations } from "../forge/pages/operations.ts";
+import {
+  createPageHandler,
+  type PageHandlerDeps,
+  type ReadFormBody,
+  type SentPage,
+} from "../forge/pages/page-handler.ts";
+import { forgePages } from "../forge/pages/pages.ts";
+import type { Sessions } from "../forge/pages/sessions.ts";
+import type { Rendering } from "../forge/rendering/rendering.service.ts";
+import type { RequestReport } from "../http/bind.ts";
+import type { BodyBudgets } from "../http/body-memory.ts";
+import type { Api, Route, ServerRequest } from "../http/handle.ts";
+import { statusOfCode, toRefusal, writeAnswer } from "../http/replies.ts";
+import { closeAfterUnreadBody, readWholeBody } from "../http/request-body.ts";
+import type { NodeHandler } from "../http/server.ts";
+import type { ServiceDeps } from "./accounts.ts";
+
+/** Answers a request for a page of the forge. */
+export type AnswerPage = (request: ServerRequest, readBody: ReadFormBody) => Promise<SentPage>;
+
+/** Pages of one caller, which run git and render texts. */
+const PAGES_PER_MINUTE = { max: 600, seconds: 60 } as const;
+
+/** Wires up the pages of the forge. */
+export function createPageAnswers(
+  { addresses, input, limiter, log }: ServiceDeps,
+  {
+    sessions,
+    rendering,
+    api,
+    routes,
+  }: {
+    readonly sessions: Sessions;
+    readonly rendering: Rendering;
+    readonly api: Api<ForgeCaller>;
+    readonly routes: readonly Route[];
+  },
+): AnswerPage {
+  const deps: PageHandlerDeps = {
+    pages: forgePages(sessions),
+    sessions,
+    rendering,
+    urls: { publicUrl: addresses.publicUrl },
+    instanceName: input.settings.instanceName,
+    operations: createOperations(api, routes),
+    addressKey: limiter.addressKey,
+    async count(key) {
+      const { allowed, resetSeconds } = await limiter.consume(
+        `forge.pages:${key}`,
+        PAGES_PER_MINUTE,
+      );
+      if (allowed) return;
+      const text = `too many pages, try again in ${resetSeconds} seconds`;
+      throw new AppError("rate_limited", text, { retryAfterSeconds: resetSeconds });
+    },
+    toRefusal,
+    statusOf: ({ code }) => statusOfCode[code],
+    reportBug: (error, request) =>
+      log.error({ err: error, request_id: request.id }, "a page failed"),
+  };
+  return createPageHandler(deps);
+}
+
+/**
+ * Returns whether a request is for a page of the forge: any address that is neither an API's nor a page of its own. The
+ * start page shows repositories to browsers only.
+ */
+export function isPage(
+  path: string,
+  { method = "", headers }: IncomingMessage,
+  own: ReadonlyMap<string, unknown>,
+): boolean {
+  if (!["GET", "HEAD", "POST"].includes(method) || surfaceOf(path) !== undefined) return false;
+  return path === "/" ? wantsHtml(headers.accept) : !own.has(path);
+}
+
+const wantsHtml = (accept = ""): boolean => accept.includes("text/html");
+
+/** Serves pages; a client that wants no HTML gets a plain text for an unknown address. */
+export function createForgePages({
+  answerPage,
+  toServerRequest,
+  bodies,
+  addressKey,
+  report,
+}: {
+  readonly answerPage: AnswerPage;
+  readonly toServerRequest: (message: IncomingMessage, response: ServerResponse) => ServerRequest;
+  readonly bodies: BodyBudgets;
+  readonly addressKey: (address: string) => string;
+  readonly report: (result: RequestReport) => void;
+}): NodeHandler {
+  return (message, response) => void serve(message, response);
+
+  async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const request = toServerRequest(message, response);
+    const memory = bodies.anonymous(addressKey(request.address));
+    const page = await answerPage(request, (maxBytes) =>
+      readWholeBody(message, { maxBytes, memory }),
+    );
+    memory.release();
+    closeAfterUnreadBody(message, response);
+    const isPlain = page.status === 404 && !wantsHtml(message.headers.accept);
+    const body = isPlain ? "404 page not found\n" : page.body;
+    const headers = { ...page.headers, "X-Request-Id": request.id, ...(isPlain ? PLAIN : {}) };
+    writeAnswer(response, page.status, headers, body, "");
+    report({ request, route: "forge.pages", status: page.status, error: undefined });
+  }
+}
+
+const PLAIN = { "Content-Type": "text/plain; charset=utf-8" } as const;

@@ -1,0 +1,294 @@
+import { getBlob, getTree, type WireTree } from "../../contract/forge/code/objects.ts";
+import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
+import { AppError } from "../../errors.ts";
+import { notFound } from "../refusals.ts";
+import { Rendered } from "./elements.tsx";
+import { type PageContext, type PageParams, type PageRoute, toFolderPath, toPath } from "./page.ts";
+import { loadHead, RepositoryHead } from "./repository-head.tsx";
+
+/** The largest file that a page shows, in bytes; the command line shows larger ones. */
+const FILE_BYTES_MAX = 512 * 1024;
+/** Longest branch name with slashes, in segments, that is looked for in an address. */
+const REF_SEGMENTS_MAX = 8;
+
+type Entry = NonNullable<WireTree["tree"]>[number];
+
+/** Files and folders of repositories. */
+export function codePages(): PageRoute[] {
+  return [
+    { method: "GET", path: "/:owner/:repo", run: showRepository },
+    { method: "GET", path: "/:owner/:repo/src/:kind/**:rest", run: showSource },
+  ];
+}
+
+async function showRepository(context: PageContext, params: PageParams) {
+  const repository = await loadHead(context, params);
+  const address = repository.clone_url;
+  if (repository.empty)
+    return {
+      kind: "page",
+      title: repository.full_name,
+      body: (
+        <>
+          <RepositoryHead repository={repository} current="files" />
+          <p>This repository is empty. Push to it:</p>
+          <pre>{`git remote add origin ${address}\ngit push -u origin ${repository.default_branch}`}</pre>
+        </>
+      ),
+    } as const;
+  const at = { kind: "branch", ref: repository.default_branch, path: "" };
+  return showFolder(context, repository, at, await readTree(context, params, at.ref));
+}
+
+/** A place in a repository: a branch, a tag or a commit, and a path below it. */
+export interface Place {
+  readonly kind: string;
+  readonly ref: string;
+  readonly path: string;
+}
+
+async function showSource(context: PageContext, params: PageParams) {
+  const repository = await loadHead(context, params);
+  const place = await findPlace(context, params);
+  const entry = await findEntry(context, params, place);
+  if (entry === undefined || entry.type === "tree") {
+    const tree = await readTree(context, params, entry?.sha ?? place.ref);
+    return showFolder(context, repository, place, tree);
+  }
+  if (entry.type === "commit")
+    return showNote(repository, place, `A submodule at commit ${entry.sha}.`);
+  if (entry.mode === "120000" || entry.size > FILE_BYTES_MAX) {
+    const what = entry.mode === "120000" ? "A symbolic link." : `${entry.size} bytes.`;
+    return showNote(repository, place, `${what} Pages do not show it; clone the repository.`);
+  }
+  const text = await readFile(context, params, entry.sha);
+  if (text === undefined) return showNote(repository, place, `A binary file, ${entry.size} bytes.`);
+  const html = await renderFile(context, repository, place, text);
+  return {
+    kind: "page",
+    title: `${place.path} in ${repository.full_name}`,
+    body: (
+      <>
+        <RepositoryHead repository={repository} current="files" />
+        <Crumbs repository={repository} place={place} />
+        <div className="card">
+          <p className="head">{`${entry.size} bytes`}</p>
+          <Rendered html={html} text={text} />
+        </div>
+      </>
+    ),
+  } as const;
+}
+
+/** Splits the rest of an address after the first branch or tag that it begins with; refs cannot contain each other. */
+export async function findPlace(context: PageContext, params: PageParams): Promise<Place> {
+  const { kind = "", rest = "" } = params;
+  const segments = rest.split("/").filter((segment) => segment !== "");
+  if (!["branch", "tag", "commit"].includes(kind) || segments.length === 0) throw notFound();
+  const longest = kind === "commit" ? 1 : Math.min(segments.length, REF_SEGMENTS_MAX);
+  for (let length = 1; length <= longest; length += 1) {
+    const ref = segments.slice(0, length).join("/");
+    if (await hasRef(context, params, kind, ref))
+      return { kind, ref, path: segments.slice(length).join("/") };
+  }
+  throw notFound();
+}
+
+async function hasRef(
+  { call }: PageContext,
+  params: PageParams,
+  kind: string,
+  ref: string,
+): Promise<boolean> {
+  const { owner = "", repo = "" } = params;
+  const sha = kind === "branch" ? `refs/heads/${ref}` : kind === "tag" ? `refs/tags/${ref}` : ref;
+  try {
+    await call(getTree, { params: { owner, repo, sha }, query: { per_page: "1" } });
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+const isMissing = (error: unknown) =>
+  error instanceof AppError &&
+  ["not_found", "invalid_argument", "unprocessable"].includes(error.code);
+
+/** Finds the entry of a path by walking down; undefined for the top folder. */
+async function findEntry(
+  context: PageContext,
+  params: PageParams,
+  { ref, path }: Place,
+): Promise<Entry | undefined> {
+  let entry: Entry | undefined;
+  for (const name of path.split("/").filter((segment) => segment !== "")) {
+    if (entry !== undefined && entry.type !== "tree") throw notFound();
+    entry = await findChild(context, params, entry?.sha ?? ref, name);
+    if (entry === undefined) throw notFound();
+  }
+  return entry;
+}
+
+const TREE_PAGE = 1_000;
+/** Entries of one folder that are looked through, and listed at most. */
+const TREE_PAGES_MAX = 10;
+
+async function findChild(
+  context: PageContext,
+  params: PageParams,
+  sha: string,
+  name: string,
+): Promise<Entry | undefined> {
+  for (let page = 1; page <= TREE_PAGES_MAX; page += 1) {
+    const tree = await readTree(context, params, sha, page);
+    const found = (tree.tree ?? []).find(({ path }) => path === name);
+    if (found !== undefined || !tree.truncated) return found;
+  }
+  return undefined;
+}
+
+async function readTree(
+  { call }: PageContext,
+  { owner = "", repo = "" }: PageParams,
+  sha: string,
+  page = 1,
+): Promise<WireTree> {
+  const query = { page: String(page), per_page: String(TREE_PAGE) };
+  return (await call(getTree, { params: { owner, repo, sha }, query })).body;
+}
+
+async function readFile(
+  { call }: PageContext,
+  { owner = "", repo = "" }: PageParams,
+  sha: string,
+): Promise<string | undefined> {
+  const { body: blob } = await call(getBlob, { params: { owner, repo, sha } });
+  if (blob.content === null) return undefined;
+  const bytes = Buffer.from(blob.content, "base64");
+  return bytes.includes(0) ? undefined : bytes.toString("utf8");
+}
+
+const README = /^readme(?:\.(?:md|markdown|org|txt|adoc))?$/i;
+
+async function showFolder(
+  context: PageContext,
+  repository: WireRepository,
+  place: Place,
+  tree: WireTree,
+) {
+  const entries = (tree.tree ?? []).toSorted(
+    (a, b) => Number(b.type === "tree") - Number(a.type === "tree"),
+  );
+  const readme = entries.find(({ path, type, size }) => {
+    return type === "blob" && README.test(path) && size <= FILE_BYTES_MAX;
+  });
+  const params = { owner: repository.owner.login, repo: repository.name };
+  const text = readme && (await readFile(context, params, readme.sha));
+  const readmePlace = readme && { ...place, path: toChildPath(place, readme.path) };
+  const html =
+    readmePlace === undefined || text === undefined
+      ? undefined
+      : await renderFile(context, repository, readmePlace, text);
+  return {
+    kind: "page",
+    title: place.path === "" ? repository.full_name : `${place.path} in ${repository.full_name}`,
+    body: (
+      <>
+        <RepositoryHead repository={repository} current="files" />
+        <Crumbs repository={repository} place={place} />
+        <ul className="list">
+          {entries.map((entry) => (
+            <li key={entry.path}>
+              <a
+                href={toSourcePath(repository, { ...place, path: toChildPath(place, entry.path) })}
+              >
+                {entry.path}
+              </a>{" "}
+              <span className="quiet">{toKind(entry)}</span>
+            </li>
+          ))}
+        </ul>
+        {tree.truncated ? <p className="quiet">The folder has more entries.</p> : null}
+        {readme === undefined || text === undefined ? (
+          <p className="quiet">{`git clone ${repository.clone_url}`}</p>
+        ) : (
+          <section className="card" aria-label={readme.path}>
+            <p className="head">{readme.path}</p>
+            <Rendered html={html} text={text} />
+          </section>
+        )}
+      </>
+    ),
+  } as const;
+}
+
+function toKind({ type, mode, size }: Entry): string {
+  if (type === "tree") return "folder";
+  if (type === "commit") return "submodule";
+  return mode === "120000" ? "symbolic link" : `${size} bytes`;
+}
+
+const toChildPath = ({ path }: Place, name: string) => (path === "" ? name : `${path}/${name}`);
+
+export function toSourcePath({ owner, name }: WireRepository, { kind, ref, path }: Place): string {
+  const below = path === "" ? "" : `/${toFolderPath(path)}`;
+  return `${toPath(owner.login, name)}/src/${kind}/${toFolderPath(ref)}${below}`;
+}
+
+export function Crumbs({ repository, place }: { repository: WireRepository; place: Place }) {
+  const segments = place.path.split("/").filter((segment) => segment !== "");
+  return (
+    <p>
+      <a href={toSourcePath(repository, { ...place, path: "" })}>{`${place.kind} ${place.ref}`}</a>
+      {segments.map((segment, at) => {
+        const path = segments.slice(0, at + 1).join("/");
+        return (
+          <span key={path}>
+            {" / "}
+            <a href={toSourcePath(repository, { ...place, path })}>{segment}</a>
+          </span>
+        );
+      })}
+    </p>
+  );
+}
+
+function showNote(repository: WireRepository, place: Place, text: string) {
+  return {
+    kind: "page",
+    title: `${place.path} in ${repository.full_name}`,
+    body: (
+      <>
+        <RepositoryHead repository={repository} current="files" />
+        <Crumbs repository={repository} place={place} />
+        <p>{text}</p>
+      </>
+    ),
+  } as const;
+}
+
+const MARKUP = /\.(?:md|markdown|mdown|mkd|livemd|org|csv|tsv|adoc|asciidoc|ipynb)$/i;
+
+/** Renders markup as what it means, and other text as code in its language. */
+async function renderFile(
+  { render }: PageContext,
+  repository: WireRepository,
+  { kind, ref, path }: Place,
+  text: string,
+): Promise<string | undefined> {
+  if (MARKUP.test(path)) {
+    const folder = path.split("/").slice(0, -1);
+    const context = ["", repository.full_name, "src", kind, ref, ...folder].join("/");
+    return render({ text, mode: "file", context, filePath: path });
+  }
+  // A fence that is longer than every run of backticks in the text: the text cannot end it.
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  const language = /\.([a-z0-9]+)$/i.exec(path)?.[1] ?? "";
+  return render({
+    text: `${fence}${language}\n${text}\n${fence}\n`,
+    mode: "markdown",
+    context: "",
+  });
+}

@@ -1,0 +1,171 @@
+import { listBranches } from "../../contract/forge/code/branches.ts";
+import { getCommit, getCommitDiff, listCommits } from "../../contract/forge/code/commits.ts";
+import { Crumbs, findPlace, toSourcePath } from "./code-pages.tsx";
+import { Pager, Time } from "./elements.tsx";
+import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
+import { readText } from "./read-text.ts";
+import { loadHead, RepositoryHead } from "./repository-head.tsx";
+
+/** Commits and branches on one page. */
+const LIMIT = 30;
+/** The longest diff that a page shows, in bytes. */
+const DIFF_BYTES_MAX = 512 * 1024;
+
+/** Branches and commits of repositories. */
+export function commitPages(): PageRoute[] {
+  return [
+    { method: "GET", path: "/:owner/:repo/branches", run: showBranches },
+    { method: "GET", path: "/:owner/:repo/commits/:kind/**:rest", run: showCommits },
+    { method: "GET", path: "/:owner/:repo/commit/:sha", run: showCommit },
+  ];
+}
+
+async function showBranches(context: PageContext, params: PageParams) {
+  const { call, request } = context;
+  const repository = await loadHead(context, params);
+  const page = toPageNumber(request);
+  const query = { page: String(page), limit: String(LIMIT) };
+  const { body: branches, total = 0 } = await call(listBranches, { params, query });
+  return {
+    kind: "page",
+    title: `Branches of ${repository.full_name}`,
+    body: (
+      <>
+        <RepositoryHead repository={repository} current="branches" />
+        <ul className="list">
+          {branches.map(({ name, commit, protected: isProtected }) => (
+            <li key={name}>
+              <a href={toSourcePath(repository, { kind: "branch", ref: name, path: "" })}>{name}</a>
+              {isProtected ? " protected" : null}
+              <p className="quiet">
+                {firstLine(commit.message)} <Time at={commit.timestamp} />
+              </p>
+            </li>
+          ))}
+        </ul>
+        <Pager page={page} limit={LIMIT} total={total} query={request.query} />
+      </>
+    ),
+  } as const;
+}
+
+const firstLine = (message: string) => message.split("\n", 1)[0] ?? "";
+
+async function showCommits(context: PageContext, params: PageParams) {
+  const { call, request } = context;
+  const repository = await loadHead(context, params);
+  const place = await findPlace(context, params);
+  const page = toPageNumber(request);
+  const query = {
+    sha: place.ref,
+    path: place.path,
+    stat: "false",
+    files: "false",
+    verification: "false",
+    page: String(page),
+    limit: String(LIMIT),
+  };
+  const { owner = "", repo = "" } = params;
+  const { body: commits, total = 0 } = await call(listCommits, { params: { owner, repo }, query });
+  return {
+    kind: "page",
+    title: `Commits of ${repository.full_name}`,
+    body: (
+      <>
+        <RepositoryHead repository={repository} current="commits" />
+        <Crumbs repository={repository} place={place} />
+        <ul className="list">
+          {commits.map(({ sha, commit }) => (
+            <li key={sha}>
+              <a href={toPath(owner, repo, "commit", sha)}>
+                {firstLine(commit.message) || sha.slice(0, 10)}
+              </a>
+              <p className="quiet">
+                <code>{sha.slice(0, 10)}</code> {commit.author.name}{" "}
+                <Time at={commit.author.date} />
+              </p>
+            </li>
+          ))}
+        </ul>
+        <Pager page={page} limit={LIMIT} total={total} query={request.query} />
+      </>
+    ),
+  } as const;
+}
+
+async function showCommit(context: PageContext, params: PageParams) {
+  const { call } = context;
+  const repository = await loadHead(context, params);
+  const { owner = "", repo = "" } = params;
+  const { body: shown } = await call(getCommit, { params, query: { verification: "false" } });
+  const id = { owner, repo, sha: shown.sha };
+  const diff = await readText(call, getCommitDiff, { params: id }, DIFF_BYTES_MAX);
+  const { commit, parents, stats } = shown;
+  return {
+    kind: "page",
+    title: `${firstLine(commit.message)} in ${repository.full_name}`,
+    body: (
+      <>
+        <RepositoryHead repository={repository} current="commits" />
+        <h2>{firstLine(commit.message)}</h2>
+        <pre className="plain">{commit.message}</pre>
+        <dl>
+          <dt>Author</dt>
+          <dd>
+            {commit.author.name} <Time at={commit.author.date} />
+          </dd>
+          <dt>Commit</dt>
+          <dd>
+            <code>{shown.sha}</code>
+          </dd>
+          {parents.map(({ sha }) => (
+            <ParentCommit key={sha} href={toPath(owner, repo, "commit", sha)} sha={sha} />
+          ))}
+          <dt>Changes</dt>
+          <dd>
+            {stats === null ? "" : `${stats.additions} added, ${stats.deletions} removed lines`}
+          </dd>
+        </dl>
+        <Diff text={diff.text} />
+        {diff.isWhole ? null : <p>The diff is longer: use git show.</p>}
+      </>
+    ),
+  } as const;
+}
+
+function ParentCommit({ href, sha }: { href: string; sha: string }) {
+  return (
+    <>
+      <dt>Parent</dt>
+      <dd>
+        <a href={href}>
+          <code>{sha.slice(0, 10)}</code>
+        </a>
+      </dd>
+    </>
+  );
+}
+
+/** A diff; neighbouring lines of one kind are one element, so that long diffs stay small. */
+function Diff({ text }: { text: string }) {
+  const parts: { kind: string; lines: string[] }[] = [];
+  for (const line of text.split("\n")) {
+    const kind = toLineKind(line);
+    const last = parts.at(-1);
+    if (last?.kind === kind) last.lines.push(line);
+    else parts.push({ kind, lines: [line] });
+  }
+  return (
+    <pre className="diff" tabIndex={0}>
+      {parts.map(({ kind, lines }, at) => (
+        <span key={at} className={kind}>{`${lines.join("\n")}\n`}</span>
+      ))}
+    </pre>
+  );
+}
+
+function toLineKind(line: string): string {
+  if (line.startsWith("+")) return "add";
+  if (line.startsWith("-")) return "del";
+  return line.startsWith("@@") || line.startsWith("diff ") ? "hunk" : "same";
+}

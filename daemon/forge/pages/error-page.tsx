@@ -1,0 +1,43 @@
+import type { PageAnswer } from "./page.ts";
+
+const titles: Readonly<Record<number, string>> = {
+  400: "Bad request",
+  403: "Not allowed",
+  404: "Not found",
+  413: "Too large",
+  422: "Not accepted",
+  423: "Archived",
+  429: "Too many requests",
+  500: "Internal server error",
+  503: "Busy",
+};
+
+/** A refusal as a page. What is private is not found, as what does not exist. */
+export function toErrorPage(
+  status: number,
+  message: string | undefined,
+  isSignedIn: boolean,
+): Extract<PageAnswer, { kind: "page" }> {
+  const title = titles[status] ?? `Error ${status}`;
+  const isMissing = status === 404;
+  return {
+    kind: "page",
+    title,
+    status,
+    body: (
+      <>
+        <h1>{title}</h1>
+        <p>
+          {isMissing
+            ? "There is no such page, or you may not see it."
+            : (message ?? "The server failed. Its log has the details.")}
+        </p>
+        {isMissing && !isSignedIn ? (
+          <p>
+            <a href="/user/login">Sign in</a> to see private pages.
+          </p>
+        ) : null}
+      </>
+    ),
+  };
+}

@@ -1,0 +1,283 @@
+import type { WireTimelineEntry } from "../../contract/forge/issues/issue-states.ts";
+import { listIssueTimeline } from "../../contract/forge/issues/issue-states.ts";
+import {
+  createIssueComment,
+  getIssue,
+  listIssues,
+  type WireIssue,
+} from "../../contract/forge/issues/issues.ts";
+import { listIssueReactions } from "../../contract/forge/issues/reactions.ts";
+import { AppError } from "../../errors.ts";
+import { toSignIn } from "./account-pages.tsx";
+import { Form, Label, Pager, Rendered, State, Time, UserLink } from "./elements.tsx";
+import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
+import { loadHead, RepositoryHead } from "./repository-head.tsx";
+
+/** Entries of a list and of a timeline on one page. */
+const LIMIT = 30;
+
+/** The issues of a repository, and one issue with its timeline. */
+export function issuePages(): PageRoute[] {
+  return [
+    { method: "GET", path: "/:owner/:repo/issues", run: showIssues },
+    {
+      method: "GET",
+      path: "/:owner/:repo/issues/:index",
+      run: (context, params) => showIssue(context, params),
+    },
+    { method: "POST", path: "/:owner/:repo/issues/:index/comments", run: addComment },
+  ];
+}
+
+async function showIssues(context: PageContext, params: PageParams) {
+  const { call, request } = context;
+  const head = await loadHead(context, params);
+  const page = toPageNumber(request);
+  const state = request.query.get("state") ?? "open";
+  const q = request.query.get("q") ?? "";
+  const query = { state, q, page: String(page), limit: String(LIMIT) };
+  const { body: issues, total = 0 } = await call(listIssues, { params, query });
+  return {
+    kind: "page",
+    title: `Issues of ${head.full_name}`,
+    body: (
+      <>
+        <RepositoryHead repository={head} current="issues" />
+        <form method="get" className="row" role="search">
+          <input type="hidden" name="state" value={state} />
+          <input name="q" defaultValue={q} maxLength={200} aria-label="Search issues" />
+          <button type="submit">Search</button>
+        </form>
+        <nav className="tabs" aria-label="State">
+          {["open", "closed", "all"].map((word) => (
+            <a
+              key={word}
+              href={`?${new URLSearchParams({ state: word, q })}`}
+              aria-current={word === state ? "page" : undefined}
+            >
+              {word}
+            </a>
+          ))}
+        </nav>
+        <IssueList issues={issues} />
+        <Pager page={page} limit={LIMIT} total={total} query={request.query} />
+      </>
+    ),
+  } as const;
+}
+
+function IssueList({ issues }: { issues: readonly WireIssue[] }) {
+  if (issues.length === 0) return <p className="quiet">No issues.</p>;
+  return (
+    <ul className="list">
+      {issues.map((issue) => (
+        <li key={issue.id}>
+          <a href={toIssuePath(issue)}>{issue.title}</a>{" "}
+          {issue.labels.map((label) => (
+            <Label key={label.id} label={label} />
+          ))}
+          <p className="quiet">
+            {`#${issue.number} `}
+            <State word={issue.state} /> opened <Time at={issue.created_at} /> by{" "}
+            <UserLink user={issue.user} />
+            {issue.comments === 0 ? null : `, ${issue.comments} comments`}
+          </p>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const toIssuePath = ({ repository, number }: WireIssue) =>
+  toPath(repository.owner, repository.name, "issues", String(number));
+
+async function showIssue(context: PageContext, params: PageParams, failed?: string) {
+  const { call, render, request, session } = context;
+  const { body: issue } = await call(getIssue, { params });
+  const head = await loadHead(context, params);
+  const page = toPageNumber(request);
+  const window = { page: String(page), limit: String(LIMIT) };
+  const timeline = await call(listIssueTimeline, { params, query: window });
+  const reactions = await call(listIssueReactions, { params, query: { limit: "50" } });
+  const renderContext = `/${head.full_name}`;
+  const entries = await Promise.all(
+    timeline.body.map(async (entry) => ({
+      entry,
+      html:
+        entry.type === "comment"
+          ? await render({ text: entry.body, mode: "comment", context: renderContext })
+          : undefined,
+    })),
+  );
+  const bodyHtml = await render({ text: issue.body, mode: "comment", context: renderContext });
+  const action = `${toIssuePath(issue)}/comments`;
+  return {
+    kind: "page",
+    title: `${issue.title} #${issue.number} in ${head.full_name}`,
+    ...(failed === undefined ? {} : { status: 422 }),
+    body: (
+      <>
+        <RepositoryHead repository={head} current="issues" />
+        <h2>
+          {issue.title} <span className="quiet">{`#${issue.number}`}</span>
+        </h2>
+        <IssueFacts issue={issue} />
+        <article className="card">
+          <p className="head">
+            <UserLink user={issue.user} /> opened this <Time at={issue.created_at} />
+          </p>
+          <Rendered html={bodyHtml} text={issue.body} />
+          <Reactions contents={reactions.body.map(({ content }) => content)} />
+        </article>
+        {entries.map(({ entry, html }) =>
+          entry.type === "comment" ? (
+            <article className="card" key={entry.id} id={`issuecomment-${entry.id}`}>
+              <p className="head">
+                <UserLink user={entry.user} /> commented <Time at={entry.created_at} />
+              </p>
+              <Rendered html={html} text={entry.body} />
+            </article>
+          ) : (
+            <p className="event" key={entry.id} id={`issuecomment-${entry.id}`}>
+              <UserLink user={entry.user} /> {toEventText(entry)} <Time at={entry.created_at} />
+            </p>
+          ),
+        )}
+        <Pager page={page} limit={LIMIT} total={timeline.total ?? 0} query={request.query} />
+        {failed === undefined ? null : (
+          <p className="error" role="alert">
+            {failed}
+          </p>
+        )}
+        {session === undefined ? (
+          <p>
+            <a href={`/user/login?redirect_to=${encodeURIComponent(request.target)}`}>Sign in</a> to
+            comment.
+          </p>
+        ) : (
+          <Form action={action} token={session.formToken} className="stack">
+            <label>
+              Comment, in Markdown
+              <textarea
+                name="body"
+                required
+                maxLength={65_536}
+                defaultValue={failed === undefined ? undefined : (context.form.get("body") ?? "")}
+              />
+            </label>
+            <div>
+              <button type="submit">Comment</button>
+            </div>
+          </Form>
+        )}
+      </>
+    ),
+  } as const;
+}
+
+function IssueFacts({ issue }: { issue: WireIssue }) {
+  const assignees = issue.assignees ?? [];
+  return (
+    <dl>
+      <dt>State</dt>
+      <dd>
+        <State word={issue.state} />
+        {issue.is_locked ? " locked" : null}
+      </dd>
+      {issue.labels.length === 0 ? null : (
+        <>
+          <dt>Labels</dt>
+          <dd>
+            {issue.labels.map((label) => (
+              <Label key={label.id} label={label} />
+            ))}
+          </dd>
+        </>
+      )}
+      {assignees.length === 0 ? null : (
+        <>
+          <dt>Assignees</dt>
+          <dd>
+            {assignees.map((user) => (
+              <span key={user.id}>
+                <UserLink user={user} />{" "}
+              </span>
+            ))}
+          </dd>
+        </>
+      )}
+      {issue.milestone === null ? null : (
+        <>
+          <dt>Milestone</dt>
+          <dd>{issue.milestone.title}</dd>
+        </>
+      )}
+      {issue.due_date === null ? null : (
+        <>
+          <dt>Due</dt>
+          <dd>{issue.due_date.slice(0, 10)}</dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+function Reactions({ contents }: { contents: readonly string[] }) {
+  if (contents.length === 0) return null;
+  const counts = new Map<string, number>();
+  for (const content of contents) counts.set(content, (counts.get(content) ?? 0) + 1);
+  return (
+    <p className="content">
+      {[...counts].map(([content, count]) => (
+        <span className="label" key={content}>{`${content} ${count}`}</span>
+      ))}
+    </p>
+  );
+}
+
+/** What somebody did, after their name. */
+function toEventText(entry: WireTimelineEntry): string {
+  const { label, assignee, milestone, old_milestone: former } = entry;
+  switch (entry.type) {
+    case "close":
+      return "closed this";
+    case "reopen":
+      return "reopened this";
+    case "label":
+      return `${entry.body === "1" ? "added" : "removed"} the label ${label?.name ?? ""}`;
+    case "assignees":
+      return `${entry.removed_assignee ? "unassigned" : "assigned"} ${assignee?.login ?? ""}`;
+    case "milestone":
+      return milestone === null
+        ? `removed this from the milestone ${former?.title ?? ""}`
+        : `added this to the milestone ${milestone.title}`;
+    case "change_title":
+      return `changed the title from ${entry.old_title} to ${entry.new_title}`;
+    case "lock":
+      return entry.body === "" ? "locked this" : `locked this: ${entry.body}`;
+    default:
+      return `${entry.type.replaceAll("_", " ")} ${entry.body}`;
+  }
+}
+
+async function addComment(context: PageContext, params: PageParams) {
+  const { call, form, session } = context;
+  const back = toPath(params["owner"] ?? "", params["repo"] ?? "", "issues", params["index"] ?? "");
+  if (session === undefined) return toSignIn(back);
+  const body = (form.get("body") ?? "").replaceAll("\r\n", "\n");
+  try {
+    const { body: comment } = await call(createIssueComment, { params, body: { body } });
+    const { body: issue } = await call(getIssue, { params });
+    const { total = 1 } = await call(listIssueTimeline, { params, query: { limit: "1" } });
+    const page = Math.max(1, Math.ceil(total / LIMIT));
+    return {
+      kind: "redirect",
+      to: `${toIssuePath(issue)}?page=${page}#issuecomment-${comment.id}`,
+    } as const;
+  } catch (error) {
+    const isExpected =
+      error instanceof AppError && ["forbidden", "unprocessable", "archived"].includes(error.code);
+    if (!isExpected) throw error;
+    return showIssue(context, params, error.message);
+  }
+}

@@ -1,0 +1,53 @@
+import type { ReactNode } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+import { Form } from "./elements.tsx";
+import { type PageContext, toPath } from "./page.ts";
+import { STYLE_PATH } from "./style.ts";
+
+/** A page as it is sent. */
+export function toDocument(
+  { session, viewer, request, instanceName }: Omit<PageContext, "call" | "render" | "form">,
+  { title, body }: { readonly title: string; readonly body: ReactNode },
+): string {
+  const back = request.target.startsWith("/user/") ? "/" : request.target;
+  const page = (
+    <html lang="en">
+      <head>
+        <meta charSet="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="robots" content="noindex" />
+        <title>{`${title} · ${instanceName}`}</title>
+        <link rel="stylesheet" href={STYLE_PATH} />
+      </head>
+      <body>
+        <a className="skip" href="#content">
+          Skip to the content
+        </a>
+        <header>
+          <a className="home" href="/">
+            {instanceName}
+          </a>
+          <nav aria-label="Account">
+            {viewer === undefined || session === undefined ? (
+              <a href={`/user/login?redirect_to=${encodeURIComponent(back)}`}>Sign in</a>
+            ) : (
+              <>
+                <a href="/notifications">Notifications</a>
+                <a href={toPath(viewer.name)}>{viewer.name}</a>
+                <a href="/user/settings/change_password">Password</a>
+                <Form action="/user/logout" token={session.formToken} className="inline">
+                  <button type="submit" className="link">
+                    Sign out
+                  </button>
+                </Form>
+              </>
+            )}
+          </nav>
+        </header>
+        <main id="content">{body}</main>
+      </body>
+    </html>
+  );
+  return `<!doctype html>\n${renderToStaticMarkup(page)}`;
+}

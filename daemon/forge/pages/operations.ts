@@ -1,0 +1,68 @@
+import type { AnyEndpoint, AnswerOf, Endpoint } from "../../contract/endpoint.ts";
+import { AppError } from "../../errors.ts";
+import type { Api, Route, ServerRequest } from "../../http/handle.ts";
+import type { ForgeCaller } from "../caller.ts";
+
+/** What an operation is called with; values are text, as in an address. */
+export interface OperationInput {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** The answer of an operation with the count of all matches of a list. */
+export type OperationAnswer<E extends AnyEndpoint> = SuccessOf<AnswerOf<E>> & {
+  readonly total?: number;
+};
+
+type SuccessOf<A> = A extends { status: 200 | 201 | 204 | 205 } ? A : never;
+
+/** Calls an operation of the forge API on behalf of one request. Throws the refusals of the operation. */
+export type CallOperation = <E extends AnyEndpoint>(
+  declared: E,
+  input?: OperationInput,
+) => Promise<OperationAnswer<E>>;
+
+/**
+ * Returns calls of the API's own handlers, behind the API's own gates: a page shows what the API shows the same caller,
+ * so there is no second place that decides who may read what.
+ */
+export function createOperations(
+  api: Pick<Api<ForgeCaller>, "authorize">,
+  routes: readonly Route[],
+): (request: ServerRequest, caller: ForgeCaller | undefined) => CallOperation {
+  const byName = new Map(routes.map((route) => [route.endpoint.name, route]));
+  return (request, caller) =>
+    async (declared, { params = {}, query = {}, body } = {}) => {
+      const route = byName.get(declared.name);
+      if (route === undefined) throw new Error(`no route is called ${declared.name}`);
+      const raw = Object.fromEntries(
+        Object.entries(params).map(([name, value]) => [name, encodeURIComponent(value)]),
+      );
+      await api.authorize(caller, declared as Endpoint, request, raw);
+      const answer = await route.handler({
+        caller,
+        params: parse(declared.params, params),
+        query: parse(declared.query, query),
+        body: parse(declared.body, body),
+        request,
+      });
+      return answer as OperationAnswer<typeof declared>;
+    };
+}
+
+function parse(schema: unknown, value: unknown): unknown {
+  if (schema === undefined || !isSchema(schema)) return undefined;
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new AppError("unprocessable", "a value of the page is invalid");
+  return parsed.data;
+}
+
+interface Schema {
+  safeParse(
+    value: unknown,
+  ): { readonly success: true; readonly data: unknown } | { readonly success: false };
+}
+
+const isSchema = (schema: unknown): schema is Schema =>
+  typeof schema === "object" && schema !== null && "safeParse" in schema;

@@ -1,0 +1,242 @@
+import { addRoute, createRouter, findRoute } from "rou3";
+import { AppError } from "../../errors.ts";
+import type { ServerRequest } from "../../http/handle.ts";
+import type { ForgeCaller } from "../caller.ts";
+import type { Rendering } from "../rendering/rendering.service.ts";
+import type { ForgeUrls } from "../urls.ts";
+import { toErrorPage } from "./error-page.tsx";
+import { toDocument } from "./layout.tsx";
+import type { CallOperation } from "./operations.ts";
+import type { PageAnswer, PageContext, PageRoute, RenderText } from "./page.ts";
+import { SESSION_MS, type Session, type Sessions } from "./sessions.ts";
+import { STYLE, STYLE_PATH } from "./style.ts";
+
+/** A page as it goes to the browser. */
+export interface SentPage {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+export interface PageHandlerDeps {
+  readonly pages: readonly PageRoute[];
+  readonly sessions: Sessions;
+  readonly rendering: Rendering;
+  readonly urls: ForgeUrls;
+  readonly instanceName: string;
+  /** Returns calls of the API's operations on behalf of a request. */
+  readonly operations: (request: ServerRequest, caller: ForgeCaller | undefined) => CallOperation;
+  /** Counts a page before it is made. Throws `rate_limited`. */
+  readonly count: (key: string) => Promise<void>;
+  readonly addressKey: (address: string) => string;
+  /** Turns failures of storage into refusals; undefined for a bug. */
+  readonly toRefusal: (error: unknown) => AppError | undefined;
+  readonly statusOf: (error: AppError) => number;
+  readonly reportBug: (error: unknown, request: ServerRequest) => void;
+}
+
+const COOKIE = "croft_session";
+/** A comment of the largest size, percent-encoded. */
+const FORM_BYTES_MAX = 256 * 1024;
+const SIGN_IN_BYTES_MAX = 16 * 1024;
+
+const HEADERS = {
+  "Content-Type": "text/html; charset=utf-8",
+  "Cache-Control": "no-store",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Referrer-Policy": "same-origin",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Content-Security-Policy":
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+} as const;
+
+/** Reads the whole body of a request. Throws `too_large` beyond `bytesMax`. */
+export type ReadFormBody = (bytesMax: number) => Promise<Buffer>;
+
+/** Answers requests for pages. Never rejects. */
+export function createPageHandler(deps: PageHandlerDeps) {
+  const { pages, sessions, rendering, urls, instanceName } = deps;
+  const table = createRouter<PageRoute>();
+  for (const page of pages) addRoute(table, page.method, page.path, page);
+
+  return async function answer(request: ServerRequest, readBody: ReadFormBody): Promise<SentPage> {
+    const path = request.target.split("?", 1).join();
+    if (path === STYLE_PATH) return style;
+    const secret = readCookie(request);
+    let session: Session | undefined;
+    try {
+      session = secret === undefined ? undefined : await sessions.find(secret);
+      const found = await run(request, readBody, session);
+      return send(found, request, session);
+    } catch (error) {
+      const refusal = deps.toRefusal(error);
+      if (refusal === undefined) deps.reportBug(error, request);
+      if (refusal?.code === "moved") return moved(refusal);
+      const status = refusal === undefined ? 500 : deps.statusOf(refusal);
+      const page = toErrorPage(status, refusal?.message, session !== undefined);
+      return send(page, request, session);
+    }
+  };
+
+  async function run(
+    request: ServerRequest,
+    readBody: ReadFormBody,
+    session: Session | undefined,
+  ): Promise<PageAnswer> {
+    const caller = session?.caller;
+    const key =
+      caller === undefined ? `a:${deps.addressKey(request.address)}` : `u:${caller.actor.id}`;
+    await deps.count(key);
+    const path = request.target
+      .split("?", 1)
+      .join()
+      .replace(/(?<=.)\/+$/, "");
+    const method = request.method === "HEAD" ? "GET" : request.method;
+    if (hasDotSegment(path)) throw new AppError("not_found", "not found");
+    const match = findRoute(table, method, path);
+    if (match === undefined) throw new AppError("not_found", "not found");
+    const page = match.data;
+    const params = decode(match.params ?? {});
+    const form =
+      page.method === "POST" ? await readForm(request, session, readBody) : new URLSearchParams();
+    if (page.method === "POST") assertOwnForm(request, session, form);
+    if (caller?.user.mustChangePassword && page.beforePasswordChange !== true)
+      return { kind: "redirect", to: "/user/settings/change_password" };
+    const context: PageContext = {
+      request,
+      session,
+      viewer: caller?.user,
+      urls,
+      instanceName,
+      call: deps.operations(request, caller),
+      render: (text) => render(text, key),
+      form,
+    };
+    return page.run(context, params);
+  }
+
+  /** A text that takes too long to render is shown as it is; so is one of a busy server. */
+  async function render(
+    { text, mode, context, filePath = "" }: RenderText,
+    caller: string,
+  ): Promise<string | undefined> {
+    try {
+      const outcome = await rendering.render({
+        text,
+        mode,
+        context,
+        filePath,
+        isWiki: false,
+        caller,
+      });
+      return outcome.kind === "rendered" ? outcome.html : undefined;
+    } catch (error) {
+      if (error instanceof AppError && error.code === "unavailable") return undefined;
+      throw error;
+    }
+  }
+
+  async function readForm(
+    { headers }: ServerRequest,
+    session: Session | undefined,
+    readBody: ReadFormBody,
+  ): Promise<URLSearchParams> {
+    const type = headers["content-type"] ?? "";
+    if (!type.toLowerCase().startsWith("application/x-www-form-urlencoded"))
+      throw new AppError("invalid_argument", "the form has another type than a page sends");
+    const bytes = await readBody(session === undefined ? SIGN_IN_BYTES_MAX : FORM_BYTES_MAX);
+    return new URLSearchParams(bytes.toString("utf8").replaceAll("%00", ""));
+  }
+
+  function send(
+    answered: PageAnswer,
+    request: ServerRequest,
+    session: Session | undefined,
+  ): SentPage {
+    if (answered.kind === "redirect") {
+      const cookie = toCookie(answered.session);
+      return {
+        status: 303,
+        headers: {
+          ...HEADERS,
+          Location: answered.to,
+          ...(cookie === undefined ? {} : { "Set-Cookie": cookie }),
+        },
+        body: undefined,
+      };
+    }
+    const viewer = session?.caller.user;
+    const document = toDocument({ request, session, viewer, urls, instanceName }, answered);
+    return { status: answered.status ?? 200, headers: HEADERS, body: document };
+  }
+
+  function toCookie(session: Session | null | undefined): string | undefined {
+    if (session === undefined) return undefined;
+    const secure = urls.publicUrl().startsWith("https:") ? "; Secure" : "";
+    const common = `; Path=/; HttpOnly; SameSite=Strict${secure}`;
+    return session === null
+      ? `${COOKIE}=${common}; Max-Age=0`
+      : `${COOKIE}=${session.secret}${common}; Max-Age=${SESSION_MS / 1000}`;
+  }
+}
+
+const style: SentPage = {
+  status: 200,
+  headers: {
+    "Content-Type": "text/css; charset=utf-8",
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "X-Content-Type-Options": "nosniff",
+  },
+  body: STYLE,
+};
+
+/** A renamed user or repository: the address of the API becomes that of the page. */
+function moved({ data }: AppError): SentPage {
+  const location = (data.location ?? "/").replace(/^\/api\/v1\/(?:repos|users|orgs)/, "");
+  return { status: 307, headers: { ...HEADERS, Location: location }, body: undefined };
+}
+
+/** Refuses a form that no page of this session sent. The sign-in form has no session yet: only a page here may send it. */
+function assertOwnForm(
+  { headers }: ServerRequest,
+  session: Session | undefined,
+  form: URLSearchParams,
+): void {
+  const site = headers["sec-fetch-site"];
+  const isSameOrigin =
+    site === "same-origin" || (site === undefined && headers.origin !== undefined);
+  if (session === undefined ? isSameOrigin : form.get("form_token") === session.formToken) return;
+  throw new AppError(
+    "forbidden",
+    "The form is out of date. Go back, reload the page and try again.",
+  );
+}
+
+function readCookie({ headers }: ServerRequest): string | undefined {
+  for (const part of (headers.cookie ?? "").split(";")) {
+    const [name, value] = part.trim().split("=");
+    if (name === COOKIE && value !== undefined && /^[\w-]{43}$/.test(value)) return value;
+  }
+  return undefined;
+}
+
+const hasDotSegment = (path: string) => /\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path);
+
+function decode(params: Readonly<Record<string, string>>): Record<string, string> {
+  const decoded: Record<string, string> = {};
+  for (const [name, value] of Object.entries(params)) {
+    const text = decodeOrRefuse(value);
+    if (text.includes("\0")) throw new AppError("not_found", "not found");
+    decoded[name] = text;
+  }
+  return decoded;
+}
+
+function decodeOrRefuse(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch (error) {
+    throw new AppError("invalid_argument", "the address cannot be decoded", { cause: error });
+  }
+}

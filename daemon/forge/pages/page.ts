@@ -1,0 +1,81 @@
+// daemon/forge/pages: the pages that html_url names, rendered on the server. Start in pages.ts (what is served), then
+// page-handler.ts (sessions, forms, headers). A page reads through the operations of the API (operations.ts).
+import type { ReactNode } from "react";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { ServerRequest } from "../../http/handle.ts";
+import type { ForgeUrls } from "../urls.ts";
+import type { CallOperation } from "./operations.ts";
+import type { Session } from "./sessions.ts";
+
+/** How a text is rendered; see the modes of the rendering service. */
+export interface RenderText {
+  readonly text: string;
+  readonly mode: "comment" | "file" | "markdown";
+  /** `/owner/name`, with `/src/branch/…` for files: what relative links start from. */
+  readonly context: string;
+  readonly filePath?: string;
+}
+
+/** What a page is made from. */
+export interface PageContext {
+  readonly request: ServerRequest;
+  /** Undefined for an anonymous caller. */
+  readonly session: Session | undefined;
+  readonly viewer: ForgeUser | undefined;
+  readonly urls: ForgeUrls;
+  readonly instanceName: string;
+  readonly call: CallOperation;
+  /** Returns safe HTML, or undefined when the text cannot be rendered: it is shown as it is then. */
+  readonly render: (text: RenderText) => Promise<string | undefined>;
+  /** The fields of a submitted form; empty for GET. */
+  readonly form: URLSearchParams;
+}
+
+/** What a page answers. */
+export type PageAnswer =
+  | {
+      readonly kind: "page";
+      readonly title: string;
+      readonly body: ReactNode;
+      readonly status?: number;
+    }
+  | {
+      readonly kind: "redirect";
+      /** A path of this server. */
+      readonly to: string;
+      /** Starts this session, or ends the session with null. */
+      readonly session?: Session | null;
+    };
+
+export type PageParams = Readonly<Record<string, string>>;
+
+/** A page with its address; `**:rest` takes several segments. */
+export interface PageRoute {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  /** Whether an account that must change its password may open it. */
+  readonly beforePasswordChange?: true;
+  readonly run: (context: PageContext, params: PageParams) => Promise<PageAnswer>;
+}
+
+/** The number of the page of a list in the query. */
+export function toPageNumber({ query }: ServerRequest): number {
+  const page = Number(query.get("page") ?? "1");
+  return Number.isSafeInteger(page) && page >= 1 ? page : 1;
+}
+
+/** A path of the query to go back to; the start page for anything that could leave this server. */
+export function toLocalPath(given: string | null): string {
+  const isLocal = given !== null && /^\/(?![/\\])[^\\\u0000-\u001f]*$/.test(given);
+  return isLocal ? given : "/";
+}
+
+/** Segments as a path. */
+export function toPath(...segments: readonly string[]): string {
+  return `/${segments.map(encodeURIComponent).join("/")}`;
+}
+
+/** A path of several folders as it stands in an address. */
+export function toFolderPath(path: string): string {
+  return path.split("/").map(encodeURIComponent).join("/");
+}

@@ -1,0 +1,53 @@
+import {
+  getRepository,
+  type WireRepository,
+} from "../../contract/forge/repositories/repositories.ts";
+import { type PageContext, type PageParams, toPath } from "./page.ts";
+
+/** Loads the repository of a page. Throws `not_found` for one that the caller may not read. */
+export async function loadHead({ call }: PageContext, params: PageParams): Promise<WireRepository> {
+  const { owner = "", repo = "" } = params;
+  return (await call(getRepository, { params: { owner, repo } })).body;
+}
+
+/** The name of a repository and its tabs. */
+export function RepositoryHead({
+  repository,
+  current,
+}: {
+  repository: WireRepository;
+  current: "files" | "commits" | "branches" | "issues" | "run";
+}) {
+  const { owner, name, default_branch: branch } = repository;
+  const home = toPath(owner.login, name);
+  const tabs = [
+    ["files", "Files", home],
+    [
+      "commits",
+      "Commits",
+      `${home}/commits/branch/${branch.split("/").map(encodeURIComponent).join("/")}`,
+    ],
+    ["branches", "Branches", `${home}/branches`],
+    ["issues", "Issues", `${home}/issues`],
+  ] as const;
+  return (
+    <>
+      <h1>
+        <a href={toPath(owner.login)}>{owner.login}</a> / <a href={home}>{name}</a>{" "}
+        {repository.private ? <span className="state plain-state">private</span> : null}
+        {repository.archived ? <span className="state plain-state">archived</span> : null}
+      </h1>
+      {repository.description === "" ? null : <p>{repository.description}</p>}
+      <nav className="tabs" aria-label="Repository">
+        {tabs
+          .filter(([key]) => key !== "issues" || repository.has_issues)
+          .filter(([key]) => key === "issues" || key === "files" || !repository.empty)
+          .map(([key, text, to]) => (
+            <a key={key} href={to} aria-current={key === current ? "page" : undefined}>
+              {text}
+            </a>
+          ))}
+      </nav>
+    </>
+  );
+}

@@ -1,0 +1,127 @@
+import { hash } from "node:crypto";
+import type { Database } from "../../../storage/engine/database.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import {
+  deleteExpiredWebSessions,
+  deleteWebSession,
+  findWebSession,
+  insertWebSession,
+} from "../../../storage/tables/forge/accounts/web-sessions.ts";
+import { AppError } from "../../errors.ts";
+import type { ServerRequest } from "../../http/handle.ts";
+import type { OwnPassword } from "../accounts/own-password.service.ts";
+import type { Authentication } from "../accounts/authentication.ts";
+import type { ForgeCaller } from "../caller.ts";
+
+const DAY_MS = 24 * 3_600_000;
+/** How long a session lasts. */
+export const SESSION_MS = 14 * DAY_MS;
+/** Most sessions of one user: a new one ends the oldest. */
+const SESSIONS_MAX = 20;
+const SECRET_BYTES = 32;
+
+/** A signed-in browser. */
+export interface Session {
+  /** What the cookie holds. */
+  readonly secret: string;
+  /** Stands in the forms of this session's pages. */
+  readonly formToken: string;
+  readonly caller: ForgeCaller;
+}
+
+/** Sign-ins of the pages. */
+export interface Sessions {
+  /** Returns the session of a cookie; undefined for one that is unknown, over, or of an account that may not sign in. */
+  find(secret: string): Promise<Session | undefined>;
+  /**
+   * Signs in by name or e-mail address, password and, where the account has a second factor, a code. Throws
+   * `invalid_credentials` if one of them is wrong, `forbidden` for an account that may not sign in, `rate_limited`.
+   */
+  signIn(
+    request: ServerRequest,
+    given: { readonly name: string; readonly password: string; readonly code: string },
+  ): Promise<Session>;
+  /** Ends a session. Idempotent. */
+  signOut(session: Session): Promise<void>;
+  /** Changes the password and ends all sessions of the user; returns a new one. Throws as `OwnPassword.change`. */
+  changePassword(
+    session: Session,
+    passwords: { readonly current: string; readonly next: string },
+    address: string,
+  ): Promise<Session>;
+  /** Deletes the sessions that are over. Returns how many. */
+  deleteExpired(): Promise<number>;
+}
+
+export interface SessionsDeps {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly authentication: Authentication;
+  readonly ownPassword: OwnPassword;
+}
+
+export function createSessions(deps: SessionsDeps): Sessions {
+  const { db, clock, random, authentication, ownPassword } = deps;
+  return {
+    async find(secret) {
+      const found = await findWebSession(db, toId(secret));
+      if (found === undefined || found.expiresAt <= clock()) return undefined;
+      const user = await findUserById(db, found.userId);
+      if (user === undefined || !user.isActive || user.prohibitLogin) return undefined;
+      return toMark(user) === found.passwordMark ? toSession(secret, user) : undefined;
+    },
+
+    async signIn(request, { name, password, code }) {
+      const pair = Buffer.from(`${name}:${password}`).toString("base64");
+      const headers = { authorization: `Basic ${pair}`, "x-gitea-otp": code };
+      // The credentials of the form stand for those of a header, so that both count as attempts of one kind.
+      const { id, startedAt, method, address, signal, body } = request;
+      const query = new URLSearchParams();
+      const caller = await authentication.authenticate(
+        { id, startedAt, method, target: "/user/login", address, headers, query, signal, body },
+        { changesPassword: true },
+      );
+      // A token is no password: it may be for less than what a session may do.
+      if (caller?.method !== "basic_password")
+        throw new AppError("invalid_credentials", "invalid username, password or code");
+      return begin(caller.user);
+    },
+
+    signOut: ({ secret }) => deleteWebSession(db, toId(secret)),
+
+    async changePassword({ caller }, passwords, address) {
+      await ownPassword.change(caller, passwords, address);
+      const user = await findUserById(db, caller.user.id);
+      if (user === undefined) throw new AppError("not_found", "the account is gone");
+      return begin(user);
+    },
+
+    deleteExpired: () => deleteExpiredWebSessions(db, clock()),
+  };
+
+  async function begin(user: ForgeUser): Promise<Session> {
+    const secret = Buffer.from(random(SECRET_BYTES)).toString("base64url");
+    const session = {
+      id: toId(secret),
+      userId: user.id,
+      passwordMark: toMark(user),
+      expiresAt: clock() + SESSION_MS,
+    };
+    await db.transaction((tx) => insertWebSession(tx, session, SESSIONS_MAX));
+    return toSession(secret, user);
+  }
+}
+
+function toSession(secret: string, user: ForgeUser): Session {
+  return {
+    secret,
+    formToken: hash("sha256", `form\n${secret}`, "base64url"),
+    caller: { user, actor: user, method: "basic_password", scope: undefined },
+  };
+}
+
+/** The database has no secret that a browser could send. */
+const toId = (secret: string): string => hash("sha256", `session\n${secret}`, "hex");
+
+const toMark = ({ passwordHash }: ForgeUser): string => hash("sha256", passwordHash, "hex");

@@ -1,0 +1,77 @@
+import { hash } from "node:crypto";
+
+/** The style sheet of all pages. Colours have a contrast of at least 4.5:1 in both schemes. */
+export const STYLE = `:root {
+  color-scheme: light dark;
+  --text: light-dark(#1f2328, #e6e8eb);
+  --quiet: light-dark(#575e66, #a4abb3);
+  --back: light-dark(#ffffff, #14171a);
+  --raised: light-dark(#f4f5f7, #1e2226);
+  --line: light-dark(#d5d9de, #363c43);
+  --link: light-dark(#0a56b5, #7db6ff);
+  --good: light-dark(#136c33, #6fd48f);
+  --bad: light-dark(#a8201a, #ff9d96);
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--back); color: var(--text); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+a { color: var(--link); }
+a:focus-visible, button:focus-visible, input:focus-visible, textarea:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+.skip { position: absolute; left: -999px; }
+.skip:focus { left: 1rem; top: 1rem; background: var(--back); padding: .5rem; z-index: 1; }
+header { display: flex; flex-wrap: wrap; gap: .5rem 1rem; justify-content: space-between; align-items: center; padding: .75rem 1rem; background: var(--raised); border-bottom: 1px solid var(--line); }
+header nav, .tabs { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; }
+.home { font-weight: 700; color: var(--text); text-decoration: none; }
+main { max-width: 72rem; margin: 0 auto; padding: 1rem; }
+h1 { font-size: 1.5rem; line-height: 1.25; margin: .5rem 0; }
+h2 { font-size: 1.2rem; margin: 1.5rem 0 .5rem; }
+.quiet { color: var(--quiet); }
+.tabs { border-bottom: 1px solid var(--line); padding-bottom: .5rem; margin: .5rem 0 1rem; }
+.tabs a { padding: .25rem .25rem; }
+.tabs a[aria-current] { color: var(--text); font-weight: 600; }
+.list { list-style: none; margin: 0; padding: 0; border: 1px solid var(--line); border-radius: .4rem; }
+form.inline + .list { margin-top: .5rem; }
+.list > li { padding: .6rem .8rem; border-top: 1px solid var(--line); }
+.list > li:first-child { border-top: 0; }
+.list p { margin: .2rem 0 0; }
+.card { border: 1px solid var(--line); border-radius: .4rem; margin: 1rem 0; }
+.card > .head { margin: 0; background: var(--raised); border-bottom: 1px solid var(--line); padding: .4rem .8rem; border-radius: .4rem .4rem 0 0; }
+.card > .markup, .card > .plain, .card > .content { padding: .8rem; margin: 0; }
+.event { color: var(--quiet); margin: .5rem .8rem; }
+.label, .state { display: inline-flex; gap: .35rem; align-items: center; border: 1px solid var(--line); border-radius: 1rem; padding: 0 .6rem; font-size: .85rem; color: var(--text); }
+.state.good { color: var(--good); border-color: currentColor; }
+.state.bad { color: var(--bad); border-color: currentColor; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+.scroll { overflow-x: auto; }
+pre, code { font: .85rem/1.5 ui-monospace, monospace; }
+pre { background: var(--raised); padding: .8rem; overflow-x: auto; border-radius: .4rem; margin: .5rem 0; white-space: pre; }
+.plain { white-space: pre-wrap; }
+.markup img, .markup svg { max-width: 100%; }
+.markup table { display: block; overflow-x: auto; }
+.markup a { text-decoration: underline; }
+.diff .add { color: var(--good); }
+.diff .del { color: var(--bad); }
+.diff .hunk { color: var(--quiet); }
+.hljs-comment, .hljs-quote { color: var(--quiet); }
+.hljs-keyword, .hljs-built_in, .hljs-literal { color: light-dark(#8a1c7c, #e7a0dd); }
+.hljs-string, .hljs-regexp { color: var(--good); }
+.hljs-title, .hljs-name { color: var(--link); }
+.hljs-number, .hljs-attr { color: light-dark(#7a4a00, #f0c27a); }
+form.stack { display: grid; gap: .8rem; max-width: 26rem; }
+form.inline, form.row { display: inline-flex; gap: .5rem; flex-wrap: wrap; }
+label { display: block; font-weight: 600; }
+input, textarea, button { font: inherit; color: inherit; background: var(--back); border: 1px solid var(--quiet); border-radius: .4rem; padding: .4rem .6rem; width: 100%; }
+input[type=checkbox] { width: auto; }
+textarea { min-height: 7rem; }
+button { width: auto; background: var(--raised); cursor: pointer; min-height: 2rem; }
+button.link { border: 0; background: none; padding: 0; color: var(--link); text-decoration: underline; }
+.row input { width: auto; flex: 1; min-width: 10rem; }
+.error { border: 1px solid var(--bad); color: var(--bad); border-radius: .4rem; padding: .6rem .8rem; }
+.pager { display: flex; gap: 1rem; margin: 1rem 0; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; }
+dt { color: var(--quiet); }
+dd { margin: 0; }
+`;
+
+/** The address has the hash of the content, so that a browser may keep it. */
+export const STYLE_PATH = `/assets/croft-${hash("sha256", STYLE, "hex").slice(0, 12)}.css`;

@@ -1,0 +1,269 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createForgePeople } from "../../support/forge/forge-people.ts";
+
+// The pages that html_url names: who sees what, sessions, forms, headers.
+
+let daemon: TestDaemon;
+const people = createForgePeople(() => daemon);
+const { api, by, newUser } = people;
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+interface Page {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Headers;
+}
+
+async function open(path: string, cookie = ""): Promise<Page> {
+  const response = await fetch(`${daemon.url}${path}`, {
+    redirect: "manual",
+    headers: { Accept: "text/html", ...(cookie === "" ? {} : { Cookie: cookie }) },
+  });
+  return { status: response.status, text: await response.text(), headers: response.headers };
+}
+
+async function submit(
+  path: string,
+  fields: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Page> {
+  const response = await fetch(`${daemon.url}${path}`, {
+    method: "POST",
+    redirect: "manual",
+    headers: { Accept: "text/html", Origin: daemon.url, ...headers },
+    body: new URLSearchParams(fields),
+  });
+  return { status: response.status, text: await response.text(), headers: response.headers };
+}
+
+const cookieOf = ({ headers }: Page) => (headers.get("set-cookie") ?? "").split(";", 1).join();
+const tokenIn = ({ text }: Page) => /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? "";
+
+async function signIn(name: string, password = "user-password"): Promise<string> {
+  const page = await submit("/user/login", { user_name: name, password });
+  expect(page.status).toBe(303);
+  return cookieOf(page);
+}
+
+describe("a sign-in", () => {
+  test("sets a cookie that no script and no other site can use, and ends with sign-out", async () => {
+    const mira = await newUser();
+    const page = await submit("/user/login", {
+      user_name: mira,
+      password: "user-password",
+      redirect_to: `/${mira}`,
+    });
+    expect(page.status).toBe(303);
+    expect(page.headers.get("location")).toBe(`/${mira}`);
+    expect(page.headers.get("set-cookie")).toMatch(
+      /^croft_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/,
+    );
+    const cookie = cookieOf(page);
+    const home = await open(`/${mira}`, cookie);
+    expect(home.text).toContain("Sign out");
+    const out = { form_token: tokenIn(home) };
+    expect((await submit("/user/logout", out, { Cookie: cookie })).status).toBe(303);
+    expect((await open(`/${mira}`, cookie)).text).toContain("Sign in");
+  });
+
+  test("refuses a wrong password, a token as password, and a form of another site", async () => {
+    const mira = await newUser();
+    const wrong = await submit("/user/login", { user_name: mira, password: "wrong" });
+    expect(wrong.status).toBe(401);
+    expect(wrong.text).toContain("The name, the password or the code is wrong.");
+    const token = await submit("/user/login", { user_name: mira, password: people.tokenOf(mira) });
+    expect(token.status).toBe(401);
+    const fields = { user_name: mira, password: "user-password" };
+    const foreign = await submit("/user/login", fields, { Origin: "https://evil.example" });
+    expect(foreign.status).toBe(403);
+    const site = await submit("/user/login", fields, { "Sec-Fetch-Site": "cross-site" });
+    expect(site.status).toBe(403);
+  });
+
+  test("leads nowhere but to this server", async () => {
+    const mira = await newUser();
+    for (const to of [
+      "//evil.example",
+      "https://evil.example",
+      "/\\evil.example",
+      "javascript:x",
+    ]) {
+      const fields = { user_name: mira, password: "user-password", redirect_to: to };
+      expect((await submit("/user/login", fields)).headers.get("location")).toBe("/");
+    }
+  });
+
+  test("asks for the password to be changed first, and a changed password ends other sessions", async () => {
+    const mira = await newUser(undefined, { must_change_password: false });
+    await api("PATCH", `/admin/users/${mira}`, {
+      source_id: 0,
+      login_name: mira,
+      must_change_password: true,
+    });
+    const cookie = await signIn(mira);
+    const other = await signIn(mira);
+    const path = "/user/settings/change_password";
+    expect((await open("/notifications", cookie)).headers.get("location")).toBe(path);
+    const form = await open(path, cookie);
+    const fields = {
+      form_token: tokenIn(form),
+      current: "user-password",
+      password: "new-password-1",
+    };
+    const differing = await submit(path, { ...fields, retype: "another" }, { Cookie: cookie });
+    expect(differing.status).toBe(422);
+    const wrong = { ...fields, current: "wrong", retype: "new-password-1" };
+    expect((await submit(path, wrong, { Cookie: cookie })).text).toContain("wrong");
+    const done = await submit(path, { ...fields, retype: "new-password-1" }, { Cookie: cookie });
+    expect(done.status).toBe(303);
+    const renewed = cookieOf(done);
+    expect((await open("/notifications", renewed)).status).toBe(200);
+    for (const old of [cookie, other])
+      expect((await open("/notifications", old)).headers.get("location")).toContain("/user/login");
+    await signIn(mira, "new-password-1");
+  });
+
+  test("ends when the account may not sign in any more", async () => {
+    const mira = await newUser();
+    const cookie = await signIn(mira);
+    const change = { source_id: 0, login_name: mira, prohibit_login: true };
+    await api("PATCH", `/admin/users/${mira}`, change);
+    expect((await open("/notifications", cookie)).headers.get("location")).toContain("/user/login");
+  });
+});
+
+describe("a page", () => {
+  test("of a private repository is not found by strangers, and shown to its owner", async () => {
+    const [mira, nora] = [await newUser(), await newUser()];
+    const name = await people.newRepository(mira, { private: true, description: "secret words" });
+    await by(mira, "POST", `/repos/${mira}/${name}/issues`, { title: "hidden title" });
+    const paths = [
+      "",
+      "/issues",
+      "/issues/1",
+      "/branches",
+      "/src/branch/main",
+      "/commits/branch/main",
+    ];
+    const noras = await signIn(nora);
+    for (const path of paths)
+      for (const cookie of ["", noras]) {
+        const page = await open(`/${mira}/${name}${path}`, cookie);
+        expect(page.status).toBe(404);
+        expect(page.text).not.toMatch(/secret words|hidden title/);
+      }
+    const own = await signIn(mira);
+    expect((await open(`/${mira}/${name}`, own)).text).toContain("secret words");
+    expect((await open(`/${mira}/${name}/issues/1`, own)).text).toContain("hidden title");
+    expect((await open("/", noras)).text).not.toContain("secret words");
+  });
+
+  test("has a strict policy, and is not kept by caches", async () => {
+    const mira = await newUser();
+    const { headers, text } = await open(`/${mira}`);
+    expect(headers.get("content-security-policy")).toBe(
+      "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    );
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect(text).not.toMatch(/<script|style="/);
+    const sheet = /href="(\/assets\/croft-[0-9a-f]+\.css)"/.exec(text)?.[1] ?? "";
+    const style = await open(sheet);
+    expect(style.headers.get("content-type")).toBe("text/css; charset=utf-8");
+  });
+
+  test("shows files, branches, commits and a commit with its diff", async () => {
+    const mira = await newUser();
+    const name = await people.newRepository(mira, { auto_init: true, default_branch: "main" });
+    const home = `/${mira}/${name}`;
+    const front = await open(home);
+    expect(front.text).toContain("README.md");
+    const file = await open(`${home}/src/branch/main/README.md`);
+    expect(file.status).toBe(200);
+    expect((await open(`${home}/src/branch/main/none`)).status).toBe(404);
+    expect((await open(`${home}/src/branch/none`)).status).toBe(404);
+    expect((await open(`${home}/branches`)).text).toContain(">main<");
+    const commits = await open(`${home}/commits/branch/main`);
+    const commit = /href="([^"]+\/commit\/[0-9a-f]{40})"/.exec(commits.text)?.[1] ?? "";
+    const shown = await open(commit);
+    expect(shown.status).toBe(200);
+    expect(shown.text).toContain("diff --git");
+    expect((await open(`${home}/commit/${"0".repeat(40)}`)).status).toBe(404);
+  });
+
+  test("of an issue takes a comment, but only of a form of this session", async () => {
+    const mira = await newUser();
+    const name = await people.newRepository(mira);
+    await by(mira, "POST", `/repos/${mira}/${name}/issues`, { title: "x", body: "**bold**" });
+    const path = `/${mira}/${name}/issues/1`;
+    const cookie = await signIn(mira);
+    const page = await open(path, cookie);
+    expect(page.text).toContain("<strong>bold</strong>");
+    const fields = { body: "A <b>comment</b>\r\nof two lines" };
+    const refused = await submit(`${path}/comments`, fields, { Cookie: cookie });
+    expect(refused.status).toBe(403);
+    const sent = { ...fields, form_token: tokenIn(page) };
+    const done = await submit(`${path}/comments`, sent, { Cookie: cookie });
+    expect(done.status).toBe(303);
+    const { json } = await by(mira, "GET", `/repos/${mira}/${name}/issues/1/comments`);
+    expect(json).toMatchObject([{ body: "A <b>comment</b>\nof two lines" }]);
+    const anonymous = await submit(`${path}/comments`, fields);
+    expect(anonymous.headers.get("location")).toContain("/user/login");
+    await by(mira, "PUT", `/repos/${mira}/${name}/issues/1/lock`, {});
+    const nora = await newUser();
+    const noras = await signIn(nora);
+    const form = { body: "kept text", form_token: tokenIn(await open(path, noras)) };
+    const locked = await submit(`${path}/comments`, form, { Cookie: noras });
+    expect(locked.status).toBe(422);
+    expect(locked.text).toContain("kept text");
+  });
+
+  test("of the inbox marks threads as read", async () => {
+    const [mira, nora] = [await newUser(), await newUser()];
+    const name = await people.newRepository(mira);
+    for (const title of ["for the inbox", "for later"])
+      await by(nora, "POST", `/repos/${mira}/${name}/issues`, { title });
+    const unread = async () => (await by(mira, "GET", "/notifications/new")).json.new;
+    await expect.poll(unread).toBe(2);
+    const cookie = await signIn(mira);
+    const inbox = await open("/notifications", cookie);
+    expect(inbox.text).toContain("for the inbox");
+    const id = /name="id" value="(\d+)"/.exec(inbox.text)?.[1] ?? "";
+    const form_token = tokenIn(inbox);
+    await submit("/notifications", { id, form_token }, { Cookie: cookie });
+    expect(await unread()).toBe(1);
+    const at = /name="last_read_at" value="([^"]+)"/.exec(inbox.text)?.[1] ?? "";
+    await submit("/notifications", { last_read_at: at, form_token }, { Cookie: cookie });
+    expect(await unread()).toBe(0);
+  });
+
+  test("of a package names its files, and a renamed user leads to the new name", async () => {
+    const mira = await newUser();
+    await daemon.request(`/api/packages/${mira}/generic/box/1/lid`, {
+      method: "PUT",
+      token: people.tokenOf(mira),
+      body: "bytes",
+    });
+    const page = await open(`/${mira}/-/packages/generic/box/1`);
+    expect(page.status).toBe(200);
+    expect(page.text).toContain("lid");
+    const name = await people.newRepository(mira);
+    await api("POST", `/admin/users/${mira}/rename`, { new_username: `${mira}-new` });
+    const moved = await open(`/${mira}/${name}`);
+    expect(moved.status).toBe(307);
+    expect(moved.headers.get("location")).toBe(`/${mira}-new/${name}`);
+  });
+
+  test("is a plain 404 for a client that wants no HTML, and hostile addresses are refused", async () => {
+    const plain = await daemon.request("/nobody-here/nothing");
+    expect(plain.status).toBe(404);
+    expect(plain.text).toBe("404 page not found\n");
+    for (const path of ["/a/%zz", "/a/b/src/branch/%00", "/%2e%2e/etc", "/a/b/issues/x"])
+      expect([400, 404]).toContain((await open(path)).status);
+  });
+});

@@ -1,0 +1,186 @@
+import axe from "axe-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { findChromium, launchChromium } from "../support/browser.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { createForgePeople } from "../support/forge/forge-people.ts";
+import { skipUnless } from "../support/skip.ts";
+import { corpus } from "./xss-corpus.ts";
+
+const executable = findChromium();
+const withChromium = skipUnless(executable, "Chromium is not installed");
+
+let daemon: TestDaemon;
+let browser: Browser;
+const people = createForgePeople(() => daemon);
+
+withChromium.describe("the pages in a real browser", () => {
+  beforeAll(async () => {
+    daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+    browser = await launchChromium(executable ?? "");
+    await people.newUser("mira");
+    await makeRepository();
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await daemon[Symbol.asyncDispose]();
+  });
+
+  test.each([
+    ["light", 1280],
+    ["dark", 1280],
+    ["light", 390],
+    ["dark", 390],
+  ] as const)(
+    "break no rule of axe and fit: %s, %i pixels wide",
+    async (scheme, width) => {
+      const context = await browser.newContext({
+        colorScheme: scheme,
+        viewport: { width, height: 900 },
+      });
+      const page = await context.newPage();
+      for (const path of ["/", "/mira", "/mira/notes", "/user/login", "/mira/none"])
+        await assertAccessible(page, path);
+      await signIn(page);
+      const commit = await findCommit(page);
+      for (const path of [
+        "/mira/notes/issues",
+        "/mira/notes/issues/1",
+        "/mira/notes/src/branch/main/README.md",
+        "/mira/notes/branches",
+        "/mira/notes/commits/branch/main",
+        commit,
+        "/notifications",
+        "/user/settings/change_password",
+        "/mira/-/packages/generic/box/1",
+      ])
+        await assertAccessible(page, path);
+      await context.close();
+    },
+    120_000,
+  );
+
+  test("a person signs in, comments and signs out without JavaScript", async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${daemon.url}/mira/notes/issues/1`);
+    await page.getByRole("link", { name: "Sign in" }).first().click();
+    await fillSignIn(page);
+    await page.getByLabel("Comment, in Markdown").fill("Written *in a browser*");
+    await page.getByRole("button", { name: "Comment" }).click();
+    await page.getByText("Written in a browser").waitFor();
+    expect(page.url()).toContain("#issuecomment-");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("link", { name: "Sign in" }).waitFor();
+    await context.close();
+  }, 60_000);
+
+  test("no text of the corpus runs a script, loads from elsewhere or leaves the page", async () => {
+    const texts = Object.values(corpus)
+      .flat()
+      .map((text) => text.replace(/^FILE:[^:]+:/, ""))
+      .filter((text) => text.trim() !== "" && !text.includes("\0"));
+    const path = "/repos/mira/notes/issues";
+    const { number } = (await people.by("mira", "POST", path, { title: "<script>x</script>" }))
+      .json;
+    // Several in one comment, apart from each other, so that the pages stay few.
+    for (let at = 0; at < texts.length; at += 5)
+      await people.by("mira", "POST", `${path}/${number}/comments`, {
+        body: texts.slice(at, at + 5).join("\n\n---\n\n"),
+      });
+    const context = await browser.newContext();
+    const problems = watch(context);
+    const page = await context.newPage();
+    let pages = 0;
+    for (let next: string | null = `/mira/notes/issues/${number}`; next !== null; pages += 1) {
+      const address = new URL(next, daemon.url).href;
+      await page.goto(address);
+      expect(page.url()).toBe(address);
+      expect(await page.locator("script").count()).toBe(0);
+      const link = page.locator('a[rel="next"]');
+      next =
+        (await link.count()) === 0
+          ? null
+          : await link.evaluate(({ href }: HTMLAnchorElement) => href);
+    }
+    expect(pages).toBeGreaterThan(2);
+    expect(problems).toEqual([]);
+    await context.close();
+  }, 180_000);
+});
+
+/** What a page must not do: dialogs, windows, and answers of other servers. */
+function watch(context: BrowserContext): string[] {
+  const problems: string[] = [];
+  context.on("dialog", (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  context.on("weberror", (error) => problems.push(error.error().message));
+  context.on("response", (response) => {
+    const { host } = new URL(response.url());
+    if (host !== new URL(daemon.url).host) problems.push(`loaded ${response.url()}`);
+  });
+  return problems;
+}
+
+async function makeRepository(): Promise<void> {
+  const { by } = people;
+  const text =
+    "# Notes\n\n- [x] done\n\n```ts\nconst a = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
+  const repository = { name: "notes", auto_init: true, description: "Things to keep" };
+  await people.api("POST", "/admin/users/mira/repos", repository);
+  await by("mira", "POST", "/repos/mira/notes/labels", { name: "bug", color: "ff8800" });
+  await by("mira", "POST", "/repos/mira/notes/milestones", { title: "1.0" });
+  await by("mira", "POST", "/repos/mira/notes/issues", {
+    title: "The gate squeaks",
+    body: text,
+    milestone: 1,
+    assignees: ["mira"],
+  });
+  await by("mira", "POST", "/repos/mira/notes/issues/1/labels", { labels: ["bug"] });
+  await by("mira", "POST", "/repos/mira/notes/issues/1/comments", { body: text });
+  await by("mira", "POST", "/repos/mira/notes/issues/1/reactions", { content: "heart" });
+  await people.newUser("nora");
+  await by("nora", "POST", "/repos/mira/notes/issues", { title: "For the inbox" });
+  await daemon.request("/api/packages/mira/generic/box/1/lid", {
+    method: "PUT",
+    token: people.tokenOf("mira"),
+    body: "bytes",
+  });
+}
+
+async function assertAccessible(page: Page, path: string): Promise<void> {
+  await page.goto(`${daemon.url}${path}`);
+  await page.evaluate(axe.source);
+  const found = await page.evaluate(async () => {
+    const { axe: checker } = globalThis as unknown as { axe: typeof axe };
+    // The boxes of task lists are as Gitea renders them: without names.
+    const { violations } = await checker.run({ exclude: [".markup input[type=checkbox]"] });
+    const { scrollWidth, clientWidth } = document.documentElement;
+    return {
+      violations: violations.map(
+        ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`,
+      ),
+      overflow: scrollWidth - clientWidth,
+    };
+  });
+  expect(found, path).toEqual({ violations: [], overflow: 0 });
+}
+
+async function findCommit(page: Page): Promise<string> {
+  await page.goto(`${daemon.url}/mira/notes/commits/branch/main`);
+  return (await page.locator('a[href*="/commit/"]').first().getAttribute("href")) ?? "";
+}
+
+async function signIn(page: Page): Promise<void> {
+  await page.goto(`${daemon.url}/user/login`);
+  await fillSignIn(page);
+}
+
+async function fillSignIn(page: Page): Promise<void> {
+  await page.getByLabel("User name or e-mail address").fill("mira");
+  await page.getByLabel("Password").fill("user-password");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
+}
