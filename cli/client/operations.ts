@@ -16,6 +16,9 @@ import type * as commits from "../../daemon/contract/forge/code/commits.ts";
 import type * as contents from "../../daemon/contract/forge/code/contents.ts";
 import type * as objects from "../../daemon/contract/forge/code/objects.ts";
 import type * as tags from "../../daemon/contract/forge/code/tags.ts";
+import type * as actionSecrets from "../../daemon/contract/forge/actions/secrets.ts";
+import type * as actionVariables from "../../daemon/contract/forge/actions/variables.ts";
+import type * as actionWorkflows from "../../daemon/contract/forge/actions/workflows.ts";
 import type * as cron from "../../daemon/contract/forge/cron.ts";
 import type * as adminHooks from "../../daemon/contract/forge/hooks/admin-hooks.ts";
 import type * as repositoryHooks from "../../daemon/contract/forge/hooks/repository-hooks.ts";
@@ -84,6 +87,9 @@ type Forge = typeof adminEmails &
   typeof contents &
   typeof objects &
   typeof tags &
+  typeof actionSecrets &
+  typeof actionVariables &
+  typeof actionWorkflows &
   typeof cron &
   typeof adminHooks &
   typeof repositoryHooks &

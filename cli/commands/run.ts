@@ -17,6 +17,7 @@ export const entries: readonly Entry[] = [
   verb("watch", "Watch runs, their jobs and logs", () => watchRun),
   verb("log", "Print the log of a job", () => printLog),
   verb("cancel", "Cancel a run", () => cancelRun),
+  verb("rerun", "Run the jobs of a run again", () => rerunRun),
   verb("delete", "Delete a run that has ended", () => deleteRun),
 ];
 
@@ -25,6 +26,8 @@ interface RunListOptions extends RepositoryName {
   readonly branch?: string;
   readonly event?: string;
   readonly actor?: string;
+  /** The name of a workflow file. */
+  readonly workflow?: string;
 }
 
 const runColumns: readonly Column<WireRun>[] = [
@@ -38,7 +41,7 @@ const runColumns: readonly Column<WireRun>[] = [
 ];
 
 export const listRuns = {
-  operations: [forge.listRepositoryRuns],
+  operations: [forge.listRepositoryRuns, forge.listWorkflowRuns],
   output: listOf(forge.listRepositoryRuns, "workflow_runs"),
   define(command, cli, run = runList): void {
     command
@@ -47,6 +50,7 @@ export const listRuns = {
       .option("--branch <name>", "of this branch")
       .option("--event <event>", "of this event, such as push")
       .option("--actor <username>", "started by this user")
+      .option("--workflow <file>", "of this workflow, such as ci.yml")
       .action((given: string, options: Omit<RunListOptions, keyof RepositoryName>) =>
         run(cli, { ...toRepositoryName(given), ...options }),
       );
@@ -55,12 +59,22 @@ export const listRuns = {
 
 /** Prints runs, the newest first. */
 async function runList(cli: CliContext, options: RunListOptions): Promise<void> {
-  const { owner, repo, status, ...query } = options;
-  const input = {
-    params: { owner, repo },
-    query: { ...query, ...(status === undefined ? {} : { status: [status] }) },
-  };
-  const pages = forgeFieldPages(cli.client, forge.listRepositoryRuns, input, "workflow_runs");
+  const { owner, repo, status, workflow, ...filters } = options;
+  const query = { ...filters, ...(status === undefined ? {} : { status: [status] }) };
+  const pages =
+    workflow === undefined
+      ? forgeFieldPages(
+          cli.client,
+          forge.listRepositoryRuns,
+          { params: { owner, repo }, query },
+          "workflow_runs",
+        )
+      : forgeFieldPages(
+          cli.client,
+          forge.listWorkflowRuns,
+          { params: { owner, repo, workflow_id: workflow }, query },
+          "workflow_runs",
+        );
   await cli.output.list(pages, runColumns);
 }
 
@@ -99,22 +113,34 @@ const jobColumns: readonly Column<WireJob>[] = [
 ];
 
 export const listJobs = {
-  operations: [forge.listRunJobs],
+  operations: [forge.listRunJobs, forge.listAttemptJobs],
   output: listOf(forge.listRunJobs, "jobs"),
   define(command, cli, run = runJobs): void {
     command
       .argument("<run>", "the run as OWNER/NAME/ID")
-      .action((given: string) => run(cli, toRunName(given)));
+      .option("--attempt <number>", "of this attempt; the last one when absent", toPositiveInteger)
+      .action((given: string, options: { readonly attempt?: number }) =>
+        run(cli, { ...toRunName(given), ...options }),
+      );
   },
 } satisfies CommandModule;
 
-/** Prints the jobs of the last attempt of a run. */
-async function runJobs(cli: CliContext, { owner, repo, id }: RunName): Promise<void> {
+/** Prints the jobs of an attempt of a run. */
+async function runJobs(
+  cli: CliContext,
+  { owner, repo, id, attempt }: RunName & { readonly attempt?: number },
+): Promise<void> {
   const params = { owner, repo, run: id };
-  await cli.output.list(
-    forgeFieldPages(cli.client, forge.listRunJobs, { params }, "jobs"),
-    jobColumns,
-  );
+  const pages =
+    attempt === undefined
+      ? forgeFieldPages(cli.client, forge.listRunJobs, { params }, "jobs")
+      : forgeFieldPages(
+          cli.client,
+          forge.listAttemptJobs,
+          { params: { ...params, attempt } },
+          "jobs",
+        );
+  await cli.output.list(pages, jobColumns);
 }
 
 interface LogOptions extends RunName {
@@ -175,6 +201,45 @@ export const cancelRun = {
 async function runCancel(cli: CliContext, { owner, repo, id }: RunName): Promise<void> {
   await cli.client.call(forge.cancelRun, { params: { owner, repo, run: id } });
   await cli.output.done({ run: id }, `Cancelled run ${id}.`);
+}
+
+export interface RerunOptions extends RunName {
+  readonly failed?: boolean;
+  /** The id of one job. */
+  readonly job?: number;
+}
+
+export const rerunRun = {
+  operations: [forge.rerunRun, forge.rerunFailedJobs, forge.rerunJob],
+  output: changedOutput,
+  define(command, cli, run = runRerun): void {
+    command
+      .argument("<run>", "the run as OWNER/NAME/ID")
+      .option("--failed", "only failed jobs, and those that need them")
+      .option("--job <id>", "only this job, and those that need it", toPositiveInteger)
+      .action((given: string, options: Pick<RerunOptions, "failed" | "job">) => {
+        if (options.failed === true && options.job !== undefined)
+          throw usageError("give --failed or --job, not both");
+        return run(cli, { ...toRunName(given), ...options });
+      });
+  },
+} satisfies CommandModule;
+
+/** Starts the next attempt of a run that has ended. */
+async function runRerun(cli: CliContext, options: RerunOptions): Promise<void> {
+  const { owner, repo, id, failed, job } = options;
+  const params = { owner, repo, run: id };
+  if (job !== undefined)
+    await cli.client.call(forge.rerunJob, { params: { ...params, job_id: job } });
+  else if (failed === true) await cli.client.call(forge.rerunFailedJobs, { params });
+  else await cli.client.call(forge.rerunRun, { params });
+  await cli.output.done({ run: id }, `Run ${id} runs again.`);
+}
+
+function toPositiveInteger(given: string): number {
+  const id = Number(given);
+  if (Number.isSafeInteger(id) && id > 0) return id;
+  throw usageError(`expected a positive number, not ${JSON.stringify(given)}`);
 }
 
 export const deleteRun = {

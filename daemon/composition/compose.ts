@@ -76,7 +76,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
       sessions: [people.vault.sessions, webSessions],
       hookLog: forge.hooks.log,
       cache: vault.cache,
-      failSilentTasks: forge.workflows.failSilentTasks,
+      workflows: forge.workflows.upkeep,
       git: forge.git,
       locate: forge.locate,
     }),

@@ -3,7 +3,6 @@ import { createGit, type Git, GitError } from "../../storage/git/git.ts";
 import { openRepositoryFiles } from "../../storage/git/repository-files.ts";
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
-import { actionRoutes } from "../forge/actions/actions.routes.ts";
 import { createForgeActions, type ForgeActions } from "../forge/actions/actions.ts";
 import { createCodeRoutes } from "../forge/code/code.ts";
 import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
@@ -117,7 +116,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     clock,
     random: randomBytes,
     newUuid: randomUUID,
-    sealer: stores.keyring,
+    keyring: stores.keyring,
     git,
     locate,
     readPush,
@@ -209,7 +208,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...notificationRoutes({ notifications, streams, urls, clock }),
       ...issues.routes,
       ...statusRoutes({ statuses, urls }),
-      ...actionRoutes({ actions: workflows.actions, urls }),
+      ...workflows.routes,
       ...miscellaneous.routes,
     ],
     gitRoutes: gitRoutes(

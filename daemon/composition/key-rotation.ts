@@ -1,5 +1,7 @@
 import type { Database, Queries } from "../../storage/engine/database.ts";
 import { sealTokenAgain } from "../forge/actions/runners/registration.service.ts";
+import { sealMasksAgain } from "../forge/actions/secrets/masks.service.ts";
+import { sealActionSecretAgain } from "../forge/actions/secrets/secrets.service.ts";
 import { type Keyring, type SealAgain, SealError } from "../../storage/keys/keyring.ts";
 import type { KeySource } from "../../storage/keys/master-key.ts";
 import { assertKeyOfDatabase, type OpenedKeyring } from "../../storage/keys/open.ts";
@@ -94,6 +96,8 @@ export const sealAgainIn: Readonly<Record<keyof typeof sealedColumns, SealedPlac
   forgeSecondFactors: sealSecretAgain,
   forgeHookTargets: sealTargetAgain,
   forgeRegistrationTokens: sealTokenAgain,
+  forgeActionSecrets: sealActionSecretAgain,
+  forgeTaskMasks: sealMasksAgain,
   vaultTotpSecrets: sealTotpSecretAgain("totp_secret"),
   vaultPendingTotpSecrets: sealTotpSecretAgain("totp_pending_secret"),
   vaultCredentials: sealCredentialsAgain,

@@ -10,6 +10,7 @@ import { backUpDatabase } from "../../storage/engine/rotating-backup.ts";
 import { deleteDeadJobs } from "../../storage/tables/common/jobs.ts";
 import { analyseTables } from "../../storage/tables/common/statistics.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
+import type { ForgeActions } from "../forge/actions/actions.ts";
 import type { CronTask } from "../forge/cron/cron.ts";
 import type { Log } from "../utilities/logging.ts";
 import type { Documents } from "../vault/documents/documents.service.ts";
@@ -33,8 +34,7 @@ export interface ScheduledTasksDeps {
     readonly uploads: Pick<DocumentUploads, "deleteExpired">;
   };
   readonly log: Pick<Log, "warn">;
-  /** Ends the tasks of runners that have stopped reporting. */
-  readonly failSilentTasks: () => Promise<number>;
+  readonly workflows: ForgeActions["upkeep"];
   readonly git: Git;
   /** Returns the folder of a repository's files. Refuses when they are missing. */
   readonly locate: (repository: ForgeRepository) => Promise<string>;
@@ -53,7 +53,7 @@ const ALL_REPOSITORIES_MS = 12 * HOUR_MS;
 /** Returns all scheduled tasks, in the order of the list. A new task is one more entry. */
 export function scheduledTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
   const { db, directory, clock, limiter, sessions, hookLog, cache, auditExports } = deps;
-  const { objects, documents, log } = deps;
+  const { objects, documents, log, workflows } = deps;
   const care = createRepositoryCare(deps);
   return [
     {
@@ -136,7 +136,25 @@ export function scheduledTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
       name: "stop_zombie_tasks",
       schedule: "@every 5m",
       atStart: true,
-      run: async () => void (await deps.failSilentTasks()),
+      run: async () => void (await workflows.failSilentTasks()),
+    },
+    {
+      // Limits of single jobs are minutes, so they are looked at more often than Gitea's task of this name does.
+      name: "stop_endless_tasks",
+      schedule: "@every 1m",
+      atStart: true,
+      run: () => workflows.stopOverdueTasks(),
+    },
+    {
+      name: "cancel_abandoned_jobs",
+      schedule: "@every 6h",
+      atStart: true,
+      run: () => workflows.cancelAbandonedJobs(),
+    },
+    {
+      name: "start_schedule_tasks",
+      schedule: "@every 1m",
+      run: (signal) => workflows.startDueSchedules(signal),
     },
     {
       name: "reconcile_byte_cache",

@@ -1,6 +1,9 @@
 import type { AnyEndpoint } from "./endpoint.ts";
 import { adminActionEndpoints } from "./forge/actions/actions.ts";
 import { repositoryActionEndpoints } from "./forge/actions/repository-actions.ts";
+import { secretEndpoints } from "./forge/actions/secrets.ts";
+import { workflowEndpoints } from "./forge/actions/workflows.ts";
+import { variableEndpoints } from "./forge/actions/variables.ts";
 import { adminBadgeEndpoints } from "./forge/accounts/badges.ts";
 import { branchEndpoints } from "./forge/code/branches.ts";
 import { commitEndpoints } from "./forge/code/commits.ts";
@@ -100,6 +103,9 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...objectEndpoints,
   ...contentsEndpoints,
   ...repositoryActionEndpoints,
+  ...secretEndpoints,
+  ...variableEndpoints,
+  ...workflowEndpoints,
   ...genericPackageEndpoints,
   ...npmPackageEndpoints,
   ...accountEndpoints,

@@ -10,6 +10,7 @@ import { AppError } from "../errors.ts";
 import type { ServerRequest } from "../http/handle.ts";
 import { assertTokenScope, type TokenScope } from "./accounts/scopes.ts";
 import type { ForgeCaller } from "./caller.ts";
+import { assertTaskMay } from "./task-authorization.ts";
 import { formerUserGone, movedTo, notFound, userNotFound } from "./refusals.ts";
 
 /**
@@ -29,6 +30,8 @@ export function createAuthorization(db: Database) {
       throw new AppError("unauthenticated", "token is required");
     if (gate.who === "forge_site_admin" && !caller?.user.isAdmin)
       throw new AppError("forbidden", "user should be the site admin");
+    const task = caller?.user.task;
+    if (task !== undefined) return assertTaskMay(db, task, declared, rawParams);
     const name = rawParams["username"];
     if (name === undefined || !declared.path.includes("/:username")) return undefined;
     return assertPathUser(name);

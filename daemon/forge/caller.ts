@@ -2,12 +2,27 @@
 // Never imports daemon/vault. Start in api.ts (who calls, how errors look), then admin/, templates/ or rendering/.
 import type { ForgeUser } from "../../storage/tables/forge/accounts/users.ts";
 
+/** What the token of a job may do, whoever started its run. */
+export interface TaskGrant {
+  readonly id: number;
+  /** The only repository that it may change; of others it may read what is public. */
+  readonly repositoryId: number;
+  readonly ownerId: number;
+  /** Levels by unit, such as `contents`; an absent unit is denied. */
+  readonly permissions: Readonly<Partial<Record<string, "read" | "write">>>;
+}
+
+/** A user on whose behalf a request acts. With `task` it is a job of theirs, which has the rights of its grant alone. */
+export interface ActingUser extends ForgeUser {
+  readonly task?: TaskGrant;
+}
+
 /** The authenticated caller of a forge route (forge behaviour, 2.1 to 2.4). */
 export interface ForgeCaller {
   /** The user on whose behalf the caller acts: the owner of the credentials, or one whom a site administrator impersonates. */
-  readonly user: ForgeUser;
+  readonly user: ActingUser;
   /** The owner of the credentials. */
-  readonly actor: ForgeUser;
+  readonly actor: ActingUser;
   readonly method: "token" | "basic_password" | "basic_token";
   /** Undefined for a password. */
   readonly tokenId?: number;

@@ -95,6 +95,9 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
       body: CANARY,
     }),
   );
+  await made(by("hermit", "PUT", `${path}/actions/secrets/KEY`, { data: CANARY }));
+  await made(by("hermit", "POST", `${path}/actions/variables/AREA`, { value: CANARY }));
+  await made(api("POST", "/orgs/lodge/actions/variables/AREA", { value: CANARY }));
   const [thread] = await made(by("hermit", "GET", "/notifications?all=true"));
   const deliveriesOf = async (of: string) => (await made(api("GET", `${of}/deliveries`)))[0].id;
   const repositoryDelivery = await deliveriesOf(`${path}/hooks/${repositoryHook.id}`);
@@ -157,6 +160,8 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
     basehead: "main...main",
     filepath: "README.md",
     archive: "main.zip",
+    secretname: "KEY",
+    variablename: "AREA",
     collaborator: "mira",
     user: "hermit",
     scope: "@scope",
@@ -290,6 +295,12 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "forge.repos.hooks.edit": { active: false },
   "forge.packages.npm.tags.set": "1.0.0",
   "forge.packages.npm.scoped.tags.set": "1.0.0",
+  "forge.repos.actions.secrets.put": { data: "changed" },
+  "forge.repos.actions.variables.create": { value: "changed" },
+  "forge.repos.actions.variables.edit": { value: "changed" },
+  "forge.orgs.actions.secrets.put": { data: "changed" },
+  "forge.orgs.actions.variables.create": { value: "changed" },
+  "forge.orgs.actions.variables.edit": { value: "changed" },
   "forge.admin.hooks.edit": { active: false },
   "forge.repos.statuses.create": { state: "success" },
   "forge.repos.transfer.start": { new_owner: "mira" },

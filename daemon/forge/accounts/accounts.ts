@@ -8,6 +8,7 @@ import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts"
 import { AppError } from "../../errors.ts";
 import type { Route } from "../../http/handle.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
+import { findTaskCaller } from "../actions/secrets/task-tokens.ts";
 import { adminRoutes } from "./admin.routes.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { accountRoutes } from "./accounts.routes.ts";
@@ -97,7 +98,14 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   const tokens = createTokens(deps);
   const secondFactors = createSecondFactors(deps);
   const attempts = createSignInAttempts(deps.attempts);
-  const authentication = createAuthentication({ ...deps, tokens, secondFactors, attempts, urls });
+  const authentication = createAuthentication({
+    ...deps,
+    tokens,
+    secondFactors,
+    attempts,
+    urls,
+    findTaskCaller: (token) => findTaskCaller(deps.db, token),
+  });
   const organizations = createOrganizations({ ...deps, cursors });
   const dependents = [deps.repositories, deps.packages].filter((each) => each !== undefined);
   return {

@@ -12,7 +12,7 @@ import {
 import { AppError } from "../../errors.ts";
 import { hasQuery, type ServerRequest } from "../../http/handle.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
-import type { ForgeCaller } from "../caller.ts";
+import type { ActingUser, ForgeCaller } from "../caller.ts";
 import { bareRefusal, notFound } from "../refusals.ts";
 import { type ForgeUrls, toApiUrl, toUrl } from "../urls.ts";
 import { isPublicOnly } from "./scopes.ts";
@@ -33,6 +33,10 @@ export interface AuthenticationDeps {
   readonly secondFactors: SecondFactorCheck;
   readonly attempts: SignInAttempts;
   readonly urls: ForgeUrls;
+  /** Finds the running job that a token belongs to. */
+  readonly findTaskCaller: (
+    token: string,
+  ) => Promise<{ readonly user: ActingUser; readonly scope: string } | undefined>;
 }
 
 /** Authenticates requests to the forge. */
@@ -60,11 +64,13 @@ function hasCredentials(request: ServerRequest): boolean {
 
 /** How often the time of the last login is updated at most. */
 const LOGIN_EVERY_MS = 60_000;
+/** The form of a job's token; other passwords are not looked up as one. */
+const TASK_TOKEN = /^[0-9a-f]{40}$/;
 /** Longer passwords are refused unchecked. */
 export const PASSWORD_BYTES_MAX = 4096;
 
 export function createAuthentication(deps: AuthenticationDeps): Authentication {
-  const { db, clock, passwords, tokens, secondFactors, attempts, urls } = deps;
+  const { db, clock, passwords, tokens, secondFactors, attempts, urls, findTaskCaller } = deps;
   /** Password checks in progress, by a hash of account and password. */
   const checks = new Map<string, Promise<boolean>>();
   return {
@@ -101,7 +107,7 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
     for (const secret of [field("token"), field("access_token"), headerToken(request)]) {
       if (!secret) continue;
       given = true;
-      const owner = await tokens.find(secret);
+      const owner = (await tokens.find(secret)) ?? (await findTaskCaller(secret));
       if (owner !== undefined) return { ...owner, method: "token" };
     }
     const basic = basicPair(request);
@@ -114,7 +120,10 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
     request: ServerRequest,
   ): Promise<Method | undefined> {
     const isTokenAsName = password === "" || password === "x-oauth-basic";
-    const owner = await tokens.find(isTokenAsName ? name : password);
+    const secret = isTokenAsName ? name : password;
+    const owner =
+      (await tokens.find(secret)) ??
+      (TASK_TOKEN.test(secret) ? await findTaskCaller(secret) : undefined);
     if (owner !== undefined) return { ...owner, method: "basic_token" };
     if (isTokenAsName || Buffer.byteLength(password) > PASSWORD_BYTES_MAX) return undefined;
     const user = await findByPassword(name.trim(), password, request.address);

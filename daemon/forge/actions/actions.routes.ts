@@ -18,10 +18,16 @@ import {
   getJobLog,
   getRepositoryRegistrationToken,
   getRun,
+  getRunAttempt,
+  listAttemptJobs,
   listRepositoryJobs,
   listRepositoryRuns,
   listRunJobs,
+  rerunFailedJobs,
+  rerunJob,
+  rerunRun,
 } from "../../contract/forge/actions/repository-actions.ts";
+import { listWorkflowRuns } from "../../contract/forge/actions/workflows.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -86,6 +92,28 @@ export function actionRoutes({
       await actions.cancelRun(params, caller);
       return { status: 204, body: undefined };
     }),
+    handle(rerunRun, async ({ caller, params }) => {
+      await actions.rerun(params, caller, "all");
+      return { status: 201, body: toRunView(await actions.getRun(params, caller), urls) };
+    }),
+    handle(rerunFailedJobs, async ({ caller, params }) => {
+      await actions.rerun(params, caller, "failed");
+      return { status: 201 };
+    }),
+    handle(rerunJob, async ({ caller, params }) => {
+      await actions.rerunJob(params, caller);
+      return { status: 201 };
+    }),
+    handle(getRunAttempt, async ({ caller, params }) => ({
+      status: 200,
+      body: toRunView(await actions.getAttempt(params, caller), urls),
+    })),
+    handle(listAttemptJobs, async ({ caller, params, query }) =>
+      toJobs(await actions.listJobsOfAttempt(params, caller, query)),
+    ),
+    handle(listWorkflowRuns, async ({ caller, params, query }) =>
+      toRuns(await actions.listRuns(params, caller, { ...query, file: params.workflow_id })),
+    ),
     handle(listRunJobs, async ({ caller, params, query }) =>
       toJobs(await actions.listJobsOfRun(params, caller, query)),
     ),

@@ -1,6 +1,5 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import {
-  findUserById,
   findUserByName,
   type ForgeUser,
   listUsersByIds,
@@ -11,6 +10,7 @@ import {
   findJob,
   type JobFilter,
   listJobs,
+  listRunJobs,
 } from "../../../storage/tables/forge/actions/jobs.ts";
 import {
   type ActionRunner,
@@ -24,22 +24,20 @@ import {
   findRun,
   listRuns,
 } from "../../../storage/tables/forge/actions/runs.ts";
-import { type ActionStatus, isFinal } from "../../../storage/tables/forge/actions/statuses.ts";
+import { isFinal } from "../../../storage/tables/forge/actions/statuses.ts";
 import {
   type ActionStep,
   type ActionTask,
   listSteps,
   listTasksOfJobs,
 } from "../../../storage/tables/forge/actions/tasks.ts";
-import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
-import { workflowStatusWords } from "../../contract/forge/actions/shapes.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { openRepository, type OpenedRepository } from "../issues/issue-access.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound, userNotFound } from "../refusals.ts";
-import { type AccessLevel, findAccess, reaches } from "../repositories/access.ts";
+import { assertReaches, findAccess } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
@@ -47,7 +45,10 @@ import type { Logs } from "./runners/logs.service.ts";
 import type { Registration } from "./runners/registration.service.ts";
 import type { Tasks } from "./runners/tasks.service.ts";
 import type { RunEngine } from "./runs/advance-run.ts";
-import { hasActions } from "./runs/pushed-workflows.ts";
+import type { Reruns } from "./runs/rerun.ts";
+import { hasActions } from "./runs/workflow-files.ts";
+import { loadRepositories, toFormerAttempt } from "./runs/run-records.ts";
+import { toStatuses } from "./runs/status-filters.ts";
 
 export interface ActionsDeps {
   readonly db: Database;
@@ -57,6 +58,7 @@ export interface ActionsDeps {
   readonly tasks: Tasks;
   readonly logs: Logs;
   readonly engine: RunEngine;
+  readonly reruns: Reruns;
 }
 
 /** A runner with its state at the moment. */
@@ -71,6 +73,8 @@ export interface SeenRun {
   readonly run: ActionRun;
   readonly repository: RepositoryDetails;
   readonly actor: ForgeUser | undefined;
+  /** Who started the last attempt. */
+  readonly triggerActor: ForgeUser | undefined;
 }
 
 /** A job with its run, task and steps. */
@@ -89,6 +93,7 @@ export interface RunQuery extends PageWindow {
   readonly status: readonly string[];
   readonly actor: string;
   readonly head_sha: string;
+  readonly file?: string;
 }
 
 const ONLINE_MS = 60_000;
@@ -102,7 +107,7 @@ export type Actions = ReturnType<typeof createActions>;
  * without write access.
  */
 export function createActions(deps: ActionsDeps) {
-  const { db, clock, registration, tasks, logs, engine } = deps;
+  const { db, clock, registration, tasks, logs, engine, reruns } = deps;
   const instance = { ownerId: undefined, repositoryId: undefined };
   return {
     async listRunners(isDisabled: boolean | undefined, window: PageWindow) {
@@ -176,6 +181,43 @@ export function createActions(deps: ActionsDeps) {
       });
     },
 
+    /** Starts the next attempt. Throws `invalid_argument` as `Reruns` does. */
+    async rerun(path: RunPath, caller: ForgeCaller, choice: "all" | "failed"): Promise<void> {
+      const { what, run } = await openRun(path, caller, "/rerun");
+      assertReaches(what, "write");
+      await reruns.rerun(run.id, choice, caller.user.id);
+    },
+    async rerunJob(path: RunPath & JobPath, caller: ForgeCaller): Promise<void> {
+      const { what, run } = await openRun(path, caller, `/jobs/${path.job_id}/rerun`);
+      assertReaches(what, "write");
+      const job = await findJob(db, path.job_id);
+      if (job?.runId !== run.id || job.attempt !== run.attempt) throw notFound();
+      await reruns.rerun(run.id, job.id, caller.user.id);
+    },
+
+    /** Returns a run as it was after one of its attempts. */
+    async getAttempt(path: AttemptPath, caller: ForgeCaller | undefined): Promise<SeenRun> {
+      const { what, run } = await openRun(path, caller, `/attempts/${path.attempt}`);
+      const jobs = await listRunJobs(db, run.id, path.attempt);
+      const [seen] = await seeRuns(caller, [run]);
+      const isKnown = path.attempt >= 1 && path.attempt <= run.attempt;
+      if (seen === undefined || !isKnown) throw notFound();
+      const repository = { ...seen.repository, access: what.access };
+      if (path.attempt === run.attempt || jobs.length === 0) return { ...seen, repository };
+      return { ...seen, run: toFormerAttempt(run, path.attempt, jobs), repository };
+    },
+
+    async listJobsOfAttempt(
+      path: AttemptPath,
+      caller: ForgeCaller | undefined,
+      query: PageWindow & { readonly status: readonly string[] },
+    ) {
+      const { run } = await openRun(path, caller, `/attempts/${path.attempt}/jobs`);
+      if (path.attempt < 1 || path.attempt > run.attempt) throw notFound();
+      const { attempt } = path;
+      return findJobs({ runId: run.id, attempt, statuses: toStatuses(query.status) }, query, false);
+    },
+
     async listAllJobs(
       query: PageWindow & {
         readonly status: readonly string[];
@@ -225,7 +267,7 @@ export function createActions(deps: ActionsDeps) {
       fromRow: number,
     ): Promise<string> {
       const job = await openJob(path, caller, "/logs");
-      const [task] = await listTasksOfJobs(db, [job.id]);
+      const [task] = await listTasksOfJobs(db, [job.originalJobId ?? job.id]);
       if (task === undefined) throw notFound();
       const chunks: string[] = [];
       for await (const chunk of logs.read(task.id, Math.max(0, fromRow))) chunks.push(chunk);
@@ -283,6 +325,7 @@ export function createActions(deps: ActionsDeps) {
       ...(query.event === "" ? {} : { event: query.event }),
       ...(query.branch === "" ? {} : { ref: `refs/heads/${query.branch}` }),
       ...(query.head_sha === "" ? {} : { headSha: query.head_sha }),
+      ...(query.file === undefined ? {} : { workflowFile: query.file }),
     };
     const found = await listRuns(db, filter, toRows(query));
     return { runs: await seeRuns(caller, found.runs), total: found.total };
@@ -292,9 +335,11 @@ export function createActions(deps: ActionsDeps) {
     caller: ForgeCaller | undefined,
     runs: readonly ActionRun[],
   ): Promise<SeenRun[]> {
-    const actorIds = runs.flatMap(({ actorId }) => (actorId === undefined ? [] : [actorId]));
+    const actorIds = runs
+      .flatMap(({ actorId, triggerActorId }) => [actorId, triggerActorId])
+      .filter((id) => id !== undefined);
     const actors = new Map((await listUsersByIds(db, actorIds)).map((user) => [user.id, user]));
-    const repositories = await loadRepositories(runs);
+    const repositories = await loadRepositories(db, runs);
     const watchers = await countWatchers(db, [...repositories.keys()]);
     const seen: SeenRun[] = [];
     for (const run of runs) {
@@ -308,7 +353,10 @@ export function createActions(deps: ActionsDeps) {
         isSignedIn,
         watchers: watchers.get(run.repositoryId) ?? 0,
       };
-      seen.push({ run, repository, actor: actors.get(run.actorId ?? -1) });
+      const actor = actors.get(run.actorId ?? -1);
+      const { triggerActorId } = run;
+      const triggerActor = triggerActorId === undefined ? actor : actors.get(triggerActorId);
+      seen.push({ run, repository, actor, triggerActor });
     }
     return seen;
   }
@@ -319,10 +367,10 @@ export function createActions(deps: ActionsDeps) {
   }
 
   async function seeJobs(jobs: readonly ActionJob[]): Promise<SeenJob[]> {
-    const repositories = await loadRepositories(jobs);
+    const repositories = await loadRepositories(db, jobs);
     const found = await listTasksOfJobs(
       db,
-      jobs.map(({ id }) => id),
+      jobs.map(({ id, originalJobId }) => originalJobId ?? id),
     );
     const taskOf = new Map(found.map((task) => [task.jobId, task]));
     const steps = await listSteps(
@@ -335,58 +383,17 @@ export function createActions(deps: ActionsDeps) {
       if (!runs.has(job.runId)) runs.set(job.runId, await findRun(db, job.runId));
       const run = runs.get(job.runId);
       const what = repositories.get(job.repositoryId);
-      const task = taskOf.get(job.id);
+      const task = taskOf.get(job.originalJobId ?? job.id);
       if (run !== undefined && what !== undefined)
         seen.push({ what, run, job, task, steps: steps.get(task?.id ?? -1) ?? [] });
     }
     return seen;
   }
-
-  async function loadRepositories(
-    rows: readonly { readonly repositoryId: number }[],
-  ): Promise<ReadonlyMap<number, OwnedRepository>> {
-    const loaded = new Map<number, OwnedRepository>();
-    for (const id of new Set(rows.map(({ repositoryId }) => repositoryId))) {
-      const repository = await findRepositoryById(db, id);
-      const owner = repository && (await findUserById(db, repository.ownerId));
-      if (repository !== undefined && owner !== undefined) loaded.set(id, { repository, owner });
-    }
-    return loaded;
-  }
 }
 
 type RunPath = RepositoryPath & { readonly run: number };
+type AttemptPath = RunPath & { readonly attempt: number };
 type JobPath = RepositoryPath & { readonly job_id: number };
 
 const runnerNotFound = (id: number) =>
   new AppError("not_found", `runner with id ${id}: resource does not exist`);
-
-function assertReaches({ access }: OpenedRepository, level: AccessLevel): void {
-  if (!reaches(access, level))
-    throw new AppError("forbidden", `user should have ${String(level)} access to the repository`);
-}
-
-/** Statuses by the word that a filter names them with (forge behaviour, 16.4). */
-const FILTERS: Readonly<Record<(typeof workflowStatusWords)[number], readonly ActionStatus[]>> = {
-  requested: ["blocked"],
-  pending: ["blocked"],
-  waiting: ["blocked"],
-  action_required: ["blocked"],
-  queued: ["waiting"],
-  in_progress: ["running"],
-  completed: ["success", "failure", "skipped", "cancelled"],
-  failure: ["failure"],
-  success: ["success"],
-  skipped: ["skipped"],
-  neutral: ["skipped"],
-  cancelled: ["cancelled"],
-  timed_out: ["cancelled"],
-};
-
-function toStatuses(words: readonly string[]): readonly ActionStatus[] {
-  return words.flatMap((word) => {
-    const known = workflowStatusWords.find((each) => each === word);
-    if (known === undefined) throw new AppError("invalid_argument", `invalid status ${word}`);
-    return FILTERS[known];
-  });
-}

@@ -1,12 +1,15 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
-import type { Sealer } from "../../../storage/keys/keyring.ts";
+import type { Keyring } from "../../../storage/keys/keyring.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { ReadPush } from "../git/commit-readers.ts";
 import type { RepositoryEvents } from "../repositories/events.ts";
 import type { ForgeUrls } from "../urls.ts";
+import { actionRoutes } from "./actions.routes.ts";
 import { createActions } from "./actions.service.ts";
+import type { ActingUser } from "../caller.ts";
+import { createRuntimeTokens } from "./artifacts/runtime-tokens.ts";
 import { createRunnerHandler } from "./protocol/connect-handler.ts";
 import { createLogs } from "./runners/logs.service.ts";
 import { createRegistration } from "./runners/registration.service.ts";
@@ -14,7 +17,18 @@ import { createTasks } from "./runners/tasks.service.ts";
 import { createRunEngine } from "./runs/advance-run.ts";
 import { createJobStatusReporter } from "./runs/job-statuses.ts";
 import { openRun } from "./runs/open-run.ts";
+import { createCommitFinder } from "../git/commit-readers.ts";
+import { createReruns } from "./runs/rerun.ts";
+import { createWorkflowSchedules } from "./runs/schedules.ts";
+import { workflowRoutes } from "./runs/workflows.routes.ts";
+import { createWorkflows } from "./runs/workflows.service.ts";
 import { createPushedWorkflows } from "./runs/pushed-workflows.ts";
+import { createActionLevels } from "./secrets/levels.service.ts";
+import { createMasks } from "./secrets/masks.service.ts";
+import { secretRoutes } from "./secrets/secrets.routes.ts";
+import { createSecrets } from "./secrets/secrets.service.ts";
+import { variableRoutes } from "./secrets/variables.routes.ts";
+import { createVariables } from "./secrets/variables.service.ts";
 import { createRunStarter } from "./runs/start-run.ts";
 
 export interface ForgeActionsDeps {
@@ -24,7 +38,7 @@ export interface ForgeActionsDeps {
   /** Unpredictable bytes. */
   readonly random: (bytes: number) => Uint8Array;
   readonly newUuid: () => string;
-  readonly sealer: Sealer;
+  readonly keyring: Keyring;
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly readPush: ReadPush;
@@ -37,25 +51,47 @@ export interface ForgeActionsDeps {
 export type ForgeActions = ReturnType<typeof createForgeActions>;
 
 export function createForgeActions(deps: ForgeActionsDeps) {
-  const { db, clock, jobs, urls } = deps;
+  const { db, clock, random, jobs, urls, keyring } = deps;
+  const sealer = keyring;
   const stop = new AbortController();
   const engine = createRunEngine({
     open: (tx, runId) => openRun(tx, urls, runId),
     report: createJobStatusReporter(urls),
   });
   const starter = createRunStarter({ engine, urls });
-  const registration = createRegistration(deps);
-  const tasks = createTasks({ db, clock, urls, engine });
-  const logs = createLogs({ db });
-  const pushes = createPushedWorkflows({ ...deps, enqueue: jobs.enqueue, starter });
+  const registration = createRegistration({ ...deps, sealer });
+  const levels = createActionLevels({ db });
+  const secrets = createSecrets({ db, sealer });
+  const variables = createVariables({ db });
+  const masks = createMasks({ sealer });
+  const runtimeTokens = createRuntimeTokens({ keyring });
+  const tasks = createTasks({ db, clock, random, urls, engine, secrets, masks, runtimeTokens });
+  const logs = createLogs({ db, masks });
+  const open = (tx: Transaction, runId: number) => openRun(tx, urls, runId);
+  const reruns = createReruns({ db, engine, open });
+  const findCommit = createCommitFinder(deps);
+  const schedules = createWorkflowSchedules({ ...deps, findCommit, starter });
+  const pushes = createPushedWorkflows({ ...deps, enqueue: jobs.enqueue, starter, schedules });
   jobs.register(pushes.job);
   const repositoryEvents: RepositoryEvents = {
-    pushed: (tx, { repository, pusher, changes }) =>
-      pushes.enqueuePush(tx, { repository, pusherId: pusher.id }, changes),
+    async pushed(tx, { repository, pusher, changes }) {
+      const user: ActingUser = pusher;
+      // A push by a job starts no run, which would go on for ever.
+      if (user.task === undefined)
+        await pushes.enqueuePush(tx, { repository, pusherId: pusher.id }, changes);
+    },
   };
   return {
     repositoryEvents,
-    actions: createActions({ db, clock, registration, tasks, logs, engine }),
+    routes: [
+      ...actionRoutes({
+        actions: createActions({ db, clock, registration, tasks, logs, engine, reruns }),
+        urls,
+      }),
+      ...workflowRoutes({ workflows: createWorkflows({ ...deps, findCommit, starter }), urls }),
+      ...secretRoutes({ levels, secrets }),
+      ...variableRoutes({ levels, variables }),
+    ],
     /** Serves `/api/actions`. */
     runnerHandler: createRunnerHandler({
       registration,
@@ -64,8 +100,14 @@ export function createForgeActions(deps: ForgeActionsDeps) {
       stopping: stop.signal,
       reportBug: deps.reportBug,
     }),
-    /** Ends tasks whose runner is gone. */
-    failSilentTasks: tasks.failSilent,
+    /** What scheduled tasks do. */
+    upkeep: {
+      /** Ends tasks whose runner is gone. */
+      failSilentTasks: tasks.failSilent,
+      stopOverdueTasks: tasks.stopOverdue,
+      cancelAbandonedJobs: tasks.cancelAbandoned,
+      startDueSchedules: schedules.startDue,
+    },
     /** Answers held requests of runners, which would keep a stopping daemon waiting. */
     beginStop: () => stop.abort(),
   };

@@ -1,3 +1,4 @@
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ActionRun } from "../../../storage/tables/forge/actions/runs.ts";
 import { type ActionStatus } from "../../../storage/tables/forge/actions/statuses.ts";
 import type { WireJob, WireRun, WireRunner } from "../../contract/forge/actions/shapes.ts";
@@ -21,12 +22,15 @@ export function toRunnerView({ runner, isOnline, isBusy }: SeenRunner): WireRunn
 }
 
 /** A run (forge behaviour, 7.12). */
-export function toRunView({ run, repository, actor }: SeenRun, urls: ForgeUrls): WireRun {
+export function toRunView(
+  { run, repository, actor, triggerActor }: SeenRun,
+  urls: ForgeUrls,
+): WireRun {
   const home = toHome(repository);
-  const user =
-    actor === undefined
+  const toUser = (account: ForgeUser | undefined) =>
+    account === undefined
       ? toGhostView(urls)
-      : toEmbeddedUserView(actor, repository.isSignedIn, urls);
+      : toEmbeddedUserView(account, repository.isSignedIn, urls);
   const url = toApiUrl(urls, `/repos/${home}/actions/runs/${run.id}`);
   return {
     id: run.id,
@@ -43,8 +47,8 @@ export function toRunView({ run, repository, actor }: SeenRun, urls: ForgeUrls):
     ...toBranch(run),
     ...toState(run.status),
     ...(run.error === "" ? {} : { error: run.error }),
-    actor: user,
-    trigger_actor: user,
+    actor: toUser(actor),
+    trigger_actor: toUser(triggerActor),
     repository: toRepositoryView(repository, urls),
     pull_requests: [],
     started_at: toTime(run.startedAt),

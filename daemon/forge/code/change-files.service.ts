@@ -242,9 +242,11 @@ function toDate(given: string, now: number): Pick<DatedPerson, "seconds" | "zone
 
 /** Removes the characters that git reads as structure. */
 function clean(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- removes control characters
-  return text
-    .toWellFormed()
-    .replace(/[<>\u0000-\u001f\u007f]/g, "")
-    .trim();
+  return (
+    text
+      .toWellFormed()
+      // oxlint-disable-next-line no-control-regex -- removes control characters
+      .replace(/[<>\u0000-\u001f\u007f]/g, "")
+      .trim()
+  );
 }

@@ -9,7 +9,7 @@ import {
 } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
-import type { ForgeCaller } from "../caller.ts";
+import type { ActingUser, ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 
 /** Permission on the packages of an owner; `write` includes `read`. */
@@ -25,8 +25,15 @@ const WRITE_ACCESS = 2;
 async function findPackageAccess(
   db: Queries,
   owner: ForgeUser,
-  viewer: ForgeUser | undefined,
+  viewer: ActingUser | undefined,
 ): Promise<PackageAccess> {
+  if (viewer?.task !== undefined) {
+    const isOwn = viewer.task.ownerId === owner.id;
+    return (
+      (isOwn ? viewer.task.permissions["packages"] : undefined) ??
+      (owner.visibility === "public" ? "read" : "none")
+    );
+  }
   if (viewer !== undefined) {
     if (viewer.isAdmin || viewer.id === owner.id) return "write";
     if (owner.kind === "organization") {

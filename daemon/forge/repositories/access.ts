@@ -9,6 +9,7 @@ import { isOfferedTo } from "../../../storage/tables/forge/repositories/transfer
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
+import type { ActingUser, TaskGrant } from "../caller.ts";
 import { assertTokenScope } from "../accounts/scopes.ts";
 
 const accessLevels = ["none", "read", "write", "admin", "owner"] as const;
@@ -20,23 +21,42 @@ export function reaches(level: AccessLevel, needed: AccessLevel): boolean {
   return accessLevels.indexOf(level) >= accessLevels.indexOf(needed);
 }
 
+/** Refuses with `forbidden` a caller whose permission does not include `needed`. */
+export function assertReaches(
+  { access }: { readonly access: AccessLevel },
+  needed: AccessLevel,
+): void {
+  if (!reaches(access, needed))
+    throw new AppError("forbidden", `user should have ${needed} access to the repository`);
+}
+
 /**
  * Returns the permission of a user, or of an anonymous caller, on a repository: `owner` for its owner and for site
  * administrators, the highest level of a collaborator and of the teams in an organization that have the repository, and
  * `read` when the repository is public and its owner visible to the viewer, or when it is offered to the viewer. To a
- * restricted user only public owners are visible.
+ * restricted user only public owners are visible. A job has the access of its grant.
  * @param unit the part of the repository, since a team may have different permissions on each; `any` is for what is
  *   visible with any of them. The other ways to a permission are the same for all parts.
  */
 export async function findAccess(
   db: Queries,
   what: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
-  viewer: ForgeUser | undefined,
+  viewer: ActingUser | undefined,
   unit: UnitOrAny = "repo.code",
 ): Promise<AccessLevel> {
+  if (viewer?.task !== undefined) return toTaskAccess(viewer.task, what);
   const level = await findStandingAccess(db, what, viewer, unit);
   if (level !== "none" || viewer === undefined) return level;
   return (await isOfferedTo(db, what.repository.id, viewer.id)) ? "read" : "none";
+}
+
+/** The job of a run writes its own repository at most and reads others that everyone may read. */
+function toTaskAccess(
+  { repositoryId, permissions }: TaskGrant,
+  what: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
+): AccessLevel {
+  if (what.repository.id !== repositoryId) return isPublic(what) ? "read" : "none";
+  return Object.values(permissions).includes("write") ? "write" : "read";
 }
 
 async function findStandingAccess(

@@ -18,6 +18,8 @@ export const sealedColumns = {
     key: "id",
     column: "sealed_token",
   },
+  forgeActionSecrets: { table: "forge_action_secrets", key: "id", column: "sealed_value" },
+  forgeTaskMasks: { table: "forge_action_tasks", key: "id", column: "sealed_masks" },
   vaultTotpSecrets: { table: "vault_users", key: "id", column: "totp_secret" },
   vaultPendingTotpSecrets: { table: "vault_users", key: "id", column: "totp_pending_secret" },
   vaultCredentials: { table: "vault_connections", key: "id", column: "credentials" },

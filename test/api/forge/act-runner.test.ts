@@ -46,6 +46,7 @@ onRunner.describe("the runner program of Gitea", () => {
 
   /** Pushes one workflow to a new private repository and returns the path of its run. */
   async function pushWorkflow(name: string, workflow: string): Promise<string> {
+    // The repository may have been made before, for its secrets.
     await people.api("POST", "/admin/users/mira/repos", { name, private: true });
     await git.run("init", "-q", "-b", "main", name);
     const origin = daemon.url.replace("://", `://mira:${people.tokenOf("mira")}@`);
@@ -157,5 +158,61 @@ jobs:
     const { conclusion, jobs } = await waitForEnd(run);
     expect(conclusion).toBe("cancelled");
     expect(jobs["long"]).toMatchObject({ conclusion: "cancelled" });
+  });
+
+  test("gives a job secrets, variables and a token for git and the API, which end with it", async () => {
+    await people.api("POST", "/admin/users/mira/repos", { name: "shared", private: true });
+    await people.api("POST", "/admin/users/mira/repos", { name: "tokens", private: true });
+    const variables = "actions/variables/AREA";
+    await people.api("POST", `/admin/${variables}`, { value: "everywhere" });
+    await people.api("POST", `/repos/mira/tokens/${variables}`, { value: "here" });
+    const secret = { data: "canary-secret-value" };
+    await people.api("PUT", "/repos/mira/tokens/actions/secrets/KEY", secret);
+    const run = await pushWorkflow(
+      "tokens",
+      `on: push
+permissions: { contents: write, statuses: write }
+jobs:
+  use:
+    runs-on: host
+    env:
+      KEY: "\${{ secrets.KEY }}"
+      TOKEN: "\${{ secrets.GITHUB_TOKEN }}"
+    steps:
+      - run: echo "area \${{ vars.AREA }}, key $KEY, base64 $(printf %s "$KEY" | base64), head \${KEY%value}"
+      - run: |
+          host="\${GITHUB_SERVER_URL#http://}"
+          git clone -q "http://x:$TOKEN@\${host%/}/$GITHUB_REPOSITORY.git" copy
+          cd copy
+          test -f .gitea/workflows/ci.yml && echo cloned
+          git -c user.name=job -c user.email=job@example.org commit -q --allow-empty -m "by the job"
+          git push -q origin HEAD:refs/heads/from-job && echo pushed
+      - run: |
+          api() { curl -s -o /dev/null -w '%{http_code}' -H "Authorization: token $TOKEN" "$@"; }
+          base="\${GITHUB_API_URL%/}"
+          echo "own $(api "$base/repos/mira/tokens"), status $(api "$base/repos/mira/tokens/statuses/$GITHUB_SHA" -d '{"state":"success"}' -H 'Content-Type: application/json')"
+          echo "other $(api "$base/repos/mira/shared"), user $(api "$base/user"), issues $(api "$base/repos/mira/tokens/issues")"
+          echo "token-is $(printf %s "$TOKEN" | rev)"
+`,
+    );
+    const { conclusion, logOf, waitForLog } = await waitForEnd(run);
+    await waitForLog("use", "token-is");
+    const log = await logOf("use");
+    expect(conclusion, log).toBe("success");
+    expect(log).toContain("area here, key ***, base64 ***");
+    expect(log).not.toContain("canary-secret-value");
+    expect(log).toContain("cloned");
+    expect(log).toContain("pushed");
+    expect(log).toContain("own 200, status 201");
+    expect(log).toContain("other 404, user 403, issues 403");
+    const [, reversed = ""] = /token-is ([0-9a-f]{40})/.exec(log) ?? [];
+    const token = [...reversed].toReversed().join("");
+    expect((await people.api("GET", "/repos/mira/tokens", undefined, token)).status).toBe(401);
+    // The push of the job is there and has started no run.
+    const runs = await get("/repos/mira/tokens/actions/runs");
+    expect(runs.total_count).toBe(1);
+    expect(await git.in("tokens", "ls-remote", "origin", "from-job")).toMatchObject({
+      output: expect.stringContaining("refs/heads/from-job"),
+    });
   });
 });

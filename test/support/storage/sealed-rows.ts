@@ -2,6 +2,10 @@ import { sealAgainIn } from "../../../daemon/composition/key-rotation.ts";
 import type { Database, SqlValue } from "../../../storage/engine/database.ts";
 import type { Keyring } from "../../../storage/keys/keyring.ts";
 import { listSealed, sealedColumns } from "../../../storage/tables/common/sealed.ts";
+import { insertUser } from "../../../storage/tables/forge/accounts/users.ts";
+import { insertRun } from "../../../storage/tables/forge/actions/runs.ts";
+import { insertRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { newRepositoryRow, newUserRow } from "../forge/forge-rows.ts";
 
 type ColumnName = keyof typeof sealedColumns;
 const names = Object.keys(sealedColumns) as ColumnName[];
@@ -86,6 +90,61 @@ export async function addSealedRows(db: Database, keyring: Keyring, hooks = 1): 
       is_active: 1,
       created_at: tx.now,
     });
+    await insert("forge_action_secrets", {
+      id: 1,
+      level: "instance",
+      name: "S",
+      description: "",
+      sealed_value: seal("forgeActionSecrets", 1),
+      ...at,
+    });
+    const owner = await insertUser(tx, newUserRow("mira"));
+    const repository = await insertRepository(tx, newRepositoryRow(owner, "box"));
+    const run = await insertRun(tx, {
+      repositoryId: repository.id,
+      actorId: owner.id,
+      event: "push",
+      workflowFile: "ci.yml",
+      title: "",
+      ref: "refs/heads/main",
+      headSha: "",
+      eventPayload: "{}",
+      definition: undefined,
+      status: "running",
+      error: "",
+      concurrencyGroup: "",
+      isHeld: false,
+      triggerKey: "",
+    });
+    await insert("forge_action_jobs", {
+      id: 1,
+      run_id: run?.id ?? 0,
+      repository_id: repository.id,
+      attempt: 1,
+      job_key: "a",
+      name: "a",
+      status: "running",
+      is_expanded: 1,
+      labels: "[]",
+      payload: "",
+      fail_fast: 1,
+      max_parallel: 0,
+      timeout_minutes: 0,
+      continue_on_error: 0,
+      outputs: "{}",
+      created_at: tx.now,
+    });
+    await insert("forge_action_tasks", {
+      id: 1,
+      job_id: 1,
+      runner_name: "",
+      status: "running",
+      log_rows: 0,
+      is_log_sealed: 0,
+      sealed_masks: seal("forgeTaskMasks", 1),
+      started_at: tx.now,
+      reported_at: tx.now,
+    });
     await insert("jobs", {
       kind: "mail.send",
       payload: seal("queuedMails", "m1", JSON.stringify({ id: "m1", sealed: "" })),
@@ -114,6 +173,8 @@ export function sealedTexts(hooks = 1): string[] {
   return [
     ...Array.from({ length: hooks }, (_, index) => `forgeHookTargets ${index + 1}`),
     "forgeRegistrationTokens 1",
+    "forgeActionSecrets 1",
+    "forgeTaskMasks 1",
     "vaultTotpSecrets u1",
     "vaultPendingTotpSecrets u1",
     "vaultCredentials c1",

@@ -73,6 +73,59 @@ export const cancelRun = endpoint({
   replies: { 204: empty, ...seen },
 });
 
+export const rerunRun = endpoint({
+  name: "forge.repos.actions.runs.rerun",
+  method: "POST",
+  path: "/api/v1/repos/:owner/:repo/actions/runs/:run/rerun",
+  summary: "Run all jobs of a run again",
+  gate: write,
+  params: runParams,
+  replies: { 201: runShape, 400: apiError, ...seen },
+});
+
+export const rerunFailedJobs = endpoint({
+  name: "forge.repos.actions.runs.rerun_failed",
+  method: "POST",
+  path: "/api/v1/repos/:owner/:repo/actions/runs/:run/rerun-failed-jobs",
+  summary: "Run the failed jobs of a run again, and those that need them",
+  gate: write,
+  params: runParams,
+  replies: { 201: empty, 400: apiError, ...seen },
+});
+
+export const rerunJob = endpoint({
+  name: "forge.repos.actions.runs.rerun_job",
+  method: "POST",
+  path: "/api/v1/repos/:owner/:repo/actions/runs/:run/jobs/:job_id/rerun",
+  summary: "Run one job again, and those that need it",
+  gate: write,
+  params: runParams.extend({ job_id: pathInteger }),
+  replies: { 201: empty, 400: apiError, ...seen },
+});
+
+export const getRunAttempt = endpoint({
+  name: "forge.repos.actions.runs.attempts.get",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/actions/runs/:run/attempts/:attempt",
+  summary: "Get a run as of one of its attempts",
+  gate: read,
+  params: runParams.extend({ attempt: pathInteger }),
+  replies: { 200: runShape, ...seen },
+  apiOnly: "croft run view shows the last attempt",
+});
+
+export const listAttemptJobs = endpoint({
+  name: "forge.repos.actions.runs.attempts.jobs",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/actions/runs/:run/attempts/:attempt/jobs",
+  summary: "List the jobs of one attempt of a run",
+  gate: read,
+  params: runParams.extend({ attempt: pathInteger }),
+  query: z.object({ status: statusFilter, ...paging }),
+  paging: "link_and_total",
+  replies: { 200: jobList, 400: apiError, ...seen },
+});
+
 export const listRunJobs = endpoint({
   name: "forge.repos.actions.runs.jobs",
   method: "GET",
@@ -135,6 +188,11 @@ export const repositoryActionEndpoints = [
   getRun,
   deleteRun,
   cancelRun,
+  rerunRun,
+  rerunFailedJobs,
+  rerunJob,
+  getRunAttempt,
+  listAttemptJobs,
   listRunJobs,
   listRepositoryJobs,
   getJob,

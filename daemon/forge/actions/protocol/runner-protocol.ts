@@ -144,20 +144,19 @@ function toWireRunner(runner: ActionRunner) {
   };
 }
 
-function toWireTask({ id, payload, context, needs }: AssignedTask) {
+function toWireTask({ id, payload, context, needs, secrets, vars }: AssignedTask) {
   return {
     id: BigInt(id),
     workflowPayload: Buffer.from(payload),
     context: context as JsonObject,
-    // The protocol promises both names; a token of the job does not exist yet.
-    secrets: { GITHUB_TOKEN: "", GITEA_TOKEN: "" },
+    secrets: { ...secrets },
     needs: Object.fromEntries(
       [...needs].map(([key, { result, outputs }]) => [
         key,
         { outputs: { ...outputs }, result: toWireResult(result) },
       ]),
     ),
-    vars: {},
+    vars: { ...vars },
   };
 }
 

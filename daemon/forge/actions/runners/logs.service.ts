@@ -6,10 +6,12 @@ import {
   updateRunner,
 } from "../../../../storage/tables/forge/actions/runners.ts";
 import {
+  type ActionTask,
   findLogChunk,
   insertLogChunk,
   updateTask,
 } from "../../../../storage/tables/forge/actions/tasks.ts";
+import type { Masks } from "../secrets/masks.service.ts";
 import { RunnerRefusal } from "./registration.service.ts";
 import { getOwnTask } from "./tasks.service.ts";
 
@@ -33,13 +35,22 @@ const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 /** Fast compression: a log arrives in many small pieces. */
 const LEVEL = 1;
+/** Longest row, and most bytes of one log: later rows are counted and kept empty. */
+const ROW_CHARACTERS_MAX = 256 * 1024;
+const LOG_BYTES_MAX = 512 * 1024 * 1024;
 /** Appends of one task that come at a time are retried this often. */
 const TRIES = 5;
 
 /** Logs of tasks, kept in compressed chunks. */
 export type Logs = ReturnType<typeof createLogs>;
 
-export function createLogs({ db }: { readonly db: Database }) {
+export function createLogs({
+  db,
+  masks,
+}: {
+  readonly db: Database;
+  readonly masks: Pick<Masks, "mask">;
+}) {
   return {
     /**
      * Appends rows and returns how many rows are stored. Rows that are stored already are skipped, rows after a gap are
@@ -47,7 +58,7 @@ export function createLogs({ db }: { readonly db: Database }) {
      */
     async append(runner: ActionRunner, { taskId, index, rows, isEnd }: LogRows): Promise<number> {
       for (let tries = 0; tries < TRIES; tries += 1) {
-        const { logRows: stored, isLogSealed } = await getOwnTask(db, runner, taskId);
+        const { logRows: stored, isLogSealed, ...log } = await getOwnTask(db, runner, taskId);
         const isGap = index > stored;
         const fresh = isGap ? [] : rows.slice(stored - index);
         if (isLogSealed) {
@@ -57,12 +68,13 @@ export function createLogs({ db }: { readonly db: Database }) {
           );
         }
         if (fresh.length === 0 && (isGap || !isEnd)) return stored;
+        const { text, sealedMasks } = toMaskedText({ ...log, taskId }, fresh);
         // Compression has no place in a transaction.
-        const content =
-          fresh.length === 0 ? undefined : await compress(toText(fresh), { level: LEVEL });
+        const content = text === "" ? undefined : await compress(text, { level: LEVEL });
         const acknowledged = await db.transaction(async (tx) => {
           const task = await getOwnTask(tx, runner, taskId);
-          if (task.logRows !== stored || task.isLogSealed) return undefined;
+          const isSame = task.logRows === stored && task.sealedMasks === log.sealedMasks;
+          if (!isSame || task.isLogSealed) return undefined;
           if (content !== undefined)
             await insertLogChunk(tx, {
               taskId,
@@ -71,7 +83,13 @@ export function createLogs({ db }: { readonly db: Database }) {
               content,
             });
           const logRows = stored + fresh.length;
-          await updateTask(tx, taskId, { logRows, isLogSealed: isEnd, reportedAt: tx.now });
+          await updateTask(tx, taskId, {
+            logRows,
+            logBytes: log.logBytes + Buffer.byteLength(text),
+            isLogSealed: isEnd,
+            reportedAt: tx.now,
+            ...(sealedMasks === undefined ? {} : { sealedMasks }),
+          });
           await updateRunner(tx, runner.id, { lastActivityAt: tx.now, lastContactAt: tx.now });
           return logRows;
         });
@@ -94,14 +112,27 @@ export function createLogs({ db }: { readonly db: Database }) {
       }
     },
   };
+
+  /** Returns rows as they are stored: one line each, masked and cut, empty once the log is full. */
+  function toMaskedText(
+    log: Pick<ActionTask, "logBytes" | "sealedMasks"> & { readonly taskId: number },
+    fresh: readonly LogLine[],
+  ): { readonly text: string; readonly sealedMasks: string | undefined } {
+    if (fresh.length === 0) return { text: "", sealedMasks: undefined };
+    // A row is one line: a line break within it would shift the positions of all later rows.
+    const contents = fresh.map(({ content }) => content.replaceAll(/\r?\n/g, " "));
+    const masked = masks.mask(log, contents);
+    const { sealedMasks } = masked;
+    if (log.logBytes > LOG_BYTES_MAX) return { text: "\n".repeat(fresh.length), sealedMasks };
+    const text = masked.rows.map((row, index) => toLine(fresh[index]?.time ?? 0, row)).join("");
+    return { text, sealedMasks };
+  }
 }
 
-/** A row is one line: a line break within it would shift the positions of all later rows. */
-function toText(rows: readonly LogLine[]): string {
-  return rows
-    .map(({ time, content }) => {
-      const at = new Date(time).toISOString();
-      return `${at} ${content.replaceAll(/\r?\n/g, " ")}\n`;
-    })
-    .join("");
+function toLine(time: number, content: string): string {
+  const text =
+    content.length > ROW_CHARACTERS_MAX
+      ? `${content.slice(0, ROW_CHARACTERS_MAX)} (cut after ${ROW_CHARACTERS_MAX} characters)`
+      : content;
+  return `${new Date(time).toISOString()} ${text}\n`;
 }

@@ -2,13 +2,17 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { Database } from "../../../../storage/engine/database.ts";
 import type { SealAgain, Sealer } from "../../../../storage/keys/keyring.ts";
 import {
+  type ActionLevel,
+  fromLevelName,
+  toLevelName,
+} from "../../../../storage/tables/forge/actions/levels.ts";
+import {
   type ActionRunner,
   findActiveToken,
   findRunnerByUuid,
   findTokenByHash,
   insertRunner,
   replaceToken,
-  type RunnerLevel,
   updateRunner,
 } from "../../../../storage/tables/forge/actions/runners.ts";
 
@@ -53,7 +57,7 @@ export function createRegistration({ db, clock, random, newUuid, sealer }: Regis
   const makeToken = () => Buffer.from(random(TOKEN_BYTES)).toString("hex");
   return {
     /** Returns the active token of a level, or a new one: where it is missing, or `renew` invalidates it. */
-    async getToken(level: RunnerLevel, renew: boolean): Promise<string> {
+    async getToken(level: ActionLevel, renew: boolean): Promise<string> {
       const name = toLevelName(level);
       return db.transaction(async (tx) => {
         const active = renew ? undefined : await findActiveToken(tx, name);
@@ -139,17 +143,4 @@ const hashOf = (token: string): string => createHash("sha256").update(token).dig
 function toLabels(labels: readonly string[]): readonly string[] {
   const names = labels.map((label) => label.split(":", 1).join().trim());
   return [...new Set(names)].filter((name) => name !== "").slice(0, LABELS_MAX);
-}
-
-function toLevelName({ ownerId, repositoryId }: RunnerLevel): string {
-  if (repositoryId !== undefined) return `repository/${repositoryId}`;
-  return ownerId === undefined ? "instance" : `owner/${ownerId}`;
-}
-
-function fromLevelName(name: string): RunnerLevel {
-  const [kind, id] = name.split("/");
-  return {
-    ownerId: kind === "owner" ? Number(id) : undefined,
-    repositoryId: kind === "repository" ? Number(id) : undefined,
-  };
 }

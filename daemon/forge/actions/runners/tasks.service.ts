@@ -2,6 +2,7 @@ import type { Database, Transaction } from "../../../../storage/engine/database.
 import {
   type ActionJob,
   findJob,
+  listAbandonedJobs,
   listRunJobs,
   listWaitingJobs,
   readTasksVersion,
@@ -22,14 +23,22 @@ import {
   findTask,
   insertTask,
   listOpenTasksOf,
+  listOverdueTasks,
   listSilentTasks,
+  sealEndedLogs,
   updateStep,
   updateTask,
 } from "../../../../storage/tables/forge/actions/tasks.ts";
 import type { ForgeUrls } from "../../urls.ts";
+import type { RuntimeTokens } from "../artifacts/runtime-tokens.ts";
 import { type RunEngine, toNeeds } from "../runs/advance-run.ts";
 import { openRun } from "../runs/open-run.ts";
 import type { Need } from "../runs/run-contexts.ts";
+import type { Masks } from "../secrets/masks.service.ts";
+import type { Secrets } from "../secrets/secrets.service.ts";
+import { hashTaskToken } from "../secrets/task-tokens.ts";
+import { toTokenPermissions } from "../secrets/token-permissions.ts";
+import { readVariables } from "../secrets/variables.service.ts";
 import { isMapping, type Mapping } from "../workflows/mapping.ts";
 import type { JobDefinition } from "../workflows/workflow.ts";
 import { RunnerRefusal } from "./registration.service.ts";
@@ -40,6 +49,8 @@ export interface AssignedTask {
   readonly payload: string;
   readonly context: Mapping;
   readonly needs: ReadonlyMap<string, Need>;
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly vars: Readonly<Record<string, string>>;
 }
 
 /** What a runner reports of a task. */
@@ -57,8 +68,27 @@ const LOOKED_AT_MAX = 1_000;
 const PAGE = 100;
 /** A task without a report for this long has lost its runner (forge behaviour, 12.1). */
 const SILENT_MS = 600_000;
+/** The longest run of a task whose job names no limit, and the longest wait for a runner (forge behaviour, 12.1). */
+const DEFAULT_TIMEOUT_MS = 3 * 3_600_000;
+const ABANDONED_MS = 24 * 3_600_000;
+/** Tasks and jobs that one run of a scheduled task ends. */
+const OVERDUE_MAX = 1_000;
 const ACTIVITY_EVERY_MS = 5_000;
 const STEP_NAME_CHARACTERS_MAX = 255;
+const TOKEN_BYTES = 20;
+
+export interface TasksDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Unpredictable bytes. */
+  readonly random: (bytes: number) => Uint8Array;
+  readonly urls: ForgeUrls;
+  readonly engine: RunEngine;
+  readonly secrets: Pick<Secrets, "openAll">;
+  readonly masks: Pick<Masks, "seal">;
+  readonly runtimeTokens: Pick<RuntimeTokens, "sign">;
+}
 
 /** Hands jobs to runners and takes their reports. */
 export type Tasks = ReturnType<typeof createTasks>;
@@ -66,15 +96,13 @@ export type Tasks = ReturnType<typeof createTasks>;
 export function createTasks({
   db,
   clock,
+  random,
   urls,
   engine,
-}: {
-  readonly db: Database;
-  /** Epoch milliseconds. */
-  readonly clock: () => number;
-  readonly urls: ForgeUrls;
-  readonly engine: RunEngine;
-}) {
+  secrets,
+  masks,
+  runtimeTokens,
+}: TasksDeps) {
   return {
     readVersion: () => readTasksVersion(db),
 
@@ -156,6 +184,7 @@ export function createTasks({
           const isSilent = task?.runnerId === undefined || task.reportedAt < clock() - SILENT_MS;
           if (task === undefined || isFinal(task.status) || !isSilent) return;
           await finish(tx, task, task.status === "cancelling" ? "cancelled" : "failure");
+          await updateTask(tx, task.id, { isLogSealed: true });
           const runner =
             task.runnerId === undefined ? undefined : await findRunner(tx, task.runnerId);
           if (runner?.isEphemeral === true) await deleteRunner(tx, runner.id);
@@ -163,10 +192,51 @@ export function createTasks({
       return silent.length;
     },
 
+    /**
+     * Cancels tasks that have run longer than `timeout-minutes` of their job or three hours, and ends those whose runner has
+     * not stopped ten minutes after they were cancelled.
+     */
+    async stopOverdue(): Promise<void> {
+      const times = {
+        now: clock(),
+        defaultMs: DEFAULT_TIMEOUT_MS,
+        cancelledBefore: clock() - SILENT_MS,
+      };
+      for (const { id } of await listOverdueTasks(db, times, OVERDUE_MAX))
+        await db.transaction(async (tx) => {
+          const task = await findTask(tx, id);
+          const job = task && (await findJob(tx, task.jobId));
+          const run = job && (await findRun(tx, job.runId));
+          if (task === undefined || job === undefined || run === undefined) return;
+          if (isFinal(task.status)) return;
+          if (task.status === "cancelling") await finish(tx, task, "cancelled");
+          else {
+            await engine.cancelJob(tx, run, job);
+            await engine.advance(tx, run.id);
+          }
+        });
+      await sealEndedLogs(db, clock() - SILENT_MS);
+    },
+
+    /** Cancels jobs that no runner has taken within a day. */
+    async cancelAbandoned(): Promise<void> {
+      for (const { id } of await listAbandonedJobs(db, clock() - ABANDONED_MS, OVERDUE_MAX))
+        await db.transaction(async (tx) => {
+          const job = await findJob(tx, id);
+          const run = job && (await findRun(tx, job.runId));
+          if (job?.status !== "waiting" || run === undefined) return;
+          await engine.cancelJob(tx, run, job);
+          await engine.advance(tx, run.id);
+        });
+    },
+
     /** Deletes a runner and fails what it was running. Returns whether it existed. */
     removeRunner: (id: number): Promise<boolean> =>
       db.transaction(async (tx) => {
-        for (const task of await listOpenTasksOf(tx, id)) await finish(tx, task, "failure");
+        for (const task of await listOpenTasksOf(tx, id)) {
+          await finish(tx, task, "failure");
+          await updateTask(tx, task.id, { isLogSealed: true });
+        }
         return deleteRunner(tx, id);
       }),
   };
@@ -195,7 +265,10 @@ export function createTasks({
     return toAssigned(tx, task, job);
   }
 
-  /** Returns a task as its runner gets it. Undefined when its run cannot be read any more. */
+  /**
+   * Returns a task as its runner gets it, with a new token: only the hash of an earlier one is known. Undefined when its run
+   * cannot be read any more.
+   */
   async function toAssigned(
     tx: Transaction,
     task: ActionTask,
@@ -204,7 +277,8 @@ export function createTasks({
     const opened = await openRun(tx, urls, job.runId);
     const definition = opened?.workflow.jobs.find(({ key }) => key === job.key);
     if (opened === undefined || definition === undefined) return undefined;
-    const jobs = await listRunJobs(tx, opened.run.id, job.attempt);
+    const { run, workflow, what } = opened;
+    const jobs = await listRunJobs(tx, run.id, job.attempt);
     const siblings = jobs.filter(({ key }) => key === job.key);
     const strategy = {
       "fail-fast": job.failFast,
@@ -212,11 +286,32 @@ export function createTasks({
       "job-total": siblings.length,
       "max-parallel": job.maxParallel > 0 ? job.maxParallel : siblings.length,
     };
+    const token = Buffer.from(random(TOKEN_BYTES)).toString("hex");
+    const runtimeToken = await runtimeTokens.sign({
+      taskId: task.id,
+      runId: run.id,
+      jobId: job.id,
+    });
+    const values = await secrets.openAll(tx, what.repository);
+    const permissions = toTokenPermissions(workflow.permissions, definition.source["permissions"]);
+    await updateTask(tx, task.id, {
+      tokenHash: hashTaskToken(token),
+      tokenPermissions: JSON.stringify(permissions),
+      sealedMasks: masks.seal(task.id, [token, runtimeToken, ...Object.values(values)]),
+    });
     return {
       id: task.id,
       payload: job.payload,
-      context: { ...opened.github, job: job.key, strategy },
+      context: {
+        ...opened.github,
+        job: job.key,
+        strategy,
+        token,
+        gitea_runtime_token: runtimeToken,
+      },
       needs: toNeeds(definition, jobs),
+      secrets: { ...values, GITHUB_TOKEN: token, GITEA_TOKEN: token },
+      vars: await readVariables(tx, what.repository),
     };
   }
 

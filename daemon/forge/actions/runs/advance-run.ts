@@ -3,6 +3,7 @@ import {
   type ActionJob,
   bumpTasksVersion,
   insertJob,
+  listJobsOfGroup,
   listRunJobs,
   updateJob,
 } from "../../../../storage/tables/forge/actions/jobs.ts";
@@ -18,6 +19,7 @@ import {
   listTasksOfJobs,
   updateTask,
 } from "../../../../storage/tables/forge/actions/tasks.ts";
+import type { OwnedRepository } from "../../repositories/events.ts";
 import { expandJob } from "../workflows/expand-job.ts";
 import { evaluateCondition } from "../workflows/expressions/evaluate.ts";
 import type { ConditionState } from "../workflows/expressions/values.ts";
@@ -29,9 +31,11 @@ import { type Need, toNeed, toNeedsContext } from "./run-contexts.ts";
 /** A run with what its jobs are decided by. */
 export interface OpenRun {
   readonly run: ActionRun;
+  readonly what: OwnedRepository;
   readonly workflow: Workflow;
   readonly github: Mapping;
   readonly inputs: Mapping;
+  readonly vars: Mapping;
 }
 
 export interface AdvanceDeps {
@@ -45,7 +49,7 @@ export interface AdvanceDeps {
 export type RunEngine = ReturnType<typeof createRunEngine>;
 
 export function createRunEngine({ open, report }: AdvanceDeps) {
-  return { advance, cancel, setStatus };
+  return { advance, cancel, cancelJob, setStatus };
 
   /** Decides every job of a run that can be decided, then the run itself. Idempotent. */
   async function advance(tx: Transaction, runId: number): Promise<void> {
@@ -72,6 +76,7 @@ export function createRunEngine({ open, report }: AdvanceDeps) {
         const siblings = jobs.filter(({ key }) => key === job.key);
         const active = siblings.filter(({ status }) => isActive(status)).length;
         if (job.maxParallel > 0 && active >= job.maxParallel) continue;
+        if (!(await entersGroup(tx, job))) continue;
         await setStatus(tx, opened.run, job, "waiting");
         await bumpTasksVersion(tx);
         return true;
@@ -87,7 +92,7 @@ export function createRunEngine({ open, report }: AdvanceDeps) {
   /** Evaluates the condition of a job whose needs have ended, and expands its matrix. */
   async function decide(
     tx: Transaction,
-    { run, workflow, github, inputs }: OpenRun,
+    { run, workflow, github, inputs, vars }: OpenRun,
     {
       job,
       definition,
@@ -99,7 +104,7 @@ export function createRunEngine({ open, report }: AdvanceDeps) {
     },
   ): Promise<void> {
     const needs = toNeeds(definition, jobs);
-    const contexts = { github, inputs, vars: {}, needs: toNeedsContext(needs) };
+    const contexts = { github, inputs, vars, needs: toNeedsContext(needs) };
     try {
       const state = toState(definition, workflow, jobs);
       if (!evaluateCondition(definition.condition, { contexts, state })) {
@@ -113,8 +118,8 @@ export function createRunEngine({ open, report }: AdvanceDeps) {
         return;
       }
       await updateJob(tx, job.id, { ...first, isExpanded: true });
-      for (const other of others)
-        await insertJob(tx, {
+      for (const { concurrencyGroup, cancelsGroup, ...other } of others) {
+        const inserted = await insertJob(tx, {
           runId: run.id,
           repositoryId: run.repositoryId,
           attempt: run.attempt,
@@ -123,11 +128,43 @@ export function createRunEngine({ open, report }: AdvanceDeps) {
           isExpanded: true,
           ...other,
         });
+        await updateJob(tx, inserted.id, { concurrencyGroup, cancelsGroup });
+      }
     } catch (error) {
       if (!(error instanceof ExpressionError)) throw error;
       await updateRun(tx, run.id, { error: `${run.workflowFile}: ${error.message}` });
       await setStatus(tx, run, job, "failure");
     }
+  }
+
+  /**
+   * Returns whether a job may run beside the others of its group. It cancels them where its file says so; else it waits for
+   * the one that runs, in place of an older job that waited.
+   */
+  async function entersGroup(tx: Transaction, job: ActionJob): Promise<boolean> {
+    if (job.concurrencyGroup === "") return true;
+    const group = await listJobsOfGroup(tx, job.repositoryId, job.concurrencyGroup);
+    const others = group.filter(({ id }) => id !== job.id);
+    const older = others.filter(({ id, status }) => status === "blocked" && id < job.id);
+    const active = others.filter(({ status }) => isActive(status));
+    for (const other of job.cancelsGroup ? [...older, ...active] : older)
+      await cancelElsewhere(tx, other, job);
+    return job.cancelsGroup || active.length === 0;
+  }
+
+  async function cancelElsewhere(tx: Transaction, job: ActionJob, by: ActionJob): Promise<void> {
+    const opened = await open(tx, job.runId);
+    if (opened === undefined) return;
+    await cancelJob(tx, opened.run, job);
+    if (job.runId !== by.runId) await advance(tx, job.runId);
+  }
+
+  /** Lets the next job of a group run once one has ended. */
+  async function releaseGroup(tx: Transaction, job: ActionJob): Promise<void> {
+    const group = await listJobsOfGroup(tx, job.repositoryId, job.concurrencyGroup);
+    const next = group.find(({ status }) => status === "blocked");
+    if (next === undefined || next.runId === job.runId) return;
+    if (!group.some(({ status }) => isActive(status))) await advance(tx, next.runId);
   }
 
   /** Writes the status of a job, reports it, and cancels its siblings where its matrix fails fast. */
@@ -149,6 +186,7 @@ export function createRunEngine({ open, report }: AdvanceDeps) {
       for (const sibling of siblings)
         if (sibling.key === job.key && sibling.id !== job.id) await cancelJob(tx, run, sibling);
     }
+    if (isFinal(status) && job.concurrencyGroup !== "") await releaseGroup(tx, job);
     return true;
   }
 
@@ -165,7 +203,7 @@ export function createRunEngine({ open, report }: AdvanceDeps) {
     const [task] = await listTasksOfJobs(tx, [job.id]);
     const runner = task?.runnerId === undefined ? undefined : await findRunner(tx, task.runnerId);
     if (task !== undefined && runner?.capabilities.includes("cancelling") === true) {
-      await updateTask(tx, task.id, { status: "cancelling" });
+      await updateTask(tx, task.id, { status: "cancelling", cancellingAt: tx.now });
       await setStatus(tx, run, job, "cancelling");
       return;
     }
@@ -229,7 +267,7 @@ function toState(
 }
 
 /** Returns the status of a run that has these jobs (forge behaviour, 16.4). */
-function toRunStatus(jobs: readonly ActionJob[]): ActionStatus {
+export function toRunStatus(jobs: readonly ActionJob[]): ActionStatus {
   const statuses = jobs.map(({ status, continueOnError }) =>
     status === "failure" && continueOnError ? "success" : status,
   );

@@ -4,6 +4,7 @@ import { parseColumn } from "../../../../storage/engine/json-column.ts";
 import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
 import { findRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
+import { readVariables } from "../secrets/variables.service.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import type { ExpressionValue } from "../workflows/expressions/values.ts";
 import { isMapping, type Mapping } from "../workflows/mapping.ts";
@@ -55,11 +56,18 @@ export async function openRun(
   const owner = repository && (await findUserById(db, repository.ownerId));
   if (run?.definition === undefined || repository === undefined || owner === undefined)
     return undefined;
-  const actor = run.actorId === undefined ? undefined : await findUserById(db, run.actorId);
-  const actorName = actor?.name ?? "Ghost";
-  const github = toGithubContext({ run, what: { repository, owner }, actorName, urls });
+  const nameOf = async (id: number | undefined) =>
+    (id === undefined ? undefined : await findUserById(db, id))?.name ?? "Ghost";
+  const actorName = await nameOf(run.actorId);
+  const triggerName =
+    run.triggerActorId === undefined ? actorName : await nameOf(run.triggerActorId);
+  const github: Mapping = {
+    ...toGithubContext({ run, what: { repository, owner }, actorName, urls }),
+    triggering_actor: triggerName,
+  };
   const { event } = github;
   const inputs = isMapping(event) && isMapping(event["inputs"]) ? event["inputs"] : {};
   const workflow = parseColumn(workflowSchema, run.definition, "forge_action_runs.definition");
-  return { run, workflow, github, inputs };
+  const vars = await readVariables(db, repository);
+  return { run, what: { repository, owner }, workflow, github, inputs, vars };
 }

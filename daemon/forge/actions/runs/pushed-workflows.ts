@@ -1,12 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Database } from "../../../../storage/engine/database.ts";
-import { type FolderFile, readFolderFiles } from "../../../../storage/git/folder-files.ts";
-import type { Git } from "../../../../storage/git/git.ts";
 import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
-import {
-  findRepositoryById,
-  type ForgeRepository,
-} from "../../../../storage/tables/forge/repositories/repositories.ts";
+import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/workflows.ts";
+import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import type { Enqueue } from "../../../jobs/queue.ts";
 import type { PushCommits, ReadPush } from "../../git/commit-readers.ts";
 import { createPushJob, type PublishedPush } from "../../git/push-jobs.ts";
@@ -14,24 +10,21 @@ import type { RefChange } from "../../repositories/events.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
 import type { Mapping } from "../workflows/mapping.ts";
 import { matchesPush } from "../workflows/triggers.ts";
-import { parseWorkflow, type Workflow } from "../workflows/workflow.ts";
-import { WORKFLOW_BYTES_MAX, WorkflowError } from "../workflows/yaml-source.ts";
+import {
+  hasActions,
+  readWorkflow,
+  readWorkflowFiles,
+  type WorkflowFileDeps,
+} from "./workflow-files.ts";
+import type { WorkflowSchedules } from "./schedules.ts";
 import type { RunTrigger, StartRun } from "./start-run.ts";
 
-/** Refs of one push, and files of one commit, that make runs. */
+/** Refs of one push that make runs. */
 const REFS_MAX = 40;
-const FILES_MAX = 50;
 /** Commits whose paths are looked at; with more, the filters of paths count as matched. */
 const COMMITS_MAX = 300;
 const NO_COMMIT = "0".repeat(40);
 const SKIP = /\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]/i;
-/** Folders of workflow files; the first that has any hides the other. */
-const FOLDERS = [".gitea/workflows", ".github/workflows"] as const;
-
-export interface WorkflowFileDeps {
-  readonly git: Git;
-  readonly locate: (repository: ForgeRepository) => Promise<string>;
-}
 
 export interface PushedWorkflowsDeps extends WorkflowFileDeps {
   readonly db: Database;
@@ -39,31 +32,7 @@ export interface PushedWorkflowsDeps extends WorkflowFileDeps {
   readonly readPush: ReadPush;
   readonly starter: StartRun;
   readonly urls: ForgeUrls;
-}
-
-/** Returns the workflow files of a commit. @throws GitError */
-export async function readWorkflowFiles(
-  { git, locate }: WorkflowFileDeps,
-  repository: ForgeRepository,
-  commit: string,
-): Promise<readonly FolderFile[]> {
-  const directory = await locate(repository);
-  for (const folder of FOLDERS) {
-    const limits = { filesMax: FILES_MAX, bytesMax: WORKFLOW_BYTES_MAX };
-    const files = await readFolderFiles(git, directory, {
-      commit,
-      folder,
-      name: /^[^/]+\.ya?ml$/i,
-      ...limits,
-    });
-    if (files.length > 0) return files;
-  }
-  return [];
-}
-
-/** Returns whether a repository runs workflows. */
-export function hasActions({ settings, archivedAt }: ForgeRepository): boolean {
-  return settings["has_actions"] !== false && archivedAt === undefined;
+  readonly schedules: Pick<WorkflowSchedules, "replace">;
 }
 
 /**
@@ -71,7 +40,7 @@ export function hasActions({ settings, archivedAt }: ForgeRepository): boolean {
  * event, so a job that is repeated after a crash makes no second run.
  */
 export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
-  const { db, enqueue, readPush, starter, urls } = deps;
+  const { db, enqueue, readPush, starter, urls, schedules } = deps;
   return createPushJob({
     kind: "forge.actions.push",
     enqueue,
@@ -85,14 +54,17 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
     const owner = repository && (await findUserById(db, repository.ownerId));
     if (repository === undefined || owner === undefined || !hasActions(repository)) return;
     const pushed = await readPush(repository, change, COMMITS_MAX);
-    if (pushed?.head === undefined || SKIP.test(pushed.head.message)) return;
+    if (pushed?.head === undefined) return;
     const { head } = pushed;
-    const files = await readWorkflowFiles(deps, repository, head.id);
-    if (files.length === 0) return;
+    const { files } = await readWorkflowFiles(deps, repository, head.id);
+    if (change.ref === `refs/heads/${repository.defaultBranch}`)
+      await schedules.replace(repository, files);
+    if (files.length === 0 || SKIP.test(head.message)) return;
+    const disabled = await listDisabledWorkflows(db, repository.id);
     const actor = await findUserById(db, push.pusherId);
     const address = toUrl(urls, `/${owner.name}/${repository.name}`);
     const names = change.before === undefined ? ["push", "create"] : ["push"];
-    for (const { name: file, text } of files)
+    for (const { name: file, text } of files.filter(({ name }) => !disabled.has(name)))
       for (const event of names) {
         const payload =
           event === "push" ? toPushPayload(change, pushed, address) : toCreatePayload(change);
@@ -127,17 +99,6 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
     if (filters === undefined) return;
     if (trigger.event === "push" && !matchesPush(filters, { ref: trigger.ref, paths })) return;
     await db.transaction((tx) => starter.start(tx, trigger, workflow));
-  }
-}
-
-/** Parses a file; returns the reason with file and line when it is invalid. */
-export function readWorkflow(file: string, text: string | undefined): Workflow | string {
-  if (text === undefined) return `${file}:1: a workflow has at most ${WORKFLOW_BYTES_MAX} bytes`;
-  try {
-    return parseWorkflow(text);
-  } catch (error) {
-    if (error instanceof WorkflowError) return `${file}:${error.line}: ${error.message}`;
-    throw error;
   }
 }
 

@@ -9,6 +9,7 @@ import {
 import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
 import type { OwnedRepository } from "../../repositories/events.ts";
 import type { ForgeUrls } from "../../urls.ts";
+import { readVariables } from "../secrets/variables.service.ts";
 import { evaluateTemplate } from "../workflows/expressions/evaluate.ts";
 import { ExpressionError, isTruthy, toText } from "../workflows/expressions/values.ts";
 import { evaluateDeep, isMapping, type Mapping } from "../workflows/mapping.ts";
@@ -53,7 +54,8 @@ export function createRunStarter({
       trigger: RunTrigger,
       workflow: Workflow,
     ): Promise<ActionRun | undefined> {
-      const settings = evaluateSettings(trigger, workflow);
+      const vars = await readVariables(tx, trigger.what.repository);
+      const settings = evaluateSettings(trigger, workflow, vars);
       if (typeof settings === "string") return fail(tx, trigger, settings);
       const { group, cancelsOthers, title } = settings;
       const others = group === "" ? [] : await listGroup(tx, trigger.what.repository.id, group);
@@ -111,12 +113,12 @@ export function createRunStarter({
     return run;
   }
 
-  function evaluateSettings(trigger: RunTrigger, workflow: Workflow) {
+  function evaluateSettings(trigger: RunTrigger, workflow: Workflow, vars: Mapping) {
     const { what, actor, payload } = trigger;
     const run = { ...toRow(trigger), number: 0, attempt: 1 };
     const github = toGithubContext({ run, what, actorName: actor?.name ?? "Ghost", urls });
     const inputs = isMapping(payload["inputs"]) ? payload["inputs"] : {};
-    const scope = { contexts: { github, inputs, vars: {} } };
+    const scope = { contexts: { github, inputs, vars } };
     try {
       const named = toText(evaluateTemplate(workflow.runName, scope)).trim();
       const title = [...(named || trigger.title)].slice(0, TITLE_CHARACTERS_MAX).join("");

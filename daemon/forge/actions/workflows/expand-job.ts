@@ -17,6 +17,9 @@ export interface ExpandedJob {
   /** 0 when the file names none. */
   readonly timeoutMinutes: number;
   readonly continueOnError: boolean;
+  /** Empty outside of groups. */
+  readonly concurrencyGroup: string;
+  readonly cancelsGroup: boolean;
   /** The workflow with this job alone, in YAML, as a runner reads it. */
   readonly payload: string;
 }
@@ -60,7 +63,7 @@ function expandOne(
   const labels = toLabels(job.key, evaluateDeep(job.runsOn, scope));
   const number = (value: ExpressionValue, field: string) =>
     toCount(evaluateDeep(value, scope), `jobs.${job.key}.${field}`);
-  const { needs: _needs, strategy: _strategy, ...rest } = job.source;
+  const { needs: _needs, strategy: _strategy, concurrency: _concurrency, ...rest } = job.source;
   const single = {
     ...rest,
     name,
@@ -79,6 +82,11 @@ function expandOne(
     maxParallel: number(job.maxParallel, "strategy.max-parallel"),
     timeoutMinutes: number(job.timeoutMinutes, "timeout-minutes"),
     continueOnError: isTruthy(toFlag(evaluateDeep(job.continueOnError, scope))),
+    concurrencyGroup: toText(evaluateTemplate(job.concurrency?.group ?? "", scope)).slice(
+      0,
+      NAME_CHARACTERS_MAX,
+    ),
+    cancelsGroup: isTruthy(toFlag(evaluateDeep(job.concurrency?.cancelInProgress ?? false, scope))),
     payload: stringify(
       {
         ...(workflow.name === "" ? {} : { name: workflow.name }),

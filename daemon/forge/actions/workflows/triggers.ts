@@ -39,6 +39,8 @@ const LISTS = {
   "paths-ignore": "pathsIgnore",
 } as const;
 
+/** Times of one schedule. */
+const CRON_MAX = 50;
 /** Patterns of one filter. */
 const PATTERNS_MAX = 200;
 
@@ -87,6 +89,8 @@ function readCron(value: ExpressionValue, reader: WorkflowReader): readonly stri
   const lines = list.map((each) => (isMapping(each) ? each["cron"] : undefined));
   if (lines.length === 0 || !lines.every((line) => typeof line === "string"))
     throw reader.error("on.schedule is a list of `- cron: …`", "on", "schedule");
+  if (lines.length > CRON_MAX)
+    throw reader.error(`on.schedule has at most ${CRON_MAX} times`, "on", "schedule");
   return lines;
 }
 

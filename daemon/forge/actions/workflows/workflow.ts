@@ -1,3 +1,4 @@
+import { findPermissionsError } from "./permissions.ts";
 import { namesStatus } from "./expressions/evaluate.ts";
 import { parseExpression } from "./expressions/parse.ts";
 import { ExpressionError, type ExpressionValue } from "./expressions/values.ts";
@@ -64,6 +65,7 @@ export function parseWorkflow(text: string): Workflow {
     throw reader.error(`a workflow has at most ${JOBS_MAX} jobs`, "jobs");
   const definitions = Object.entries(jobs).map(([key, job]) => readJob(reader, key, job));
   assertNeeds(reader, definitions);
+  assertPermissions(reader, root["permissions"], "permissions");
   return {
     name: reader.text(root["name"], "name"),
     runName: reader.text(root["run-name"], "run-name"),
@@ -96,6 +98,7 @@ function readJob(reader: WorkflowReader, key: string, job: ExpressionValue): Job
   const matrix = strategy["matrix"] ?? null;
   if (matrix !== null && !isMapping(matrix) && typeof matrix !== "string")
     throw reader.error(`jobs.${key}.strategy.matrix must be a mapping`, ...at, "strategy");
+  assertPermissions(reader, job["permissions"], ...at, "permissions");
   assertExpressions(reader, job, [...at]);
   const rawCondition = job["if"];
   const condition = rawCondition === undefined ? undefined : reader.text(rawCondition, ...at, "if");
@@ -114,6 +117,15 @@ function readJob(reader: WorkflowReader, key: string, job: ExpressionValue): Job
     concurrency: readConcurrency(reader, job["concurrency"], ...at, "concurrency"),
     source: job,
   };
+}
+
+function assertPermissions(
+  reader: WorkflowReader,
+  value: ExpressionValue | undefined,
+  ...at: string[]
+): void {
+  const error = findPermissionsError(value);
+  if (error !== undefined) throw reader.error(error, ...at);
 }
 
 function assertSteps(

@@ -25,6 +25,12 @@ export interface ActionJob {
   readonly timeoutMinutes: number;
   readonly continueOnError: boolean;
   readonly outputs: Readonly<Record<string, string>>;
+  /** The job of an earlier attempt whose result and log this one shows. */
+  readonly originalJobId: number | undefined;
+  /** Empty outside of groups. */
+  readonly concurrencyGroup: string;
+  /** Whether it cancels other jobs of its group in place of waiting for them. */
+  readonly cancelsGroup: boolean;
   readonly createdAt: number;
   readonly startedAt: number | undefined;
   readonly completedAt: number | undefined;
@@ -32,7 +38,14 @@ export interface ActionJob {
 
 export type NewActionJob = Omit<
   ActionJob,
-  "id" | "outputs" | "createdAt" | "startedAt" | "completedAt"
+  | "id"
+  | "outputs"
+  | "originalJobId"
+  | "concurrencyGroup"
+  | "cancelsGroup"
+  | "createdAt"
+  | "startedAt"
+  | "completedAt"
 >;
 
 export async function insertJob(tx: Transaction, job: NewActionJob): Promise<ActionJob> {
@@ -86,6 +99,11 @@ export async function updateJob(
   if (changes.continueOnError !== undefined)
     values.push(["continue_on_error", Number(changes.continueOnError)]);
   if (changes.outputs !== undefined) values.push(["outputs", JSON.stringify(changes.outputs)]);
+  if (changes.originalJobId !== undefined) values.push(["original_job_id", changes.originalJobId]);
+  if (changes.concurrencyGroup !== undefined)
+    values.push(["concurrency_group", changes.concurrencyGroup]);
+  if (changes.cancelsGroup !== undefined)
+    values.push(["cancels_group", Number(changes.cancelsGroup)]);
   if (changes.startedAt !== undefined) values.push(["started_at", changes.startedAt]);
   if (changes.completedAt !== undefined) values.push(["completed_at", changes.completedAt]);
   if (values.length === 0) return false;
@@ -137,6 +155,36 @@ export async function listWaitingJobs(
     `SELECT ${columns} FROM forge_action_jobs WHERE status = 'waiting' AND id > ? ${condition} ORDER BY id LIMIT ?`,
     after,
     ...(bound === undefined ? [] : [bound]),
+    limit,
+  );
+  return rows.map(toJob);
+}
+
+/** Lists the unfinished jobs of a concurrency group that are ready to run, run or are being cancelled, the oldest first. */
+export async function listJobsOfGroup(
+  db: Queries,
+  repositoryId: number,
+  group: string,
+): Promise<ActionJob[]> {
+  const rows = await db.all<JobRow>(
+    `SELECT ${columns} FROM forge_action_jobs
+     WHERE repository_id = ? AND concurrency_group = ? AND status IN ('blocked', 'waiting', 'running', 'cancelling')
+     ORDER BY id`,
+    repositoryId,
+    group,
+  );
+  return rows.map(toJob);
+}
+
+/** Lists jobs that have waited for a runner since `before`, the oldest first. */
+export async function listAbandonedJobs(
+  db: Queries,
+  before: number,
+  limit: number,
+): Promise<ActionJob[]> {
+  const rows = await db.all<JobRow>(
+    `SELECT ${columns} FROM forge_action_jobs WHERE status = 'waiting' AND created_at < ? ORDER BY id LIMIT ?`,
+    before,
     limit,
   );
   return rows.map(toJob);
@@ -213,13 +261,17 @@ interface JobRow {
   timeout_minutes: number;
   continue_on_error: number;
   outputs: string;
+  original_job_id: number | null;
+  concurrency_group: string;
+  cancels_group: number;
   created_at: number;
   started_at: number | null;
   completed_at: number | null;
 }
 
 const columns = `id, run_id, repository_id, attempt, job_key, name, status, is_expanded, labels, payload, fail_fast,
-  max_parallel, timeout_minutes, continue_on_error, outputs, created_at, started_at, completed_at`;
+  max_parallel, timeout_minutes, continue_on_error, outputs, original_job_id, concurrency_group, cancels_group,
+  created_at, started_at, completed_at`;
 
 const labelsSchema = z.array(z.string());
 const outputsSchema = z.record(z.string(), z.string());
@@ -241,6 +293,9 @@ function toJob(row: JobRow): ActionJob {
     timeoutMinutes: row.timeout_minutes,
     continueOnError: row.continue_on_error === 1,
     outputs: parseColumn(outputsSchema, row.outputs, "forge_action_jobs.outputs"),
+    originalJobId: row.original_job_id ?? undefined,
+    concurrencyGroup: row.concurrency_group,
+    cancelsGroup: row.cancels_group === 1,
     createdAt: row.created_at,
     startedAt: row.started_at ?? undefined,
     completedAt: row.completed_at ?? undefined,

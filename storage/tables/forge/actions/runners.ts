@@ -1,15 +1,10 @@
 import { z } from "zod";
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
-
-/** Whose jobs a runner takes; both are undefined for a runner of the instance. */
-export interface RunnerLevel {
-  readonly ownerId: number | undefined;
-  readonly repositoryId: number | undefined;
-}
+import type { ActionLevel } from "./levels.ts";
 
 /** A registered runner. Times are epoch milliseconds, 0 before the first. */
-export interface ActionRunner extends RunnerLevel {
+export interface ActionRunner extends ActionLevel {
   readonly id: number;
   readonly uuid: string;
   /** SHA-256 of its token, in hex. */

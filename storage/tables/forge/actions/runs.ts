@@ -9,6 +9,8 @@ export interface ActionRun {
   readonly number: number;
   /** Undefined once the account is gone. */
   readonly actorId: number | undefined;
+  /** Who started the last attempt; undefined when it was the actor. */
+  readonly triggerActorId: number | undefined;
   readonly event: string;
   /** The name of the file without its folder. */
   readonly workflowFile: string;
@@ -36,7 +38,7 @@ export interface ActionRun {
 
 export type NewActionRun = Omit<
   ActionRun,
-  "id" | "number" | "attempt" | "createdAt" | "startedAt" | "completedAt"
+  "id" | "number" | "attempt" | "triggerActorId" | "createdAt" | "startedAt" | "completedAt"
 > & {
   /** What made the run; a second run of the same key is not made. */
   readonly triggerKey: string;
@@ -93,13 +95,18 @@ export async function updateRun(
   tx: Transaction,
   id: number,
   changes: Partial<
-    Pick<ActionRun, "status" | "error" | "attempt" | "isHeld" | "startedAt" | "completedAt">
+    Pick<
+      ActionRun,
+      "status" | "error" | "attempt" | "triggerActorId" | "isHeld" | "startedAt" | "completedAt"
+    >
   >,
 ): Promise<void> {
   const values: [string, SqlValue][] = [];
   if (changes.status !== undefined) values.push(["status", changes.status]);
   if (changes.error !== undefined) values.push(["error", changes.error]);
   if (changes.attempt !== undefined) values.push(["attempt", changes.attempt]);
+  if (changes.triggerActorId !== undefined)
+    values.push(["trigger_actor_id", changes.triggerActorId]);
   if (changes.isHeld !== undefined) values.push(["is_held", Number(changes.isHeld)]);
   if ("startedAt" in changes) values.push(["started_at", changes.startedAt ?? null]);
   if ("completedAt" in changes) values.push(["completed_at", changes.completedAt ?? null]);
@@ -138,6 +145,7 @@ export interface RunFilter {
   readonly ref?: string;
   readonly headSha?: string;
   readonly actorId?: number;
+  readonly workflowFile?: string;
   readonly statuses?: readonly ActionStatus[];
 }
 
@@ -159,6 +167,7 @@ export async function listRuns(
   add("ref", filter.ref);
   add("head_sha", filter.headSha);
   add("actor_id", filter.actorId);
+  add("workflow_file", filter.workflowFile);
   if (filter.statuses !== undefined && filter.statuses.length > 0) {
     conditions.push(`status IN (${filter.statuses.map(() => "?").join(", ")})`);
     values.push(...filter.statuses);
@@ -182,6 +191,7 @@ interface RunRow {
   repository_id: number;
   number: number;
   actor_id: number | null;
+  trigger_actor_id: number | null;
   event: string;
   workflow_file: string;
   title: string;
@@ -199,7 +209,7 @@ interface RunRow {
   completed_at: number | null;
 }
 
-const columns = `id, repository_id, number, actor_id, event, workflow_file, title, ref, head_sha, event_payload, definition,
+const columns = `id, repository_id, number, actor_id, trigger_actor_id, event, workflow_file, title, ref, head_sha, event_payload, definition,
   status, error, attempt, concurrency_group, is_held, created_at, started_at, completed_at`;
 
 function toRun(row: RunRow): ActionRun {
@@ -208,6 +218,7 @@ function toRun(row: RunRow): ActionRun {
     repositoryId: row.repository_id,
     number: row.number,
     actorId: row.actor_id ?? undefined,
+    triggerActorId: row.trigger_actor_id ?? undefined,
     event: row.event,
     workflowFile: row.workflow_file,
     title: row.title,

@@ -11,10 +11,16 @@ export interface ActionTask {
   readonly status: ActionStatus;
   readonly logRows: number;
   readonly isLogSealed: boolean;
+  /** Bytes of the log before compression. */
+  readonly logBytes: number;
+  /** What the log must not show, sealed; undefined once the log has ended. */
+  readonly sealedMasks: string | undefined;
   readonly startedAt: number;
   /** When the runner last reported. */
   readonly reportedAt: number;
   readonly completedAt: number | undefined;
+  /** When it was cancelled; undefined unless its runner has to end it. */
+  readonly cancellingAt: number | undefined;
 }
 
 /** A step of a task. `number` counts from 0. */
@@ -53,21 +59,43 @@ export async function insertTask(
   return toTask(row);
 }
 
-/** Writes the given members of a task. */
+/** Writes the given members of a task. One that ends loses its token; a log that ends loses its masks. */
 export async function updateTask(
   tx: Transaction,
   id: number,
   changes: Partial<
-    Pick<ActionTask, "status" | "logRows" | "isLogSealed" | "reportedAt" | "completedAt">
+    Pick<
+      ActionTask,
+      | "status"
+      | "logRows"
+      | "logBytes"
+      | "isLogSealed"
+      | "sealedMasks"
+      | "reportedAt"
+      | "completedAt"
+      | "cancellingAt"
+    > & {
+      /** SHA-256 of its token, in hex. */
+      readonly tokenHash: string;
+      /** JSON. */
+      readonly tokenPermissions: string;
+    }
   >,
 ): Promise<void> {
   const values: [string, SqlValue][] = [];
   if (changes.status !== undefined) values.push(["status", changes.status]);
   if (changes.logRows !== undefined) values.push(["log_rows", changes.logRows]);
-  if (changes.isLogSealed !== undefined)
-    values.push(["is_log_sealed", Number(changes.isLogSealed)]);
+  if (changes.logBytes !== undefined) values.push(["log_bytes", changes.logBytes]);
+  if (changes.isLogSealed === true) values.push(["is_log_sealed", 1], ["sealed_masks", null]);
+  else if (changes.sealedMasks !== undefined) values.push(["sealed_masks", changes.sealedMasks]);
   if (changes.reportedAt !== undefined) values.push(["reported_at", changes.reportedAt]);
-  if (changes.completedAt !== undefined) values.push(["completed_at", changes.completedAt]);
+  if (changes.tokenHash !== undefined) values.push(["token_hash", changes.tokenHash]);
+  if (changes.tokenPermissions !== undefined)
+    values.push(["token_permissions", changes.tokenPermissions]);
+  if (changes.completedAt !== undefined)
+    values.push(["completed_at", changes.completedAt], ["token_hash", null]);
+  if (changes.cancellingAt !== undefined) values.push(["cancelling_at", changes.cancellingAt]);
+  if (values.length === 0) return;
   await tx.run(
     `UPDATE forge_action_tasks SET ${values.map(([column]) => `${column} = ?`).join(", ")} WHERE id = ?`,
     ...values.map(([, value]) => value),
@@ -78,6 +106,22 @@ export async function updateTask(
 export async function findTask(db: Queries, id: number): Promise<ActionTask | undefined> {
   const row = await db.get<TaskRow>(`SELECT ${columns} FROM forge_action_tasks WHERE id = ?`, id);
   return row && toTask(row);
+}
+
+/** Finds the unfinished task of a token by its hash. */
+export async function findTaskOfToken(
+  db: Queries,
+  tokenHash: string,
+): Promise<
+  { readonly taskId: number; readonly runId: number; readonly permissions: string } | undefined
+> {
+  const row = await db.get<{ id: number; run_id: number; token_permissions: string }>(
+    `SELECT t.id AS id, j.run_id AS run_id, t.token_permissions AS token_permissions
+     FROM forge_action_tasks t JOIN forge_action_jobs j ON j.id = t.job_id
+     WHERE t.token_hash = ? AND t.completed_at IS NULL`,
+    tokenHash,
+  );
+  return row && { taskId: row.id, runId: row.run_id, permissions: row.token_permissions };
 }
 
 /** Lists the tasks of jobs. */
@@ -106,6 +150,39 @@ export async function listSilentTasks(
     limit,
   );
   return rows.map(toTask);
+}
+
+/**
+ * Lists unfinished tasks that have run longer than their job may, and those that were to be cancelled before
+ * `cancelledBefore` and still run.
+ */
+export async function listOverdueTasks(
+  db: Queries,
+  times: { readonly now: number; readonly defaultMs: number; readonly cancelledBefore: number },
+  limit: number,
+): Promise<ActionTask[]> {
+  const rows = await db.all<TaskRow>(
+    `SELECT ${columns} FROM forge_action_tasks WHERE id IN (
+       SELECT t.id FROM forge_action_tasks t JOIN forge_action_jobs j ON j.id = t.job_id
+       WHERE (t.status = 'running'
+           AND t.started_at + CASE WHEN j.timeout_minutes > 0 THEN j.timeout_minutes * 60000 ELSE ? END < ?)
+         OR (t.status = 'cancelling' AND t.cancelling_at < ?))
+     ORDER BY id LIMIT ?`,
+    times.defaultMs,
+    times.now,
+    times.cancelledBefore,
+    limit,
+  );
+  return rows.map(toTask);
+}
+
+/** Ends the logs of tasks that ended before a time and were never sealed, with what they may not show. */
+export async function sealEndedLogs(db: Queries, before: number): Promise<void> {
+  await db.run(
+    `UPDATE forge_action_tasks SET is_log_sealed = 1, sealed_masks = NULL
+     WHERE completed_at < ? AND sealed_masks IS NOT NULL`,
+    before,
+  );
 }
 
 /** Lists the unfinished tasks of a runner. */
@@ -217,9 +294,12 @@ interface TaskRow {
   status: string;
   log_rows: number;
   is_log_sealed: number;
+  log_bytes: number;
+  sealed_masks: string | null;
   started_at: number;
   reported_at: number;
   completed_at: number | null;
+  cancelling_at: number | null;
 }
 
 interface StepRow {
@@ -231,8 +311,8 @@ interface StepRow {
   completed_at: number | null;
 }
 
-const columns =
-  "id, job_id, runner_id, runner_name, status, log_rows, is_log_sealed, started_at, reported_at, completed_at";
+const columns = `id, job_id, runner_id, runner_name, status, log_rows, is_log_sealed, log_bytes, sealed_masks, started_at,
+  reported_at, completed_at, cancelling_at`;
 
 function toTask(row: TaskRow): ActionTask {
   return {
@@ -243,8 +323,11 @@ function toTask(row: TaskRow): ActionTask {
     status: toActionStatus(row.status),
     logRows: row.log_rows,
     isLogSealed: row.is_log_sealed === 1,
+    logBytes: row.log_bytes,
+    sealedMasks: row.sealed_masks ?? undefined,
     startedAt: row.started_at,
     reportedAt: row.reported_at,
     completedAt: row.completed_at ?? undefined,
+    cancellingAt: row.cancelling_at ?? undefined,
   };
 }

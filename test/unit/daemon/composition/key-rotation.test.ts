@@ -240,9 +240,14 @@ test("every column that a migration calls sealed is known to the rotation", () =
       ],
     ),
   );
+  const added = readMigrations().flatMap(({ script }) =>
+    [...script.matchAll(/^ALTER TABLE (\w+) ADD COLUMN (sealed_\w+) /gm)].map(
+      ([, table, column]) => `${table}.${column}`,
+    ),
+  );
   const known = Object.values(sealedColumns).map(({ table, column }) => `${table}.${column}`);
   // A queue is of any payload; what is sealed in it is the mailer's.
-  expect(new Set([...called, "jobs.payload"])).toEqual(new Set(known));
+  expect(new Set([...called, ...added, "jobs.payload"])).toEqual(new Set(known));
 });
 
 /** The database, whose transaction fails after so many sealed values, or once all is written. */

@@ -56,7 +56,12 @@ const tasks = (told: string[] = []) => {
     hookLog: {
       prune: async (before) => told.push(`deliveries before ${new Date(before).toISOString()}`),
     },
-    failSilentTasks: async () => told.push("silent tasks"),
+    workflows: {
+      failSilentTasks: async () => told.push("silent tasks"),
+      stopOverdueTasks: async () => void told.push("overdue tasks"),
+      cancelAbandonedJobs: async () => void told.push("abandoned jobs"),
+      startDueSchedules: async () => void told.push("due schedules"),
+    },
     cache: { reconcile: async () => void told.push("cache") },
     auditExports: { writeMissing: async () => told.push("exports") },
     objects: {

@@ -1,0 +1,119 @@
+import type { WireWorkflow } from "../../daemon/contract/forge/actions/workflows.ts";
+import { forge } from "../client/operations.ts";
+import type { CliContext } from "../context.ts";
+import { usageError } from "../errors.ts";
+import type { Column } from "../output/cells.ts";
+import { wholeList } from "../output/pages.ts";
+import { listOf, shape } from "../output/spec.ts";
+import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
+import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List the workflows of a repository", () => listWorkflows, { aliases: ["ls"] }),
+  verb("run", "Start a workflow", () => runWorkflow),
+  verb("enable", "Enable a workflow", () => enableWorkflow),
+  verb("disable", "Disable a workflow", () => disableWorkflow),
+];
+
+const repositoryArgument = ["<repository>", "the repository as OWNER/NAME"] as const;
+const fileArgument = ["<workflow>", "the name of its file, such as ci.yml"] as const;
+
+const columns: readonly Column<WireWorkflow>[] = [
+  { header: "id", cell: ({ id }) => id },
+  { header: "name", cell: ({ name }) => name },
+  { header: "path", cell: ({ path }) => path },
+  { header: "state", cell: ({ state }) => state },
+];
+
+export const listWorkflows = {
+  operations: [forge.listWorkflows],
+  output: listOf(forge.listWorkflows, "workflows"),
+  define(command, cli, run = runList): void {
+    command
+      .argument(...repositoryArgument)
+      .action((given: string) => run(cli, toRepositoryName(given)));
+  },
+} satisfies CommandModule;
+
+/** Prints the workflow files of the default branch. */
+async function runList(cli: CliContext, params: RepositoryName): Promise<void> {
+  const { body } = await cli.client.call(forge.listWorkflows, { params });
+  await cli.output.list(wholeList(body.workflows), columns);
+}
+
+export interface WorkflowName extends RepositoryName {
+  readonly file: string;
+}
+
+export interface WorkflowRunOptions extends WorkflowName {
+  /** A branch or tag. */
+  readonly ref: string;
+  readonly inputs: Readonly<Record<string, string>>;
+}
+
+export const runWorkflow = {
+  operations: [forge.dispatchWorkflow],
+  output: shape({ run: "integer" }),
+  define(command, cli, run = runDispatch): void {
+    command
+      .argument(...repositoryArgument)
+      .argument(...fileArgument)
+      .requiredOption("--ref <name>", "the branch or tag")
+      .option("--input <name=value...>", "an input of the workflow; may be repeated")
+      .action(
+        (
+          given: string,
+          file: string,
+          { ref, input = [] }: { readonly ref: string; readonly input?: readonly string[] },
+        ) => run(cli, { ...toRepositoryName(given), file, ref, inputs: toInputs(input) }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Starts a workflow that has the event `workflow_dispatch`, and prints the id of its run. */
+async function runDispatch(cli: CliContext, options: WorkflowRunOptions): Promise<void> {
+  const { owner, repo, file, ref, inputs } = options;
+  const { body } = await cli.client.call(forge.dispatchWorkflow, {
+    params: { owner, repo, workflow_id: file },
+    query: { return_run_details: true },
+    body: { ref, inputs },
+  });
+  const run = body?.workflow_run_id ?? 0;
+  await cli.output.done({ run }, `Started ${file} as ${owner}/${repo}/${run}.`);
+}
+
+function toInputs(given: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    given.map((text) => {
+      const at = text.indexOf("=");
+      if (at < 1) throw usageError(`--input takes NAME=VALUE, not ${JSON.stringify(text)}`);
+      return [text.slice(0, at), text.slice(at + 1)];
+    }),
+  );
+}
+
+export const enableWorkflow = toSwitch(forge.enableWorkflow, "Enabled");
+export const disableWorkflow = toSwitch(forge.disableWorkflow, "Disabled");
+
+/** A command that enables or disables a workflow. A disabled one starts no runs. */
+function toSwitch(
+  operation: typeof forge.enableWorkflow | typeof forge.disableWorkflow,
+  done: string,
+) {
+  const runSwitch = async (cli: CliContext, { owner, repo, file }: WorkflowName): Promise<void> => {
+    await cli.client.call(operation as typeof forge.enableWorkflow, {
+      params: { owner, repo, workflow_id: file },
+    });
+    await cli.output.done({ workflow: file }, `${done} ${file}.`);
+  };
+  return {
+    operations: [operation],
+    output: shape({ workflow: "string" }),
+    define(command, cli, run = runSwitch): void {
+      command
+        .argument(...repositoryArgument)
+        .argument(...fileArgument)
+        .action((given: string, file: string) => run(cli, { ...toRepositoryName(given), file }));
+    },
+  } satisfies CommandModule;
+}

@@ -1,0 +1,36 @@
+import type { Command } from "commander";
+import { usageError } from "../errors.ts";
+import { type RepositoryName, toRepositoryName } from "./repository.ts";
+
+/** Flags that name what secrets and variables belong to. */
+export interface LevelFlags {
+  readonly repo?: string;
+  readonly org?: string;
+  readonly user?: boolean;
+  readonly instance?: boolean;
+}
+
+/** What secrets and variables belong to. */
+export type ActionLevel =
+  | { readonly kind: "repository"; readonly params: RepositoryName }
+  | { readonly kind: "organization"; readonly params: { readonly org: string } }
+  | { readonly kind: "user"; readonly params: Record<never, never> }
+  | { readonly kind: "instance"; readonly params: Record<never, never> };
+
+/** Adds the flags to a command. */
+export function withLevel(command: Command): Command {
+  return command
+    .option("--repo <repository>", "of this repository, OWNER/NAME")
+    .option("--org <name>", "of this organization")
+    .option("--user", "of all your own repositories")
+    .option("--instance", "of all repositories of the server");
+}
+
+/** Reads the level; exactly one flag must be given. @throws CliError `usage` */
+export function toLevel({ repo, org, user, instance }: LevelFlags): ActionLevel {
+  const given = [repo, org, user, instance].filter((flag) => flag !== undefined && flag !== false);
+  if (given.length !== 1) throw usageError("give one of --repo, --org, --user and --instance");
+  if (repo !== undefined) return { kind: "repository", params: toRepositoryName(repo) };
+  if (org !== undefined) return { kind: "organization", params: { org } };
+  return { kind: user === true ? "user" : "instance", params: {} };
+}

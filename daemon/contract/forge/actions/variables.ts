@@ -1,0 +1,176 @@
+import { z } from "zod";
+import { empty, endpoint, forgeUser, type Gate, siteAdminOfAll } from "../../endpoint.ts";
+import { apiError, optionalText, paging, signedInReplies, wireId } from "../common.ts";
+import { repositoryParams } from "../repositories/repositories.ts";
+
+const DESCRIPTION_MAX = 4096;
+/** A value must be there, and may be empty. */
+const value = z.string({ error: "Required" });
+
+/** A variable; the ids of other levels are 0. */
+export const variableShape = z.object({
+  owner_id: wireId,
+  repo_id: wireId,
+  name: z.string(),
+  data: z.string(),
+  description: z.string(),
+});
+export type WireVariable = z.output<typeof variableShape>;
+
+const newVariable = z.object({ value, description: optionalText({ max: DESCRIPTION_MAX }) });
+/** An empty name keeps the name. */
+const changedVariable = newVariable.extend({ name: optionalText() });
+
+/** Where the variables of one level are. `shape` has the parameters of the path. */
+interface VariablePlace<P extends string, G extends Gate, S extends z.ZodRawShape> {
+  readonly name: string;
+  /** The path between `/api/v1/` and `/actions`. */
+  readonly below: P;
+  readonly gate: G;
+  readonly shape: S;
+  readonly of: string;
+}
+
+/** Declares the routes of the variables of one level. */
+function declareVariables<const P extends string, const G extends Gate, S extends z.ZodRawShape>({
+  name,
+  below,
+  gate,
+  shape,
+  of,
+}: VariablePlace<P, G, S>) {
+  const named = z.object({ ...shape, variablename: z.string() });
+  const path = `/api/v1/${below}/actions/variables` as const;
+  const one = `${path}/:variablename` as const;
+  const refused = { 400: apiError, ...signedInReplies, 404: apiError } as const;
+  return {
+    list: endpoint({
+      name: `${name}.list`,
+      method: "GET",
+      path,
+      summary: `List the variables of ${of}`,
+      gate,
+      params: z.object(shape),
+      query: z.object(paging),
+      paging: "link_and_total",
+      replies: { 200: z.array(variableShape), ...signedInReplies, 404: apiError },
+    }),
+    get: endpoint({
+      name: `${name}.get`,
+      method: "GET",
+      path: one,
+      summary: `Get a variable of ${of}`,
+      gate,
+      params: named,
+      replies: { 200: variableShape, ...refused },
+    }),
+    create: endpoint({
+      name: `${name}.create`,
+      method: "POST",
+      path: one,
+      summary: `Create a variable of ${of}`,
+      gate,
+      params: named,
+      body: newVariable,
+      replies: { 201: empty, ...refused, 409: apiError, 422: apiError },
+    }),
+    edit: endpoint({
+      name: `${name}.edit`,
+      method: "PUT",
+      path: one,
+      summary: `Change a variable of ${of}`,
+      gate,
+      params: named,
+      body: changedVariable,
+      replies: { 204: empty, ...refused, 409: apiError, 422: apiError },
+    }),
+    delete: endpoint({
+      name: `${name}.delete`,
+      method: "DELETE",
+      path: one,
+      summary: `Delete a variable of ${of}`,
+      gate,
+      params: named,
+      replies: { 204: empty, ...refused },
+    }),
+  };
+}
+
+export const {
+  list: listRepositoryVariables,
+  get: getRepositoryVariable,
+  create: createRepositoryVariable,
+  edit: editRepositoryVariable,
+  delete: deleteRepositoryVariable,
+} = declareVariables({
+  name: "forge.repos.actions.variables",
+  below: "repos/:owner/:repo",
+  gate: forgeUser("repository"),
+  shape: repositoryParams.shape,
+  of: "a repository",
+});
+
+export const {
+  list: listOrganizationVariables,
+  get: getOrganizationVariable,
+  create: createOrganizationVariable,
+  edit: editOrganizationVariable,
+  delete: deleteOrganizationVariable,
+} = declareVariables({
+  name: "forge.orgs.actions.variables",
+  below: "orgs/:org",
+  gate: forgeUser("organization"),
+  shape: { org: z.string() },
+  of: "an organization",
+});
+
+export const {
+  list: listOwnVariables,
+  get: getOwnVariable,
+  create: createOwnVariable,
+  edit: editOwnVariable,
+  delete: deleteOwnVariable,
+} = declareVariables({
+  name: "forge.user.actions.variables",
+  below: "user",
+  gate: forgeUser("user"),
+  shape: {},
+  of: "your own repositories",
+});
+
+export const {
+  list: listInstanceVariables,
+  get: getInstanceVariable,
+  create: createInstanceVariable,
+  edit: editInstanceVariable,
+  delete: deleteInstanceVariable,
+} = declareVariables({
+  name: "forge.admin.actions.variables",
+  below: "admin",
+  gate: siteAdminOfAll,
+  shape: {},
+  of: "the instance",
+});
+
+export const variableEndpoints = [
+  listRepositoryVariables,
+  getRepositoryVariable,
+  createRepositoryVariable,
+  editRepositoryVariable,
+  deleteRepositoryVariable,
+  listOrganizationVariables,
+  getOrganizationVariable,
+  createOrganizationVariable,
+  editOrganizationVariable,
+  deleteOrganizationVariable,
+  listOwnVariables,
+  getOwnVariable,
+  createOwnVariable,
+  editOwnVariable,
+  deleteOwnVariable,
+  listInstanceVariables,
+  getInstanceVariable,
+  createInstanceVariable,
+  editInstanceVariable,
+  deleteInstanceVariable,
+];

@@ -1,0 +1,51 @@
+import { jwtVerify, SignJWT } from "jose";
+import type { Keyring } from "../../../../storage/keys/keyring.ts";
+
+/** The job that a runtime token belongs to. */
+export interface RuntimeIdentity {
+  readonly taskId: number;
+  readonly runId: number;
+  readonly jobId: number;
+}
+
+const PURPOSE = "action-runtime-token";
+const ISSUER = "croft-actions";
+/** Longer than any job runs; the token ends with its task before that. */
+const LIFETIME = "30d";
+
+/** Tokens by which the artifact client of a job signs in. The client reads run and job from the claim `scp`. */
+export type RuntimeTokens = ReturnType<typeof createRuntimeTokens>;
+
+export function createRuntimeTokens({
+  keyring,
+}: {
+  readonly keyring: Pick<Keyring, "derive" | "deriveAll">;
+}) {
+  return {
+    sign: ({ taskId, runId, jobId }: RuntimeIdentity): Promise<string> =>
+      new SignJWT({ scp: `Actions.Results:${runId}:${jobId}` })
+        .setProtectedHeader({ alg: "HS256" })
+        .setIssuer(ISSUER)
+        .setSubject(String(taskId))
+        .setIssuedAt()
+        .setExpirationTime(LIFETIME)
+        .sign(keyring.derive(PURPOSE)),
+
+    /** Returns whose token it is; undefined for any other text. Whether the task still runs is for the caller to check. */
+    async verify(token: string): Promise<RuntimeIdentity | undefined> {
+      for (const key of keyring.deriveAll(PURPOSE)) {
+        // jose throws an error for each reason, but all of them mean the same here.
+        const verified = await jwtVerify(token, key, {
+          issuer: ISSUER,
+          algorithms: ["HS256"],
+        }).catch(() => undefined);
+        if (verified === undefined) continue;
+        const { scp, sub = "" } = verified.payload;
+        const [, run, job] = /^Actions\.Results:(\d{1,15}):(\d{1,15})$/.exec(String(scp)) ?? [];
+        if (run === undefined || job === undefined || !/^\d{1,15}$/.test(sub)) return undefined;
+        return { taskId: Number(sub), runId: Number(run), jobId: Number(job) };
+      }
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { createHash } from "node:crypto";
+import type { Database } from "../../../../storage/engine/database.ts";
+import { GitError } from "../../../../storage/git/git.ts";
+import type { FolderFile } from "../../../../storage/git/folder-files.ts";
+import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
+import {
+  type ActionSchedule,
+  deleteSchedule,
+  listDisabledWorkflows,
+  listDueSchedules,
+  moveSchedule,
+  replaceSchedules,
+} from "../../../../storage/tables/forge/actions/workflows.ts";
+import {
+  findRepositoryById,
+  type ForgeRepository,
+} from "../../../../storage/tables/forge/repositories/repositories.ts";
+import { AppError } from "../../../errors.ts";
+import type { FindCommit } from "../../git/commit-readers.ts";
+import { nextCronTime } from "./cron-times.ts";
+import {
+  hasActions,
+  readWorkflow,
+  readWorkflowFiles,
+  type WorkflowFileDeps,
+} from "./workflow-files.ts";
+import type { StartRun } from "./start-run.ts";
+
+export interface WorkflowSchedulesDeps extends WorkflowFileDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly findCommit: FindCommit;
+  readonly starter: StartRun;
+}
+
+/** Schedules that one run of the task starts at most; the rest are due a minute later. */
+const DUE_MAX = 500;
+const PAGE = 50;
+
+/** Starts workflows by the cron expressions of the default branch. */
+export type WorkflowSchedules = ReturnType<typeof createWorkflowSchedules>;
+
+export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
+  const { db, clock, findCommit, starter } = deps;
+  return {
+    /** Replaces the schedules of a repository by those of the files of its default branch. */
+    async replace(repository: ForgeRepository, files: readonly FolderFile[]): Promise<void> {
+      const now = clock();
+      const schedules = files.flatMap(({ name: file, text }) =>
+        readCronLines(file, text).flatMap((cron) => {
+          const nextAt = nextCronTime(cron, now);
+          return nextAt === undefined ? [] : [{ file, cron, nextAt }];
+        }),
+      );
+      await db.transaction((tx) => replaceSchedules(tx, repository.id, schedules));
+    },
+
+    /** Starts what is due, each schedule once however long it has been due. */
+    async startDue(signal: AbortSignal): Promise<void> {
+      for (let started = 0; started < DUE_MAX && !signal.aborted; started += PAGE) {
+        const due = await listDueSchedules(db, clock(), PAGE);
+        for (const schedule of due) await start(schedule);
+        if (due.length < PAGE) return;
+      }
+    },
+  };
+
+  async function start(schedule: ActionSchedule): Promise<void> {
+    const next = nextCronTime(schedule.cron, clock());
+    const repository = await findRepositoryById(db, schedule.repositoryId);
+    const owner = repository && (await findUserById(db, repository.ownerId));
+    if (next === undefined || repository === undefined || owner === undefined) {
+      await deleteSchedule(db, schedule.id);
+      return;
+    }
+    const disabled = await listDisabledWorkflows(db, repository.id);
+    if (!hasActions(repository) || disabled.has(schedule.file)) {
+      await db.transaction((tx) => moveSchedule(tx, schedule, next));
+      return;
+    }
+    const found = await findFile(repository, schedule);
+    if (found === "unreadable") {
+      // The files of the repository are away: the next time comes anyway.
+      await db.transaction((tx) => moveSchedule(tx, schedule, next));
+      return;
+    }
+    if (found === undefined) {
+      await deleteSchedule(db, schedule.id);
+      return;
+    }
+    const { head, workflow } = found;
+    await db.transaction(async (tx) => {
+      if (!(await moveSchedule(tx, schedule, next))) return;
+      await starter.start(
+        tx,
+        {
+          what: { repository, owner },
+          actor: owner.kind === "individual" ? owner : undefined,
+          event: "schedule",
+          payload: { schedule: schedule.cron },
+          ref: `refs/heads/${repository.defaultBranch}`,
+          headSha: head.id,
+          title: head.message.split("\n", 1).join() || schedule.file,
+          file: schedule.file,
+          key: createHash("sha256")
+            .update(JSON.stringify(["schedule", schedule.file, schedule.cron, schedule.nextAt]))
+            .digest("hex"),
+        },
+        workflow,
+      );
+    });
+  }
+
+  /** Returns the workflow as it is on the default branch now; undefined when it has this time no longer. */
+  async function findFile(repository: ForgeRepository, { file, cron }: ActionSchedule) {
+    try {
+      const head = await findCommit(repository, repository.defaultBranch);
+      if (head === undefined) return undefined;
+      const { files } = await readWorkflowFiles(deps, repository, head.id);
+      const text = files.find(({ name }) => name === file)?.text;
+      const workflow = readWorkflow(file, text);
+      if (typeof workflow === "string") return undefined;
+      const isListed = workflow.triggers["schedule"]?.cron?.includes(cron) === true;
+      return isListed ? { head, workflow } : undefined;
+    } catch (error) {
+      if (error instanceof GitError || error instanceof AppError) return "unreadable" as const;
+      throw error;
+    }
+  }
+}
+
+function readCronLines(file: string, text: string | undefined): readonly string[] {
+  const workflow = readWorkflow(file, text);
+  return typeof workflow === "string" ? [] : (workflow.triggers["schedule"]?.cron ?? []);
+}

@@ -1,0 +1,49 @@
+import {
+  disableWorkflow,
+  dispatchWorkflow,
+  enableWorkflow,
+  getWorkflow,
+  listWorkflows,
+} from "../../../contract/forge/actions/workflows.ts";
+import type { Route } from "../../../http/handle.ts";
+import { handle } from "../../handle.ts";
+import type { ForgeUrls } from "../../urls.ts";
+import { toDispatched, toWorkflowView } from "./workflow.view.ts";
+import type { Workflows } from "./workflows.service.ts";
+
+/** Returns the routes of workflow files and of runs that users start. */
+export function workflowRoutes({
+  workflows,
+  urls,
+}: {
+  readonly workflows: Workflows;
+  readonly urls: ForgeUrls;
+}): Route[] {
+  return [
+    handle(listWorkflows, async ({ caller, params }) => {
+      const seen = await workflows.list(params, caller);
+      return {
+        status: 200,
+        body: {
+          workflows: seen.map((each) => toWorkflowView(each, urls)),
+          total_count: seen.length,
+        },
+      };
+    }),
+    handle(getWorkflow, async ({ caller, params }) => ({
+      status: 200,
+      body: toWorkflowView(await workflows.get(params, caller), urls),
+    })),
+    handle(enableWorkflow, async ({ caller, params }) => {
+      await workflows.setDisabled(params, caller, false);
+      return { status: 204 };
+    }),
+    handle(disableWorkflow, async ({ caller, params }) => {
+      await workflows.setDisabled(params, caller, true);
+      return { status: 204 };
+    }),
+    handle(dispatchWorkflow, async ({ caller, params, query, body }) =>
+      toDispatched(await workflows.dispatch(params, caller, body), query.return_run_details, urls),
+    ),
+  ];
+}

@@ -1,0 +1,184 @@
+import type { Database } from "../../../../storage/engine/database.ts";
+import { findCommitId } from "../../../../storage/git/commits.ts";
+import type { FolderFile } from "../../../../storage/git/folder-files.ts";
+import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
+import {
+  listDisabledWorkflows,
+  setWorkflowDisabled,
+} from "../../../../storage/tables/forge/actions/workflows.ts";
+import { AppError } from "../../../errors.ts";
+import type { ForgeCaller } from "../../caller.ts";
+import type { CommitFacts } from "../../../../storage/git/commits.ts";
+import type { FindCommit } from "../../git/commit-readers.ts";
+import { openRepository } from "../../issues/issue-access.ts";
+import { notFound } from "../../refusals.ts";
+import { assertReaches } from "../../repositories/access.ts";
+import type { OwnedRepository } from "../../repositories/events.ts";
+import { refusing } from "../../repositories/git-refusals.ts";
+import type { RepositoryPath } from "../../repositories/repositories.service.ts";
+import { readDispatchInputs } from "../workflows/dispatch-inputs.ts";
+import {
+  hasActions,
+  readWorkflow,
+  readWorkflowFiles,
+  type WorkflowFileDeps,
+} from "./workflow-files.ts";
+import type { StartRun } from "./start-run.ts";
+
+export interface WorkflowsDeps extends WorkflowFileDeps {
+  readonly db: Database;
+  readonly newUuid: () => string;
+  readonly findCommit: FindCommit;
+  readonly starter: StartRun;
+}
+
+/** A workflow file of the default branch. */
+export interface SeenWorkflow {
+  readonly what: OwnedRepository;
+  readonly file: string;
+  readonly folder: string;
+  /** The name in the file, or the file's. */
+  readonly name: string;
+  readonly isDisabled: boolean;
+  /** Of the newest commit of the branch, RFC 3339. */
+  readonly at: string;
+}
+
+type WorkflowPath = RepositoryPath & { readonly workflow_id: string };
+
+/** Workflows of repositories: their files, and runs that users start. */
+export type Workflows = ReturnType<typeof createWorkflows>;
+
+/** Functions throw `not_found` for what the caller may not see, and `forbidden` for changes without write access. */
+export function createWorkflows(deps: WorkflowsDeps) {
+  const { db, git, locate, newUuid, findCommit, starter } = deps;
+  return {
+    /** Lists the workflow files of the default branch. */
+    async list(path: RepositoryPath, caller: ForgeCaller | undefined): Promise<SeenWorkflow[]> {
+      return see(await open(path, caller, ""));
+    },
+
+    async get(path: WorkflowPath, caller: ForgeCaller | undefined): Promise<SeenWorkflow> {
+      const { workflow_id: id } = path;
+      return getSeen(await open(path, caller, `/${encodeURIComponent(id)}`), id);
+    },
+
+    /** Disables or enables a workflow: a disabled one starts no runs. Idempotent. */
+    async setDisabled(path: WorkflowPath, caller: ForgeCaller, isDisabled: boolean): Promise<void> {
+      const what = await open(path, caller, "");
+      assertReaches(what, "write");
+      const { file } = await getSeen(what, path.workflow_id);
+      await db.transaction((tx) => setWorkflowDisabled(tx, what.repository.id, file, isDisabled));
+    },
+
+    /**
+     * Starts a run of a workflow with `workflow_dispatch`, of the file as it is at a branch or tag. Throws `not_found` for
+     * an unknown ref or file, `forbidden` for a disabled workflow, `unprocessable` for one without the event and for
+     * inputs that do not fit.
+     */
+    async dispatch(
+      path: WorkflowPath,
+      caller: ForgeCaller,
+      given: {
+        readonly ref: string;
+        readonly inputs?: Readonly<Record<string, string>> | null | undefined;
+      },
+    ): Promise<{ readonly what: OwnedRepository; readonly run: ActionRun }> {
+      const what = await open(path, caller, "");
+      assertReaches(what, "write");
+      const { repository, owner } = what;
+      const target = await findRef(what, given.ref);
+      if (target === undefined)
+        throw new AppError("not_found", `ref ${JSON.stringify(given.ref)} doesn't exist`);
+      const { head, ref } = target;
+      const { folder, files } = await refusing(() => readWorkflowFiles(deps, repository, head.id));
+      const file = files.find((each) => isNamed(each, folder, path.workflow_id));
+      if (file === undefined)
+        throw new AppError("not_found", `workflow ${JSON.stringify(path.workflow_id)} not found`);
+      if ((await listDisabledWorkflows(db, repository.id)).has(file.name))
+        throw new AppError("forbidden", "workflow is disabled");
+      const workflow = readWorkflow(file.name, file.text);
+      if (typeof workflow === "string") throw new AppError("unprocessable", workflow);
+      const event = workflow.triggers["workflow_dispatch"];
+      if (event === undefined)
+        throw new AppError("unprocessable", `${file.name} has no event workflow_dispatch`);
+      const inputs = readDispatchInputs(event.inputs ?? {}, given.inputs ?? {});
+      if (typeof inputs === "string") throw new AppError("unprocessable", inputs);
+      const run = await db.transaction((tx) =>
+        starter.start(
+          tx,
+          {
+            what: { repository, owner },
+            actor: caller.user,
+            event: "workflow_dispatch",
+            payload: {
+              inputs,
+              ref,
+              workflow: `${folder}/${file.name}`,
+              sender: { login: caller.user.name },
+            },
+            ref,
+            headSha: head.id,
+            title: workflow.name || file.name,
+            file: file.name,
+            key: `dispatch/${newUuid()}`,
+          },
+          workflow,
+        ),
+      );
+      if (run === undefined) throw new Error("a dispatched run has the key of another one");
+      return { what, run };
+    },
+  };
+
+  async function open(path: RepositoryPath, caller: ForgeCaller | undefined, rest: string) {
+    const what = await openRepository(db, path, caller, `/actions/workflows${rest}`);
+    if (!hasActions(what.repository)) throw notFound();
+    return what;
+  }
+
+  async function see({ repository, owner }: OwnedRepository): Promise<SeenWorkflow[]> {
+    const head = await refusing(() => findCommit(repository, repository.defaultBranch));
+    if (head === undefined) return [];
+    const { folder, files } = await refusing(() => readWorkflowFiles(deps, repository, head.id));
+    const disabled = await listDisabledWorkflows(db, repository.id);
+    return files.map(({ name: file, text }) => {
+      const workflow = readWorkflow(file, text);
+      const name = typeof workflow === "string" || workflow.name === "" ? file : workflow.name;
+      const isDisabled = disabled.has(file);
+      return { what: { repository, owner }, file, folder, name, isDisabled, at: head.author.at };
+    });
+  }
+
+  async function getSeen(what: OwnedRepository, id: string): Promise<SeenWorkflow> {
+    const found = (await see(what)).find(
+      ({ file, folder }) => file === id || `${folder}/${file}` === id,
+    );
+    if (found === undefined)
+      throw new AppError("not_found", `workflow ${JSON.stringify(id)} not found`);
+    return found;
+  }
+
+  /** Finds a branch or tag by its short or full name. */
+  async function findRef(
+    { repository }: OwnedRepository,
+    name: string,
+  ): Promise<{ readonly ref: string; readonly head: CommitFacts } | undefined> {
+    const short = name.replace(/^refs\/(?:heads|tags)\//, "");
+    const head = await refusing(() => findCommit(repository, short));
+    if (head === undefined) return undefined;
+    const directory = await locate(repository);
+    const candidates = name.startsWith("refs/")
+      ? [name]
+      : [`refs/heads/${name}`, `refs/tags/${name}`];
+    for (const ref of candidates) {
+      const id = await refusing(() => findCommitId(git, directory, ref));
+      if (id === head.id) return { ref, head };
+    }
+    return undefined;
+  }
+}
+
+function isNamed({ name }: FolderFile, folder: string, id: string): boolean {
+  return name === id || `${folder}/${name}` === id;
+}

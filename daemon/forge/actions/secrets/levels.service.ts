@@ -1,0 +1,53 @@
+import type { Database } from "../../../../storage/engine/database.ts";
+import {
+  type ActionLevel,
+  instanceLevel,
+} from "../../../../storage/tables/forge/actions/levels.ts";
+import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
+import { AppError } from "../../../errors.ts";
+import type { ForgeCaller } from "../../caller.ts";
+import { openRepository } from "../../issues/issue-access.ts";
+import { openAsOwner } from "../../organizations/organization-access.ts";
+import { notFound } from "../../refusals.ts";
+import { reaches } from "../../repositories/access.ts";
+import type { RepositoryPath } from "../../repositories/repositories.service.ts";
+import { hasActions } from "../runs/workflow-files.ts";
+
+/** Opens the levels of secrets, variables and runners for their owners. */
+export type ActionLevels = ReturnType<typeof createActionLevels>;
+
+export function createActionLevels({ db }: { readonly db: Database }) {
+  return {
+    ofInstance: instanceLevel,
+
+    /** The level of the caller's own repositories. */
+    ofUser: ({ user }: ForgeCaller): ActionLevel => ({ ownerId: user.id, repositoryId: undefined }),
+
+    /**
+     * The level of a repository. Throws `not_found` for one that the caller may not read or that has no workflows,
+     * `forbidden` for a caller who does not own it.
+     */
+    async ofRepository(path: RepositoryPath, caller: ForgeCaller): Promise<ActionLevel> {
+      const what = await openRepository(db, path, caller, "/actions");
+      if (!hasActions(what.repository)) throw notFound();
+      if (!reaches(what.access, "owner"))
+        throw new AppError("forbidden", "user should be the owner of the repository");
+      return { ownerId: undefined, repositoryId: what.repository.id };
+    },
+
+    /** The level of an organization. Throws `not_found` for a hidden one, `forbidden` for a caller who does not own it. */
+    async ofOrganization(name: string, caller: ForgeCaller): Promise<ActionLevel> {
+      const { organization } = await openAsOwner(db, name, caller, "/actions");
+      return { ownerId: organization.id, repositoryId: undefined };
+    },
+  };
+}
+
+/** Returns the levels that hold for a repository; a later one overrides an earlier one. */
+export function toLevelsOf(repository: ForgeRepository): readonly ActionLevel[] {
+  return [
+    instanceLevel,
+    { ownerId: repository.ownerId, repositoryId: undefined },
+    { ownerId: undefined, repositoryId: repository.id },
+  ];
+}

@@ -1,0 +1,79 @@
+import type { Database, Queries } from "../../../../storage/engine/database.ts";
+import type { SealAgain, Sealer } from "../../../../storage/keys/keyring.ts";
+import type { ActionLevel } from "../../../../storage/tables/forge/actions/levels.ts";
+import {
+  deleteSecret,
+  findSecret,
+  insertSecret,
+  listSecrets,
+  listSecretsOfLevels,
+  updateSecret,
+} from "../../../../storage/tables/forge/actions/secrets.ts";
+import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
+import { AppError } from "../../../errors.ts";
+import { type PageWindow, toRows } from "../../page-window.ts";
+import { toLevelsOf } from "./levels.service.ts";
+import { assertRoom, toSettingName, toSettingValue } from "./names.ts";
+
+const PURPOSE = "action-secret";
+
+/** Secrets of workflows, sealed at rest. No route shows a value. */
+export type Secrets = ReturnType<typeof createSecrets>;
+
+export function createSecrets({ db, sealer }: { readonly db: Database; readonly sealer: Sealer }) {
+  const seal = (value: string) => (id: number) => sealer.seal(PURPOSE, value, toRow(id));
+  return {
+    list: (level: ActionLevel, window: PageWindow) => listSecrets(db, level, toRows(window)),
+
+    /** Creates a secret or replaces its value. Throws `invalid_argument` for an invalid name or a value that is too long. */
+    async put(
+      level: ActionLevel,
+      written: string,
+      {
+        data,
+        description,
+      }: { readonly data: string; readonly description?: string | null | undefined },
+    ): Promise<"created" | "replaced"> {
+      const name = toSettingName(written);
+      const value = toSettingValue(data);
+      return db.transaction(async (tx) => {
+        const existing = await findSecret(tx, level, name);
+        if (existing !== undefined) {
+          await updateSecret(tx, existing.id, {
+            description: description ?? existing.description,
+            sealedValue: seal(value)(existing.id),
+          });
+          return "replaced";
+        }
+        assertRoom((await listSecrets(tx, level, { limit: 1, offset: 0 })).total);
+        await insertSecret(tx, level, { name, description: description ?? "" }, seal(value));
+        return "created";
+      });
+    },
+
+    /** Throws `not_found`. */
+    async delete(level: ActionLevel, written: string): Promise<void> {
+      if (!(await deleteSecret(db, level, toSettingName(written))))
+        throw new AppError("not_found", "secret not found");
+    },
+
+    /** Returns the values for a task of a repository; its own override those of its owner, and these the instance's. */
+    async openAll(tx: Queries, repository: ForgeRepository): Promise<Record<string, string>> {
+      const values: Record<string, string> = {};
+      for (const secret of await listSecretsOfLevels(tx, toLevelsOf(repository)))
+        values[secret.name] = sealer.openText(PURPOSE, secret.sealedValue, toRow(secret.id));
+      return values;
+    },
+  };
+}
+
+/** Seals a secret again, for a rotation of the master key. */
+export function sealActionSecretAgain(
+  value: string,
+  key: string | number,
+  again: SealAgain,
+): string {
+  return again(PURPOSE, value, toRow(Number(key)));
+}
+
+const toRow = (id: number) => `forge_action_secrets/${id}`;

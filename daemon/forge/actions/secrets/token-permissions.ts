@@ -1,0 +1,57 @@
+import { z } from "zod";
+import type { ExpressionValue } from "../workflows/expressions/values.ts";
+import { isMapping } from "../workflows/mapping.ts";
+
+/** Parts of a repository whose use a workflow may allow its jobs; others of the public documentation mean nothing here. */
+export const tokenUnits = [
+  "contents",
+  "issues",
+  "pull-requests",
+  "packages",
+  "statuses",
+  "actions",
+] as const;
+export type TokenUnit = (typeof tokenUnits)[number];
+export type TokenLevel = "read" | "write";
+
+/** Levels by unit; an absent unit is denied. */
+export type TokenPermissions = Readonly<Partial<Record<TokenUnit, TokenLevel>>>;
+
+export const tokenPermissionsSchema = z.partialRecord(
+  z.enum(tokenUnits),
+  z.enum(["read", "write"]),
+);
+
+/**
+ * Returns the permissions of a job's token. `permissions` of the job replaces that of the workflow; without both the token
+ * may write everything of its repository, as in Gitea.
+ */
+export function toTokenPermissions(
+  workflow: ExpressionValue,
+  job: ExpressionValue | undefined,
+): TokenPermissions {
+  const declared = job ?? workflow;
+  if (declared === null || declared === "write-all") return all("write");
+  if (declared === "read-all") return all("read");
+  if (!isMapping(declared)) return {};
+  const levels: Partial<Record<TokenUnit, TokenLevel>> = {};
+  for (const unit of tokenUnits) {
+    const level = declared[unit];
+    if (level === "read" || level === "write") levels[unit] = level;
+  }
+  return levels;
+}
+
+const all = (level: TokenLevel): TokenPermissions =>
+  Object.fromEntries(tokenUnits.map((unit) => [unit, level]));
+
+/** The scope that a token of these permissions has. */
+export function toTokenScope(permissions: TokenPermissions): string {
+  const level = (...units: readonly TokenUnit[]) =>
+    units.some((unit) => permissions[unit] === "write") ? "write" : "read";
+  return [
+    `${level("issues", "pull-requests")}:issue`,
+    `${level("packages")}:package`,
+    `${level("contents", "statuses", "actions", "pull-requests", "issues")}:repository`,
+  ].join(",");
+}

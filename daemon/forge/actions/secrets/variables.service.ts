@@ -1,0 +1,88 @@
+import { type Database, isConflict, type Queries } from "../../../../storage/engine/database.ts";
+import type { ActionLevel } from "../../../../storage/tables/forge/actions/levels.ts";
+import {
+  type ActionVariable,
+  deleteVariable,
+  findVariable,
+  insertVariable,
+  listVariables,
+  listVariablesOfLevels,
+  updateVariable,
+} from "../../../../storage/tables/forge/actions/variables.ts";
+import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
+import { AppError } from "../../../errors.ts";
+import { type PageWindow, toRows } from "../../page-window.ts";
+import { toLevelsOf } from "./levels.service.ts";
+import { assertRoom, toSettingName, toSettingValue } from "./names.ts";
+
+/** A variable as it is given. */
+export interface VariableInput {
+  /** Absent or empty keeps the name. */
+  readonly name?: string | null | undefined;
+  readonly value: string;
+  readonly description?: string | null | undefined;
+}
+
+/** Variables of workflows. Functions throw `invalid_argument` for invalid names, `not_found` for unknown ones. */
+export type Variables = ReturnType<typeof createVariables>;
+
+export function createVariables({ db }: { readonly db: Database }) {
+  return {
+    list: (level: ActionLevel, window: PageWindow) => listVariables(db, level, toRows(window)),
+
+    get: (level: ActionLevel, written: string): Promise<ActionVariable> => get(db, level, written),
+
+    /** Throws `conflict` when the name is taken, `invalid_argument` for a value that is too long. */
+    async create(level: ActionLevel, written: string, given: VariableInput): Promise<void> {
+      const name = toSettingName(written);
+      const value = toSettingValue(given.value);
+      await db.transaction(async (tx) => {
+        if ((await findVariable(tx, level, name)) !== undefined) throw taken(name);
+        assertRoom((await listVariables(tx, level, { limit: 1, offset: 0 })).total);
+        await insertVariable(tx, level, { name, value, description: given.description ?? "" });
+      });
+    },
+
+    /** Throws as `create` does. */
+    async edit(level: ActionLevel, written: string, given: VariableInput): Promise<void> {
+      const value = toSettingValue(given.value);
+      const name = given.name ? toSettingName(given.name) : undefined;
+      try {
+        await db.transaction(async (tx) => {
+          const variable = await get(tx, level, written);
+          await updateVariable(tx, variable.id, {
+            name: name ?? variable.name,
+            value,
+            description: given.description ?? variable.description,
+          });
+        });
+      } catch (error) {
+        throw isConflict(error) ? taken(name ?? written) : error;
+      }
+    },
+
+    async delete(level: ActionLevel, written: string): Promise<void> {
+      if (!(await deleteVariable(db, level, toSettingName(written)))) throw unknown();
+    },
+  };
+}
+
+/** Returns the variables for a repository; its own override those of its owner, and these the instance's. */
+export async function readVariables(
+  db: Queries,
+  repository: ForgeRepository,
+): Promise<Record<string, string>> {
+  const variables = await listVariablesOfLevels(db, toLevelsOf(repository));
+  return Object.fromEntries(variables.map(({ name, value }) => [name, value]));
+}
+
+async function get(db: Queries, level: ActionLevel, written: string): Promise<ActionVariable> {
+  const variable = await findVariable(db, level, toSettingName(written));
+  if (variable === undefined) throw unknown();
+  return variable;
+}
+
+const unknown = () => new AppError("not_found", "variable not found");
+
+const taken = (name: string) =>
+  new AppError("conflict", `variable name already exists: ${name.toUpperCase()}`);

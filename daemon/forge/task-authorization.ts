@@ -1,0 +1,74 @@
+import type { Database } from "../../storage/engine/database.ts";
+import { findUserById } from "../../storage/tables/forge/accounts/users.ts";
+import { findRepositoryById } from "../../storage/tables/forge/repositories/repositories.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
+import { AppError } from "../errors.ts";
+import type { TaskGrant } from "./caller.ts";
+
+/** Routes that the token of a job may use, by the unit that it needs; the first that fits counts. Others are refused. */
+const ROUTES: readonly (readonly [path: RegExp, unit: string])[] = [
+  [/^\/api\/v1\/version$/, "metadata"],
+  [/^\/api\/v1\/repos\/:owner\/:repo$/, "metadata"],
+  [/^\/api\/v1\/repos\/:owner\/:repo\/(?:statuses\/|commits\/[^/]+\/status)/, "statuses"],
+  [/^\/api\/v1\/repos\/:owner\/:repo\/issues\/[^/]+\/subscriptions/, "none"],
+  [/^\/api\/v1\/repos\/:owner\/:repo\/(?:issues|labels|milestones)(?:\/|$)/, "issues"],
+  [/^\/api\/v1\/repos\/:owner\/:repo\/pulls(?:\/|$)/, "pull-requests"],
+  [
+    /^\/api\/v1\/repos\/:owner\/:repo\/actions\/(?:runs|jobs|artifacts|workflows|tasks)(?:\/|$)/,
+    "actions",
+  ],
+  [
+    /^\/api\/v1\/repos\/:owner\/:repo\/(?:contents|contents-ext|file-contents|raw|media|archive|git|commits|branches|tags|releases|compare|languages)(?:\/|$)/,
+    "contents",
+  ],
+  [/^\/:owner\/:repo\/(?:info\/refs|git-upload-pack|git-receive-pack)$/, "contents"],
+  [/^\/api\/packages\//, "packages"],
+];
+
+/**
+ * Authorizes the token of a job: only the routes above, at the level that the workflow allows it, and changes only of its
+ * own repository. Throws `forbidden`.
+ */
+export async function assertTaskMay(
+  db: Database,
+  task: TaskGrant,
+  { path, method }: Endpoint,
+  params: Readonly<Record<string, string>>,
+): Promise<void> {
+  const unit = ROUTES.find(([pattern]) => pattern.test(path))?.[1];
+  const isRead = method === "GET" || path.endsWith("/git-upload-pack");
+  if (unit === undefined || unit === "none" || (unit === "metadata" && !isRead))
+    throw new AppError("forbidden", "the token of a job may not use this route");
+  if (unit === "metadata") return;
+  if (unit === "packages") {
+    if (!isRead && task.permissions[unit] !== "write") throw denied(unit, "write");
+    return;
+  }
+  if (!(await isOwnRepository(db, task, params))) {
+    // What is public of other repositories is readable; the service decides.
+    if (!isRead)
+      throw new AppError("forbidden", "the token of a job may change its own repository only");
+    return;
+  }
+  const level = task.permissions[unit];
+  if (level === undefined || (!isRead && level !== "write"))
+    throw denied(unit, isRead ? "read" : "write");
+}
+
+const denied = (unit: string, level: string) =>
+  new AppError("forbidden", `the token of this job needs the permission ${unit}: ${level}`);
+
+async function isOwnRepository(
+  db: Database,
+  { repositoryId }: TaskGrant,
+  params: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  const repository = await findRepositoryById(db, repositoryId);
+  const owner = repository && (await findUserById(db, repository.ownerId));
+  if (repository === undefined || owner === undefined) return false;
+  const decode = (name: string) => decodeURIComponent(params[name] ?? "").toLowerCase();
+  return (
+    decode("owner") === owner.lowerName &&
+    decode("repo").replace(/\.git$/, "") === repository.name.toLowerCase()
+  );
+}

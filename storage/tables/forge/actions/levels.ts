@@ -1,0 +1,23 @@
+/** What secrets, variables, runners and their tokens belong to; both are undefined for the instance. */
+export interface ActionLevel {
+  readonly ownerId: number | undefined;
+  readonly repositoryId: number | undefined;
+}
+
+/** The level of the instance. */
+export const instanceLevel: ActionLevel = { ownerId: undefined, repositoryId: undefined };
+
+/** Returns a level as one text: `instance`, `owner/<id>` or `repository/<id>`. */
+export function toLevelName({ ownerId, repositoryId }: ActionLevel): string {
+  if (repositoryId !== undefined) return `repository/${repositoryId}`;
+  return ownerId === undefined ? "instance" : `owner/${ownerId}`;
+}
+
+/** Reads the text of a level. */
+export function fromLevelName(name: string): ActionLevel {
+  const [kind, id] = name.split("/");
+  return {
+    ownerId: kind === "owner" ? Number(id) : undefined,
+    repositoryId: kind === "repository" ? Number(id) : undefined,
+  };
+}

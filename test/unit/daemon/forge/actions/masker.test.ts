@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import { createMasker } from "../../../../../daemon/forge/actions/secrets/masker.ts";
+
+const SECRET = "hunter2-Tr0ub4dor&3";
+
+/** Masks batches one after the other, as a log grows. */
+function maskAll(secrets: readonly string[], batches: readonly (readonly string[])[]): string[] {
+  const mask = createMasker(secrets);
+  let pending: readonly string[] = [];
+  return batches.flatMap((rows) => {
+    const masked = mask(rows, pending);
+    ({ pending } = masked);
+    return [...masked.rows];
+  });
+}
+
+describe("a masked log", () => {
+  test.each([
+    ["as it is", `a ${SECRET} b`, "a *** b"],
+    ["twice in a row", `${SECRET}${SECRET}`, "***"],
+    ["as JSON", JSON.stringify({ key: 'q"\\' }), '{"key":"***"}', 'q"\\'],
+    ["percent-encoded", `?k=${encodeURIComponent(SECRET)}&x`, "?k=***&x"],
+  ])("hides a secret %s", (_what, row, masked, secret = SECRET) => {
+    expect(maskAll([secret], [[row]])).toEqual([masked]);
+  });
+
+  test.each([0, 1, 2, 3, 4, 5])("hides base64 of a secret after %i other bytes", (before) => {
+    const row = Buffer.from(`${"x".repeat(before)}${SECRET}tail`).toString("base64");
+    const [masked = ""] = maskAll([SECRET], [[row]]);
+    expect(masked).toContain("***");
+    const rest = Buffer.from(masked.replaceAll("*", ""), "base64").toString("latin1");
+    expect(rest).not.toContain(SECRET.slice(2, -2));
+    const url = Buffer.from(`${SECRET}\u{fb}\u{ff}`, "latin1").toString("base64url");
+    expect(maskAll([SECRET], [[url]])[0]).toContain("***");
+  });
+
+  test.each(Array.from({ length: SECRET.length - 7 }, (_, at) => at + 4))(
+    "hides a secret that is split after %i characters, within a batch and over two",
+    (at) => {
+      const [head, tail] = [`a ${SECRET.slice(0, at)}`, `${SECRET.slice(at)} b`];
+      expect(maskAll([SECRET], [[head, tail]])).toEqual(["a ***", "*** b"]);
+      expect(maskAll([SECRET], [[head], [tail]])).toEqual(["a ***", "*** b"]);
+    },
+  );
+
+  test("hides a secret that is split over three batches and wrapped base64", () => {
+    const parts = [SECRET.slice(0, 6), SECRET.slice(6, 12), SECRET.slice(12)];
+    expect(
+      maskAll(
+        [SECRET],
+        parts.map((part) => [part]),
+      ),
+    ).toEqual(["***", "***", "***"]);
+    const encoded = Buffer.from(SECRET.repeat(1)).toString("base64");
+    expect(maskAll([SECRET], [[encoded.slice(0, 10), encoded.slice(10)]])).toEqual([
+      "***",
+      expect.stringMatching(/^\*{3}.?=*$/),
+    ]);
+  });
+
+  test("hides a secret of several lines as a whole and by its lines", () => {
+    const key = "-----BEGIN KEY-----\nAAAABBBB\nCCCCDDDD\n-----END KEY-----\n";
+    expect(maskAll([key], [key.trimEnd().split("\n")])).toEqual(["***", "***", "***", "***"]);
+    expect(maskAll([key], [["x AAAABBBB"], ["CCCCDDDD y"]])).toEqual(["x ***", "*** y"]);
+  });
+
+  test("keeps everything else, characters of regular expressions included", () => {
+    const rows = ["$^.*", "hunter", "", "half of hunter2"];
+    expect(maskAll(["[a-z]+(x)|/"], [rows])).toEqual(rows);
+    expect(maskAll(["[a-z]+(x)|/"], [["see [a-z]+(x)|/ now"]])).toEqual(["see *** now"]);
+    expect(maskAll([], [rows])).toEqual(rows);
+    expect(maskAll(["***", "", "\n"], [["*** a"]])).toEqual(["*** a"]);
+  });
+});
