@@ -227,16 +227,17 @@ describe("a page", () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await people.newRepository(mira);
     for (const title of ["for the inbox", "for later"])
-      await by(nora, "POST", `/repos/${mira}/${name}/issues`, { title });
+      await by(nora, "POST", `/repos/${mira}/${name}/issues`, { title, body: `@${mira}` });
     const unread = async () => (await by(mira, "GET", "/notifications/new")).json.new;
-    await expect.poll(unread).toBe(2);
+    // The repository itself is the third.
+    await expect.poll(unread).toBe(3);
     const cookie = await signIn(mira);
     const inbox = await open("/notifications", cookie);
     expect(inbox.text).toContain("for the inbox");
     const id = /name="id" value="(\d+)"/.exec(inbox.text)?.[1] ?? "";
     const form_token = tokenIn(inbox);
     await submit("/notifications", { id, form_token }, { Cookie: cookie });
-    expect(await unread()).toBe(1);
+    expect(await unread()).toBe(2);
     const at = /name="last_read_at" value="([^"]+)"/.exec(inbox.text)?.[1] ?? "";
     await submit("/notifications", { last_read_at: at, form_token }, { Cookie: cookie });
     expect(await unread()).toBe(0);
