@@ -24,6 +24,8 @@ export const watchRun = {
     forge.listRunJobs,
     forge.getJobLog,
     forge.cancelRun,
+    forge.rerunRun,
+    forge.rerunFailedJobs,
   ],
   output: shapeList({
     run: "integer",
@@ -170,6 +172,11 @@ function createSource(cli: CliContext, { owner, repo }: RepositoryName): RunSour
         rest = text.slice(end);
         if (end > 0) yield text.slice(0, end);
       }
+    },
+    async rerun(run, onlyFailed) {
+      const params = { owner, repo, run };
+      if (onlyFailed) await client.call(forge.rerunFailedJobs, { params });
+      else await client.call(forge.rerunRun, { params });
     },
     async cancel(run) {
       await client.call(forge.cancelRun, { params: { owner, repo, run } });

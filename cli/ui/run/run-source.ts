@@ -10,6 +10,8 @@ export interface RunSource {
   /** The rows of a job's log from a position on, in pieces of whole rows. */
   readLog(job: number, fromRow: number): AsyncIterable<string>;
   cancel(run: number): Promise<void>;
+  /** Runs all jobs of a run again, or those that failed. */
+  rerun(run: number, onlyFailed: boolean): Promise<void>;
 }
 
 /** The state of a run, job or step in one word. */

@@ -52,6 +52,7 @@ export const help = createHelp("Runs: keys", [
   ["f", "in a log: follow its end"],
   ["z", "in a log: fold all steps, or unfold all"],
   ["c", "cancel the run"],
+  ["r", "run all jobs again; after a failure those that failed"],
   ["R  Ctrl-R", "load again"],
   ["Esc  q", "back; leave"],
   ["", "+ success   x failure   ! cancelled   - skipped   * running   . waiting"],
@@ -61,6 +62,7 @@ const hints: Readonly<Record<"runs" | "tree" | "log", readonly KeyHint[]>> = {
   runs: [
     ["Enter", "open"],
     ["c", "cancel"],
+    ["r", "again"],
     ["?", "keys"],
     ["q", "leave"],
   ],
@@ -68,6 +70,7 @@ const hints: Readonly<Record<"runs" | "tree" | "log", readonly KeyHint[]>> = {
     ["Enter", "unfold"],
     ["l", "log"],
     ["c", "cancel"],
+    ["r", "again"],
     ["?", "keys"],
     ["q", "back"],
   ],

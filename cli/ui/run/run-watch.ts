@@ -171,6 +171,7 @@ export function createRunWatch({
     else if (name === "f") isFollowing = true;
     else if (name === "z") open?.log.toggleAll();
     else if (name === "c") askToCancel(row);
+    else if (name === "r") askToRerun(row);
     else if (name === "R" || name === "refresh") void loadNow();
     else if (name === "?") dialogs.openHelp();
   }
@@ -223,8 +224,34 @@ export function createRunWatch({
     await load();
   }
 
+  function targetOf(row: RunRow | undefined): WireRun | undefined {
+    if (chosenRun !== undefined) return run;
+    return row?.kind === "run" ? row.run : undefined;
+  }
+
+  function askToRerun(row: RunRow | undefined): void {
+    const target = targetOf(row);
+    if (target === undefined) return;
+    if (!hasEnded(target)) {
+      tasks.say("The run has not ended yet.");
+      return;
+    }
+    const onlyFailed = target.conclusion === "failure";
+    const which = onlyFailed ? "the failed jobs" : "all jobs";
+    dialogs.confirm(`Run ${which} of run #${target.run_number} again?`, () =>
+      tasks.attempt(async () => {
+        await source.rerun(target.id, onlyFailed);
+        // The jobs are others now.
+        if (open !== undefined) windows = windows.slice(0, -1);
+        open = undefined;
+        await loadNow();
+        return `Started ${which} of run #${target.run_number} again.`;
+      }),
+    );
+  }
+
   function askToCancel(row: RunRow | undefined): void {
-    const target = chosenRun === undefined ? (row?.kind === "run" ? row.run : undefined) : run;
+    const target = targetOf(row);
     if (target === undefined) return;
     if (hasEnded(target)) {
       tasks.say("The run has ended.");

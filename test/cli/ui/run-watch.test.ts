@@ -60,6 +60,10 @@ function forge(state: { run: Outcome; log: string }) {
       const from = Number(new URL(path, "http://x").searchParams.get("from_row"));
       return { body: Buffer.from(state.log.split("\n").slice(from).join("\n")) };
     },
+    "POST /api/v1/repos/mira/garden/actions/runs/7/rerun-failed-jobs": () => {
+      state.run = "in_progress";
+      return { status: 201 };
+    },
     "POST /api/v1/repos/mira/garden/actions/runs/7/cancel": () => {
       state.run = "cancelled";
       return { status: 204 };
@@ -145,6 +149,17 @@ test("c cancels the run after a question", async () => {
     expect(seen.filter(({ method }) => method === "POST")).toHaveLength(1);
     await screen.press("c");
     await screen.press("q", "The run has ended.");
+  });
+});
+
+test("r runs the failed jobs again after a question", async () => {
+  await inWatch("mira/garden/7", { run: "failure", log }, async (screen, seen) => {
+    await screen.press("r", "Run test");
+    await screen.press("y", "Run the failed jobs of run #3 again?");
+    await screen.sees("Started the failed jobs of run #3 again.");
+    await screen.press("r", "running");
+    await screen.press("q", "The run has not ended yet.");
+    expect(seen.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 });
 
