@@ -36,6 +36,7 @@ import type * as adminPackages from "../../daemon/contract/forge/packages/admin-
 import type * as generic from "../../daemon/contract/forge/packages/generic.ts";
 import type * as npm from "../../daemon/contract/forge/packages/npm.ts";
 import type * as rendering from "../../daemon/contract/forge/rendering.ts";
+import type * as branchProtections from "../../daemon/contract/forge/repositories/branch-protections.ts";
 import type * as collaborators from "../../daemon/contract/forge/repositories/collaborators.ts";
 import type * as repositoryLists from "../../daemon/contract/forge/repositories/lists.ts";
 import type * as newRepositories from "../../daemon/contract/forge/repositories/new-repositories.ts";
@@ -107,6 +108,7 @@ type Forge = typeof adminEmails &
   typeof newRepositories &
   typeof repositoryLists &
   typeof collaborators &
+  typeof branchProtections &
   typeof git &
   typeof repositories &
   typeof statuses &

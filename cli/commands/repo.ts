@@ -46,6 +46,7 @@ export const entries: readonly Entry[] = [
   ),
   noun("branch", "Manage branches of a repository", () => import("./repo-branch.ts")),
   noun("tag", "Manage tags of a repository", () => import("./repo-tag.ts")),
+  noun("protection", "Manage rules that protect branches", () => import("./repo-protection.ts")),
   noun(
     "collaborator",
     "Manage users who may use a repository",

@@ -2,11 +2,13 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { createGit, type Git, GitError } from "../../storage/git/git.ts";
 import { openRepositoryFiles } from "../../storage/git/repository-files.ts";
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
+import { listBranchProtections } from "../../storage/tables/forge/repositories/branch-protections.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
 import { createForgeActions, type ForgeActions } from "../forge/actions/actions.ts";
 import { createCodeRoutes } from "../forge/code/code.ts";
 import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
 import { gitRoutes } from "../forge/git/git.routes.ts";
+import { createPushGuards } from "../forge/git/push-guard.ts";
 import { createPushJournal, type PushJournal } from "../forge/git/push-journal.ts";
 import { createPushRecorder, type RecordPush } from "../forge/git/record-push.ts";
 import { createSmartHttp } from "../forge/git/smart-http.service.ts";
@@ -31,6 +33,8 @@ import {
   createForgeRepositories,
   createRepositoryFolders,
 } from "../forge/repositories/repositories.ts";
+import { branchProtectionRoutes } from "../forge/repositories/branch-protections.routes.ts";
+import { createPushJudge } from "../forge/repositories/protected-refs.ts";
 import { collaboratorRoutes } from "../forge/repositories/collaborators.routes.ts";
 import { repositoryRoutes } from "../forge/repositories/repositories.routes.ts";
 import type { Rendering } from "../forge/rendering/rendering.service.ts";
@@ -183,7 +187,8 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     publishToHooks: createStatusPublisher({ publisher: hooks.publisher, urls }),
   });
   const pushes = await openPushes({ ...deps, git, locate, events, isAlone });
-  const writeRefs = createRefWriter({ git, locate, ...pushes });
+  const judgePush = createPushJudge(db);
+  const writeRefs = createRefWriter({ git, locate, judgePush, ...pushes });
   return {
     routes: [
       ...repositoryRoutes(repositories),
@@ -198,6 +203,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
         repositories: repositories.repositories,
       }),
       ...collaboratorRoutes(repositories),
+      ...branchProtectionRoutes(repositories.protections),
       ...teamRepositoryRoutes({
         ...repositories,
         teamRepositories: createTeamRepositories({ db, lists: repositories.lists }),
@@ -218,6 +224,12 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
         locate,
         log,
         ...pushes,
+        startGuard: await createPushGuards({
+          judgePush,
+          hasRules: async ({ id }) => (await listBranchProtections(db, id)).length > 0,
+          temporaryDirectory: stores.directory.tmp,
+          newId,
+        }),
         pushBytesMax: settings.maxUploadBytes,
       }),
     ),

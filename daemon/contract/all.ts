@@ -33,6 +33,7 @@ import { notificationEndpoints } from "./forge/notifications.ts";
 import { genericPackageEndpoints } from "./forge/packages/generic.ts";
 import { npmPackageEndpoints } from "./forge/packages/npm.ts";
 import { renderingEndpoints } from "./forge/rendering.ts";
+import { branchProtectionEndpoints } from "./forge/repositories/branch-protections.ts";
 import { collaboratorEndpoints } from "./forge/repositories/collaborators.ts";
 import { repositoryListEndpoints } from "./forge/repositories/lists.ts";
 import { repositoryEndpoints } from "./forge/repositories/repositories.ts";
@@ -86,6 +87,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...repositoryListEndpoints,
   ...repositoryEndpoints,
   ...collaboratorEndpoints,
+  ...branchProtectionEndpoints,
   ...transferEndpoints,
   ...repositoryHookEndpoints,
   ...avatarEndpoints,

@@ -123,3 +123,16 @@ function toArguments({ tip, path, not, since, until }: HistoryQuery): string[] {
     ...(path === undefined ? [] : [path]),
   ];
 }
+
+/** Returns whether a commit is an ancestor of another one, or the same. @throws GitError */
+export async function isAncestor(
+  git: Git,
+  directory: string,
+  ancestor: string,
+  descendant: string,
+): Promise<boolean> {
+  const text = await git.run(["rev-list", "--count", "--max-count=1", ancestor, `^${descendant}`], {
+    directory,
+  });
+  return text.toString("latin1").trim() === "0";
+}

@@ -162,6 +162,7 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
     archive: "main.zip",
     secretname: "KEY",
     variablename: "AREA",
+    rule: "main",
     collaborator: "mira",
     user: "hermit",
     scope: "@scope",

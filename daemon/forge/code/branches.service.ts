@@ -1,7 +1,11 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { type CommitObject, readCommitObjects } from "../../../storage/git/commit-objects.ts";
-import type { Git } from "../../../storage/git/git.ts";
+import { isAncestor } from "../../../storage/git/history.ts";
 import { listRefs } from "../../../storage/git/ref-lists.ts";
+import {
+  type BranchProtection,
+  listBranchProtections,
+} from "../../../storage/tables/forge/repositories/branch-protections.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { WriteRefs, WriteRefsOutcome } from "../git/write-refs.ts";
@@ -9,6 +13,7 @@ import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
+import { matchRule, mayPush } from "../repositories/protected-refs.ts";
 import { type Authors, findAuthors } from "./authors.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
 import { findRevision } from "./revisions.ts";
@@ -18,6 +23,10 @@ export interface BranchDetails {
   readonly name: string;
   readonly commit: CommitObject;
   readonly canPush: boolean;
+  /** The rule that protects it. */
+  readonly rule: BranchProtection | undefined;
+  /** Whether the caller may know the name of the rule. */
+  readonly isAdministered: boolean;
 }
 
 /** Branches of one repository with the accounts of their authors. */
@@ -143,6 +152,12 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
             "forbidden",
             "User must be a repo or site admin to rename default or protected branches.",
           );
+        const rules = await listBranchProtections(db, code.what.repository.id);
+        if (matchRule(rules, name) !== undefined)
+          throw new AppError(
+            "forbidden",
+            "Failed to rename branch due to branch protection rules.",
+          );
         const taken = () =>
           new AppError(
             "unprocessable",
@@ -195,14 +210,23 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
   ): Promise<BranchList> {
     const ids = names.map(({ id }) => id);
     const commits = await readCommitObjects(git, ids, { directory, signal });
-    const canPush = caller !== undefined && reaches(what.access, "write");
+    const rules = await listBranchProtections(db, what.repository.id);
+    const mayWrite = caller !== undefined && reaches(what.access, "write");
+    const branches: BranchDetails[] = [];
+    for (const [index, commit] of commits.entries()) {
+      const name = names[index]?.name ?? "";
+      const rule = matchRule(rules, name);
+      branches.push({
+        name,
+        commit,
+        canPush: mayWrite && (rule === undefined || (await mayPush(db, rule, caller.user))),
+        rule,
+        isAdministered: reaches(what.access, "admin"),
+      });
+    }
     return {
       what,
-      branches: commits.map((commit, index) => ({
-        name: names[index]?.name ?? "",
-        commit,
-        canPush,
-      })),
+      branches,
       authors: await findAuthors(db, commits),
       total,
     };
@@ -225,19 +249,6 @@ export function assertWritten(outcome: WriteRefsOutcome, toStale: () => AppError
 
 const movedMeanwhile = () =>
   new AppError("conflict", "the branch was changed in the meantime, try again");
-
-/** Returns whether a commit is an ancestor of another one, or the same. @throws GitError */
-export async function isAncestor(
-  git: Git,
-  directory: string,
-  ancestor: string,
-  descendant: string,
-): Promise<boolean> {
-  const text = await git.run(["rev-list", "--count", "--max-count=1", ancestor, `^${descendant}`], {
-    directory,
-  });
-  return text.toString("latin1").trim() === "0";
-}
 
 async function getHead(code: OpenedCode, name: string): Promise<string> {
   const found = name === "" ? undefined : await findRevision(code, HEADS + name);

@@ -7,22 +7,22 @@ import { toPayloadCommitView } from "./commit.view.ts";
 import { type CodeAddresses, toSegments } from "./code-addresses.ts";
 import type { Blob, TreePage } from "./objects.service.ts";
 
-/** Returns a branch. Members of pull requests have the values of a branch without rules for them. */
+/** Returns a branch. Members about pull requests are those of the rule, which has no effect on them. */
 export function toBranchView(
-  { name, commit, canPush }: BranchDetails,
+  { name, commit, canPush, rule, isAdministered }: BranchDetails,
   authors: Authors,
   addresses: CodeAddresses,
 ): WireBranch {
   return {
     name,
     commit: toPayloadCommitView(commit, authors, addresses),
-    protected: false,
-    required_approvals: 0,
-    enable_status_check: false,
-    status_check_contexts: [],
+    protected: rule !== undefined,
+    required_approvals: rule?.settings.requiredApprovals ?? 0,
+    enable_status_check: rule?.settings.flags["enable_status_check"] ?? false,
+    status_check_contexts: rule?.settings.statusCheckContexts ?? [],
     user_can_push: canPush,
     user_can_merge: canPush,
-    effective_branch_protection_name: "",
+    effective_branch_protection_name: isAdministered ? (rule?.ruleName ?? "") : "",
   };
 }
 

@@ -8,6 +8,7 @@ import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import { pipeBody } from "./request-body.ts";
 import type { RecordPush, PushOptions } from "./record-push.ts";
 import { type PushCommands, readCommands, readReport } from "./push-commands.ts";
+import { type PushGuard, toRefusal } from "./push-guard.ts";
 import type { PushJournal, PushNote } from "./push-journal.ts";
 
 export interface ReceivePackDeps {
@@ -42,11 +43,12 @@ export function createReceivePack(deps: ReceivePackDeps) {
     run(
       child: GitProcess,
       { body, contentEncoding, signal }: PushBody,
-      what: OwnedRepository & { readonly pusher: ForgeUser },
+      what: OwnedRepository & { readonly pusher: ForgeUser; readonly guard: PushGuard },
     ): Readable {
       const commands = createCollector(COMMANDS_BYTES_MAX);
       let push: PushCommands | "malformed" | undefined;
       let note: PushNote | undefined;
+      const response = new PassThrough();
       const isWhole = pipeBody({ body, contentEncoding }, child, {
         bytesMax: pushBytesMax + ALLOWANCE_BYTES,
         onBytes(chunk) {
@@ -55,25 +57,34 @@ export function createReceivePack(deps: ReceivePackDeps) {
           if (push === undefined) return undefined;
           commands.clear();
           if (push === "malformed" || push.commands.length === 0) return undefined;
-          return journal
-            .begin(what.repository, what.pusher.id, toRequestedChanges(push))
-            .then((made) => (note = made))
-            .catch((error: unknown) => {
-              log.error(
-                { err: error, repository_id: what.repository.id },
-                "failed to write the journal entry of a push",
-              );
-              throw error;
-            });
+          return begin(push);
         },
       });
+      /** Rejects when the push must not go on: git never receives the end of the commands then. */
+      async function begin(requested: PushCommands): Promise<void> {
+        try {
+          const changes = toRequestedChanges(requested);
+          const reason = await what.guard.judge(what.pusher, changes);
+          if (reason === undefined) {
+            note = await journal.begin(what.repository, what.pusher.id, changes);
+            return;
+          }
+          response.write(toRefusal(requested, reason));
+        } catch (error) {
+          log.error(
+            { err: error, repository_id: what.repository.id },
+            "failed to write the journal entry of a push",
+          );
+          throw error;
+        }
+        throw new Error("the push is refused");
+      }
       // A push that has arrived whole is carried out: git may have moved refs already.
       const stopUnlessWhole = () => {
         if (!isWhole()) child.stop();
       };
       signal.addEventListener("abort", stopUnlessWhole, { once: true });
 
-      const response = new PassThrough();
       const report = createCollector(REPORT_BYTES_MAX);
       child.stdout.on("data", (chunk: Buffer) => {
         report.add(chunk);
@@ -105,6 +116,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
         .finally(() => {
           note?.end();
           response.end();
+          return what.guard.end();
         });
       return response;
     },

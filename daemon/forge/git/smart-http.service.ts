@@ -17,6 +17,7 @@ import { pipeBody } from "./request-body.ts";
 import type { RecordPush } from "./record-push.ts";
 import { FLUSH, toPktLine } from "./push-commands.ts";
 import { createReceivePack } from "./receive-pack.ts";
+import type { StartGuard } from "./push-guard.ts";
 import type { PushJournal } from "./push-journal.ts";
 import { createTransferLimiter } from "./transfer-limiter.ts";
 
@@ -76,6 +77,8 @@ export interface SmartHttpDeps {
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly journal: PushJournal;
   readonly recordPush: RecordPush;
+  /** Enforces the protection of branches. */
+  readonly startGuard: StartGuard;
   readonly log: Log;
   /** Largest push, in bytes. */
   readonly pushBytesMax: number;
@@ -94,7 +97,7 @@ const limits = {
 } as const;
 
 export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
-  const { db, git, locate, log, pushBytesMax } = deps;
+  const { db, git, locate, log, startGuard, pushBytesMax } = deps;
   const limiter = createTransferLimiter({ ...limits, perKey: limits.perClient });
   const pushes = createReceivePack(deps);
 
@@ -169,15 +172,16 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       const release = await acquireSlot(transfer);
       try {
         const directory = await locate(owned.repository);
+        const guard = await startGuard(owned.repository);
         const child = await refusing(async () =>
           git.start([...toCommand(service), "."], {
             directory,
-            env: toProtocol(transfer),
-            config: { "receive.maxInputSize": String(pushBytesMax) },
+            env: { ...toProtocol(transfer), ...guard.env },
+            config: { "receive.maxInputSize": String(pushBytesMax), ...guard.config },
           }),
         );
         const timer = setTimeout(child.stop, limits.transferMs);
-        const stream = pushes.run(child, transfer, { ...owned, pusher });
+        const stream = pushes.run(child, transfer, { ...owned, pusher, guard });
         void child.ended.then(() => {
           clearTimeout(timer);
           release();

@@ -1,8 +1,11 @@
 import type { Git } from "../../../storage/git/git.ts";
 import { GitError } from "../../../storage/git/git.ts";
+import { isAncestor } from "../../../storage/git/history.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import { AppError } from "../../errors.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
+import type { JudgePush } from "../repositories/protected-refs.ts";
 import type { PushJournal } from "./push-journal.ts";
 import type { RecordPush } from "./record-push.ts";
 
@@ -15,7 +18,8 @@ export type WriteRefsOutcome = "written" | "stale" | "name_conflict" | "bad_name
 /**
  * Moves refs without a client's git, all or none, and only if each of them still is what `before` says. It is a push in
  * every other respect: an entry of the push journal precedes it, so that a crash loses no event, and hooks, notifications
- * and workflows get its events. The objects must exist. @throws GitError
+ * and workflows get its events. The objects must exist. Refuses with `forbidden` what the protection of a branch does not
+ * allow. @throws GitError
  */
 export type WriteRefs = (
   what: OwnedRepository,
@@ -28,13 +32,16 @@ export function createRefWriter({
   locate,
   journal,
   recordPush,
+  judgePush,
 }: {
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly journal: PushJournal;
   readonly recordPush: RecordPush;
+  readonly judgePush: JudgePush;
 }): WriteRefs {
   return async ({ repository }, pusher, changes) => {
+    await assertAllowed(repository, pusher, changes);
     const nothing = "0".repeat(repository.objectFormat === "sha256" ? 64 : 40);
     const commands = changes.map(({ ref, before = nothing, after = nothing }) =>
       after === nothing ? `delete ${ref}\0${before}\0` : `update ${ref}\0${after}\0${before}\0`,
@@ -55,6 +62,20 @@ export function createRefWriter({
     }
   };
 
+  async function assertAllowed(
+    repository: ForgeRepository,
+    pusher: ForgeUser,
+    changes: readonly RefChange[],
+  ): Promise<void> {
+    const { refused, forwardOnly } = await judgePush(repository, pusher, changes);
+    if (refused !== undefined) throw new AppError("forbidden", refused.reason);
+    for (const { ref, before, after } of changes) {
+      if (!forwardOnly.includes(ref) || before === undefined || after === undefined) continue;
+      if (!(await isAncestor(git, await locate(repository), before, after)))
+        throw new AppError("forbidden", forcedText(ref));
+    }
+  }
+
   async function run(
     directory: string,
     commands: readonly string[],
@@ -69,6 +90,10 @@ export function createRefWriter({
     }
   }
 }
+
+/** The refusal of a push that would take commits away from a protected branch. */
+export const forcedText = (ref: string): string =>
+  `branch ${ref.replace("refs/heads/", "")} is protected from force push`;
 
 /** Git tells why in its message only. */
 function toFailure(message: string): Exclude<WriteRefsOutcome, "written"> | undefined {

@@ -21,6 +21,7 @@ import {
   type FolderMoves,
   type FolderMovesDeps,
 } from "./folder-moves.ts";
+import { type BranchProtections, createBranchProtections } from "./branch-protections.service.ts";
 import { type Collaborators, createCollaborators } from "./collaborators.service.ts";
 import { createRepositoryLists, type RepositoryLists } from "./repository-lists.service.ts";
 import { createRepositoriesService, type Repositories } from "./repositories.service.ts";
@@ -47,6 +48,7 @@ export interface ForgeRepositories {
   readonly repositories: Repositories;
   readonly lists: RepositoryLists;
   readonly collaborators: Collaborators;
+  readonly protections: BranchProtections;
   readonly transfers: Transfers;
   readonly unadopted: Unadopted;
   readonly urls: ForgeUrls;
@@ -66,6 +68,7 @@ export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepos
     }),
     lists: createRepositoryLists(deps),
     collaborators: createCollaborators(deps),
+    protections: createBranchProtections(deps),
     transfers: createTransfers({ ...deps, moves, enqueue: jobs.enqueue }),
     unadopted: createUnadopted({ ...deps, moves, sweepSoon }),
     urls,

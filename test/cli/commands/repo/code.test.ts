@@ -51,6 +51,16 @@ test("branches and tags are created, listed, renamed and deleted; commits are li
   });
   expect((await croft("tag", "list", "mira/notes")).json()).toHaveLength(1);
   expect((await croft("tag", "delete", "mira/notes", "v1", "--yes")).code).toBe(0);
+  const rule = await croft("protection", "create", "mira/notes", "main", "--push-user", "mira");
+  expect(rule.json()).toMatchObject({
+    enable_push: true,
+    enable_push_whitelist: true,
+    push_whitelist_usernames: ["mira"],
+  });
+  const edit = await croft("protection", "edit", "mira/notes", "main", "--force-push", "true");
+  expect(edit.json()).toMatchObject({ enable_push: true, enable_force_push: true });
+  expect((await croft("protection", "list", "mira/notes")).json()).toHaveLength(1);
+  expect((await croft("protection", "delete", "mira/notes", "main", "--yes")).code).toBe(0);
   expect((await croft("log", "mira/notes")).json()).toMatchObject([
     { commit: { message: "Initial commit\n" } },
   ]);

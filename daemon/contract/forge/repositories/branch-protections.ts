@@ -1,0 +1,156 @@
+import { z } from "zod";
+import { empty, endpoint, forgeUser } from "../../endpoint.ts";
+import {
+  apiError,
+  optionalFlag,
+  optionalInteger,
+  optionalText,
+  optionalWords,
+  signedInReplies,
+  wireTime,
+} from "../common.ts";
+import { repositoryParams } from "./repositories.ts";
+
+// Rules that protect branches. Enforced are those about pushes, forced pushes and deletion; the rest belongs to pull
+// requests, which this server does not have: it is kept and returned.
+
+export const protectionFlags = [
+  "enable_push",
+  "enable_push_whitelist",
+  "push_whitelist_deploy_keys",
+  "enable_force_push",
+  "enable_force_push_allowlist",
+  "force_push_allowlist_deploy_keys",
+  "enable_merge_whitelist",
+  "enable_bypass_allowlist",
+  "enable_status_check",
+  "enable_approvals_whitelist",
+  "block_on_rejected_reviews",
+  "block_on_official_review_requests",
+  "block_on_outdated_branch",
+  "dismiss_stale_approvals",
+  "ignore_stale_approvals",
+  "require_signed_commits",
+  "block_admin_merge_override",
+] as const;
+
+export const protectionUserLists = [
+  "push_whitelist_usernames",
+  "force_push_allowlist_usernames",
+  "merge_whitelist_usernames",
+  "bypass_allowlist_usernames",
+  "approvals_whitelist_username",
+] as const;
+
+export const protectionTeamLists = [
+  "push_whitelist_teams",
+  "force_push_allowlist_teams",
+  "merge_whitelist_teams",
+  "bypass_allowlist_teams",
+  "approvals_whitelist_teams",
+] as const;
+
+export const protectionTexts = ["protected_file_patterns", "unprotected_file_patterns"] as const;
+
+const toMembers = <K extends string, S extends z.ZodType>(names: readonly K[], schema: S) =>
+  Object.fromEntries(names.map((name) => [name, schema])) as Record<K, S>;
+
+const PATTERNS_MAX = 2_048;
+const RULE_MAX = 255;
+
+const members = {
+  ...toMembers(protectionFlags, optionalFlag),
+  ...toMembers(protectionUserLists, optionalWords),
+  ...toMembers(protectionTeamLists, optionalWords),
+  ...toMembers(protectionTexts, optionalText({ max: PATTERNS_MAX })),
+  status_check_contexts: optionalWords,
+  required_approvals: optionalInteger,
+  priority: optionalInteger,
+};
+const editBody = z.object(members);
+export type ProtectionEdit = z.output<typeof editBody>;
+
+const protectionShape = z.object({
+  /** Empty for a rule whose name is a pattern. */
+  branch_name: z.string(),
+  rule_name: z.string(),
+  priority: z.int(),
+  ...toMembers(protectionFlags, z.boolean()),
+  ...toMembers(protectionUserLists, z.array(z.string())),
+  ...toMembers(protectionTeamLists, z.array(z.string())),
+  ...toMembers(protectionTexts, z.string()),
+  status_check_contexts: z.array(z.string()),
+  required_approvals: z.int(),
+  created_at: wireTime,
+  updated_at: wireTime,
+});
+export type WireBranchProtection = z.output<typeof protectionShape>;
+
+const params = repositoryParams.extend({ rule: z.string() });
+const seen = { ...signedInReplies, 404: apiError } as const;
+const changed = { ...seen, 422: apiError, 423: apiError } as const;
+const gate = forgeUser("repository");
+
+export const listBranchProtections = endpoint({
+  name: "forge.repos.protections.list",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/branch_protections",
+  summary: "The rules that protect branches, in the order in which they are tried",
+  gate,
+  params: repositoryParams,
+  replies: { 200: z.array(protectionShape), ...seen },
+});
+
+export const getBranchProtection = endpoint({
+  name: "forge.repos.protections.get",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/branch_protections/**:rule",
+  summary: "A rule that protects branches",
+  gate,
+  params,
+  replies: { 200: protectionShape, ...seen },
+});
+
+export const createBranchProtection = endpoint({
+  name: "forge.repos.protections.create",
+  method: "POST",
+  path: "/api/v1/repos/:owner/:repo/branch_protections",
+  summary: "Protect the branches whose names match: no deletion, and pushes as the rule says",
+  gate,
+  params: repositoryParams,
+  body: z.object({
+    rule_name: optionalText({ max: RULE_MAX }),
+    branch_name: optionalText({ max: RULE_MAX }),
+    ...members,
+  }),
+  replies: { 201: protectionShape, ...changed, 400: apiError },
+});
+
+export const editBranchProtection = endpoint({
+  name: "forge.repos.protections.edit",
+  method: "PATCH",
+  path: "/api/v1/repos/:owner/:repo/branch_protections/**:rule",
+  summary: "Change a rule; members that are absent stay",
+  gate,
+  params,
+  body: editBody,
+  replies: { 200: protectionShape, ...changed },
+});
+
+export const deleteBranchProtection = endpoint({
+  name: "forge.repos.protections.delete",
+  method: "DELETE",
+  path: "/api/v1/repos/:owner/:repo/branch_protections/**:rule",
+  summary: "Remove a rule",
+  gate,
+  params,
+  replies: { 204: empty, ...changed },
+});
+
+export const branchProtectionEndpoints = [
+  listBranchProtections,
+  getBranchProtection,
+  createBranchProtection,
+  editBranchProtection,
+  deleteBranchProtection,
+];

@@ -1,0 +1,85 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { RefChange } from "../repositories/events.ts";
+import type { JudgePush } from "../repositories/protected-refs.ts";
+import { FLUSH, type PushCommands, toPktLine } from "./push-commands.ts";
+
+/** Enforces the protection of branches in one push. */
+export interface PushGuard {
+  /** What git is started with. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly config: Readonly<Record<string, string>>;
+  /**
+   * Judges the commands of the push, before git may act on them. Returns why the push is refused; undefined lets it go on,
+   * and git itself refuses what would take commits away from a protected branch, because only git has the commits.
+   */
+  judge(pusher: ForgeUser, changes: readonly RefChange[]): Promise<string | undefined>;
+  /** Removes what the guard has written. Never rejects. */
+  end(): Promise<void>;
+}
+
+export interface PushGuardDeps {
+  readonly judgePush: JudgePush;
+  readonly hasRules: (repository: ForgeRepository) => Promise<boolean>;
+  /** For the hook and for the lists that it reads. */
+  readonly temporaryDirectory: string;
+  readonly newId: () => string;
+}
+
+export type StartGuard = (repository: ForgeRepository) => Promise<PushGuard>;
+
+/** The hook of git. The list has the refs that may only move to descendants; `git rev-list` fails towards a refusal. */
+const HOOK = `#!/bin/sh
+[ -s "$CROFT_FORWARD_ONLY" ] || exit 0
+while read -r old new ref; do
+  grep -Fqx -e "$ref" "$CROFT_FORWARD_ONLY" || continue
+  [ -z "$(git rev-list --max-count=1 "$old" "^$new" 2>&1)" ] && continue
+  echo "branch \${ref#refs/heads/} is protected from force push" >&2
+  exit 1
+done
+exit 0
+`;
+
+/** Writes the hook and returns the function that guards pushes. */
+export async function createPushGuards(deps: PushGuardDeps): Promise<StartGuard> {
+  const { judgePush, hasRules, temporaryDirectory, newId } = deps;
+  const hooks = join(temporaryDirectory, "git-hooks");
+  await mkdir(hooks, { recursive: true, mode: 0o700 });
+  await writeFile(join(hooks, "pre-receive"), HOOK, { mode: 0o700 });
+  return async (repository) => {
+    // Most repositories have no rules, and a hook costs a process.
+    const isGuarded = await hasRules(repository);
+    const list = join(temporaryDirectory, `push-${newId()}`);
+    return {
+      env: isGuarded ? { CROFT_FORWARD_ONLY: list } : {},
+      config: isGuarded ? { "core.hooksPath": hooks } : {},
+      async judge(pusher, changes) {
+        const { refused, forwardOnly } = await judgePush(repository, pusher, changes);
+        if (refused !== undefined) return refused.reason;
+        if (forwardOnly.length === 0) return undefined;
+        if (!isGuarded) return "the protection of the branch has just changed, push again";
+        await writeFile(list, `${forwardOnly.join("\n")}\n`, { mode: 0o600 });
+        return undefined;
+      },
+      end: () => rm(list, { force: true }),
+    };
+  };
+}
+
+/** Returns git's report of a push that is refused as a whole; empty for a client that reads none. */
+export function toRefusal({ commands, capabilities }: PushCommands, reason: string): Buffer {
+  if (!capabilities.has("report-status") && !capabilities.has("report-status-v2"))
+    return Buffer.alloc(0);
+  const lines = commands.map(({ ref }) => toPktLine(`ng ${ref} ${reason}\n`));
+  const report = `${toPktLine("unpack ok\n")}${lines.join("")}${FLUSH}`;
+  if (!capabilities.has("side-band-64k")) return Buffer.from(report);
+  const bands: string[] = [];
+  for (let at = 0; at < report.length; at += BAND_MAX)
+    bands.push(toPktLine(`\u0001${report.slice(at, at + BAND_MAX)}`));
+  return Buffer.from(bands.join("") + FLUSH);
+}
+
+/** Characters of one packet; names of refs may take three bytes for one. */
+const BAND_MAX = 16_000;

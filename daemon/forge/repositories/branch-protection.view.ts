@@ -1,0 +1,32 @@
+import {
+  protectionFlags,
+  protectionTeamLists,
+  protectionTexts,
+  protectionUserLists,
+  type WireBranchProtection,
+} from "../../contract/forge/repositories/branch-protections.ts";
+import { toWireTime } from "../urls.ts";
+import type { ProtectionDetails } from "./branch-protections.service.ts";
+import { isPattern } from "./protected-refs.ts";
+
+/** Returns a rule. Users and teams that are deleted are left out of its lists. */
+export function toProtectionView(rule: ProtectionDetails): WireBranchProtection {
+  const { ruleName, settings, usernames, teamNames } = rule;
+  const toMembers = <K extends string, V>(names: readonly K[], toValue: (name: K) => V) =>
+    Object.fromEntries(names.map((name) => [name, toValue(name)])) as Record<K, V>;
+  const toNames = (ids: readonly number[] | undefined, names: ReadonlyMap<number, string>) =>
+    (ids ?? []).flatMap((id) => names.get(id) ?? []);
+  return {
+    branch_name: isPattern(ruleName) ? "" : ruleName,
+    rule_name: ruleName,
+    priority: rule.priority,
+    ...toMembers(protectionFlags, (name) => settings.flags[name] ?? false),
+    ...toMembers(protectionUserLists, (name) => toNames(settings.users[name], usernames)),
+    ...toMembers(protectionTeamLists, (name) => toNames(settings.teams[name], teamNames)),
+    ...toMembers(protectionTexts, (name) => settings.texts[name] ?? ""),
+    status_check_contexts: [...settings.statusCheckContexts],
+    required_approvals: settings.requiredApprovals,
+    created_at: toWireTime(rule.createdAt),
+    updated_at: toWireTime(rule.updatedAt),
+  };
+}

@@ -1,0 +1,222 @@
+import { type Database, isConflict } from "../../../storage/engine/database.ts";
+import { findTeamByName, listTeamsByIds } from "../../../storage/tables/forge/accounts/teams.ts";
+import { findUserByName, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
+import {
+  type BranchProtection,
+  type BranchProtectionSettings,
+  deleteBranchProtection,
+  insertBranchProtection,
+  listBranchProtections,
+  updateBranchProtection,
+} from "../../../storage/tables/forge/repositories/branch-protections.ts";
+import {
+  protectionFlags,
+  type ProtectionEdit,
+  protectionTeamLists,
+  protectionTexts,
+  protectionUserLists,
+} from "../../contract/forge/repositories/branch-protections.ts";
+import { AppError } from "../../errors.ts";
+import { isVisibleTo } from "../accounts/users.service.ts";
+import type { ForgeCaller } from "../caller.ts";
+import {
+  assertNotArchived,
+  openRepository,
+  type OpenedRepository,
+} from "../issues/issue-access.ts";
+import { notFound } from "../refusals.ts";
+import { reaches } from "./access.ts";
+import { compileGlob } from "./glob.ts";
+import { isPattern } from "./protected-refs.ts";
+import { noAdministrator, type RepositoryPath } from "./repositories.service.ts";
+
+/** A rule with the names of those whom it lists. */
+export interface ProtectionDetails extends BranchProtection {
+  readonly usernames: ReadonlyMap<number, string>;
+  readonly teamNames: ReadonlyMap<number, string>;
+}
+
+/** Rules of one repository: each push tries them all. */
+const RULES_MAX = 100;
+/** Users or teams of one list. */
+const LISTED_MAX = 100;
+
+const noSettings: BranchProtectionSettings = {
+  flags: {},
+  users: {},
+  teams: {},
+  texts: {},
+  statusCheckContexts: [],
+  requiredApprovals: 0,
+};
+
+/** Rules that protect branches. */
+export type BranchProtections = ReturnType<typeof createBranchProtections>;
+
+/**
+ * Creates the service. Every function throws `not_found` for a repository that the caller may not read and for a missing
+ * rule, `forbidden` unless the caller administers the repository; those that write, `archived` for an archived one.
+ */
+export function createBranchProtections({ db }: { readonly db: Database }) {
+  return {
+    async list(path: RepositoryPath, caller: ForgeCaller): Promise<ProtectionDetails[]> {
+      const { repository } = await open(path, caller, "");
+      return addNames(await listBranchProtections(db, repository.id));
+    },
+
+    async get(path: RepositoryPath, caller: ForgeCaller, name: string): Promise<ProtectionDetails> {
+      const { repository } = await open(path, caller, `/${encodeURIComponent(name)}`);
+      return getRule(repository.id, name);
+    },
+
+    /**
+     * Throws `invalid_argument` without a name, `forbidden` for a taken one, `unprocessable` for a malformed pattern, for
+     * unknown users and teams, and for more rules than allowed.
+     */
+    async create(
+      path: RepositoryPath,
+      caller: ForgeCaller,
+      name: string,
+      edit: ProtectionEdit,
+    ): Promise<ProtectionDetails> {
+      const opened = await openToWrite(path, caller, "");
+      const ruleName = name.trim();
+      if (ruleName === "")
+        throw new AppError("invalid_argument", "both rule_name and branch_name are empty");
+      if (isPattern(ruleName) && compileGlob(ruleName) === undefined)
+        throw new AppError("unprocessable", `invalid pattern: ${ruleName}`);
+      const settings = await applyEdit(opened, caller, noSettings, edit);
+      const { id } = opened.repository;
+      const taken = () => new AppError("forbidden", "Branch protection already exist");
+      await db
+        .transaction(async (tx) => {
+          const rules = await listBranchProtections(tx, id);
+          if (rules.length >= RULES_MAX)
+            throw new AppError("unprocessable", `a repository has at most ${RULES_MAX} rules`);
+          const last = Math.max(0, ...rules.map(({ priority }) => priority));
+          const priority = edit.priority ?? last + 1;
+          await insertBranchProtection(tx, id, { ruleName, priority, settings });
+        })
+        .catch((error: unknown) => {
+          throw isConflict(error) ? taken() : error;
+        });
+      return getRule(id, ruleName);
+    },
+
+    /** Throws `unprocessable` for unknown users and teams. */
+    async edit(
+      path: RepositoryPath,
+      caller: ForgeCaller,
+      name: string,
+      edit: ProtectionEdit,
+    ): Promise<ProtectionDetails> {
+      const opened = await openToWrite(path, caller, `/${encodeURIComponent(name)}`);
+      const { id } = opened.repository;
+      const former = await getRule(id, name);
+      const settings = await applyEdit(opened, caller, former.settings, edit);
+      const priority = edit.priority ?? former.priority;
+      await db.transaction((tx) =>
+        updateBranchProtection(tx, id, { ruleName: name, priority, settings }),
+      );
+      return getRule(id, name);
+    },
+
+    async remove(path: RepositoryPath, caller: ForgeCaller, name: string): Promise<void> {
+      const { repository } = await openToWrite(path, caller, `/${encodeURIComponent(name)}`);
+      if (!(await deleteBranchProtection(db, repository.id, name))) throw notFound();
+    },
+  };
+
+  async function open(path: RepositoryPath, caller: ForgeCaller, rest: string) {
+    const opened = await openRepository(db, path, caller, `/branch_protections${rest}`);
+    if (!reaches(opened.access, "admin")) throw noAdministrator();
+    return opened;
+  }
+
+  async function openToWrite(path: RepositoryPath, caller: ForgeCaller, rest: string) {
+    const opened = await open(path, caller, rest);
+    assertNotArchived(opened);
+    return opened;
+  }
+
+  async function getRule(repositoryId: number, name: string): Promise<ProtectionDetails> {
+    const rules = await listBranchProtections(db, repositoryId);
+    const [details] = await addNames(rules.filter(({ ruleName }) => ruleName === name));
+    if (details === undefined) throw notFound();
+    return details;
+  }
+
+  async function addNames(rules: readonly BranchProtection[]): Promise<ProtectionDetails[]> {
+    const idsOf = (of: "users" | "teams") =>
+      rules.flatMap(({ settings }) => Object.values(settings[of]).flat());
+    const users = await listUsersByIds(db, idsOf("users"));
+    const teams = await listTeamsByIds(db, idsOf("teams"));
+    const usernames = new Map(users.map(({ id, name }) => [id, name]));
+    const teamNames = new Map(teams.map(({ id, name }) => [id, name]));
+    return rules.map((rule) => ({ ...rule, usernames, teamNames }));
+  }
+
+  /** Returns the settings after an edit; what it does not name stays. */
+  async function applyEdit(
+    { owner }: OpenedRepository,
+    caller: ForgeCaller,
+    former: BranchProtectionSettings,
+    edit: ProtectionEdit,
+  ): Promise<BranchProtectionSettings> {
+    const flags = { ...former.flags };
+    for (const name of protectionFlags) flags[name] = edit[name] ?? flags[name] ?? false;
+    const users = { ...former.users };
+    for (const list of protectionUserLists) {
+      const names = edit[list];
+      if (names != null) users[list] = await findUserIds(names, caller);
+    }
+    const teams = { ...former.teams };
+    for (const list of protectionTeamLists) {
+      const names = edit[list];
+      if (names != null && owner.kind === "organization")
+        teams[list] = await findTeamIds(owner.id, names);
+    }
+    const texts = { ...former.texts };
+    for (const name of protectionTexts) texts[name] = edit[name] ?? texts[name] ?? "";
+    return {
+      flags,
+      users,
+      teams,
+      texts,
+      statusCheckContexts: edit.status_check_contexts ?? former.statusCheckContexts,
+      requiredApprovals: edit.required_approvals ?? former.requiredApprovals,
+    };
+  }
+
+  async function findUserIds(names: readonly string[], caller: ForgeCaller): Promise<number[]> {
+    assertLength(names);
+    const ids: number[] = [];
+    for (const name of names) {
+      const user = await findUserByName(db, name);
+      if (user?.kind !== "individual" || !isVisibleTo(user, caller.user))
+        throw new AppError("unprocessable", `user does not exist [uid: 0, name: ${name}]`);
+      ids.push(user.id);
+    }
+    return ids;
+  }
+
+  async function findTeamIds(orgId: number, names: readonly string[]): Promise<number[]> {
+    assertLength(names);
+    const ids: number[] = [];
+    for (const name of names) {
+      const team = await findTeamByName(db, orgId, name);
+      if (team === undefined)
+        throw new AppError(
+          "unprocessable",
+          `team does not exist [org_id ${orgId}, team_id 0, name: ${name}]`,
+        );
+      ids.push(team.id);
+    }
+    return ids;
+  }
+}
+
+function assertLength(names: readonly string[]): void {
+  if (names.length > LISTED_MAX)
+    throw new AppError("unprocessable", `a list has at most ${LISTED_MAX} names`);
+}

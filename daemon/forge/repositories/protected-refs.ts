@@ -1,0 +1,115 @@
+import type { Database, Queries } from "../../../storage/engine/database.ts";
+import { isTeamMember } from "../../../storage/tables/forge/accounts/teams.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import {
+  type BranchProtection,
+  listBranchProtections,
+} from "../../../storage/tables/forge/repositories/branch-protections.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { RefChange } from "./events.ts";
+import { compileGlob } from "./glob.ts";
+
+/** What the rules of a repository say about a push. */
+export interface ProtectionVerdict {
+  /** The first change that the pusher may not make; undefined when all are allowed. */
+  readonly refused: { readonly ref: string; readonly reason: string } | undefined;
+  /** Refs that may only move to descendants of what they are. */
+  readonly forwardOnly: readonly string[];
+}
+
+/** Judges the changes of a push, whichever way it comes. */
+export type JudgePush = (
+  repository: ForgeRepository,
+  pusher: ForgeUser,
+  changes: readonly RefChange[],
+) => Promise<ProtectionVerdict>;
+
+const HEADS = "refs/heads/";
+
+/** Creates the judge of pushes. A protected branch cannot be deleted by anyone, administrators included. */
+export function createPushJudge(db: Database): JudgePush {
+  return async (repository, pusher, changes) => {
+    const rules = await listBranchProtections(db, repository.id);
+    const forwardOnly: string[] = [];
+    for (const { ref, before, after } of rules.length === 0 ? [] : changes) {
+      if (!ref.startsWith(HEADS)) continue;
+      const name = ref.slice(HEADS.length);
+      const rule = matchRule(rules, name);
+      if (rule === undefined || before === after) continue;
+      const refuse = (reason: string) => ({ refused: { ref, reason }, forwardOnly: [] });
+      if (after === undefined) return refuse("branch protected");
+      if (!(await mayPush(db, rule, pusher)))
+        return refuse(`user cannot commit to repo [user: ${pusher.lowerName}]`);
+      if (before !== undefined && !(await mayForce(db, rule, pusher))) forwardOnly.push(ref);
+    }
+    return { refused: undefined, forwardOnly };
+  };
+}
+
+/** Returns the rule that counts for a branch: the first that matches, a name before patterns of the same priority. */
+export function matchRule(
+  rules: readonly BranchProtection[],
+  branch: string,
+): BranchProtection | undefined {
+  const found = rules.filter(({ ruleName }) => matches(ruleName, branch));
+  const [first] = found;
+  return (
+    found.find((rule) => rule.priority === first?.priority && rule.ruleName === branch) ?? first
+  );
+}
+
+/** Returns whether a rule lets a user push who may write to the repository. */
+export async function mayPush(
+  db: Queries,
+  { settings }: BranchProtection,
+  user: ForgeUser,
+): Promise<boolean> {
+  const { flags, users, teams } = settings;
+  if (flags["enable_push"] !== true) return false;
+  return (
+    flags["enable_push_whitelist"] !== true ||
+    isListed(db, user, users["push_whitelist_usernames"], teams["push_whitelist_teams"])
+  );
+}
+
+async function mayForce(
+  db: Queries,
+  { settings }: BranchProtection,
+  user: ForgeUser,
+): Promise<boolean> {
+  const { flags, users, teams } = settings;
+  if (flags["enable_force_push"] !== true) return false;
+  return (
+    flags["enable_force_push_allowlist"] !== true ||
+    isListed(db, user, users["force_push_allowlist_usernames"], teams["force_push_allowlist_teams"])
+  );
+}
+
+async function isListed(
+  db: Queries,
+  user: ForgeUser,
+  users: readonly number[] = [],
+  teams: readonly number[] = [],
+): Promise<boolean> {
+  if (users.includes(user.id)) return true;
+  for (const id of teams) if (await isTeamMember(db, id, user.id)) return true;
+  return false;
+}
+
+/** Whether the name of a rule is a pattern. */
+export function isPattern(ruleName: string): boolean {
+  return /[*?{}[\]]/.test(ruleName);
+}
+
+/** A star stands for characters of one part of a name; two stars for parts, too. */
+function matches(ruleName: string, branch: string): boolean {
+  if (!isPattern(ruleName)) return ruleName === branch;
+  if (ruleName.includes("**") || ruleName.includes("{"))
+    return compileGlob(ruleName)?.(branch) === true;
+  const patterns = ruleName.split("/");
+  const parts = branch.split("/");
+  return (
+    patterns.length === parts.length &&
+    patterns.every((pattern, index) => compileGlob(pattern)?.(parts[index] ?? "") === true)
+  );
+}

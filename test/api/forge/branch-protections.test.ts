@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
+
+let daemon: TestDaemon;
+let git: GitClient;
+const people = createForgePeople(() => daemon);
+const { by } = people;
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  git = await createGitClient();
+  await people.newUser("mira");
+  await people.newUser("otto");
+});
+afterAll(async () => {
+  await git[Symbol.asyncDispose]();
+  await daemon[Symbol.asyncDispose]();
+});
+
+/** A repository of mira's that otto may write to, with a clone of otto's. */
+async function newRepository(): Promise<{ path: string; name: string }> {
+  const name = await people.newRepository("mira", { auto_init: true });
+  const path = `/repos/mira/${name}`;
+  await by("mira", "PUT", `${path}/collaborators/otto`, { permission: "write" });
+  const address = `${daemon.url.replace("://", `://otto:${people.tokenOf("otto")}@`)}/mira/${name}.git`;
+  expect(await git.run("clone", "-q", address, name)).toMatchObject({ exitCode: 0 });
+  return { path, name };
+}
+
+const protect = (path: string, body: object) =>
+  by("mira", "POST", `${path}/branch_protections`, body);
+
+async function commit(name: string, message: string): Promise<void> {
+  await git.in(name, "commit", "-q", "--allow-empty", "-m", message);
+}
+
+describe("rules", () => {
+  test("a rule is created, shown, changed and removed", async () => {
+    const { path } = await newRepository();
+    const made = await protect(path, {
+      rule_name: "release/*",
+      enable_push: true,
+      enable_push_whitelist: true,
+      push_whitelist_usernames: ["otto"],
+      required_approvals: 2,
+    });
+    expect(made.status).toBe(201);
+    expect(made.json).toMatchObject({
+      branch_name: "",
+      rule_name: "release/*",
+      priority: 1,
+      enable_push: true,
+      push_whitelist_usernames: ["otto"],
+      push_whitelist_teams: [],
+      required_approvals: 2,
+      enable_force_push: false,
+    });
+    const rule = `${path}/branch_protections/release/*`;
+    const edited = await by("mira", "PATCH", rule, { enable_force_push: true });
+    expect(edited.json).toMatchObject({ enable_force_push: true, required_approvals: 2 });
+    expect((await protect(path, { rule_name: "release/*" })).status).toBe(403);
+    expect((await protect(path, {})).status).toBe(400);
+    const unknown = { rule_name: "x", push_whitelist_usernames: ["nobody-here"] };
+    expect((await protect(path, unknown)).status).toBe(422);
+    expect((await by("mira", "GET", `${path}/branch_protections`)).json).toHaveLength(1);
+    expect((await by("otto", "GET", `${path}/branch_protections`)).status).toBe(403);
+    expect((await by("mira", "DELETE", rule)).status).toBe(204);
+    expect((await by("mira", "GET", rule)).status).toBe(404);
+  });
+
+  test("a branch shows whether it is protected, and the name of the rule to administrators only", async () => {
+    const { path } = await newRepository();
+    await protect(path, { rule_name: "ma*" });
+    expect((await by("mira", "GET", `${path}/branches/main`)).json).toMatchObject({
+      protected: true,
+      user_can_push: false,
+      effective_branch_protection_name: "ma*",
+    });
+    const seen = (await by("otto", "GET", `${path}/branches/main`)).json;
+    expect(seen.effective_branch_protection_name).toBe("");
+  });
+});
+
+describe("pushes by git", () => {
+  test("a branch without pushes takes none, not even of its owner, and no deletion", async () => {
+    const { path, name } = await newRepository();
+    await protect(path, { rule_name: "main" });
+    await commit(name, "not allowed");
+    const pushed = await git.in(name, "push", "origin", "main");
+    expect(pushed.exitCode).not.toBe(0);
+    expect(pushed.errors).toContain("user cannot commit to repo [user: otto]");
+    const gone = await git.in(name, "push", "origin", "--delete", "main");
+    expect(gone.errors).toContain("branch protected");
+    expect((await by("mira", "GET", `${path}/commits`)).headers.get("x-total")).toBe("1");
+    expect(await git.in(name, "push", "origin", "main:other")).toMatchObject({ exitCode: 0 });
+  });
+
+  test("only those on the list push", async () => {
+    const { path, name } = await newRepository();
+    const rule = { rule_name: "main", enable_push: true, enable_push_whitelist: true };
+    await protect(path, { ...rule, push_whitelist_usernames: ["mira"] });
+    await commit(name, "one");
+    expect((await git.in(name, "push", "origin", "main")).exitCode).not.toBe(0);
+    await by("mira", "PATCH", `${path}/branch_protections/main`, {
+      push_whitelist_usernames: ["otto"],
+    });
+    expect(await git.in(name, "push", "origin", "main")).toMatchObject({ exitCode: 0 });
+  });
+
+  test("a protected branch is not forced, while others in the same push would be", async () => {
+    const { path, name } = await newRepository();
+    await protect(path, { rule_name: "main", enable_push: true });
+    await commit(name, "one");
+    expect(await git.in(name, "push", "-q", "origin", "main", "main:free")).toMatchObject({
+      exitCode: 0,
+    });
+    await git.in(name, "reset", "-q", "--hard", "HEAD~1");
+    await commit(name, "another");
+    const forced = await git.in(name, "push", "--force", "origin", "main");
+    expect(forced.exitCode).not.toBe(0);
+    expect(forced.errors).toContain("branch main is protected from force push");
+    expect(await git.in(name, "push", "--force", "origin", "main:free")).toMatchObject({
+      exitCode: 0,
+    });
+    await by("mira", "PATCH", `${path}/branch_protections/main`, { enable_force_push: true });
+    expect(await git.in(name, "push", "--force", "origin", "main")).toMatchObject({ exitCode: 0 });
+  });
+});
+
+describe("writes through the API", () => {
+  test("files, branches and their deletion obey the rule", async () => {
+    const { path } = await newRepository();
+    const first = (await by("mira", "GET", `${path}/branches/main`)).json.commit.id;
+    const file = (name: string) => by("otto", "POST", `${path}/contents/${name}`, { content: "" });
+    expect((await file("a")).status).toBe(201);
+    await protect(path, { rule_name: "main", enable_push: true });
+    await protect(path, { rule_name: "kept/*" });
+    expect((await file("b")).status).toBe(201);
+    const back = { new_commit_id: first, force: true };
+    expect((await by("otto", "PUT", `${path}/branches/main`, back)).status).toBe(403);
+    expect((await by("mira", "PATCH", `${path}/branches/main`, { name: "x" })).status).toBe(403);
+    expect((await by("mira", "GET", path)).json.default_branch).toBe("main");
+    const made = { new_branch_name: "kept/one" };
+    expect((await by("otto", "POST", `${path}/branches`, made)).status).toBe(403);
+    await by("mira", "PATCH", `${path}/branch_protections/main`, { enable_push: false });
+    const refused = await file("c");
+    expect([refused.status, refused.json.message]).toEqual([
+      403,
+      "user cannot commit to repo [user: otto]",
+    ]);
+  });
+});
