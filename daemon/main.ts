@@ -24,8 +24,11 @@ import {
   createAddresses,
   listenEverywhere,
   type ListeningEverywhere,
+  toSshPort,
 } from "./composition/network.ts";
 import type { NodeHandler } from "./http/server.ts";
+import { toListenError } from "./http/listen.ts";
+import type { SshServer } from "./forge/git/ssh/ssh-server.ts";
 import { createLimiter } from "./http/limits.ts";
 import { openCertificate } from "./http/tls.ts";
 import { createJobQueue } from "./jobs/queue.ts";
@@ -50,6 +53,8 @@ import type { CheckFinding } from "../storage/check/check-home.ts";
 export interface RunningDaemon {
   /** The addresses that it listens on, http first. */
   readonly urls: readonly string[];
+  /** The port on which it serves git over SSH; undefined when that is off. */
+  readonly sshPort: number | undefined;
   readonly dataDirectory: string;
   /** The administrators that were created because the home had not been initialised; shown once. Undefined on later starts. */
   readonly firstStart: (Initialised & { readonly password: string }) | undefined;
@@ -87,19 +92,28 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
     const listening = await listenEverywhere(input.settings, door.handler, certificate);
     undo.push(() => listening.stop(0));
     deps.addresses.listening(listening.urls);
+    const ssh = await composed.openSsh();
+    const sshPort = ssh && (await listenSsh(ssh, input.settings));
+    if (ssh !== undefined) undo.push(() => ssh.stop(0));
+    if (sshPort !== undefined) deps.addresses.listeningSsh(sshPort);
     await stores.lock.announce(listening.urls);
     undo.push(() => composed.stop());
     await composed.start();
     // Last: a start that fails would not show the administrators' password.
     const firstStart = await initialiseOnce(deps);
     door.open();
-    deps.log.info({ urls: listening.urls, version: input.version }, "croft is ready");
+    deps.log.info(
+      { urls: listening.urls, ssh_port: sshPort, version: input.version },
+      "croft is ready",
+    );
     let stopping: Promise<void> | undefined;
     return {
       urls: listening.urls,
+      sshPort,
       dataDirectory: input.paths.dataDirectory,
       firstStart,
-      stop: () => (stopping ??= stopAll(deps, composed, listening)),
+      stop: () =>
+        (stopping ??= stopAll(deps, composed, [listening, ...(ssh === undefined ? [] : [ssh])])),
     };
   } catch (error) {
     for (const step of undo.toReversed())
@@ -107,6 +121,16 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
         log.warn({ err: cause }, "failed to clean up after a failed start"),
       );
     throw error;
+  }
+}
+
+/** Starts to listen for SSH. Throws `ListenError` when the port is in use or not permitted. */
+async function listenSsh(ssh: SshServer, settings: Settings): Promise<number> {
+  const port = toSshPort(settings);
+  try {
+    return await ssh.listen(settings.host, port);
+  } catch (error) {
+    throw toListenError(error as NodeJS.ErrnoException, settings.host, port, "--ssh-port");
   }
 }
 
@@ -281,11 +305,12 @@ async function initialiseOnce(deps: ServiceDeps): Promise<RunningDaemon["firstSt
 async function stopAll(
   deps: ServiceDeps,
   composed: Composed,
-  listening: ListeningEverywhere,
+  listening: readonly Pick<ListeningEverywhere, "stop">[],
 ): Promise<void> {
   deps.log.info({}, "croft is stopping");
   composed.beginStop();
-  await listening.stop(deps.input.settings.shutdownSeconds * 1000);
+  const graceMs = deps.input.settings.shutdownSeconds * 1000;
+  await Promise.all(listening.map((each) => each.stop(graceMs)));
   await composed.stop();
   await deps.stores.close();
 }

@@ -4,6 +4,7 @@ import { createForgeApi } from "../forge/api.ts";
 import { cronRoutes } from "../forge/cron/cron.routes.ts";
 import { createCronTasks } from "../forge/cron/cron.service.ts";
 import { createGitApi } from "../forge/git/git-api.ts";
+import type { SshServer } from "../forge/git/ssh/ssh-server.ts";
 import { createPackagesApi } from "../forge/packages/packages-api.ts";
 import { createSessions } from "../forge/pages/sessions.ts";
 import type { NodeHandler } from "../http/server.ts";
@@ -13,6 +14,7 @@ import { openForge } from "./forge.ts";
 import { createPageAnswers } from "./forge-pages.ts";
 import { openObjects } from "./objects.ts";
 import { scheduledTasks } from "./scheduled-tasks.ts";
+import { openSsh } from "./ssh.ts";
 import { createTransport } from "./transport.ts";
 import { openVault } from "./vault.ts";
 
@@ -22,6 +24,8 @@ const JOBS_GRACE_MS = 5_000;
 /** Both APIs as one request handler, and the background work. */
 export interface Composed {
   readonly handler: NodeHandler;
+  /** Creates the SSH server; undefined when it is off. */
+  openSsh(): Promise<SshServer | undefined>;
   /** Starts background work: jobs and schedules. */
   start(): Promise<void>;
   /** Stops keeping connections alive; `/readyz` answers 503 from now on. */
@@ -99,6 +103,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   });
   return {
     handler: transport.handler,
+    openSsh: () => openSsh(deps, forge.transfers),
     beginStop: () => {
       transport.beginStop();
       forge.closeStreams();

@@ -11,7 +11,7 @@ import { gitRoutes } from "../forge/git/git.routes.ts";
 import { createPushGuards } from "../forge/git/push-guard.ts";
 import { createPushJournal, type PushJournal } from "../forge/git/push-journal.ts";
 import { createPushRecorder, type RecordPush } from "../forge/git/record-push.ts";
-import { createSmartHttp } from "../forge/git/smart-http.service.ts";
+import { createSmartHttp, type SmartHttp } from "../forge/git/smart-http.service.ts";
 import { createRefWriter } from "../forge/git/write-refs.ts";
 import { createForgeHooks, type ForgeHooks } from "../forge/hooks/hooks.ts";
 import { hookRoutes } from "../forge/hooks/hooks.routes.ts";
@@ -57,6 +57,8 @@ export interface Forge {
   /** Of `/api/v1`. */
   readonly routes: readonly Route[];
   readonly gitRoutes: readonly Route[];
+  /** Clones and pushes, over HTTP and SSH. */
+  readonly transfers: SmartHttp;
   readonly registryRoutes: readonly Route[];
   readonly hooks: ForgeHooks;
   readonly packages: ForgePackages;
@@ -82,7 +84,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const { db, input, stores, addresses, queue, log, newId } = deps;
   const { clock, settings } = input;
   const { publicUrl } = addresses;
-  const urls = { publicUrl };
+  const urls = { publicUrl, sshAddress: addresses.ssh };
   const searchPath = process.env["PATH"] ?? "";
   const git = createGit({ searchPath });
   const files = await openRepositoryFiles({ git, root: settings.repositoriesDir });
@@ -189,6 +191,20 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const pushes = await openPushes({ ...deps, git, locate, events, isAlone });
   const judgePush = createPushJudge(db);
   const writeRefs = createRefWriter({ git, locate, judgePush, ...pushes });
+  const transfers = createSmartHttp({
+    db,
+    git,
+    locate,
+    log,
+    ...pushes,
+    startGuard: await createPushGuards({
+      judgePush,
+      hasRules: async ({ id }) => (await listBranchProtections(db, id)).length > 0,
+      temporaryDirectory: stores.directory.tmp,
+      newId,
+    }),
+    pushBytesMax: settings.maxUploadBytes,
+  });
   return {
     routes: [
       ...repositoryRoutes(repositories),
@@ -217,22 +233,8 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...workflows.routes,
       ...miscellaneous.routes,
     ],
-    gitRoutes: gitRoutes(
-      createSmartHttp({
-        db,
-        git,
-        locate,
-        log,
-        ...pushes,
-        startGuard: await createPushGuards({
-          judgePush,
-          hasRules: async ({ id }) => (await listBranchProtections(db, id)).length > 0,
-          temporaryDirectory: stores.directory.tmp,
-          newId,
-        }),
-        pushBytesMax: settings.maxUploadBytes,
-      }),
-    ),
+    transfers,
+    gitRoutes: gitRoutes(transfers),
     registryRoutes: packages.registryRoutes,
     hooks,
     packages,

@@ -1,4 +1,5 @@
 import type { Database, Queries } from "../../storage/engine/database.ts";
+import { sealHostKeyAgain } from "../forge/git/ssh/host-keys.ts";
 import { sealTokenAgain } from "../forge/actions/runners/registration.service.ts";
 import { sealMasksAgain } from "../forge/actions/secrets/masks.service.ts";
 import { sealActionSecretAgain } from "../forge/actions/secrets/secrets.service.ts";
@@ -98,6 +99,7 @@ export const sealAgainIn: Readonly<Record<keyof typeof sealedColumns, SealedPlac
   forgeRegistrationTokens: sealTokenAgain,
   forgeActionSecrets: sealActionSecretAgain,
   forgeTaskMasks: sealMasksAgain,
+  forgeSshHostKeys: sealHostKeyAgain,
   vaultTotpSecrets: sealTotpSecretAgain("totp_secret"),
   vaultPendingTotpSecrets: sealTotpSecretAgain("totp_pending_secret"),
   vaultCredentials: sealCredentialsAgain,

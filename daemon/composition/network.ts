@@ -11,6 +11,10 @@ export interface Addresses {
   listening(urls: readonly string[]): void;
   /** Base of all links in responses and mails, without a trailing slash. Never derived from a request's Host. */
   publicUrl(): string;
+  /** Called once, when SSH listens. */
+  listeningSsh(port: number): void;
+  /** Where git clients reach this server over SSH; undefined when it is off. */
+  ssh(): { readonly host: string; readonly port: number } | undefined;
   /** Base of the links to pages, such as the one in a password-reset mail. */
   frontendUrl(): string;
   /** The names and addresses that a certificate of this daemon is for. */
@@ -24,6 +28,7 @@ export interface Addresses {
 export function createAddresses(settings: Settings): Addresses {
   let urls: readonly string[] = [];
   let check = toCheck(settings, urls);
+  let sshPort: number | undefined;
   const publicUrl = () =>
     trimmed(settings.publicUrl ?? urls[0] ?? `http://${settings.host}:${settings.port}`);
   return {
@@ -32,6 +37,11 @@ export function createAddresses(settings: Settings): Addresses {
       check = toCheck(settings, urls);
     },
     publicUrl,
+    listeningSsh: (port) => {
+      sshPort = settings.sshPublicPort ?? port;
+    },
+    ssh: () =>
+      sshPort === undefined ? undefined : { host: bareHost(new URL(publicUrl())), port: sshPort },
     names: () => namesOf(settings),
     own: () =>
       urls.map((url) => new URL(url)).map((url) => ({ address: bareHost(url), port: portOf(url) })),
@@ -127,6 +137,11 @@ export async function listenEverywhere(
     throw error;
   }
   return { urls: open.map((listening) => listening.url), stop };
+}
+
+/** Returns the port of SSH: the configured one, else the second after http's, or a free one. */
+export function toSshPort({ sshPort, port }: Settings): number {
+  return sshPort ?? (port === 0 ? 0 : port + 2);
 }
 
 /** Returns the port of https: the configured one, else the one after http's (or a free one); without plain http its port. */

@@ -23,7 +23,7 @@ export interface ForgeCaller {
   readonly user: ActingUser;
   /** The owner of the credentials. */
   readonly actor: ActingUser;
-  readonly method: "token" | "basic_password" | "basic_token";
+  readonly method: "token" | "basic_password" | "basic_token" | "ssh_key";
   /** Undefined for a password. */
   readonly tokenId?: number;
   /** The token's scope in normal form; undefined for a password, which is unrestricted. */

@@ -2,6 +2,21 @@
 export interface ForgeUrls {
   /** The configured public address without a trailing slash. */
   readonly publicUrl: () => string;
+  /** Where git clients reach this server over SSH; undefined when it is off. */
+  readonly sshAddress?: () => { readonly host: string; readonly port: number } | undefined;
+}
+
+const SSH_PORT = 22;
+
+/** Returns the address of a repository `owner/name` over SSH; empty when SSH is off. */
+export function toSshUrl(urls: ForgeUrls, fullName: string): string {
+  const address = urls.sshAddress?.();
+  if (address === undefined) return "";
+  const { host, port } = address;
+  const name = host.includes(":") ? `[${host}]` : host;
+  return port === SSH_PORT
+    ? `git@${name}:${fullName}.git`
+    : `ssh://git@${name}:${port}/${fullName}.git`;
 }
 
 /** Returns the absolute address of a path that starts with a slash. */

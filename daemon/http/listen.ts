@@ -121,14 +121,24 @@ async function freePort({ host, port, portFlag = "--port" }: ListenAt): Promise<
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const probe = createProbe();
   probe.once("error", (error: NodeJS.ErrnoException) => {
-    const code = error.code ?? "UNKNOWN";
-    reject(new ListenError(code, listenText(code, host, port, portFlag), error));
+    reject(toListenError(error, host, port, portFlag));
   });
   probe.listen({ host, port, exclusive: true }, () => {
     const { port: found } = probe.address() as AddressInfo;
     probe.close(() => resolve(found));
   });
   return promise;
+}
+
+/** Returns the error of a port that cannot be listened on. */
+export function toListenError(
+  error: NodeJS.ErrnoException,
+  host: string,
+  port: number,
+  flag: string,
+): Error {
+  const code = error.code ?? "UNKNOWN";
+  return new ListenError(code, listenText(code, host, port, flag), error);
 }
 
 function listenText(code: string, host: string, port: number, flag: string): ListenText {

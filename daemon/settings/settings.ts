@@ -99,6 +99,22 @@ export const settingDeclarations = {
       flag: "--tls-port <number>",
     },
   ),
+  ssh: setting("Listening", onOff, true, {
+    help: "Serve git over SSH",
+    flag: "--ssh <on|off>",
+  }),
+  sshPort: optional(
+    "Listening",
+    integer(0, 65_535),
+    "the second port after port; a free one when that is 0",
+    {
+      help: "Port for SSH",
+      flag: "--ssh-port <number>",
+    },
+  ),
+  sshPublicPort: optional("Listening", integer(1, 65_535), "the port that SSH listens on", {
+    help: "Port for SSH in the addresses that are handed out, where another one is forwarded",
+  }),
   insecureHttp: setting("Listening", onOff, false, {
     help: "Allow plain http off loopback",
     flag: "--insecure-http",

@@ -30,13 +30,13 @@ describe("a rotation of the master key", () => {
     const oldKey = (await readFile(join(first.home, "keys/master.key"), "utf8")).trim();
     const before = sealedVersions(first.home);
     await copyFile(join(first.home, "croft.db"), join(first.home, "older.db"));
-    expect(before).toEqual(Array.from({ length: 7 }, () => "k1"));
+    expect(before).toEqual(Array.from({ length: 9 }, () => "k1"));
 
     expect(await rotateKey(testInput(first.home, options, []), all)).toEqual({
       kind: "rotated",
       source: "file",
       isResumed: false,
-      sealedAgain: 7,
+      sealedAgain: 9,
       leftUnreadable: [],
     });
 
@@ -140,7 +140,7 @@ async function fillVault(daemon: TestDaemon, now: number) {
   await noah.signIn();
   const pending = await noah.request("/api/auth/totp/setup");
   await noah.request("/api/auth/password-reset", { json: { email: noah.email } });
-  await expect.poll(() => sealedVersions(daemon.home).length).toBe(5);
+  await expect.poll(() => sealedVersions(daemon.home).length).toBe(7);
   return {
     accessToken: mira.accessToken,
     refreshToken: mira.refreshToken,

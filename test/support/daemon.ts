@@ -29,6 +29,8 @@ export interface TestDaemonOptions {
 /** A whole daemon in this process, on a home of its own. `await using` stops it and checks its log. */
 export interface TestDaemon extends AsyncDisposable {
   readonly url: string;
+  /** Undefined when SSH is off. */
+  readonly sshPort: number | undefined;
   readonly home: string;
   readonly log: readonly LogLine[];
   /** The administrators made on the first start; undefined on a home that was started before. */
@@ -69,6 +71,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
   const [url = ""] = running.urls;
   return {
     url,
+    sshPort: running.sshPort,
     home,
     log,
     first: running.firstStart,

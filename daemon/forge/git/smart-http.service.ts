@@ -2,7 +2,7 @@
 // push-journal.ts recovers them, push-commands.ts parses their pkt-lines.
 import type { Readable } from "node:stream";
 import type { Database } from "../../../storage/engine/database.ts";
-import type { Git } from "../../../storage/git/git.ts";
+import type { Git, GitProcess } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import type { Log } from "../../utilities/logging.ts";
@@ -45,6 +45,16 @@ export interface GitTransfer extends GitRequest {
   readonly body: Readable;
 }
 
+/** A request over a connection that stays open in both directions, as SSH is. */
+export type GitConversation = Omit<GitTransfer, "contentType">;
+
+/** The output of a git that talks to the client itself. */
+export interface GitConversationAnswer {
+  readonly stream: Readable;
+  /** Resolves with git's exit status. */
+  exitCode(): Promise<number>;
+}
+
 /** A streamed response. */
 export interface GitAnswer {
   readonly contentType: string;
@@ -67,6 +77,10 @@ export interface SmartHttp {
   ): Promise<{ readonly contentType: string; readonly body: Buffer }>;
   /** A fetch or clone. */
   fetch(transfer: GitTransfer): Promise<GitAnswer>;
+  /** A fetch or clone over a connection that stays open. */
+  serveFetch(transfer: GitConversation): Promise<GitConversationAnswer>;
+  /** The archive of a tree, likewise. */
+  serveArchive(transfer: GitConversation): Promise<GitConversationAnswer>;
   /** A push. Once its body has arrived whole, it is carried out even if the client disconnects. */
   push(transfer: GitTransfer): Promise<GitAnswer>;
 }
@@ -134,34 +148,15 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
     async fetch(transfer) {
       const service = "git-upload-pack";
       assertBody(transfer, service);
-      const { repository } = await getAllowed(transfer, service);
-      const release = await acquireSlot(transfer);
-      try {
-        const directory = await locate(repository);
-        const child = await refusing(async () =>
-          git.start([...toCommand(service), "."], { directory, env: toProtocol(transfer) }),
-        );
-        const timer = setTimeout(child.stop, limits.transferMs);
-        transfer.signal.addEventListener("abort", child.stop, { once: true });
-        pipeBody(transfer, child, { bytesMax: limits.fetchBytes });
-        void child.ended.then(({ exitCode, stderr }) => {
-          clearTimeout(timer);
-          release();
-          if (exitCode !== 0 && !transfer.signal.aborted)
-            log.debug(
-              { repository_id: repository.id, exit_code: exitCode, stderr },
-              "fetch failed",
-            );
-        });
-        const giveUp = () => {
-          if (!child.stdout.readableEnded) child.stop();
-        };
-        return { contentType: toResultType(service), stream: child.stdout, giveUp };
-      } catch (error) {
-        release();
-        throw error;
-      }
+      const child = await startReading(transfer, toCommand(service));
+      const giveUp = () => {
+        if (!child.stdout.readableEnded) child.stop();
+      };
+      return { contentType: toResultType(service), stream: child.stdout, giveUp };
     },
+
+    serveFetch: (transfer) => converse(transfer, ["upload-pack", "--strict"]),
+    serveArchive: (transfer) => converse(transfer, ["upload-archive"]),
 
     async push(transfer) {
       const service = "git-receive-pack";
@@ -193,6 +188,45 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       }
     },
   };
+
+  async function converse(
+    transfer: GitConversation,
+    command: readonly string[],
+  ): Promise<GitConversationAnswer> {
+    const child = await startReading(transfer, command);
+    return {
+      stream: child.stdout,
+      exitCode: async () => (await child.ended).exitCode ?? 1,
+    };
+  }
+
+  /** Starts a git that reads a repository, with the bytes of the client as its input. */
+  async function startReading(
+    transfer: GitConversation,
+    command: readonly string[],
+  ): Promise<GitProcess> {
+    const { repository } = await getAllowed(transfer, "git-upload-pack");
+    const release = await acquireSlot(transfer);
+    try {
+      const directory = await locate(repository);
+      const child = await refusing(async () =>
+        git.start([...command, "."], { directory, env: toProtocol(transfer) }),
+      );
+      const timer = setTimeout(child.stop, limits.transferMs);
+      transfer.signal.addEventListener("abort", child.stop, { once: true });
+      pipeBody(transfer, child, { bytesMax: limits.fetchBytes });
+      void child.ended.then(({ exitCode, stderr }) => {
+        clearTimeout(timer);
+        release();
+        if (exitCode !== 0 && !transfer.signal.aborted)
+          log.debug({ repository_id: repository.id, exit_code: exitCode, stderr }, "fetch failed");
+      });
+      return child;
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
 
   function acquireSlot({ caller, address, signal }: GitRequest): Promise<() => void> {
     return limiter.acquire(

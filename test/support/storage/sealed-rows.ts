@@ -54,6 +54,11 @@ export async function addSealedRows(db: Database, keyring: Keyring, hooks = 1): 
       generation: 0,
       created_at: tx.now,
     });
+    await insert("forge_ssh_host_keys", {
+      type: "ssh-ed25519",
+      sealed_key: seal("forgeSshHostKeys", "ssh-ed25519"),
+      created_at: tx.now,
+    });
     await insert("vault_ai_providers", {
       provider_id: "openai",
       api_key: seal("vaultApiKeys", "openai"),
@@ -175,6 +180,7 @@ export function sealedTexts(hooks = 1): string[] {
     "forgeRegistrationTokens 1",
     "forgeActionSecrets 1",
     "forgeTaskMasks 1",
+    "forgeSshHostKeys ssh-ed25519",
     "vaultTotpSecrets u1",
     "vaultPendingTotpSecrets u1",
     "vaultCredentials c1",

@@ -38,6 +38,23 @@ export async function findPublicKey(db: Queries, id: number): Promise<ForgePubli
   return row && toKey(row);
 }
 
+/** Finds the key with a fingerprint; no two users have the same. */
+export async function findPublicKeyByFingerprint(
+  db: Queries,
+  fingerprint: string,
+): Promise<ForgePublicKey | undefined> {
+  const row = await db.get<KeyRow>(
+    `SELECT ${columns} FROM forge_public_keys WHERE fingerprint = ?`,
+    fingerprint,
+  );
+  return row && toKey(row);
+}
+
+/** Notes a use of a key. */
+export async function touchPublicKey(db: Queries, id: number, at: number): Promise<void> {
+  await db.run("UPDATE forge_public_keys SET last_used_at = ? WHERE id = ?", at, id);
+}
+
 /** Returns a page of a user's keys, the oldest first, and the count of all; of one fingerprint unless it is empty. */
 export async function listPublicKeysOf(
   db: Queries,

@@ -1,0 +1,54 @@
+import { generateKeyPairSync } from "node:crypto";
+import type { Database } from "../../../../storage/engine/database.ts";
+import type { Sealer } from "../../../../storage/keys/keyring.ts";
+import { insertHostKey, listHostKeys } from "../../../../storage/tables/forge/ssh-host-keys.ts";
+
+/** What `keys` seals host keys for. */
+const PURPOSE = "forge-ssh-host-key";
+const types = ["ssh-ed25519", "ecdsa-sha2-nistp256"] as const;
+
+/**
+ * Returns the private keys by which clients know this server, in OpenSSH's or PEM format. The first start makes them; all
+ * daemons of one database have the same.
+ */
+export async function openHostKeys({
+  db,
+  sealer,
+}: {
+  readonly db: Database;
+  readonly sealer: Sealer;
+}): Promise<readonly string[]> {
+  const known = new Set((await listHostKeys(db)).map(({ type }) => type));
+  for (const type of types) {
+    if (known.has(type)) continue;
+    const sealedKey = sealer.seal(PURPOSE, await generateKey(type), toIdentity(type));
+    await db.transaction((tx) => insertHostKey(tx, { type, sealedKey }));
+  }
+  return (await listHostKeys(db)).map(({ type, sealedKey }) =>
+    sealer.openText(PURPOSE, sealedKey, toIdentity(type)),
+  );
+}
+
+/** Seals a host key again, for a rotation of the master key. */
+export function sealHostKeyAgain(
+  value: string,
+  key: number | string,
+  again: (purpose: string, sealed: string, associatedData: string) => string,
+): string {
+  return again(PURPOSE, value, toIdentity(String(key)));
+}
+
+const toIdentity = (type: string) => `forge_ssh_host_keys/${type}`;
+
+async function generateKey(type: (typeof types)[number]): Promise<string> {
+  if (type === "ssh-ed25519") {
+    // Loaded when it is needed: a rotation of the master key imports this file.
+    const { default: ssh2 } = await import("ssh2");
+    return ssh2.utils.generateKeyPairSync("ed25519").private;
+  }
+  return generateKeyPairSync("ec", {
+    namedCurve: "prime256v1",
+    privateKeyEncoding: { type: "sec1", format: "pem" },
+    publicKeyEncoding: { type: "spki", format: "pem" },
+  }).privateKey;
+}

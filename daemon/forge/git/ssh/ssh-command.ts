@@ -1,0 +1,44 @@
+/** The programs of git that SSH clients may run. */
+export type SshService = "git-upload-pack" | "git-receive-pack" | "git-upload-archive";
+
+/** A command of a client: a service and the repository that it names. */
+export interface SshCommand {
+  readonly service: SshService;
+  readonly owner: string;
+  /** With or without `.git`. */
+  readonly name: string;
+}
+
+const services: readonly string[] = ["git-upload-pack", "git-receive-pack", "git-upload-archive"];
+/** Longest command that is parsed. */
+const COMMAND_CHARACTERS_MAX = 1_024;
+
+/**
+ * Parses what a client wants to run: one of git's services and the path of a repository, `/owner/name.git`. No shell reads
+ * it. Returns undefined for anything else, such as another program, options, more arguments, and paths with other segments.
+ */
+export function parseSshCommand(line: string): SshCommand | undefined {
+  if (line.length > COMMAND_CHARACTERS_MAX) return undefined;
+  // Old clients write "git upload-pack".
+  const match = /^(git[- ][a-z]+-[a-z]+) (.+)$/.exec(line);
+  const service = match?.[1]?.replace(" ", "-");
+  const path = match?.[2] === undefined ? undefined : unquote(match[2]);
+  if (service === undefined || !isService(service) || path === undefined) return undefined;
+  const parts = /^\/?([\w.-]+)\/([\w.-]+)\/?$/.exec(path);
+  const [, owner, name] = parts ?? [];
+  if (owner === undefined || name === undefined || isDots(owner) || isDots(name)) return undefined;
+  return { service, owner, name };
+}
+
+function isService(word: string): word is SshService {
+  return services.includes(word);
+}
+
+const isDots = (segment: string) => /^\.+$/.test(segment);
+
+/** Removes the single quotes in which clients send a path. Names of repositories need no escapes. */
+function unquote(word: string): string | undefined {
+  const quoted = /^'([^']*)'$/.exec(word)?.[1];
+  if (quoted !== undefined) return quoted;
+  return /^[\w./-]+$/.test(word) ? word : undefined;
+}

@@ -1,0 +1,311 @@
+// Git over SSH. Start here: connections and what they may ask for. ssh-authentication.ts tells who a key is,
+// ssh-session.ts runs git, ssh-command.ts parses what a client wants to run.
+import { createServer, type Server as NetServer, type AddressInfo, type Socket } from "node:net";
+import ssh2, { type AuthContext, type Connection, type ServerChannel, type Session } from "ssh2";
+import type { Log } from "../../../utilities/logging.ts";
+import type { SmartHttp } from "../smart-http.service.ts";
+import { isSignedByKey } from "./key-signature.ts";
+import { end, createSshSessions } from "./ssh-session.ts";
+import type { SshAuthentication } from "./ssh-authentication.ts";
+
+export interface SshServerDeps {
+  readonly transfers: SmartHttp;
+  readonly authentication: SshAuthentication;
+  readonly hostKeys: readonly string[];
+  readonly log: Log;
+  /** Counts a connection of an address, and returns whether it is within the limit. */
+  readonly countConnection: (address: string) => Promise<boolean>;
+  /** One client may have several addresses, such as those of an IPv6 network. */
+  readonly addressKey: (address: string) => string;
+  /** Milliseconds without a byte after which a connection is closed. */
+  readonly idleMs: number;
+  /** What the server says it is, such as `croft_1.0`. */
+  readonly ident: string;
+}
+
+export interface SshServer {
+  /** Starts to listen and returns the port. Rejects with the system's error. */
+  listen(host: string, port: number): Promise<number>;
+  /** Stops accepting, waits at most `graceMs` for running commands, then closes all connections. */
+  stop(graceMs: number): Promise<void>;
+}
+
+const limits = {
+  /** Connections at one time, in all and of one client. */
+  connections: 512,
+  perClient: 64,
+  /** Those of them that have not signed in yet. */
+  unauthenticated: 64,
+  unauthenticatedPerClient: 16,
+  /** Time to sign in. */
+  loginMs: 30_000,
+  /** Time for a client to close its end after the server closed its own. */
+  lingerMs: 2_000,
+  /** Keys that a client may offer: an agent may hold many. */
+  attempts: 20,
+  /** Commands at one time on one connection, as OpenSSH allows them. */
+  sessions: 10,
+  /** Bytes that wait to be sent on one connection; beyond it, git waits. */
+  bufferedBytes: 1024 * 1024,
+} as const;
+
+/** Only authenticated encryption by the processor's own instructions, or counters with a hash; nothing with SHA-1. */
+const algorithms = {
+  kex: [
+    "curve25519-sha256",
+    "curve25519-sha256@libssh.org",
+    "ecdh-sha2-nistp256",
+    "ecdh-sha2-nistp384",
+    "ecdh-sha2-nistp521",
+    "diffie-hellman-group14-sha256",
+    "diffie-hellman-group16-sha512",
+  ],
+  cipher: ["aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "aes128-ctr", "aes256-ctr"],
+  hmac: ["hmac-sha2-256-etm@openssh.com", "hmac-sha2-512-etm@openssh.com", "hmac-sha2-256"],
+  compress: ["none"],
+} as const;
+
+/**
+ * Creates the SSH server. It runs git's services for the holders of registered keys and refuses everything else: terminals,
+ * agents, forwarding, other programs, and variables but `GIT_PROTOCOL`.
+ */
+export function createSshServer(deps: SshServerDeps): SshServer {
+  const { log } = deps;
+  const runSession = createSshSessions(deps);
+  /** By the address and port of the client. */
+  const clients = new Map<string, SshClient>();
+  let isStopping = false;
+  const accept = new ssh2.Server(
+    { hostKeys: [...deps.hostKeys], ident: deps.ident, algorithms: toAlgorithms() },
+    (connection, { ip, port }) => {
+      const client = clients.get(toName(ip, port));
+      if (client !== undefined) serve(connection, client);
+    },
+  );
+  const listener: NetServer = createServer({ noDelay: true }, (socket) => {
+    socket.on("error", () => socket.destroy());
+    if (isStopping || !hasRoom(socket)) {
+      socket.destroy();
+      return;
+    }
+    const client = admit(socket);
+    deps
+      .countConnection(client.address)
+      .then((isAllowed) => {
+        if (isAllowed && !socket.destroyed) accept.injectSocket(socket);
+        else socket.destroy();
+      })
+      .catch((error: unknown) => {
+        log.error({ err: error }, "failed to accept an SSH connection");
+        socket.destroy();
+      });
+  });
+  listener.on("error", (error) => log.error({ err: error }, "the SSH listener failed"));
+
+  return {
+    listen: (host, port) =>
+      new Promise((resolve, reject) => {
+        listener.once("error", reject);
+        listener.listen(port, host, () => {
+          listener.removeListener("error", reject);
+          resolve((listener.address() as AddressInfo).port);
+        });
+      }),
+
+    async stop(graceMs) {
+      isStopping = true;
+      const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
+      for (const client of clients.values()) endWhenIdle(client);
+      const timer = setTimeout(() => {
+        for (const { socket } of clients.values()) socket.destroy();
+      }, graceMs);
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+
+  function hasRoom(socket: Socket): boolean {
+    const key = deps.addressKey(socket.remoteAddress ?? "");
+    const all = [...clients.values()];
+    const own = all.filter((client) => client.key === key);
+    const isNew = ({ isSignedIn }: SshClient) => !isSignedIn;
+    return (
+      all.length < limits.connections &&
+      own.length < limits.perClient &&
+      all.filter(isNew).length < limits.unauthenticated &&
+      own.filter(isNew).length < limits.unauthenticatedPerClient
+    );
+  }
+
+  /** Keeps count of a client from its first moment until it has gone. */
+  function admit(socket: Socket): SshClient {
+    const address = socket.remoteAddress ?? "";
+    const name = toName(address, socket.remotePort ?? 0);
+    const gone = new AbortController();
+    const login = setTimeout(() => {
+      if (!client.isSignedIn) socket.destroy();
+    }, limits.loginMs);
+    const client: SshClient = {
+      address,
+      key: deps.addressKey(address),
+      socket,
+      gone: gone.signal,
+      isSignedIn: false,
+      sessions: 0,
+    };
+    clients.set(name, client);
+    socket.setTimeout(deps.idleMs, () => socket.destroy());
+    // After an error the library reads no more, so the end of the client would never arrive.
+    socket.once("finish", () => setTimeout(() => socket.destroy(), limits.lingerMs).unref());
+    socket.once("close", () => {
+      clearTimeout(login);
+      clients.delete(name);
+      gone.abort(new Error("the client has gone"));
+    });
+    return client;
+  }
+
+  function serve(connection: Connection, client: SshClient): void {
+    const { socket, address } = client;
+    // A client that breaks the protocol or leaves without a word.
+    connection.on("error", (error) => {
+      log.debug({ err: error, address }, "SSH connection failed");
+      socket.destroy();
+    });
+
+    let attempts = 0;
+    let key: Buffer | undefined;
+    connection.on("authentication", (context) => {
+      attempts += 1;
+      if (attempts > limits.attempts) {
+        socket.destroy();
+        return;
+      }
+      authenticate(context)
+        .then((isAccepted) => {
+          if (socket.destroyed) return;
+          if (!isAccepted || context.method !== "publickey") context.reject(["publickey"]);
+          else {
+            // Set with a signature only: an offer of a key proves nothing.
+            if (context.signature !== undefined) key = context.key.data;
+            context.accept();
+          }
+        })
+        .catch((error: unknown) => {
+          log.error({ err: error }, "failed to authenticate an SSH client");
+          socket.destroy();
+        });
+    });
+    connection.on("ready", () => {
+      client.isSignedIn = true;
+    });
+    connection.on("session", (accepted, rejected) => {
+      if (key === undefined || client.sessions >= limits.sessions || isStopping) {
+        rejected();
+        return;
+      }
+      serveSession(accepted(), client, key);
+    });
+  }
+
+  async function authenticate(context: AuthContext): Promise<boolean> {
+    if (context.method !== "publickey") return false;
+    const { key, signature, blob, hashAlgo } = context;
+    if (!(await deps.authentication.knows(context.username, key.data))) return false;
+    if (signature === undefined || blob === undefined) return true;
+    return isSignedByKey({
+      type: key.algo,
+      key: key.data,
+      message: blob,
+      signature,
+      hash: hashAlgo,
+    });
+  }
+
+  function serveSession(session: Session, client: SshClient, key: Buffer): void {
+    const { address } = client;
+    let protocol: string | undefined;
+    let isUsed = false;
+    const begin = (channel: ServerChannel, work: (signal: AbortSignal) => Promise<void>) => {
+      client.sessions += 1;
+      const closed = new AbortController();
+      channel.on("error", () => channel.close());
+      channel.stderr.on("error", () => channel.close());
+      channel.once("close", () => closed.abort(new Error("the channel was closed")));
+      void work(AbortSignal.any([closed.signal, client.gone])).finally(() => {
+        client.sessions -= 1;
+        if (isStopping) endWhenIdle(client);
+      });
+    };
+    session.on("env", (accepted, rejected, { key: name, val: value }) => {
+      if (name === "GIT_PROTOCOL") {
+        protocol = value;
+        accepted?.();
+      } else rejected?.();
+    });
+    session.on("exec", (accepted, rejected, { command: line }) => {
+      if (isUsed) return rejected?.();
+      isUsed = true;
+      const channel = accepted();
+      begin(channel, (signal) =>
+        runSession({ channel, line, protocol, address, signal, drained }, () =>
+          deps.authentication.findCaller(key),
+        ),
+      );
+      return undefined;
+    });
+    session.on("shell", (accepted, rejected) => {
+      if (isUsed) return rejected?.();
+      isUsed = true;
+      const channel = accepted();
+      begin(channel, async () => {
+        const found = await deps.authentication.findCaller(key);
+        const text =
+          found.kind === "caller"
+            ? `Hi ${found.caller.user.name}! croft serves git over SSH, and no shell.`
+            : found.reason;
+        channel.stderr.write(`${text}\n`);
+        end(channel, 1);
+      });
+      return undefined;
+    });
+
+    async function drained(): Promise<void> {
+      const { socket } = client;
+      if (socket.writableLength <= limits.bufferedBytes || socket.destroyed) return;
+      await new Promise<void>((resolve) => {
+        const done = () => {
+          socket.removeListener("drain", done);
+          socket.removeListener("close", done);
+          resolve();
+        };
+        socket.on("drain", done);
+        socket.on("close", done);
+      });
+    }
+  }
+}
+
+interface SshClient {
+  readonly address: string;
+  /** What it counts as; see `addressKey`. */
+  readonly key: string;
+  readonly socket: Socket;
+  /** Aborted when the connection is closed. */
+  readonly gone: AbortSignal;
+  isSignedIn: boolean;
+  /** Commands that run. */
+  sessions: number;
+}
+
+const toName = (address: string, port: number) => `${address} ${port}`;
+
+/** Closes a connection on which no command runs; what was written is sent before. */
+function endWhenIdle({ socket, sessions }: SshClient): void {
+  if (sessions === 0) socket.end(() => socket.destroy());
+}
+
+function toAlgorithms(): NonNullable<ConstructorParameters<typeof ssh2.Server>[0]["algorithms"]> {
+  const { kex, cipher, hmac, compress } = algorithms;
+  return { kex: [...kex], cipher: [...cipher], hmac: [...hmac], compress: [...compress] };
+}

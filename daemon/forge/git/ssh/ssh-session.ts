@@ -1,0 +1,121 @@
+import { finished } from "node:stream";
+import type { Readable } from "node:stream";
+import type { ServerChannel } from "ssh2";
+import { AppError } from "../../../errors.ts";
+import type { Log } from "../../../utilities/logging.ts";
+import type { ForgeCaller } from "../../caller.ts";
+import type { SmartHttp } from "../smart-http.service.ts";
+import { parseSshCommand, type SshCommand } from "./ssh-command.ts";
+import type { SshCaller } from "./ssh-authentication.ts";
+
+/** One command of a client, on a channel of its connection. */
+export interface SshSession {
+  readonly channel: ServerChannel;
+  readonly line: string;
+  /** The variable `GIT_PROTOCOL` that the client sent. */
+  readonly protocol: string | undefined;
+  readonly address: string;
+  /** Aborted when the channel or the connection is closed. */
+  readonly signal: AbortSignal;
+  /** Waits until the connection takes more bytes. */
+  readonly drained: () => Promise<void>;
+}
+
+/**
+ * Runs one of git's services on a channel, with the access, limits, journal and hooks of git over HTTP. A refusal is
+ * written to the client's standard error, and the exit status is 1. Never rejects.
+ */
+export function createSshSessions({
+  transfers,
+  log,
+}: {
+  readonly transfers: SmartHttp;
+  readonly log: Log;
+}) {
+  return async (session: SshSession, findCaller: () => Promise<SshCaller>): Promise<void> => {
+    const { channel, line } = session;
+    try {
+      const found = await findCaller();
+      if (found.kind === "refused") return refuse(channel, found.reason);
+      const command = parseSshCommand(line);
+      if (command === undefined)
+        return refuse(channel, "Only git's upload-pack, receive-pack and upload-archive run here.");
+      const exitCode = await run(transfers, session, command, found.caller);
+      end(channel, exitCode);
+    } catch (error) {
+      if (error instanceof AppError) return refuse(channel, toText(error));
+      if (!session.signal.aborted) log.error({ err: error }, "a command over SSH failed");
+      refuse(channel, "internal error");
+    }
+  };
+}
+
+async function run(
+  transfers: SmartHttp,
+  { channel, protocol, address, signal, drained }: SshSession,
+  { service, owner, name }: SshCommand,
+  caller: ForgeCaller,
+): Promise<number> {
+  const request = { ownerName: owner, name, caller, address, protocol, signal };
+  const transfer = { ...request, contentEncoding: undefined, body: channel as Readable };
+  if (service === "git-upload-pack" || service === "git-upload-archive") {
+    const serve = service === "git-upload-pack" ? transfers.serveFetch : transfers.serveArchive;
+    const answer = await serve(transfer);
+    await send(answer.stream, channel, drained);
+    return answer.exitCode();
+  }
+  // What git does in one process here, it does in two over HTTP: the bytes are the same.
+  const { body } = await transfers.advertise(request, service);
+  channel.write(withoutServiceLine(body));
+  const contentType = "application/x-git-receive-pack-request";
+  const answer = await transfers.push({ ...transfer, contentType });
+  await send(answer.stream, channel, drained);
+  return 0;
+}
+
+/** Writes a stream to a channel, no faster than the client reads; a client that has gone ends it. */
+async function send(
+  stream: Readable,
+  channel: ServerChannel,
+  drained: () => Promise<void>,
+): Promise<void> {
+  const closed = new Promise<void>((resolve) => channel.once("close", resolve));
+  for await (const chunk of stream) {
+    if (!channel.writable) break;
+    if (!channel.write(chunk))
+      await Promise.race([closed, new Promise((resolve) => channel.once("drain", resolve))]);
+    await Promise.race([closed, drained()]);
+  }
+}
+
+/** The first line and its flush belong to HTTP. */
+function withoutServiceLine(body: Buffer): Buffer {
+  const length = Number.parseInt(body.toString("latin1", 0, 4), 16);
+  return body.toString("latin1", 4, 14) === "# service=" ? body.subarray(length + 4) : body;
+}
+
+function toText(error: AppError): string {
+  // Whoever may not see a repository does not learn that it exists.
+  if (error.code === "not_found") return "repository not found";
+  if (error.code === "moved") {
+    const [, owner, name] = error.data.location?.split("/") ?? [];
+    return `the repository is now ${owner}/${name}`;
+  }
+  return error.message;
+}
+
+function refuse(channel: ServerChannel, reason: string): void {
+  if (channel.writable) channel.stderr.write(`croft: ${reason}\n`);
+  end(channel, 1);
+}
+
+/** Reports the exit status and closes the channel, once everything was written. */
+export function end(channel: ServerChannel, exitCode: number): void {
+  if (!channel.writable) {
+    channel.close();
+    return;
+  }
+  finished(channel, { readable: false }, () => channel.close());
+  channel.exit(exitCode);
+  channel.end();
+}
