@@ -6,7 +6,7 @@ import { toPath } from "./page.ts";
 /** HTML that the rendering service has made safe, or the text as it is when it could not be rendered. */
 export function Rendered({ html, text }: { html: string | undefined; text: string }) {
   if (html === undefined) return <pre className="plain">{text}</pre>;
-  // oxlint-disable-next-line react/no-danger -- only HTML of the rendering service, which sanitizes it, comes here
+  // Only HTML of the rendering service, which sanitizes it, comes here
   return <div className="markup" dangerouslySetInnerHTML={{ __html: html }} />;
 }
 

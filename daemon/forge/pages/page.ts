@@ -66,7 +66,7 @@ export function toPageNumber({ query }: ServerRequest): number {
 
 /** A path of the query to go back to; the start page for anything that could leave this server. */
 export function toLocalPath(given: string | null): string {
-  const isLocal = given !== null && /^\/(?![/\\])[^\\\u0000-\u001f]*$/.test(given);
+  const isLocal = given !== null && /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(given);
   return isLocal ? given : "/";
 }
 
