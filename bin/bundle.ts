@@ -7,8 +7,8 @@ import { collectLicenses } from "./licenses.ts";
 /** Packages that stay packages at run time, because they load a native addon that lies beside their code. */
 const nativePackages = ["better-sqlite3", "argon2", "keytar"];
 
-/** Never installed: the optional native half of `pg`, which it asks for by name. */
-const absentPackages = ["pg-native"];
+/** Optional native halves of `pg` and `ssh2`, which these ask for by name and do without. */
+const absentPackages = ["pg-native", "cpu-features", /\/sshcrypto\.node$/];
 
 /**
  * Functions that the minifier assumes to be free of side effects and removes when their result is unused. They may be called
