@@ -36,7 +36,7 @@ function toOperation(declared: Endpoint): Json {
   const parameters = [
     // Routes that differ in one segment share a schema of path values; only those in the path are parameters.
     ...toParameters(declared.params, "path").filter(({ name }) =>
-      declared.path.split("/").some((part) => part.endsWith(`:${String(name)}`)),
+      new RegExp(`:${String(name)}(?!\\w)`).test(declared.path),
     ),
     ...toParameters(declared.query, "query"),
   ];
