@@ -197,7 +197,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     locate,
     log,
     ...pushes,
-    startGuard: await createPushGuards({
+    startGuard: createPushGuards({
       judgePush,
       hasRules: async ({ id }) => (await listBranchProtections(db, id)).length > 0,
       temporaryDirectory: stores.directory.tmp,

@@ -42,15 +42,24 @@ done
 exit 0
 `;
 
-/** Writes the hook and returns the function that guards pushes. */
-export async function createPushGuards(deps: PushGuardDeps): Promise<StartGuard> {
+/** Returns the function that guards pushes. The hook is written for the first repository that needs it. */
+export function createPushGuards(deps: PushGuardDeps): StartGuard {
   const { judgePush, hasRules, temporaryDirectory, newId } = deps;
   const hooks = join(temporaryDirectory, "git-hooks");
-  await mkdir(hooks, { recursive: true, mode: 0o700 });
-  await writeFile(join(hooks, "pre-receive"), HOOK, { mode: 0o700 });
+  let writing: Promise<void> | undefined;
+  const writeHook = async () => {
+    await mkdir(hooks, { recursive: true, mode: 0o700 });
+    await writeFile(join(hooks, "pre-receive"), HOOK, { mode: 0o700 });
+  };
   return async (repository) => {
     // Most repositories have no rules, and a hook costs a process.
     const isGuarded = await hasRules(repository);
+    if (isGuarded)
+      await (writing ??= writeHook().catch((error: unknown) => {
+        // The next push tries again.
+        writing = undefined;
+        throw error;
+      }));
     const list = join(temporaryDirectory, `push-${newId()}`);
     return {
       env: isGuarded ? { CROFT_FORWARD_ONLY: list } : {},
