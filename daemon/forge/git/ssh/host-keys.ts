@@ -6,6 +6,7 @@ import { insertHostKey, listHostKeys } from "../../../../storage/tables/forge/ss
 /** What `keys` seals host keys for. */
 const PURPOSE = "forge-ssh-host-key";
 const types = ["ssh-ed25519", "ecdsa-sha2-nistp256"] as const;
+type HostKeyType = (typeof types)[number];
 
 /**
  * Returns the private keys by which clients know this server, in OpenSSH's or PEM format. The first start makes them; all
@@ -40,11 +41,19 @@ export function sealHostKeyAgain(
 
 const toIdentity = (type: string) => `forge_ssh_host_keys/${type}`;
 
-async function generateKey(type: (typeof types)[number]): Promise<string> {
+const GENERATE_ATTEMPTS_MAX = 20;
+
+/** Returns a new private key that the SSH server can read. */
+export async function generateKey(type: HostKeyType): Promise<string> {
   if (type === "ssh-ed25519") {
     // Loaded when it is needed: a rotation of the master key imports this file.
     const { default: ssh2 } = await import("ssh2");
-    return ssh2.utils.generateKeyPairSync("ed25519").private;
+    // The library writes one key in 200 in a form that it cannot read itself.
+    for (let attempt = 1; attempt <= GENERATE_ATTEMPTS_MAX; attempt += 1) {
+      const { private: key } = ssh2.utils.generateKeyPairSync("ed25519");
+      if (!(ssh2.utils.parseKey(key) instanceof Error)) return key;
+    }
+    throw new Error("no SSH host key could be generated that can be read");
   }
   return generateKeyPairSync("ec", {
     namedCurve: "prime256v1",
