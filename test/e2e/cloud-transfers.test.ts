@@ -14,7 +14,7 @@ import {
 
 // Trees up and down between a real disk and a daemon with a connected folder.
 
-const croft: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/entry.ts")];
+const croft: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
 const password = "Correct-Horse-7-Battery";
 const execute = promisify(execFile);
 

@@ -1,19 +1,15 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect } from "vitest";
 import { type CroftCommand, croftJson, type ServedCroft, serveCroft } from "../support/croft.ts";
 import { skipUnless } from "../support/skip.ts";
 import { hasTmux, openTmux, type TmuxTerminal } from "../support/tmux.ts";
 
-// The screens as people see them: a daemon from the sources, a real terminal, keys pressed in it.
+// The screens as people see them: a daemon, a real terminal, keys pressed in it.
 
 const root = join(import.meta.dirname, "../..");
-const entry = join(root, "bin/entry.ts");
-const croft: CroftCommand = [process.execPath, entry];
-/** Screens are .tsx, which Node cannot strip by itself. */
-const tsx = pathToFileURL(join(root, "node_modules/tsx/dist/esm/index.mjs")).href;
+const croft: CroftCommand = [process.execPath, join(root, "bin/croft.js")];
 const password = "Correct-Horse-7-Battery";
 
 const inTmux = skipUnless(hasTmux, "tmux is not installed");
@@ -40,7 +36,7 @@ function open(
   { columns, rows }: { readonly columns: number; readonly rows: number },
   env: Readonly<Record<string, string>> = {},
 ): Promise<TmuxTerminal> {
-  const program = [process.execPath, "--import", tsx, entry].map((word) => `'${word}'`).join(" ");
+  const program = croft.map((word) => `'${word}'`).join(" ");
   return openTmux(`echo before; ${program} ${line}; echo "left with $?"`, {
     columns,
     rows,
@@ -51,7 +47,6 @@ function open(
       CROFT_KEY_SOURCE: "file",
       CROFT_CREDENTIAL_STORE: "file",
       CROFT_URL: served?.url ?? "",
-      TSX_TSCONFIG_PATH: join(root, "tsconfig.json"),
       ...env,
     },
   });
