@@ -41,6 +41,7 @@ export const errorCodes = {
   server_error: code(1, "the daemon answered 5xx without saying what kind of failure it is"),
   unexpected_answer: code(1, "the server does not speak croft's API"),
   checks_failed: code(1, "`croft doctor --check` found something broken"),
+  git_failed: code(1, "git, run by croft, failed; its own message is above"),
 
   usage: code(2, "an unknown or incomplete flag or argument, or two that exclude each other"),
   unknown_command: code(2, "there is no such command"),

@@ -3,11 +3,6 @@ import { forgePages, forgeSearchPages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
-import {
-  addNewRepositoryFlags,
-  type NewRepositoryFlags,
-  toNewRepositoryBody,
-} from "../support/new-repository.ts";
 import { readTrueOrFalse } from "../support/flag-values.ts";
 import {
   repositoryColumns,
@@ -20,7 +15,8 @@ import { type CommandModule, type Entry, noun, verb } from "../tree/entry.ts";
 export const entries: readonly Entry[] = [
   verb("list", "List repositories", () => listRepositories, { aliases: ["ls"] }),
   verb("search", "Search the repositories that you may read", () => searchRepos),
-  verb("create", "Create a repository", () => createRepo),
+  verb("create", "Create a repository", async () => (await import("./repo-create.ts")).createRepo),
+  verb("clone", "Clone a repository", async () => (await import("./repo-clone.ts")).cloneRepo),
   verb("view", "Show a repository", () => viewRepo),
   verb("edit", "Edit a repository", () => editRepo),
   verb("rename", "Rename a repository", () => renameRepo),
@@ -114,41 +110,6 @@ async function runRepoSearch(cli: CliContext, options: RepoSearchOptions): Promi
     },
   });
   await cli.output.list(pages, repositoryColumns);
-}
-
-export interface RepoCreateOptions extends NewRepositoryFlags {
-  readonly name: string;
-  readonly org?: string;
-}
-
-export const createRepo = {
-  operations: [forge.createOwnRepository, forge.createOrganizationRepository],
-  output: resourceOf(forge.createOwnRepository, 201),
-  define(command, cli, run = runRepoCreate): void {
-    addNewRepositoryFlags(
-      command
-        .argument("<name>", "the name of the repository")
-        .option("--org <organization>", "the organization that owns it; you by default"),
-    ).action((name: string, flags: Omit<RepoCreateOptions, "name">) => {
-      if (name.includes("/"))
-        throw usageError(
-          `${JSON.stringify(name)} is not a name`,
-          "give the name alone; --org names an organization that is to own it",
-        );
-      return run(cli, { name, ...flags });
-    });
-  },
-} satisfies CommandModule;
-
-/** Creates a repository for the caller, or in an organization. */
-async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promise<void> {
-  const { name, org } = options;
-  const body = toNewRepositoryBody(name, options);
-  const made =
-    org === undefined
-      ? await cli.client.call(forge.createOwnRepository, { body })
-      : await cli.client.call(forge.createOrganizationRepository, { params: { org }, body });
-  await cli.output.resource(made.body, repositoryLines);
 }
 
 export const viewRepo = {

@@ -24,6 +24,7 @@ export const commands: readonly Entry[] = [
   noun("secret", "Manage secrets of workflows", () => import("./secret.ts")),
   noun("variable", "Manage variables of workflows", () => import("./variable.ts")),
   noun("notification", "Manage notifications", () => import("./notification/notification.ts")),
+  noun("git", "Let git use your sign-in", () => import("./git.ts")),
   noun("token", "Manage your forge access tokens", () => import("./token.ts")),
   noun("ssh-key", "Manage your public keys", () => import("./ssh-key.ts")),
   noun("org", "Manage organizations", () => import("./org.ts")),

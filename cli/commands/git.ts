@@ -1,0 +1,199 @@
+import type { CliContext } from "../context.ts";
+import { CliError, DryRun, usageError } from "../errors.ts";
+import { shape } from "../output/spec.ts";
+import { isCredentialHelper, readGit, toCredentialHelper } from "../support/git.ts";
+import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("setup", "Let git over http use your croft sign-in", () => setupGit),
+  verb("credential", "Answer git as a credential helper", () => gitCredential),
+];
+
+export interface GitSetupOptions {
+  /** Take the entries away. */
+  readonly undo: boolean;
+}
+
+export const setupGit = {
+  operations: [],
+  output: shape({
+    configured: "boolean",
+    url: "string",
+    entries: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: { key: { type: "string" }, value: { type: "string" } },
+        required: ["key", "value"],
+      },
+    },
+  }),
+  writes: true,
+  destructive: true,
+  define(command, cli, run = runGitSetup): void {
+    command
+      .option("--undo", "take the entries away")
+      .action(({ undo }: { readonly undo?: true }) => run(cli, { undo: undo === true }));
+  },
+} satisfies CommandModule;
+
+/** One value in the configuration of git. */
+interface ConfigEntry {
+  readonly key: string;
+  readonly value: string;
+}
+
+/**
+ * Writes croft into the user's git configuration as the only credential helper for the daemon's address, or takes it out
+ * again. Other helpers for that address are kept by `--undo`. Idempotent.
+ */
+async function runGitSetup(cli: CliContext, { undo }: GitSetupOptions): Promise<void> {
+  const { url } = await cli.client.target();
+  const keys = toKeys(url);
+  const helper = await toCredentialHelper(cli);
+  // An empty value clears the helpers of broader entries, so that no other program stores the token.
+  const wanted: readonly ConfigEntry[] = [
+    { key: keys.helper, value: "" },
+    { key: keys.helper, value: helper },
+    ...(keys.useHttpPath === undefined ? [] : [{ key: keys.useHttpPath, value: "true" }]),
+  ];
+  const helpers = await readValues(cli, keys.helper);
+  const others = withoutOurs(helpers);
+  if (undo && others.length === helpers.length)
+    throw new CliError("not_found", `git does not use croft for ${url}`, {
+      hint: '"git config --global --get-regexp ^credential" shows what it uses',
+    });
+  if (cli.flags.dryRun) throw new DryRun({ [undo ? "remove" : "write"]: wanted });
+  if (await cli.prompts.canAsk())
+    for (const { key, value } of wanted) cli.io.note(`${key} = ${value}`);
+  const question = `${undo ? "Remove these entries from" : "Write these entries to"} your git configuration?`;
+  await cli.prompts.confirm(question);
+  await unset(cli, keys.helper);
+  if (keys.useHttpPath !== undefined) await unset(cli, keys.useHttpPath);
+  const kept = others.map((value) => ({ key: keys.helper, value }));
+  for (const { key, value } of undo ? kept : [...kept, ...wanted])
+    await writeGit(cli, ["--add", key, value]);
+  await cli.output.done(
+    { configured: !undo, url, entries: undo ? [] : wanted },
+    undo
+      ? `git no longer uses croft for ${url}.`
+      : `git uses your croft sign-in for ${url}. "croft git setup --undo" takes this back.`,
+  );
+}
+
+/** A daemon behind a path of a shared host gets nothing for the other paths: git passes them on only when told to. */
+function toKeys(url: string): { readonly helper: string; readonly useHttpPath?: string } {
+  const section = `credential.${url}`;
+  const hasPath = new URL(url).pathname !== "/";
+  return {
+    helper: `${section}.helper`,
+    ...(hasPath ? { useHttpPath: `${section}.useHttpPath` } : {}),
+  };
+}
+
+/** Leaves out croft's values, each with the empty value before it. */
+function withoutOurs(values: readonly string[]): readonly string[] {
+  return values.filter((value, index) => {
+    const next = values[index + 1];
+    const isReset = value === "" && next !== undefined && isCredentialHelper(next);
+    return !isReset && !isCredentialHelper(value);
+  });
+}
+
+async function readValues(cli: CliContext, key: string): Promise<readonly string[]> {
+  const { code, out } = await readGit(cli, ["config", "--global", "--null", "--get-all", key]);
+  return code === 0 ? out.split("\0").slice(0, -1) : [];
+}
+
+async function unset(cli: CliContext, key: string): Promise<void> {
+  if ((await readValues(cli, key)).length > 0) await writeGit(cli, ["--unset-all", key]);
+}
+
+async function writeGit(cli: CliContext, words: readonly string[]): Promise<void> {
+  const { code } = await readGit(cli, ["config", "--global", ...words]);
+  if (code !== 0)
+    throw new CliError("git_failed", `"git config --global" failed with exit code ${code}`, {
+      hint: "check that ~/.gitconfig can be written",
+    });
+}
+
+export interface GitCredentialOptions {
+  /** `get`, `store` or `erase`; git's protocol has helpers ignore others. */
+  readonly operation: string;
+}
+
+export const gitCredential = {
+  operations: [],
+  output: shape({ username: "string", password: "string" }),
+  define(command, cli, run = runGitCredential): void {
+    command
+      .argument("<operation>", "get, store or erase")
+      .action((operation: string) => run(cli, { operation }));
+  },
+} satisfies CommandModule;
+
+/** Far more than git's attributes take. */
+const ATTRIBUTES_BYTES_MAX = 64 * 1024;
+
+/**
+ * Answers git (gitcredentials(7)): reads attributes from standard input and prints the forge token for the daemon of this
+ * profile. Prints nothing for other addresses and without a sign-in, so that git goes on to ask. `store` changes nothing, because croft keeps its own credentials; `erase` reports that the token was refused.
+ */
+async function runGitCredential(
+  cli: CliContext,
+  { operation }: GitCredentialOptions,
+): Promise<void> {
+  if (operation !== "get" && operation !== "erase") return;
+  const asked = parseAttributes(await cli.io.readInput(ATTRIBUTES_BYTES_MAX));
+  if (!isFor(asked, (await cli.client.target()).url)) return;
+  const profile = await cli.profiles.inUse();
+  const username = profile.forge?.username ?? asked.get("username") ?? ANY_USER;
+  // git was told, in the address or the configuration, to be another user than the one who signed in here.
+  const isOther = asked.has("username") && asked.get("username") !== username;
+  if (isOther) return;
+  const password = await findToken(cli);
+  if (password === undefined) return;
+  if (operation === "get")
+    return cli.output.text(`username=${username}\npassword=${password}\n`, { username, password });
+  if (asked.get("password") === password)
+    cli.io.note('The daemon refused the stored token: "croft login forge" signs in again.');
+}
+
+/** The daemon finds the user by the token; git needs a name. */
+const ANY_USER = "x-access-token";
+
+/** Returns the token of the profile in use; undefined, with a note, when there is none that may be sent. */
+async function findToken(cli: CliContext): Promise<string | undefined> {
+  try {
+    // Another program may listen at the address while the daemon is stopped.
+    await cli.client.authorizer.address();
+    const { header } = await cli.client.authorizer.authorization("forge");
+    return header.slice("token ".length);
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    const { hint } = error.details;
+    cli.io.note(`croft: ${error.message}${hint === undefined ? "" : `: ${hint}`}`);
+    return undefined;
+  }
+}
+
+function parseAttributes(text: string): ReadonlyMap<string, string> {
+  const attributes = new Map<string, string>();
+  for (const line of text.split("\n")) {
+    const end = line.indexOf("=");
+    if (line === "") break;
+    if (end < 1) throw usageError("standard input takes lines of name=value, as git sends them");
+    attributes.set(line.slice(0, end), line.slice(end + 1));
+  }
+  return attributes;
+}
+
+/** Whether the attributes name the daemon at `url`: its protocol, its host with the port, and a path below its own. */
+function isFor(asked: ReadonlyMap<string, string>, url: string): boolean {
+  const { origin, pathname } = new URL(url);
+  const given = `${asked.get("protocol") ?? ""}://${asked.get("host") ?? ""}`;
+  // Parsed, so that a host in capitals and the port that belongs to a protocol make no difference.
+  if (!URL.canParse(given) || new URL(given).origin !== origin) return false;
+  const base = pathname.replace(/\/+$/, "");
+  return base === "" || `/${asked.get("path") ?? ""}`.startsWith(`${base}/`);
+}

@@ -1,0 +1,130 @@
+import { basename, resolve } from "node:path";
+import { forge } from "../client/operations.ts";
+import type { CliContext } from "../context.ts";
+import { CliError, usageError } from "../errors.ts";
+import { resourceOf } from "../output/spec.ts";
+import { readGit, runGit, toHelperWords } from "../support/git.ts";
+import {
+  addNewRepositoryFlags,
+  type NewRepositoryFlags,
+  toNewRepositoryBody,
+} from "../support/new-repository.ts";
+import { repositoryLines } from "../support/repository.ts";
+import type { CommandModule } from "../tree/entry.ts";
+import { cloneRepository, toRemoteUrl } from "./repo-clone.ts";
+
+export interface RepoCreateOptions extends NewRepositoryFlags {
+  /** The name of the source folder when absent. */
+  readonly name?: string;
+  readonly org?: string;
+  /** A folder with a local repository that gets the new one as a remote. */
+  readonly source?: string;
+  /** The name of that remote; `origin` when absent. */
+  readonly remote?: string;
+  readonly push?: true;
+  readonly clone?: true;
+  readonly ssh?: true;
+}
+
+export const createRepo = {
+  operations: [forge.createOwnRepository, forge.createOrganizationRepository],
+  output: resourceOf(forge.createOwnRepository, 201),
+  define(command, cli, run = runRepoCreate): void {
+    addNewRepositoryFlags(
+      command
+        .argument("[name]", "the name of the repository; by default that of the --source folder")
+        .option("--org <organization>", "the organization that owns it; you by default"),
+    )
+      .option("--source <folder>", "a local repository that gets the new one as a remote")
+      .option("--remote <name>", "the name of that remote; origin by default")
+      .option("--push", "push the current branch of the --source folder")
+      .option("--clone", "clone the new repository into the current folder")
+      .option("--ssh", "use the address of SSH for the remote or the clone")
+      .action((name: string | undefined, flags: Omit<RepoCreateOptions, "name">) => {
+        assertFlags(name, flags);
+        return run(cli, { ...(name === undefined ? {} : { name }), ...flags });
+      });
+  },
+} satisfies CommandModule;
+
+function assertFlags(name: string | undefined, flags: RepoCreateOptions): void {
+  const { source, remote, push, clone, ssh, init } = flags;
+  if (name?.includes("/") === true)
+    throw usageError(
+      `${JSON.stringify(name)} is not a name`,
+      "give the name alone; --org names an organization that is to own it",
+    );
+  if (name === undefined && source === undefined)
+    throw new CliError("missing_input", "the name of the repository is missing", {
+      hint: "give a name, or --source . to use the name of the current folder",
+    });
+  if (source === undefined && (push === true || remote !== undefined))
+    throw usageError("--push and --remote take --source, the folder of a local repository");
+  if (source !== undefined && (clone === true || init === true))
+    throw usageError("--source excludes --clone and --init: the folder has the first commit");
+  if (ssh === true && source === undefined && clone !== true)
+    throw usageError("--ssh takes --source or --clone");
+}
+
+/** Creates a repository for the caller or in an organization, and connects a local one with it. */
+async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promise<void> {
+  const { org, source, remote = "origin", ssh = false } = options;
+  const local = source === undefined ? undefined : await readLocal(cli, source, options);
+  const name = options.name ?? local?.name ?? "";
+  const body = {
+    ...toNewRepositoryBody(name, options),
+    ...(options.defaultBranch === undefined && local?.branch !== undefined
+      ? { default_branch: local.branch }
+      : {}),
+  };
+  const made =
+    org === undefined
+      ? await cli.client.call(forge.createOwnRepository, { body })
+      : await cli.client.call(forge.createOrganizationRepository, { params: { org }, body });
+  const repository = made.body;
+  if (local !== undefined) {
+    const url = await toRemoteUrl(cli, repository, ssh);
+    cli.io.note(`Created repository ${repository.full_name}.`);
+    await runGit(cli, ["-C", local.path, "remote", "add", "--", remote, url]);
+    cli.io.note(`Added remote ${remote}: ${url}`);
+    if (options.push === true) {
+      const helper = await toHelperWords(cli, (await cli.client.target()).url);
+      const quiet = cli.flags.quiet ? ["--quiet"] : [];
+      const words = ["push", ...quiet, "--set-upstream", remote, "HEAD"];
+      await runGit(cli, ["-C", local.path, ...helper, ...words]);
+      cli.io.note(`Pushed commits to ${url}`);
+    }
+  }
+  if (options.clone === true)
+    await cloneRepository(cli, repository, { target: repository.name, ssh });
+  await cli.output.resource(repository, repositoryLines);
+}
+
+interface LocalRepository {
+  readonly path: string;
+  readonly name: string;
+  /** Undefined when HEAD names a commit and no branch. */
+  readonly branch: string | undefined;
+}
+
+/** Checks everything about the local repository before the new one is created. */
+async function readLocal(
+  cli: CliContext,
+  source: string,
+  { remote = "origin", push }: RepoCreateOptions,
+): Promise<LocalRepository> {
+  const path = resolve(cli.system.workingDirectory, source);
+  const git = (...words: readonly string[]) => readGit(cli, ["-C", path, ...words]);
+  if ((await git("rev-parse", "--git-dir")).code !== 0)
+    throw new CliError("conflict", `${path} is not a git repository`, {
+      hint: `run "git -C ${path} init" first`,
+    });
+  if ((await git("remote", "get-url", "--", remote)).code === 0)
+    throw new CliError("name_collision", `${path} has a remote ${remote} already`, {
+      hint: "give another name with --remote",
+    });
+  if (push === true && (await git("rev-parse", "--verify", "--quiet", "HEAD")).code !== 0)
+    throw new CliError("conflict", `--push was given, but ${path} has no commits`);
+  const head = await git("symbolic-ref", "--quiet", "--short", "HEAD");
+  return { path, name: basename(path), branch: head.code === 0 ? head.out : undefined };
+}

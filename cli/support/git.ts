@@ -1,0 +1,115 @@
+// Runs the git of this machine, and names croft as its credential helper.
+import { spawn } from "node:child_process";
+import { resolve } from "node:path";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import { toShellWord } from "../output/shell-word.ts";
+
+/** The parts of a run that git needs. */
+type GitDeps = Pick<CliContext, "system" | "signal" | "flags" | "io">;
+
+interface GitResult {
+  readonly code: number;
+  /** Standard output without its last line end. */
+  readonly out: string;
+}
+
+/** More than all values of a git configuration take. */
+const OUTPUT_BYTES_MAX = 1024 * 1024;
+
+/**
+ * Runs git and returns its output and exit code. Its messages are not shown.
+ * @throws CliError `unsupported` when git is not installed
+ */
+export async function readGit(cli: GitDeps, words: readonly string[]): Promise<GitResult> {
+  const child = spawn("git", [...words], {
+    cwd: cli.system.workingDirectory,
+    env: cli.system.env,
+    stdio: ["ignore", "pipe", "ignore"],
+    signal: cli.signal,
+  });
+  const chunks: Buffer[] = [];
+  let length = 0;
+  child.stdout.on("data", (chunk: Buffer) => {
+    length += chunk.byteLength;
+    if (length > OUTPUT_BYTES_MAX) child.kill();
+    else chunks.push(chunk);
+  });
+  const code = await ended(child, cli.signal);
+  return {
+    code,
+    out: Buffer.concat(chunks)
+      .toString("utf8")
+      .replace(/\r?\n$/, ""),
+  };
+}
+
+/**
+ * Runs git for the person: its messages and progress go to standard error.
+ * @throws CliError `git_failed` when it fails
+ */
+export async function runGit(cli: GitDeps, words: readonly string[]): Promise<void> {
+  const child = spawn("git", [...words], {
+    cwd: cli.system.workingDirectory,
+    env: cli.system.env,
+    // Standard output is the result of the command.
+    stdio: ["inherit", 2, "inherit"],
+    signal: cli.signal,
+  });
+  const code = await ended(child, cli.signal);
+  if (code === 0) return;
+  const verb = words.find((word) => /^[a-z]+$/.test(word)) ?? "";
+  throw new CliError("git_failed", `"git ${verb}" failed with exit code ${code}`);
+}
+
+function ended(child: ReturnType<typeof spawn>, signal: AbortSignal): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.on("error", (error) => {
+      if (signal.aborted) reject(signal.reason as Error);
+      else if ((error as NodeJS.ErrnoException).code === "ENOENT")
+        reject(
+          new CliError("unsupported", "git was not found", {
+            hint: "install git, and run croft in a folder that exists",
+            cause: error,
+          }),
+        );
+      else reject(error);
+    });
+    child.on("close", (code) => resolve(code ?? 1));
+  });
+}
+
+/**
+ * Returns the value of `credential.helper` that names this croft. git runs it in a shell and appends `get`, `store` or
+ * `erase`. The home, the profile and an address that this run was given are part of it.
+ */
+export async function toCredentialHelper(cli: HelperDeps): Promise<string> {
+  const { system, flags } = cli;
+  const { url, urlSource, profile } = await cli.config();
+  const isGiven = urlSource === "flag" || urlSource === "environment";
+  const toPath = (path: string | undefined) =>
+    path === undefined || path === "" ? undefined : resolve(system.workingDirectory, path);
+  const chosen = [
+    ["--home", toPath(flags.home ?? system.env["CROFT_HOME"])],
+    ["--config", toPath(flags.config ?? system.env["CROFT_CONFIG"])],
+    ["--url", isGiven ? (url ?? undefined) : undefined],
+    ["--profile", profile],
+    ["--credential-store", flags.credentialStore ?? system.env["CROFT_CREDENTIAL_STORE"]],
+  ].flatMap(([name = "", value]) => (value === undefined || value === "" ? [] : [name, value]));
+  return `!${[...system.program, ...chosen].map(toShellWord).join(" ")} ${HELPER_END}`;
+}
+
+type HelperDeps = Pick<CliContext, "system" | "flags" | "config">;
+
+const HELPER_END = "git credential";
+
+/** Whether a value of `credential.helper` names a croft, of any home or profile. */
+export function isCredentialHelper(value: string): boolean {
+  return value.startsWith("!") && value.endsWith(` ${HELPER_END}`);
+}
+
+/** Returns words before git's verb, by which this one run asks croft for credentials and no other helper. */
+export async function toHelperWords(cli: HelperDeps, url: string): Promise<readonly string[]> {
+  const key = `credential.${url}.helper`;
+  return ["-c", `${key}=`, "-c", `${key}=${await toCredentialHelper(cli)}`];
+}
