@@ -128,6 +128,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     readPush,
     jobs: queue,
     urls,
+    publisher: hooks.publisher,
     reportBug: (error) => log.error({ err: error }, "a call of a runner failed"),
   });
   const events = joinRepositoryEvents(

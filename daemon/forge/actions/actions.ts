@@ -4,6 +4,7 @@ import type { Keyring } from "../../../storage/keys/keyring.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { ReadPush } from "../git/commit-readers.ts";
+import type { HookPublisher } from "../hooks/publisher.ts";
 import type { RepositoryEvents } from "../repositories/events.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { actionRoutes } from "./actions.routes.ts";
@@ -15,11 +16,12 @@ import { createLogs } from "./runners/logs.service.ts";
 import { createRegistration } from "./runners/registration.service.ts";
 import { createTasks } from "./runners/tasks.service.ts";
 import { createRunEngine } from "./runs/advance-run.ts";
-import { createJobStatusReporter } from "./runs/job-statuses.ts";
+import { createJobStatusReports } from "./runs/job-statuses.ts";
 import { openRun } from "./runs/open-run.ts";
 import { createCommitFinder } from "../git/commit-readers.ts";
 import { createReruns } from "./runs/rerun.ts";
 import { createWorkflowSchedules } from "./runs/schedules.ts";
+import { createRunHooks, joinRunReports } from "./runs/run-hooks.ts";
 import { workflowRoutes } from "./runs/workflows.routes.ts";
 import { createWorkflows } from "./runs/workflows.service.ts";
 import { createPushedWorkflows } from "./runs/pushed-workflows.ts";
@@ -44,6 +46,7 @@ export interface ForgeActionsDeps {
   readonly readPush: ReadPush;
   readonly jobs: Pick<JobQueue, "enqueue" | "register">;
   readonly urls: ForgeUrls;
+  readonly publisher: Pick<HookPublisher, "publish" | "hasSubscribers">;
   readonly reportBug: (error: unknown) => void;
 }
 
@@ -56,7 +59,10 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const stop = new AbortController();
   const engine = createRunEngine({
     open: (tx, runId) => openRun(tx, urls, runId),
-    report: createJobStatusReporter(urls),
+    reports: joinRunReports(
+      createJobStatusReports(urls),
+      createRunHooks({ publisher: deps.publisher, urls }),
+    ),
   });
   const starter = createRunStarter({ engine, urls });
   const registration = createRegistration({ ...deps, sealer });

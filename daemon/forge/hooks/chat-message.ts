@@ -40,6 +40,7 @@ export function toChatMessage(event: string, value: unknown): ChatMessage | unde
 
 const named = z.object({ name: z.string() });
 const linked = z.object({ html_url: z.string() });
+const outcome = linked.extend({ status: z.string(), conclusion: z.string().optional() });
 
 /** The members of payloads that messages are made of. Which of them are present depends on the event. */
 const payloadSchema = z.object({
@@ -63,6 +64,9 @@ const payloadSchema = z.object({
   sha: z.string().optional(),
   state: z.string().optional(),
   target_url: z.string().optional(),
+  workflow: named.optional(),
+  workflow_run: outcome.extend({ run_number: z.int() }).optional(),
+  workflow_job: outcome.extend({ name: z.string(), head_sha: z.string() }).optional(),
   sender: linked.extend({ login: z.string(), avatar_url: z.string() }).nullish(),
 });
 type Payload = z.output<typeof payloadSchema>;
@@ -123,6 +127,22 @@ function describe(event: string, payload: Payload, sender: string): Described | 
         url: payload.target_url || payload.commit?.url || home,
         color: toStateColor(payload.state),
       };
+    case "workflow_run": {
+      const run = payload.workflow_run;
+      return {
+        title: `[${name}] Workflow ${cut(payload.workflow?.name ?? "")} #${run?.run_number ?? ""}: ${toOutcome(run)}, started by ${sender}`,
+        url: run?.html_url ?? home,
+        color: toStateColor(run?.conclusion),
+      };
+    }
+    case "workflow_job": {
+      const job = payload.workflow_job;
+      return {
+        title: `[${name}] Job ${cut(job?.name ?? "")} of ${job?.head_sha.slice(0, 7) ?? ""}: ${toOutcome(job)}`,
+        url: job?.html_url ?? home,
+        color: toStateColor(job?.conclusion),
+      };
+    }
     case "package":
       return {
         title: `Package ${payload.package?.name ?? ""}:${payload.package?.version ?? ""} ${payload.action} by ${sender}`,
@@ -150,6 +170,11 @@ function describePush(payload: Payload, sender: string): Described {
     color: BLUE,
     lines,
   };
+}
+
+/** Returns the result of a run or job, or its status while it goes on. */
+function toOutcome(shown: Partial<z.output<typeof outcome>> | undefined): string {
+  return (shown?.conclusion ?? shown?.status ?? "").replaceAll("_", " ");
 }
 
 function toStateColor(state: string | undefined): ChatColor {

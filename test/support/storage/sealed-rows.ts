@@ -110,6 +110,7 @@ export async function addSealedRows(db: Database, keyring: Keyring, hooks = 1): 
       actorId: owner.id,
       event: "push",
       workflowFile: "ci.yml",
+      workflowFolder: ".gitea/workflows",
       title: "",
       ref: "refs/heads/main",
       headSha: "",

@@ -255,12 +255,12 @@ export function createTasks({
       return undefined;
     if (current === undefined || current.isDisabled) return undefined;
     if (current.isEphemeral && (await listOpenTasksOf(tx, runner.id)).length > 0) return undefined;
-    if (!(await engine.setStatus(tx, opened.run, job, "running"))) return undefined;
-    const task = await insertTask(
-      tx,
-      { jobId: job.id, runnerId: runner.id, runnerName: runner.name },
-      toStepNames(definition),
-    );
+    let task: ActionTask | undefined;
+    await engine.setStatus(tx, opened.run, job, "running", async () => {
+      const taken = { jobId: job.id, runnerId: runner.id, runnerName: runner.name };
+      task = await insertTask(tx, taken, toStepNames(definition));
+    });
+    if (task === undefined) return undefined;
     await engine.advance(tx, opened.run.id);
     return toAssigned(tx, task, job);
   }

@@ -10,6 +10,7 @@ import {
 import { findRunner } from "../../../../storage/tables/forge/actions/runners.ts";
 import {
   type ActionRun,
+  findRun,
   listGroup,
   updateRun,
 } from "../../../../storage/tables/forge/actions/runs.ts";
@@ -41,26 +42,52 @@ export interface OpenRun {
 export interface AdvanceDeps {
   /** Loads a run; undefined when its repository is gone or its file is invalid. */
   readonly open: (tx: Transaction, runId: number) => Promise<OpenRun | undefined>;
-  /** Reports a job whose status has changed. */
-  readonly report: (tx: Transaction, run: ActionRun, job: ActionJob) => Promise<void>;
+  readonly reports: RunReports;
+}
+
+/** Reports changes of runs and jobs, in the transaction of the change. */
+export interface RunReports {
+  /** Reports a new attempt of a run, and one that begins or ends. */
+  run(tx: Transaction, run: ActionRun): Promise<void>;
+  /** Reports a new job that waits for others, and each further status of a job. */
+  job(tx: Transaction, run: ActionRun, job: ActionJob): Promise<void>;
 }
 
 /** Moves runs on: decides blocked jobs, queues those that may run, and ends runs whose jobs have ended. */
 export type RunEngine = ReturnType<typeof createRunEngine>;
 
-export function createRunEngine({ open, report }: AdvanceDeps) {
-  return { advance, cancel, cancelJob, setStatus };
+export function createRunEngine({ open, reports }: AdvanceDeps) {
+  return { advance, begin, cancel, cancelJob, setStatus };
+
+  /** Reports a new attempt of a run, and advances it. */
+  async function begin(tx: Transaction, runId: number): Promise<void> {
+    const run = await findRun(tx, runId);
+    if (run === undefined) return;
+    await reports.run(tx, run);
+    await moveOn(tx, runId, new Set());
+  }
 
   /** Decides every job of a run that can be decided, then the run itself. Idempotent. */
-  async function advance(tx: Transaction, runId: number): Promise<void> {
+  function advance(tx: Transaction, runId: number): Promise<void> {
+    return moveOn(tx, runId);
+  }
+
+  /** @param given the jobs that have been reported; by default those that the run has */
+  async function moveOn(
+    tx: Transaction,
+    runId: number,
+    given?: ReadonlySet<number>,
+  ): Promise<void> {
     const opened = await open(tx, runId);
-    if (opened === undefined || opened.run.isHeld) return;
+    if (opened === undefined) return;
     const { run } = opened;
-    for (;;) {
-      const jobs = await listRunJobs(tx, run.id, run.attempt);
-      if (!(await decideOne(tx, opened, jobs))) break;
-    }
-    await settle(tx, opened);
+    let jobs = await listRunJobs(tx, run.id, run.attempt);
+    const reported = given ?? new Set(jobs.map(({ id }) => id));
+    if (!run.isHeld)
+      while (await decideOne(tx, opened, jobs)) jobs = await listRunJobs(tx, run.id, run.attempt);
+    for (const job of jobs)
+      if (job.status === "blocked" && !reported.has(job.id)) await reports.job(tx, run, job);
+    if (!run.isHeld) await settle(tx, run.id);
   }
 
   /** Decides one blocked job. Returns false when none can be decided. */
@@ -167,12 +194,17 @@ export function createRunEngine({ open, report }: AdvanceDeps) {
     if (!group.some(({ status }) => isActive(status))) await advance(tx, next.runId);
   }
 
-  /** Writes the status of a job, reports it, and cancels its siblings where its matrix fails fast. */
+  /**
+   * Writes the status of a job, reports it, and cancels its siblings where its matrix fails fast. Returns false when
+   * another transaction has changed the status before.
+   * @param prepare what must be written before the report
+   */
   async function setStatus(
     tx: Transaction,
     run: ActionRun,
     job: ActionJob,
     status: ActionStatus,
+    prepare?: () => Promise<void>,
   ): Promise<boolean> {
     const times = isFinal(status)
       ? { completedAt: tx.now }
@@ -180,7 +212,8 @@ export function createRunEngine({ open, report }: AdvanceDeps) {
         ? { startedAt: tx.now }
         : {};
     if (!(await updateJob(tx, job.id, { status, ...times }, job.status))) return false;
-    await report(tx, run, { ...job, status });
+    await prepare?.();
+    await reports.job(tx, run, { ...job, ...times, status });
     if (status === "failure" && job.failFast && !job.continueOnError) {
       const siblings = await listRunJobs(tx, run.id, run.attempt);
       for (const sibling of siblings)
@@ -215,15 +248,20 @@ export function createRunEngine({ open, report }: AdvanceDeps) {
   }
 
   /** Writes the status that follows from the jobs; a run that has ended releases its concurrency group. */
-  async function settle(tx: Transaction, { run }: OpenRun): Promise<void> {
+  async function settle(tx: Transaction, runId: number): Promise<void> {
+    // Read again: the decision about a job of another run may have settled this one.
+    const run = await findRun(tx, runId);
+    if (run === undefined) return;
     const jobs = await listRunJobs(tx, run.id, run.attempt);
     const status = toRunStatus(jobs);
     const isNew = run.startedAt === undefined && ["running", "cancelling"].includes(status);
-    await updateRun(tx, run.id, {
+    const changes = {
       status,
       ...(isNew ? { startedAt: tx.now } : {}),
       ...(isFinal(status) && run.completedAt === undefined ? { completedAt: tx.now } : {}),
-    });
+    };
+    await updateRun(tx, run.id, changes);
+    if (toPhase(status) !== toPhase(run.status)) await reports.run(tx, { ...run, ...changes });
     if (!isFinal(status) || run.concurrencyGroup === "") return;
     const group = await listGroup(tx, run.repositoryId, run.concurrencyGroup);
     const [next] = group;
@@ -231,6 +269,14 @@ export function createRunEngine({ open, report }: AdvanceDeps) {
     await updateRun(tx, next.id, { isHeld: false });
     await advance(tx, next.id);
   }
+}
+
+/** A part of a run's life, as webhooks name it. */
+export type RunPhase = "requested" | "in_progress" | "completed";
+
+export function toPhase(status: ActionStatus): RunPhase {
+  if (isFinal(status)) return "completed";
+  return status === "running" || status === "cancelling" ? "in_progress" : "requested";
 }
 
 const isActive = (status: ActionStatus): boolean =>

@@ -10,6 +10,7 @@ import {
 } from "../../../../storage/tables/forge/repositories/statuses.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
 import { isMapping } from "../workflows/mapping.ts";
+import type { RunReports } from "./advance-run.ts";
 
 /** What a commit shows for a job; `blocked` is not shown, and `cancelling` changes nothing. */
 const REPORTS: Partial<Record<ActionStatus, readonly [state: CommitState, text: string]>> = {
@@ -22,13 +23,15 @@ const REPORTS: Partial<Record<ActionStatus, readonly [state: CommitState, text: 
 };
 
 /** Reports each status of a job on the commit of its run, under `{workflow} / {job} ({event})`. */
-export function createJobStatusReporter(urls: ForgeUrls) {
-  return async (tx: Transaction, run: ActionRun, job: ActionJob): Promise<void> => {
-    const report = REPORTS[job.status];
+export function createJobStatusReports(urls: ForgeUrls): RunReports {
+  return { run: async () => undefined, job: report };
+
+  async function report(tx: Transaction, run: ActionRun, job: ActionJob): Promise<void> {
+    const shown = REPORTS[job.status];
     const repository = await findRepositoryById(tx, run.repositoryId);
     const owner = repository && (await findUserById(tx, repository.ownerId));
-    if (report === undefined || repository === undefined || owner === undefined) return;
-    const [state, description] = report;
+    if (shown === undefined || repository === undefined || owner === undefined) return;
+    const [state, description] = shown;
     const path = `/${owner.name}/${repository.name}/actions/runs/${run.id}/jobs/${job.id}`;
     await insertCommitStatus(tx, {
       repositoryId: repository.id,
@@ -40,13 +43,13 @@ export function createJobStatusReporter(urls: ForgeUrls) {
       creatorId: run.actorId,
       authorId: undefined,
     });
-  };
+  }
 }
 
 const CONTEXT_MAX = 255;
 
 /** Returns the name of the workflow, or its file when it has none. */
-function toWorkflowName({ definition, workflowFile }: ActionRun): string {
+export function toWorkflowName({ definition, workflowFile }: ActionRun): string {
   const workflow: unknown = definition === undefined ? undefined : JSON.parse(definition);
   const name = isMapping(workflow) ? workflow["name"] : "";
   return typeof name === "string" && name !== "" ? name : workflowFile;

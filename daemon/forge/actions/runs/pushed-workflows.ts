@@ -56,7 +56,7 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
     const pushed = await readPush(repository, change, COMMITS_MAX);
     if (pushed?.head === undefined) return;
     const { head } = pushed;
-    const { files } = await readWorkflowFiles(deps, repository, head.id);
+    const { folder, files } = await readWorkflowFiles(deps, repository, head.id);
     if (change.ref === `refs/heads/${repository.defaultBranch}`)
       await schedules.replace(repository, files);
     if (files.length === 0 || SKIP.test(head.message)) return;
@@ -77,6 +77,7 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
           headSha: head.id,
           title: head.message.split("\n", 1).join() || file,
           file,
+          folder,
           key: toKey(push, change, event, file),
         };
         await startFile(trigger, text, toPaths(pushed));

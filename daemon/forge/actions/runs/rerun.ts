@@ -63,7 +63,7 @@ export function createReruns({
         });
         await copyJobs(tx, { run, attempt, jobs, again, workflow: opened.workflow });
         for (const other of others) if (other.isHeld) await engine.cancel(tx, other);
-        await engine.advance(tx, run.id);
+        await engine.begin(tx, run.id);
       });
     },
   };

@@ -89,7 +89,7 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
       await deleteSchedule(db, schedule.id);
       return;
     }
-    const { head, workflow } = found;
+    const { head, workflow, folder } = found;
     await db.transaction(async (tx) => {
       if (!(await moveSchedule(tx, schedule, next))) return;
       await starter.start(
@@ -103,6 +103,7 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
           headSha: head.id,
           title: head.message.split("\n", 1).join() || schedule.file,
           file: schedule.file,
+          folder,
           key: createHash("sha256")
             .update(JSON.stringify(["schedule", schedule.file, schedule.cron, schedule.nextAt]))
             .digest("hex"),
@@ -117,12 +118,12 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
     try {
       const head = await findCommit(repository, repository.defaultBranch);
       if (head === undefined) return undefined;
-      const { files } = await readWorkflowFiles(deps, repository, head.id);
+      const { folder, files } = await readWorkflowFiles(deps, repository, head.id);
       const text = files.find(({ name }) => name === file)?.text;
       const workflow = readWorkflow(file, text);
       if (typeof workflow === "string") return undefined;
       const isListed = workflow.triggers["schedule"]?.cron?.includes(cron) === true;
-      return isListed ? { head, workflow } : undefined;
+      return isListed ? { head, workflow, folder } : undefined;
     } catch (error) {
       if (error instanceof GitError || error instanceof AppError) return "unreadable" as const;
       throw error;

@@ -28,6 +28,7 @@ export interface RunTrigger {
   /** Shown where the file has no `run-name`. */
   readonly title: string;
   readonly file: string;
+  readonly folder: string;
   /** A second run of the same key is not made. */
   readonly key: string;
 }
@@ -87,7 +88,7 @@ export function createRunStarter({
           continueOnError: false,
         });
       for (const other of others) if (cancelsOthers || other.isHeld) await engine.cancel(tx, other);
-      await engine.advance(tx, run.id);
+      await engine.begin(tx, run.id);
       return run;
     },
 
@@ -109,7 +110,9 @@ export function createRunStarter({
       concurrencyGroup: "",
       isHeld: false,
     });
-    if (run !== undefined) await updateRun(tx, run.id, { completedAt: tx.now });
+    if (run === undefined) return undefined;
+    await updateRun(tx, run.id, { completedAt: tx.now });
+    await engine.begin(tx, run.id);
     return run;
   }
 
@@ -137,12 +140,13 @@ export function createRunStarter({
   }
 }
 
-function toRow({ what, actor, event, payload, ref, headSha, file, key }: RunTrigger) {
+function toRow({ what, actor, event, payload, ref, headSha, file, folder, key }: RunTrigger) {
   return {
     repositoryId: what.repository.id,
     actorId: actor?.id,
     event,
     workflowFile: file,
+    workflowFolder: folder,
     ref,
     headSha,
     eventPayload: JSON.stringify(payload),

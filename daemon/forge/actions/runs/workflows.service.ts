@@ -121,6 +121,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
             headSha: head.id,
             title: workflow.name || file.name,
             file: file.name,
+            folder,
             key: `dispatch/${newUuid()}`,
           },
           workflow,

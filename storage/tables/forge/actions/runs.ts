@@ -14,6 +14,8 @@ export interface ActionRun {
   readonly event: string;
   /** The name of the file without its folder. */
   readonly workflowFile: string;
+  /** Such as `.gitea/workflows`. */
+  readonly workflowFolder: string;
   readonly title: string;
   /** In full, such as `refs/heads/main`. */
   readonly ref: string;
@@ -62,14 +64,15 @@ export async function insertRun(
     run.repositoryId,
   );
   const row = await tx.get<RunRow>(
-    `INSERT INTO forge_action_runs (repository_id, number, actor_id, event, workflow_file, title, ref, head_sha,
+    `INSERT INTO forge_action_runs (repository_id, number, actor_id, event, workflow_file, workflow_folder, title, ref, head_sha,
        event_payload, definition, status, error, attempt, concurrency_group, is_held, trigger_key, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?) RETURNING ${columns}`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?) RETURNING ${columns}`,
     run.repositoryId,
     numbered?.number ?? 1,
     run.actorId ?? null,
     run.event,
     run.workflowFile,
+    run.workflowFolder,
     run.title,
     run.ref,
     run.headSha,
@@ -194,6 +197,7 @@ interface RunRow {
   trigger_actor_id: number | null;
   event: string;
   workflow_file: string;
+  workflow_folder: string;
   title: string;
   ref: string;
   head_sha: string;
@@ -209,8 +213,8 @@ interface RunRow {
   completed_at: number | null;
 }
 
-const columns = `id, repository_id, number, actor_id, trigger_actor_id, event, workflow_file, title, ref, head_sha, event_payload, definition,
-  status, error, attempt, concurrency_group, is_held, created_at, started_at, completed_at`;
+const columns = `id, repository_id, number, actor_id, trigger_actor_id, event, workflow_file, workflow_folder, title, ref,
+  head_sha, event_payload, definition, status, error, attempt, concurrency_group, is_held, created_at, started_at, completed_at`;
 
 function toRun(row: RunRow): ActionRun {
   return {
@@ -221,6 +225,7 @@ function toRun(row: RunRow): ActionRun {
     triggerActorId: row.trigger_actor_id ?? undefined,
     event: row.event,
     workflowFile: row.workflow_file,
+    workflowFolder: row.workflow_folder,
     title: row.title,
     ref: row.ref,
     headSha: row.head_sha,

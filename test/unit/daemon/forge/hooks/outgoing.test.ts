@@ -105,6 +105,24 @@ describe("chat services", () => {
     },
   );
 
+  test.each(chat)("%s gets messages about runs and jobs of workflows", (kind) => {
+    const shown = { html_url: "http://croft.example/run", status: "in_progress" };
+    const run = { ...shown, run_number: 12 };
+    const workflow = { name: "CI" };
+    const text = (event: string, payload: object) =>
+      outgoing(kind, event, { repository, sender, workflow, ...payload })?.body.replaceAll(
+        "\\",
+        "",
+      );
+    expect(text("workflow_run", { workflow_run: run })).toContain("#12: in progress, started by");
+    const ended = { ...run, status: "completed", conclusion: "failure" };
+    expect(text("workflow_run", { workflow_run: ended })).toContain("#12: failure, started by");
+    const job = { ...shown, name: "test (1)", head_sha: "aaaaaaaaaaaa" };
+    expect(text("workflow_job", { workflow_job: job })).toContain(
+      "Job test (1) of aaaaaaa: in progress",
+    );
+  });
+
   test.each(chat)("%s gets no message about an undocumented event", (kind) =>
     expect(outgoing(kind, "wiki", { sender })).toBeUndefined(),
   );
