@@ -22,6 +22,7 @@ import { createCommitFinder } from "../git/commit-readers.ts";
 import { createReruns } from "./runs/rerun.ts";
 import { createWorkflowSchedules } from "./runs/schedules.ts";
 import { createRunHooks, joinRunReports } from "./runs/run-hooks.ts";
+import { createRunNotifications } from "./runs/run-notifications.ts";
 import { workflowRoutes } from "./runs/workflows.routes.ts";
 import { createWorkflows } from "./runs/workflows.service.ts";
 import { createPushedWorkflows } from "./runs/pushed-workflows.ts";
@@ -62,6 +63,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     reports: joinRunReports(
       createJobStatusReports(urls),
       createRunHooks({ publisher: deps.publisher, urls }),
+      createRunNotifications(),
     ),
   });
   const starter = createRunStarter({ engine, urls });

@@ -93,6 +93,23 @@ export async function findRun(db: Queries, id: number): Promise<ActionRun | unde
   return row && toRun(row);
 }
 
+/** Finds the last run of the same workflow and ref before this one that succeeded or failed. */
+export async function findOutcomeBefore(
+  db: Queries,
+  run: Pick<ActionRun, "id" | "repositoryId" | "workflowFile" | "ref">,
+): Promise<ActionRun | undefined> {
+  const row = await db.get<RunRow>(
+    `SELECT ${columns} FROM forge_action_runs
+     WHERE repository_id = ? AND workflow_file = ? AND ref = ? AND id < ? AND status IN ('success', 'failure')
+     ORDER BY id DESC LIMIT 1`,
+    run.repositoryId,
+    run.workflowFile,
+    run.ref,
+    run.id,
+  );
+  return row && toRun(row);
+}
+
 /** Writes the given members of a run. */
 export async function updateRun(
   tx: Transaction,
