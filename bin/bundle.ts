@@ -4,8 +4,14 @@ import { build } from "rolldown";
 import { locateFiles, omitDevtools, takeBuiltins } from "./bundle-plugins.ts";
 import { collectLicenses } from "./licenses.ts";
 
-/** Packages that stay packages at run time, because they load a native addon that lies beside their code. */
-const nativePackages = ["better-sqlite3", "argon2", "keytar"];
+/** Packages that stay packages at run time, because they load native addons or data that lie beside their code. */
+const unbundledPackages = [
+  "better-sqlite3",
+  "argon2",
+  "keytar",
+  "tesseract.js-core/tesseract-core-simd-lstm.js",
+  "@tesseract.js-data/eng",
+];
 
 /** Optional native halves of `pg` and `ssh2`, which these ask for by name and do without. */
 const absentPackages = ["pg-native", "cpu-features", /\/sshcrypto\.node$/];
@@ -30,7 +36,7 @@ export async function bundle(root: string, output: string): Promise<void> {
     cwd: root,
     input: { entry: join(root, "bin", "entry.ts") },
     platform: "node",
-    external: [...nativePackages, ...absentPackages],
+    external: [...unbundledPackages, ...absentPackages],
     transform: {
       define: {
         "process.env.NODE_ENV": '"production"',

@@ -9,12 +9,17 @@ import { listFiles } from "./paths.ts";
 
 const target = `${process.platform}-${process.arch}`;
 
-/** What the executable takes from node_modules: the native packages, cut down to this platform, and what they require. */
+/** What the executable takes from node_modules: the packages that are not bundled, cut down to what it uses, and what they require. */
 const packagedFiles = [
   ["better-sqlite3", ["package.json", "LICENSE", "lib", `prebuilds/${target}.node`]],
   ["argon2", ["package.json", "LICENSE", "argon2.cjs", `prebuilds/${target}`]],
   ["@phc/format", ["package.json", "license", "index.js"]],
   ["node-gyp-build", ["package.json", "LICENSE", "index.js", "node-gyp-build.js"]],
+  [
+    "tesseract.js-core",
+    ["package.json", "LICENSE", "tesseract-core-simd-lstm.js", "tesseract-core-simd-lstm.wasm"],
+  ],
+  ["@tesseract.js-data/eng", ["package.json", "index.js", "4.0.0_best_int/eng.traineddata.gz"]],
   ["keytar", ["package.json", "LICENSE.md", "lib", `prebuilds/${target}`]],
 ] as const;
 

@@ -149,7 +149,11 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     semantic: createSemanticSearch({ db, embedder }),
     publicUrl: addresses.publicUrl,
   });
-  const extractor = createTextExtractor({ tmp: directory.tmp, newId });
+  const extractor = createTextExtractor({
+    tmp: directory.tmp,
+    newId,
+    recognizesText: settings.ocr,
+  });
   const model = createModelClassifier({ config: aiConfig, client: aiClient, clock, log });
   const topics = createTopicChooser({ db, model });
   queue.register(

@@ -6,7 +6,7 @@ export type ThreadOutcome<Output> =
   | { readonly kind: "done"; readonly value: Output }
   /** The job exceeded its time budget; its thread was terminated. */
   | { readonly kind: "timed_out" }
-  /** The job exceeded the memory limit of a thread; its thread was terminated. */
+  /** The job exceeded a memory limit; its thread was terminated. */
   | { readonly kind: "out_of_memory" }
   /** The queue was full; the job did not start. */
   | { readonly kind: "queue_full" }
@@ -46,7 +46,15 @@ export interface ThreadPoolOptions {
   /** Idle threads are terminated after this time. */
   readonly idleMs: number;
   readonly resourceLimits?: ResourceLimits;
+  /**
+   * Growth of the process's resident memory at which a job is ended. The limits of a thread do not cover buffers and
+   * WebAssembly.
+   */
+  readonly growthBytesMax?: number;
 }
+
+/** How often the growth of memory is checked. A decoder fills some 500 MiB a second. */
+const GROWTH_CHECK_MS = 100;
 
 /** Upper bound of wall-clock time, as a multiple of the processor time budget. */
 const WALL_CLOCK_FACTOR = 30;
@@ -61,6 +69,7 @@ interface Thread<Input, Output> {
   readonly worker: Worker;
   job: Job<Input, Output> | undefined;
   timer: NodeJS.Timeout | undefined;
+  growthTimer: NodeJS.Timeout | undefined;
 }
 
 /** Message from a thread; `serveThread` sends it. */
@@ -106,6 +115,7 @@ export function createThreadPool<Input, Output>(
     thread.job = job;
     clearTimeout(thread.timer);
     watchBudget(thread, job, processorMs(thread.worker), 0, 0);
+    watchGrowth(thread);
     thread.worker.ref();
     thread.worker.postMessage(job.input);
   };
@@ -139,9 +149,19 @@ export function createThreadPool<Input, Output>(
       : setTimeout(giveUp, budgetMs);
   };
 
+  const watchGrowth = (thread: PoolThread) => {
+    const { growthBytesMax } = options;
+    if (growthBytesMax === undefined) return;
+    const bytesMax = process.memoryUsage.rss() + growthBytesMax;
+    thread.growthTimer = setInterval(() => {
+      if (process.memoryUsage.rss() > bytesMax) stopThread(thread, { kind: "out_of_memory" });
+    }, GROWTH_CHECK_MS);
+  };
+
   const settle = (thread: PoolThread, outcome: ThreadOutcome<Output>) => {
     const { job } = thread;
     clearTimeout(thread.timer);
+    clearInterval(thread.growthTimer);
     thread.job = undefined;
     if (job === undefined) return;
     const left = (running.get(job.options.caller) ?? 1) - 1;
@@ -175,7 +195,7 @@ export function createThreadPool<Input, Output>(
       workerData: options.workerData,
       ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
     });
-    const thread: PoolThread = { worker, job: undefined, timer: undefined };
+    const thread: PoolThread = { worker, job: undefined, timer: undefined, growthTimer: undefined };
     let isStarting = true;
     const started = () => {
       if (isStarting) starting -= 1;

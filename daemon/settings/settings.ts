@@ -184,6 +184,9 @@ export const settingDeclarations = {
   listingMaxAgeSeconds: setting("Storage", integer(0, 365 * day, "seconds"), 300, {
     help: "Age at which the listing of a cloud folder is fetched again",
   }),
+  ocr: setting("Storage", onOff, false, {
+    help: "Recognise text in images and scanned PDFs (English print); takes seconds a page",
+  }),
   auditExportDays: setting("Storage", integer(1, 36_500, "days"), 400, {
     help: "How long daily audit exports are kept",
   }),

@@ -31,6 +31,7 @@ const payloadSchema = z.object({ document_id: z.string() });
 const HARMLESS: ReadonlySet<UnreadableReason> = new Set([
   "unsupported_format",
   "no_text",
+  "ocr_off",
   "too_large",
 ]);
 

@@ -22,6 +22,7 @@ const payloadSchema = z.object({ item_id: z.string() });
 const UNSUPPORTED: ReadonlySet<UnreadableReason> = new Set([
   "unsupported_format",
   "no_text",
+  "ocr_off",
   "too_large",
 ]);
 

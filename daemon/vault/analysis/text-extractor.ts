@@ -27,17 +27,24 @@ export const EXTRACT_BYTES_MAX = 100 * 1024 * 1024;
 
 /** Processor time of one file. */
 const BUDGET_MS = 60_000;
+/** Processor time of text recognition of one file, besides. */
+const RECOGNITION_BUDGET_MS = 180_000;
 const THREAD_MEMORY_MIB = 512;
+/** A picture of 40 million pixels takes 460 MiB to decode and recognize. */
+const GROWTH_BYTES_MAX = 1024 * 1024 * 1024;
 const THREAD_IDLE_MS = 30_000;
 const WAITING_MAX = 64;
 
 export function createTextExtractor({
   tmp,
   newId,
+  recognizesText,
 }: {
   /** A private folder for files on their way to a thread. */
   readonly tmp: string;
   readonly newId: () => string;
+  /** Whether text of pictures and scanned pages is recognized. */
+  readonly recognizesText: boolean;
 }): TextExtractor {
   const pool = createThreadPool<ExtractionInput, Extraction>({
     workerUrl: new URL("./extraction/extraction.worker.ts", import.meta.url),
@@ -48,30 +55,41 @@ export function createTextExtractor({
     queue: { lengthMax: WAITING_MAX, lengthPerCallerMax: WAITING_MAX, sizeMax: WAITING_MAX },
     idleMs: THREAD_IDLE_MS,
     resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MIB },
+    growthBytesMax: GROWTH_BYTES_MAX,
   });
+
+  const run = async (
+    input: ExtractionInput,
+    { budgetMs, userId }: { budgetMs: number; userId: string },
+  ): Promise<Extraction> => {
+    const outcome = await pool.run(input, { budgetMs, caller: userId, size: 1 });
+    switch (outcome.kind) {
+      case "done":
+        return outcome.value;
+      case "timed_out":
+        return { kind: "unreadable", reason: "timed_out" };
+      case "out_of_memory":
+        return { kind: "unreadable", reason: "too_complex" };
+      case "queue_full":
+        throw new Error("the queue of text extraction is full");
+      case "not_started":
+      case "failed":
+        throw outcome.error;
+    }
+  };
 
   return {
     async extract({ content, filename, userId }) {
       const path = join(tmp, `extract-${newId()}`);
       try {
         await pipeline(content, createWriteStream(path, { flags: "wx", mode: 0o600 }));
-        const outcome = await pool.run(
-          { path, filename },
-          { budgetMs: BUDGET_MS, caller: userId, size: 1 },
-        );
-        switch (outcome.kind) {
-          case "done":
-            return outcome.value;
-          case "timed_out":
-            return { kind: "unreadable", reason: "timed_out" };
-          case "out_of_memory":
-            return { kind: "unreadable", reason: "too_complex" };
-          case "queue_full":
-            throw new Error("the queue of text extraction is full");
-          case "not_started":
-          case "failed":
-            throw outcome.error;
-        }
+        const file = { path, filename };
+        const plain = await run({ ...file, recognizes: false }, { budgetMs: BUDGET_MS, userId });
+        const isComplete = plain.kind === "text" ? !plain.isPartial : plain.reason !== "ocr_off";
+        if (isComplete || !recognizesText) return plain;
+        const budgetMs = RECOGNITION_BUDGET_MS;
+        const recognized = await run({ ...file, recognizes: true }, { budgetMs, userId });
+        return recognized.kind === "text" || plain.kind !== "text" ? recognized : plain;
       } finally {
         await unlink(path).catch((error: NodeJS.ErrnoException) => {
           if (error.code !== "ENOENT") throw error;

@@ -7,6 +7,7 @@ import {
   extractPptx,
   extractXlsx,
 } from "./office.ts";
+import { recognizePicture } from "./ocr.ts";
 import { type Extraction, Unreadable } from "./outcome.ts";
 import { extractPdf } from "./pdf.ts";
 import { decodeText, extractHtml, extractMail, looksLikeText } from "./plain.ts";
@@ -17,6 +18,8 @@ export interface ExtractionInput {
   readonly path: string;
   /** For types that bytes do not tell apart, such as Markdown and plain text. */
   readonly filename: string;
+  /** Recognizes the text of pictures and scanned pages, which takes seconds a page. */
+  readonly recognizes: boolean;
 }
 
 /** Bytes of a plain text that are read. */
@@ -25,7 +28,6 @@ const PLAIN_BYTES_MAX = 16 * 1024 * 1024;
 type Extractor = (path: string, sink: TextSink) => Promise<void>;
 
 const extractors: Readonly<Record<string, Extractor>> = {
-  "application/pdf": extractPdf,
   "application/vnd.openxmlformats-officedocument.wordprocessingml.document": extractDocx,
   "application/vnd.openxmlformats-officedocument.presentationml.presentation": extractPptx,
   "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": extractXlsx,
@@ -34,6 +36,16 @@ const extractors: Readonly<Record<string, Extractor>> = {
   "application/vnd.oasis.opendocument.presentation": extractOpenDocument,
   "application/epub+zip": extractEpub,
 };
+
+/** Types whose text can only be recognized. */
+const pictureTypes: ReadonlySet<string> = new Set([
+  "image/bmp",
+  "image/gif",
+  "image/jpeg",
+  "image/png",
+  "image/tiff",
+  "image/webp",
+]);
 
 /** Types of plain text by file extension; the bytes of all of them look alike. */
 const plainTypes: Readonly<Record<string, string>> = {
@@ -51,29 +63,39 @@ const plainTypes: Readonly<Record<string, string>> = {
  * Extracts the text of a file. The bytes decide the type; the name decides only among plain texts. Untrusted input:
  * run it in a worker thread under a budget of time and memory.
  */
-export async function extract({ path, filename }: ExtractionInput): Promise<Extraction> {
+export async function extract(input: ExtractionInput): Promise<Extraction> {
   const sink = createTextSink();
   try {
-    const contentType = await extractInto(sink, path, filename);
+    const { contentType, isPartial = false } = await extractInto(sink, input);
     const text = sink.text();
-    if (text === "") throw new Unreadable("no_text");
-    return { kind: "text", text, contentType };
+    if (text === "") throw new Unreadable(isPartial && !input.recognizes ? "ocr_off" : "no_text");
+    return { kind: "text", text, contentType, isPartial };
   } catch (error) {
     if (error instanceof Unreadable) return { kind: "unreadable", reason: error.reason };
     throw error;
   }
 }
 
-async function extractInto(sink: TextSink, path: string, filename: string): Promise<string> {
+async function extractInto(
+  sink: TextSink,
+  { path, filename, recognizes }: ExtractionInput,
+): Promise<{ readonly contentType: string; readonly isPartial?: boolean }> {
   if ((await stat(path)).size === 0) throw new Unreadable("no_text");
   const head = await readHead(path, 2);
   // A byte order mark of UTF-16 looks like the start of an MPEG frame.
   const isUtf16 = ["fffe", "feff"].includes(Buffer.from(head).toString("hex"));
   const sniffed = isUtf16 ? undefined : (await fileTypeFromFile(path).catch(() => undefined))?.mime;
   const extractor = sniffed === undefined ? undefined : extractors[sniffed];
+  if (sniffed === "application/pdf")
+    return { contentType: sniffed, isPartial: await extractPdf(path, sink, recognizes) };
   if (sniffed !== undefined && extractor !== undefined) {
     await extractor(path, sink);
-    return sniffed;
+    return { contentType: sniffed };
+  }
+  if (sniffed !== undefined && pictureTypes.has(sniffed)) {
+    if (!recognizes) throw new Unreadable("ocr_off");
+    await recognizePicture(path, sink);
+    return { contentType: sniffed };
   }
   const isXml = sniffed === "application/xml" || sniffed === "text/xml";
   if (sniffed !== undefined && !isXml) throw new Unreadable("unsupported_format");
@@ -84,7 +106,7 @@ async function extractInto(sink: TextSink, path: string, filename: string): Prom
   if (contentType === "message/rfc822") await extractMail(bytes, sink);
   else if (contentType === "text/html") extractHtml(decodeText(bytes), sink);
   else sink.add(decodeText(bytes));
-  return contentType;
+  return { contentType };
 }
 
 function sniffHtml(bytes: Uint8Array): string | undefined {

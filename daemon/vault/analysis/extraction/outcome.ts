@@ -5,12 +5,19 @@ export type UnreadableReason =
   | "damaged"
   | "too_complex"
   | "no_text"
+  | "ocr_off"
   | "too_large"
   | "timed_out"
   | "provider_error";
 
 export type Extraction =
-  | { readonly kind: "text"; readonly text: string; readonly contentType: string }
+  | {
+      readonly kind: "text";
+      readonly text: string;
+      readonly contentType: string;
+      /** Pages without text were left out. */
+      readonly isPartial: boolean;
+    }
   | { readonly kind: "unreadable"; readonly reason: UnreadableReason };
 
 /** Ends an extraction with a reason of the closed list. */

@@ -19,6 +19,7 @@ function makePool(
     runningPerCallerMax?: number;
     lengthMax?: number;
     workerUrl?: URL;
+    growthBytesMax?: number;
   } = {},
 ): ThreadPool<string, string> {
   const { lengthMax = 10, ...rest } = options;
@@ -88,6 +89,12 @@ describe("thread pool", () => {
     });
     expect(await pool.run("memory", LONG)).toEqual({ kind: "out_of_memory" });
     expect(await pool.run("exit", LONG)).toMatchObject({ kind: "failed" });
+    expect(await pool.run("after", LONG)).toEqual({ kind: "done", value: "did after" });
+  });
+
+  test("thread pool ends a job whose buffers outgrow the limit of memory", async () => {
+    const pool = makePool({ growthBytesMax: 64 * 1024 * 1024 });
+    expect(await pool.run("buffers", LONG)).toEqual({ kind: "out_of_memory" });
     expect(await pool.run("after", LONG)).toEqual({ kind: "done", value: "did after" });
   });
 

@@ -1,0 +1,103 @@
+import { crc32, deflateSync, inflateRawSync } from "node:zlib";
+
+/** A picture of one bit a pixel: rows of whole bytes, zero is black. */
+export interface Bitmap {
+  readonly width: number;
+  readonly height: number;
+  readonly rows: Uint8Array;
+}
+
+/** Shows "Rent receipt March", as a browser drew it. */
+export const receipt: Bitmap = {
+  width: 320,
+  height: 64,
+  rows: inflateRawSync(
+    Buffer.from(
+      "7dOxaoQwGMDxWKG3FPICh3kRyUenPkiHe4UTJLF0uJvqCxR9lHp0OA6O+grCDVkVF4U0X1FLMZ5Du3XwP4XkR0gCQV" +
+        "xaWkJUo3FtrRCJiJ8j94bvGmZcN6dHLp13jI0d9q6Zc+mVO8y6uND3JTWPBWaGqj138NSC2+4ONbVdFJKSGjcDol0V" +
+        "eQ6eau60K1KubOf5foiGxcxrKvUcp3iuedMIXl7se8BahGgAElm3apd3DnRjZGUdkHD52jk5uFileN6A2WpZV5YTpN" +
+        "9PkrUsnd59bIBsNdrO44MT5A4LMrgHToKpY57UvQONF+xdTn1x7ZLBSdCy/nH62r2A5Y4p5qxzk3uw/NsxIytUu86l" +
+        "vg7M1B3p8C5x4jVt/845+tvA8IlT0VqE1MiIkcZREXvCHPlNgGTiLlkoBDWygMy4ag8HzBFuA8xsNyn+5Qf5725pae" +
+        "mPfQE=",
+      "base64",
+    ),
+  ),
+};
+
+/** Makes a PNG file. */
+export function png({ width, height, rows }: Bitmap): Buffer<ArrayBuffer> {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header[8] = 1;
+  const stride = Math.ceil(width / 8);
+  const filtered = Array.from({ length: rows.length / stride }, (_, row) =>
+    Buffer.concat([Buffer.from([0]), rows.subarray(row * stride, (row + 1) * stride)]),
+  );
+  return Buffer.concat([
+    Buffer.from("89504e470d0a1a0a", "hex"),
+    chunk("IHDR", header),
+    chunk("IDAT", deflateSync(Buffer.concat(filtered))),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
+}
+
+function chunk(type: string, content: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type), content]);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(content.length);
+  const sum = Buffer.alloc(4);
+  sum.writeUInt32BE(crc32(body));
+  return Buffer.concat([length, body, sum]);
+}
+
+/** How a picture lies on a page of `scannedPdf`. */
+export interface Placement {
+  /** `a b c d e f` of the operator `cm`; the whole page by default. */
+  readonly matrix?: readonly number[];
+  /** Degrees by which the page is turned when it is shown. */
+  readonly rotate?: number;
+  /** The picture is a stencil for black. */
+  readonly isMask?: boolean;
+  readonly pages?: number;
+}
+
+/** Makes a PDF as a scanner does: each page is the picture, a point a pixel. */
+export function scannedPdf(
+  { width, height, rows }: Bitmap,
+  { matrix = [width, 0, 0, height, 0, 0], rotate = 0, isMask = false, pages = 1 }: Placement = {},
+): Buffer<ArrayBuffer> {
+  const isUpright = matrix[0] !== 0;
+  const box = isUpright ? [width, height] : [height, width];
+  const drawing = Buffer.from(`q ${matrix.join(" ")} cm /Im Do Q`);
+  const packed = deflateSync(rows);
+  const kind = isMask ? "/ImageMask true" : "/ColorSpace/DeviceGray";
+  const numbers = Array.from({ length: pages }, (_, index) => 5 + index);
+  return Buffer.concat([
+    Buffer.from("%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"),
+    Buffer.from(
+      `2 0 obj<</Type/Pages/Kids[${numbers.map((id) => `${id} 0 R`).join(" ")}]/Count ${pages}>>endobj\n`,
+    ),
+    stream(3, "", drawing),
+    stream(
+      4,
+      `/Type/XObject/Subtype/Image/Width ${width}/Height ${height}/BitsPerComponent 1${kind}/Filter/FlateDecode`,
+      packed,
+    ),
+    ...numbers.map((id) =>
+      Buffer.from(
+        `${id} 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 ${box.join(" ")}]/Rotate ${rotate}` +
+          "/Contents 3 0 R/Resources<</XObject<</Im 4 0 R>>>>>>endobj\n",
+      ),
+    ),
+    Buffer.from("trailer<</Root 1 0 R>>\n%%EOF\n"),
+  ]);
+}
+
+function stream(id: number, entries: string, content: Buffer): Buffer {
+  return Buffer.concat([
+    Buffer.from(`${id} 0 obj<<${entries}/Length ${content.length}>>stream\n`),
+    content,
+    Buffer.from("\nendstream endobj\n"),
+  ]);
+}

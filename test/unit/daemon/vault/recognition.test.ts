@@ -1,0 +1,145 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { getDocumentProxy } from "unpdf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { extract } from "../../../../daemon/vault/analysis/extraction/extract.ts";
+import { extractPdf } from "../../../../daemon/vault/analysis/extraction/pdf.ts";
+import { drawScannedPage } from "../../../../daemon/vault/analysis/extraction/scanned-page.ts";
+import { createTextSink } from "../../../../daemon/vault/analysis/extraction/text-sink.ts";
+import { createTextExtractor } from "../../../../daemon/vault/analysis/text-extractor.ts";
+import { PDF } from "../../../support/real-files.ts";
+import { type Bitmap, png, receipt, scannedPdf } from "../../../support/scans.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "croft-recognition-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function recognize(content: Uint8Array) {
+  const path = join(folder, "file");
+  await writeFile(path, content);
+  return extract({ path, filename: "file", recognizes: true });
+}
+
+const unreadable = (reason: string) => ({ kind: "unreadable", reason });
+
+describe("recognition of pictures", () => {
+  test("reads the print of a picture", async () => {
+    expect(await recognize(png(receipt))).toMatchObject({ text: "Rent receipt March" });
+  });
+
+  test("finds no text in a picture without any", async () => {
+    const white = { ...receipt, rows: Buffer.alloc(receipt.rows.length, 255) };
+    expect(await recognize(png(white))).toEqual(unreadable("no_text"));
+  });
+
+  test("reports a picture that ends early as damaged", async () => {
+    const whole = png(receipt);
+    expect(await recognize(whole.subarray(0, whole.length - 200))).toEqual(unreadable("damaged"));
+    expect(await recognize(whole.subarray(0, 12))).toMatchObject({ kind: "unreadable" });
+  });
+
+  test("refuses a picture of too many pixels before it is decoded", async () => {
+    const bomb = png({ width: 100_000, height: 100_000, rows: Buffer.alloc(12_500) });
+    expect(await recognize(bomb)).toEqual(unreadable("too_large"));
+  });
+});
+
+describe("recognition of scanned pages", () => {
+  test("reads the print of a scanned page", async () => {
+    expect(await recognize(scannedPdf(receipt))).toEqual({
+      kind: "text",
+      text: "Rent receipt March",
+      contentType: "application/pdf",
+      isPartial: false,
+    });
+  });
+
+  test("reads a stencil, and a page that was scanned sideways and is shown upright", async () => {
+    const { width, height } = receipt;
+    expect(await recognize(scannedPdf(receipt, { isMask: true }))).toMatchObject({
+      text: "Rent receipt March",
+    });
+    const sideways = scannedPdf(receipt, { matrix: [0, width, -height, 0, height, 0], rotate: 90 });
+    expect(await recognize(sideways)).toMatchObject({ text: "Rent receipt March" });
+  });
+
+  test("leaves out pages after the twentieth scanned one", async () => {
+    const white: Bitmap = { width: 8, height: 8, rows: Buffer.alloc(8, 255) };
+    const path = join(folder, "pages");
+    await writeFile(path, scannedPdf(white, { pages: 20 }));
+    expect(await extractPdf(path, createTextSink(), true)).toBe(false);
+    await writeFile(path, scannedPdf(white, { pages: 21 }));
+    expect(await extractPdf(path, createTextSink(), true)).toBe(true);
+  });
+
+  test("keeps the text of a page that has text", async () => {
+    expect(await recognize(PDF)).toMatchObject({ text: "Hello from croft", isPartial: false });
+  });
+});
+
+describe("drawing of a scanned page", () => {
+  /** An L of three by three pixels in the first byte of each row. */
+  const letter: Bitmap = { width: 3, height: 3, rows: Uint8Array.of(0b01111111, 0b01111111, 0) };
+
+  async function draw(pdf: Uint8Array): Promise<string[]> {
+    const document = await getDocumentProxy(new Uint8Array(pdf), { verbosity: 0 });
+    const drawn = await drawScannedPage(await document.getPage(1));
+    await document.destroy();
+    const [, columns = "", pixels = ""] =
+      /^P5 (\d+) \d+ 255\n(.*)$/s.exec(Buffer.from(drawn ?? []).toString("latin1")) ?? [];
+    const dots = pixels.replaceAll("\u0000", "#").replaceAll("\u00ff", ".");
+    return dots.match(new RegExp(`.{${columns}}`, "gs")) ?? [];
+  }
+
+  test("draws an image as it lies on the page", async () => {
+    expect(await draw(scannedPdf(letter))).toEqual(["#..", "#..", "###"]);
+  });
+
+  test("draws an image that is turned on the page, or with it", async () => {
+    expect(await draw(scannedPdf(letter, { rotate: 90 }))).toEqual(["###", "#..", "#.."]);
+    expect(await draw(scannedPdf(letter, { matrix: [0, 3, -3, 0, 3, 0] }))).toEqual([
+      "..#",
+      "..#",
+      "###",
+    ]);
+    expect(await draw(scannedPdf(letter, { matrix: [3, 0, 0, -3, 0, 3] }))).toEqual([
+      "###",
+      "#..",
+      "#..",
+    ]);
+  });
+
+  test("paints the zero bits of a stencil", async () => {
+    expect(await draw(scannedPdf(letter, { isMask: true }))).toEqual(["#..", "#..", "###"]);
+  });
+});
+
+describe("text extractor", () => {
+  async function extractWith(recognizesText: boolean, content: Uint8Array) {
+    const extractor = createTextExtractor({ tmp: folder, newId: () => "one", recognizesText });
+    try {
+      return await extractor.extract({
+        content: Readable.from([content]),
+        filename: "scan",
+        userId: "ann",
+      });
+    } finally {
+      await extractor.close();
+    }
+  }
+
+  test("says of pictures and scans that recognition is off", async () => {
+    expect(await extractWith(false, png(receipt))).toEqual(unreadable("ocr_off"));
+    expect(await extractWith(false, scannedPdf(receipt))).toEqual(unreadable("ocr_off"));
+  });
+
+  test("recognizes the text of a scan in its thread when recognition is on", async () => {
+    expect(await extractWith(true, scannedPdf(receipt))).toMatchObject({
+      text: "Rent receipt March",
+    });
+  });
+});
