@@ -4,8 +4,10 @@ import type * as adminUsers from "../../daemon/contract/forge/accounts/admin-use
 import type * as avatars from "../../daemon/contract/forge/accounts/avatars.ts";
 import type * as badges from "../../daemon/contract/forge/accounts/badges.ts";
 import type * as emails from "../../daemon/contract/forge/accounts/emails.ts";
+import type * as followers from "../../daemon/contract/forge/accounts/followers.ts";
 import type * as keys from "../../daemon/contract/forge/accounts/keys.ts";
 import type * as orgs from "../../daemon/contract/forge/accounts/orgs.ts";
+import type * as userSettings from "../../daemon/contract/forge/accounts/settings.ts";
 import type * as tokens from "../../daemon/contract/forge/accounts/tokens.ts";
 import type * as twoFactor from "../../daemon/contract/forge/accounts/two-factor.ts";
 import type * as users from "../../daemon/contract/forge/accounts/users.ts";
@@ -42,6 +44,7 @@ import type * as repositoryLists from "../../daemon/contract/forge/repositories/
 import type * as newRepositories from "../../daemon/contract/forge/repositories/new-repositories.ts";
 import type * as git from "../../daemon/contract/forge/repositories/git.ts";
 import type * as repositories from "../../daemon/contract/forge/repositories/repositories.ts";
+import type * as stars from "../../daemon/contract/forge/repositories/stars.ts";
 import type * as statuses from "../../daemon/contract/forge/repositories/statuses.ts";
 import type * as transfers from "../../daemon/contract/forge/repositories/transfers.ts";
 import type * as unadopted from "../../daemon/contract/forge/repositories/unadopted.ts";
@@ -73,7 +76,10 @@ type Forge = typeof adminEmails &
   typeof avatars &
   typeof badges &
   typeof emails &
+  typeof followers &
   typeof keys &
+  typeof userSettings &
+  typeof stars &
   typeof orgs &
   typeof organizationMembers &
   typeof organizations &

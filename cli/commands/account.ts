@@ -3,9 +3,22 @@ import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { shape } from "../output/spec.ts";
 import { readNewSecret, readSecret, readSecretLines } from "../support/secrets.ts";
-import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+import { type CommandModule, type Entry, noun, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
+  verb(
+    "view",
+    "Show your profile and preferences",
+    async () => (await import("./account-profile.ts")).viewAccount,
+  ),
+  verb(
+    "edit",
+    "Edit your profile and preferences",
+    async () => (await import("./account-profile.ts")).editAccount,
+  ),
+  noun("avatar", "Manage your picture", async () => ({
+    entries: (await import("./account-profile.ts")).avatarEntries,
+  })),
   verb("password", "Change your forge password", () => changePassword),
 ];
 

@@ -22,6 +22,7 @@ export const entries: readonly Entry[] = [
   verb("rename", "Rename an organization", () => renameOrg),
   verb("delete", "Delete an organization", () => deleteOrg, { aliases: ["rm"] }),
   verb("permission", "Show what a user may do in an organization", () => showPermission),
+  noun("avatar", "Manage the picture of an organization", () => import("./org-avatar.ts")),
   noun("member", "Manage the members of an organization", () => import("./org-member.ts")),
 ];
 

@@ -40,6 +40,38 @@ export const entries: readonly Entry[] = [
     "Download the files of a branch, tag or commit",
     async () => (await import("./repo-files.ts")).archiveRepo,
   ),
+  verb("star", "Star a repository", async () => (await import("./repo-star.ts")).starRepo),
+  verb(
+    "unstar",
+    "Remove your star from a repository",
+    async () => (await import("./repo-star.ts")).unstarRepo,
+  ),
+  verb(
+    "starred",
+    "List the repositories that you or another user starred",
+    async () => (await import("./repo-star.ts")).listStarred,
+  ),
+  verb(
+    "stargazers",
+    "List the users who starred a repository",
+    async () => (await import("./repo-star.ts")).listStargazers,
+  ),
+  verb("watch", "Watch a repository", async () => (await import("./repo-star.ts")).watchRepo),
+  verb(
+    "unwatch",
+    "Stop watching a repository",
+    async () => (await import("./repo-star.ts")).unwatchRepo,
+  ),
+  verb(
+    "watched",
+    "List the repositories that you or another user watch",
+    async () => (await import("./repo-star.ts")).listWatched,
+  ),
+  verb(
+    "watchers",
+    "List the users who watch a repository",
+    async () => (await import("./repo-star.ts")).listWatchers,
+  ),
   noun("branch", "Manage branches of a repository", () => import("./repo-branch.ts")),
   noun("tag", "Manage tags of a repository", () => import("./repo-tag.ts")),
   noun("protection", "Manage rules that protect branches", () => import("./repo-protection.ts")),

@@ -29,6 +29,7 @@ export const commands: readonly Entry[] = [
   noun("ssh-key", "Manage your public keys", () => import("./ssh-key.ts")),
   noun("org", "Manage organizations", () => import("./org.ts")),
   noun("team", "Manage teams of organizations", () => import("./team/team.ts")),
+  noun("user", "Show and follow users", () => import("./user.ts")),
   noun("email", "Manage your forge e-mail addresses", () => import("./email.ts")),
   noun("totp", "Manage the second factor of your forge account", () => import("./totp.ts")),
   noun(
@@ -111,6 +112,7 @@ export const commandGroups: readonly (readonly [heading: string, names: readonly
       "git",
       "token",
       "ssh-key",
+      "user",
       "email",
       "totp",
       "template",

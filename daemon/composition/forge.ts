@@ -4,6 +4,8 @@ import { openRepositoryFiles } from "../../storage/git/repository-files.ts";
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import { listBranchProtections } from "../../storage/tables/forge/repositories/branch-protections.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
+import { createAvatars } from "../forge/accounts/avatars.service.ts";
+import { avatarRoutes } from "../forge/accounts/profile.routes.ts";
 import { createForgeActions, type ForgeActions } from "../forge/actions/actions.ts";
 import { createCodeRoutes } from "../forge/code/code.ts";
 import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
@@ -36,6 +38,7 @@ import {
 import { branchProtectionRoutes } from "../forge/repositories/branch-protections.routes.ts";
 import { createPushJudge } from "../forge/repositories/protected-refs.ts";
 import { collaboratorRoutes } from "../forge/repositories/collaborators.routes.ts";
+import { starRoutes } from "../forge/repositories/stars.routes.ts";
 import { repositoryRoutes } from "../forge/repositories/repositories.routes.ts";
 import type { Rendering } from "../forge/rendering/rendering.service.ts";
 import { createStatusPublisher } from "../forge/statuses/status-hooks.ts";
@@ -220,6 +223,8 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
         repositories: repositories.repositories,
       }),
       ...collaboratorRoutes(repositories),
+      ...starRoutes(repositories),
+      ...avatarRoutes(createAvatars({ db, store: deps.objects })),
       ...branchProtectionRoutes(repositories.protections),
       ...teamRepositoryRoutes({
         ...repositories,

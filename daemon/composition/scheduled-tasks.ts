@@ -4,10 +4,9 @@ import type { ByteCache } from "../../storage/cache/byte-cache.ts";
 import type { DataDirectory } from "../../storage/data-directory.ts";
 import type { Git } from "../../storage/git/git.ts";
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
-import { isObjectInUse } from "../../storage/tables/forge/packages/packages.ts";
-import { isDocumentObjectInUse } from "../../storage/tables/vault/documents/stored-bytes.ts";
 import { backUpDatabase } from "../../storage/engine/rotating-backup.ts";
 import { deleteDeadJobs } from "../../storage/tables/common/jobs.ts";
+import { isObjectReferenced } from "../../storage/tables/common/object-references.ts";
 import { analyseTables } from "../../storage/tables/common/statistics.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeActions } from "../forge/actions/actions.ts";
@@ -87,8 +86,7 @@ export function scheduledTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
         await documents.uploads.deleteExpired();
         await objects.sweep({
           before: clock() - UNREFERENCED_KEPT_MS,
-          isInUse: async (sha256) =>
-            (await isObjectInUse(db, sha256)) || (await isDocumentObjectInUse(db, sha256)),
+          isInUse: (sha256) => isObjectReferenced(db, sha256),
           signal,
         });
       },

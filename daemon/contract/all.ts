@@ -22,6 +22,9 @@ import { packageEndpoints } from "./forge/packages/admin-packages.ts";
 import { newRepositoryEndpoints } from "./forge/repositories/new-repositories.ts";
 import { adminUserEndpoints } from "./forge/accounts/admin-users.ts";
 import { avatarEndpoints } from "./forge/accounts/avatars.ts";
+import { followerEndpoints } from "./forge/accounts/followers.ts";
+import { userSettingsEndpoints } from "./forge/accounts/settings.ts";
+import { starEndpoints } from "./forge/repositories/stars.ts";
 import { gitEndpoints } from "./forge/repositories/git.ts";
 import { issueEndpoints } from "./forge/issues/issues.ts";
 import { issueStateEndpoints } from "./forge/issues/issue-states.ts";
@@ -91,6 +94,9 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...transferEndpoints,
   ...repositoryHookEndpoints,
   ...avatarEndpoints,
+  ...followerEndpoints,
+  ...userSettingsEndpoints,
+  ...starEndpoints,
   ...gitEndpoints,
   ...notificationEndpoints,
   ...issueEndpoints,

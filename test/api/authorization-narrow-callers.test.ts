@@ -165,6 +165,7 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
     rule: "main",
     collaborator: "mira",
     user: "hermit",
+    target: "hermit",
     scope: "@scope",
     tag: "next",
     revision: "1-1",
@@ -255,6 +256,7 @@ function readDatabase(): string {
 /** Bodies that would change something, where an empty one would be refused for its shape. */
 const BODIES: Readonly<Record<string, unknown>> = {
   "forge.repos.actions.workflows.dispatch": { ref: "main" },
+  "forge.orgs.avatar.set": { image: "R0lGODlhCAAIAAAAADs=" },
   "forge.admin.users.edit": { source_id: 0, login_name: "changed", full_name: "changed" },
   "forge.admin.users.rename": { new_username: "changed" },
   "forge.admin.users.badges.add": { badge_slugs: ["none"] },

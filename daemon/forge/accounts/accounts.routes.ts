@@ -1,4 +1,3 @@
-import { getAvatar } from "../../contract/forge/accounts/avatars.ts";
 import { createToken, deleteToken, listTokens } from "../../contract/forge/accounts/tokens.ts";
 import {
   confirmTwoFactor,
@@ -32,7 +31,6 @@ import type { PublicKeys } from "./keys.service.ts";
 import { toOrganizationView } from "./organization.view.ts";
 import type { Organizations } from "./organizations.service.ts";
 import type { Tokens } from "./tokens.service.ts";
-import { toAvatarAnswer } from "./avatar.view.ts";
 import { toUserView } from "./user.view.ts";
 import type { Users } from "./users.service.ts";
 
@@ -50,7 +48,7 @@ interface AccountServices {
   readonly urls: ForgeUrls;
 }
 
-/** Returns the routes about the caller (version, own account, tokens, second factor) and of pictures. */
+/** Returns the routes about the caller: version, own account, tokens, second factor. */
 export function accountRoutes(services: AccountServices): Route[] {
   return [
     ...userRoutes(services),
@@ -59,8 +57,6 @@ export function accountRoutes(services: AccountServices): Route[] {
     ...organizationRoutes(services),
     ...tokenRoutes(services),
     ...twoFactorRoutes(services),
-    // Reads no account, so it does not reveal which addresses have one.
-    handle(getAvatar, async ({ params }) => toAvatarAnswer(params.hash)),
   ];
 }
 

@@ -12,6 +12,9 @@ import { findTaskCaller } from "../actions/secrets/task-tokens.ts";
 import { adminRoutes } from "./admin.routes.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { accountRoutes } from "./accounts.routes.ts";
+import { createFollowers, type Followers } from "./followers.service.ts";
+import { profileRoutes } from "./profile.routes.ts";
+import { createOwnSettings, type OwnSettings } from "./settings.service.ts";
 import { type Authentication, createAuthentication } from "./authentication.ts";
 import { type Badges, createBadges } from "./badges.service.ts";
 import type { AccountDependents } from "./remove-user.ts";
@@ -66,6 +69,8 @@ export interface ForgeAccountsDeps {
 export interface ForgeAccounts {
   readonly users: Users;
   readonly emails: OwnEmails;
+  readonly settings: OwnSettings;
+  readonly followers: Followers;
   readonly organizations: Organizations;
   readonly ownOrganizations: OwnOrganizations;
   readonly members: Members;
@@ -111,6 +116,8 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   return {
     users,
     emails: createOwnEmails(deps.db),
+    settings: createOwnSettings(deps.db),
+    followers: createFollowers(deps),
     organizations,
     ownOrganizations: createOwnOrganizations({ ...deps, cursors, organizations, dependents }),
     members: createMembers(deps),
@@ -149,10 +156,11 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   };
 }
 
-/** Returns every route of users, organizations, tokens, pictures and their administration. */
+/** Returns every route of users, organizations, tokens and their administration; those of pictures are `avatarRoutes`. */
 export function peopleRoutes(accounts: ForgeAccounts): Route[] {
   return [
     ...accountRoutes(accounts),
+    ...profileRoutes(accounts),
     ...adminRoutes(accounts),
     ...ownOrganizationRoutes(accounts),
     ...teamRoutes(accounts),

@@ -1,15 +1,32 @@
 import { Readable } from "node:stream";
 import type { BytesAnswer } from "../../http/handle.ts";
 import { notFound } from "../refusals.ts";
+import type { OpenedAvatar } from "./avatars.service.ts";
 
 const DAY_SECONDS = 86_400;
 const SIDE_PIXELS = 290;
+
+const HEADERS = {
+  "Cache-Control": `public, max-age=${DAY_SECONDS}`,
+  // An image that is opened by itself is a document: it may run nothing and load nothing.
+  "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+} as const;
+
+/** An uploaded picture. */
+export function toUploadedAnswer({ avatar, open }: OpenedAvatar): BytesAnswer {
+  const { size, contentType, sha256 } = avatar;
+  return {
+    status: 200,
+    bytes: { size, contentType, etag: sha256, lastModified: undefined, open },
+    headers: HEADERS,
+  };
+}
 
 /**
  * Returns a picture that depends only on the hash in its address. Throws `not_found` unless the hash has 32 to 64 lower-case
  * hex digits.
  */
-export async function toAvatarAnswer(hash: string): Promise<BytesAnswer> {
+export async function toDrawnAnswer(hash: string): Promise<BytesAnswer> {
   if (!/^[0-9a-f]{32,64}$/.test(hash)) throw notFound();
   // Loaded by the first request: few daemons ever draw a picture.
   const { toSvg } = await import("jdenticon");
@@ -24,10 +41,6 @@ export async function toAvatarAnswer(hash: string): Promise<BytesAnswer> {
       buffer,
       open: async () => Readable.from([buffer]),
     },
-    headers: {
-      "Cache-Control": `public, max-age=${DAY_SECONDS}`,
-      // An SVG that is opened by itself is a document: it may run nothing and load nothing.
-      "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-    },
+    headers: HEADERS,
   };
 }

@@ -100,6 +100,11 @@ export function isPublicOnly(caller: Pick<ForgeCaller, "scope"> | undefined): bo
   return caller?.scope?.split(",").includes("public-only") === true;
 }
 
+/** Returns who reads a list: a token for public things only sees what an anonymous caller sees. */
+export function toReader(caller: ForgeCaller | undefined): ForgeCaller["user"] | undefined {
+  return isPublicOnly(caller) ? undefined : caller?.user;
+}
+
 /** Returns whether `outer` grants everything that `inner` grants. */
 export function isWithin(inner: TokenScope, outer: TokenScope): boolean {
   return [...inner.levels].every(([category, level]) => allows(outer, level, category));

@@ -90,9 +90,9 @@ function toView(
     website: user.website,
     description: user.description,
     visibility: user.visibility,
-    followers_count: 0,
-    following_count: 0,
-    starred_repos_count: 0,
+    followers_count: user.followerCount,
+    following_count: user.followingCount,
+    starred_repos_count: user.starCount,
     username: user.name,
   };
 }

@@ -25,6 +25,7 @@ import { type BranchProtections, createBranchProtections } from "./branch-protec
 import { type Collaborators, createCollaborators } from "./collaborators.service.ts";
 import { createRepositoryLists, type RepositoryLists } from "./repository-lists.service.ts";
 import { createRepositoriesService, type Repositories } from "./repositories.service.ts";
+import { createStars, type Stars } from "./stars.service.ts";
 import { createTransfers, type Transfers } from "./transfers.service.ts";
 import { createUnadopted, type Unadopted } from "./unadopted.service.ts";
 
@@ -47,6 +48,7 @@ export interface ForgeRepositoriesDeps {
 export interface ForgeRepositories {
   readonly repositories: Repositories;
   readonly lists: RepositoryLists;
+  readonly stars: Stars;
   readonly collaborators: Collaborators;
   readonly protections: BranchProtections;
   readonly transfers: Transfers;
@@ -58,6 +60,7 @@ export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepos
   const { jobs, urls, folders } = deps;
   const { moves, locate, sweepSoon } = folders;
   const commitEmail = (user: ForgeUser) => toEmbeddedUserView(user, true, urls).email;
+  const lists = createRepositoryLists(deps);
   return {
     repositories: createRepositoriesService({
       ...deps,
@@ -66,7 +69,8 @@ export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepos
       commitEmail,
       enqueue: jobs.enqueue,
     }),
-    lists: createRepositoryLists(deps),
+    lists,
+    stars: createStars({ ...deps, lists }),
     collaborators: createCollaborators(deps),
     protections: createBranchProtections(deps),
     transfers: createTransfers({ ...deps, moves, enqueue: jobs.enqueue }),

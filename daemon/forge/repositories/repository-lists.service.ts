@@ -51,6 +51,11 @@ export interface RepositoryLists {
     window: PageWindow,
     caller: ForgeCaller | undefined,
   ): Promise<RepositoryPage>;
+  /** Completes repositories that the viewer may read with their counts and the permission of the viewer. */
+  toDetails(
+    found: readonly ForgeRepository[],
+    viewer: ForgeUser | undefined,
+  ): Promise<readonly RepositoryDetails[]>;
 }
 
 export function createRepositoryLists({ db }: { readonly db: Database }): RepositoryLists {
@@ -75,6 +80,7 @@ export function createRepositoryLists({ db }: { readonly db: Database }): Reposi
     },
 
     search,
+    toDetails: see,
   };
 
   async function latestOf(

@@ -9,7 +9,7 @@ import {
 } from "../../contract/forge/repositories/lists.ts";
 import { AppError } from "../../errors.ts";
 
-/** Nothing has stars, forks or large files, so these orders are by id. */
+/** Nothing has forks or large files, so these orders are by id. */
 const sorts: Readonly<Record<string, RepositorySort>> = {
   "": "alpha",
   alpha: "alpha",
@@ -18,14 +18,14 @@ const sorts: Readonly<Record<string, RepositorySort>> = {
   size: "size",
   git_size: "size",
   lfs_size: "id",
-  stars: "id",
+  stars: "stars",
   forks: "id",
   id: "id",
 };
 
 /**
- * Converts the query of a search. Returns undefined for a search that cannot match: topics, stars, forks and mirrors do not
- * exist here. Throws `unprocessable` for an unknown mode, sort or order.
+ * Converts the query of a search. Returns undefined for a search that cannot match: topics, forks and mirrors do not exist
+ * here. Throws `unprocessable` for an unknown mode, sort or order.
  */
 export function toRepositorySearch(
   query: QueryOf<typeof searchRepositories>,
@@ -37,7 +37,7 @@ export function toRepositorySearch(
   if (query.sort !== "" && !["", "asc", "desc"].includes(order))
     throw new AppError("unprocessable", `Invalid sort order: "${order}"`);
   if (sort === undefined) throw new AppError("unprocessable", `Invalid sort mode: "${query.sort}"`);
-  if (mode === "fork" || mode === "mirror" || query.topic || query.starredBy > 0) return undefined;
+  if (mode === "fork" || mode === "mirror" || query.topic) return undefined;
   if (q.includes("\0")) return undefined;
   const ofUser = uid > 0 ? uid : undefined;
   return {
@@ -45,6 +45,7 @@ export function toRepositorySearch(
     includesDescription: query.includeDesc,
     ...(query.exclusive && mode !== "collaborative" ? { ownerId: ofUser } : { reachedBy: ofUser }),
     notOwnedBy: mode === "collaborative" ? ofUser : undefined,
+    starredBy: query.starredBy > 0 ? query.starredBy : undefined,
     teamId: query.team_id > 0 ? query.team_id : undefined,
     isPrivate: query.private === false ? false : query.is_private,
     isTemplate: query.template,

@@ -61,7 +61,7 @@ export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): W
     clone_url: toUrl(urls, `/${fullName}.git`),
     original_url: "",
     website: repository.website,
-    stars_count: 0,
+    stars_count: repository.starCount,
     forks_count: 0,
     watchers_count: watchers,
     branch_count: repository.branchCount,

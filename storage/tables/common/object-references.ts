@@ -13,6 +13,8 @@ interface ObjectColumn {
 /** Every column of the database that names an object of the object store. A test compares it with the schema. */
 export const objectColumns: readonly ObjectColumn[] = [
   { table: "forge_package_files", hash: "sha256", size: "size", where: "1 = 1" },
+  { table: "forge_avatars", hash: "sha256", size: "size", where: "1 = 1" },
+  { table: "forge_attachments", hash: "sha256", size: "size", where: "1 = 1" },
   {
     table: "vault_documents",
     hash: "sha256",

@@ -251,27 +251,6 @@ describe("public keys", () => {
   });
 });
 
-describe("pictures", () => {
-  test("the address of a picture answers with an image that nothing can run in", async () => {
-    const { avatar_url: address } = (await get("/user")).json;
-    const picture = await app.request(new URL(address).pathname);
-    expect(picture.status).toBe(200);
-    expect(picture.text).toMatch(/^<svg /);
-    expect(picture.headers.get("content-type")).toBe("image/svg+xml");
-    expect(picture.headers.get("x-content-type-options")).toBe("nosniff");
-    expect(picture.headers.get("content-security-policy")).toContain("default-src 'none'");
-    const again = await app.request(new URL(address).pathname, {
-      headers: { "If-None-Match": picture.headers.get("etag") ?? "" },
-    });
-    expect(again.status).toBe(304);
-  });
-
-  test.each(["x", "..%2f..%2fetc%2fpasswd", "A".repeat(32), "0".repeat(65)])(
-    "%s is no picture",
-    async (hash) => expect((await app.request(`/avatars/${hash}`)).status).toBe(404),
-  );
-});
-
 describe("path tricks in names", () => {
   test.each(["..", "%2e%2e", "..%2f..%2fetc", "%252e%252e", "..%5c", "mira.git", "CON", "mira%20"])(
     "the address %s names no account",

@@ -1,9 +1,11 @@
 // storage/tables/forge: rows of the forge's people, repositories and everything that hangs on them.
 // May import: storage/engine. Functions take `db` first, return camelCase records, and know no rule and no permission.
 // Start here: users and organizations are one table because they share one namespace.
-// Every write of a user row goes through this file: it keeps the counts of the filters (user-facets.ts) in step.
+// Every write of a user row goes through this file, which keeps the counts of the filters (user-facets.ts) in step, except
+// for the counts of followers and stars (user-counts.ts).
 import type { Queries, Row, Transaction } from "../../../engine/database.ts";
 import { deleteEmailsOf } from "./emails.ts";
+import { subtractCountsOf, type UserCount } from "./user-counts.ts";
 import { adjustFacet, type ForgeVisibility, nextUserId, toFacet } from "./user-facets.ts";
 import {
   deleteSearchText,
@@ -48,16 +50,37 @@ export interface ForgeUser {
   readonly avatarHash: string;
   /** Organizations: whether repository administrators may change team access. */
   readonly repoAdminChangeTeamAccess: boolean;
+  /** Words of the pages' settings; empty is the default. */
+  readonly theme: string;
+  readonly diffViewStyle: string;
+  /** Whether only the account itself and site administrators see its activity. */
+  readonly keepActivityPrivate: boolean;
   readonly lastLoginAt: number | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
+  readonly followerCount: number;
+  readonly followingCount: number;
+  /** Repositories that the account has starred. */
+  readonly starCount: number;
 }
 
+/** The members that a new account gets from the database. */
+type DefaultMember =
+  | "id"
+  | "lowerName"
+  | "lastLoginAt"
+  | "theme"
+  | "diffViewStyle"
+  | "keepActivityPrivate"
+  | UserCount;
+
 /** What a new account is made of; the id comes from the database. */
-export type NewForgeUser = Omit<ForgeUser, "id" | "lowerName" | "lastLoginAt">;
+export type NewForgeUser = Omit<ForgeUser, DefaultMember>;
 
 /** What may change of an account after it was made. */
-export type ForgeUserChanges = Partial<Omit<ForgeUser, "id" | "kind" | "createdAt" | "lowerName">>;
+export type ForgeUserChanges = Partial<
+  Omit<ForgeUser, "id" | "kind" | "createdAt" | "lowerName" | UserCount>
+>;
 
 /** Adds an account. Throws `conflict` (`forge_users.lower_name`) when the name is taken. */
 export async function insertUser(tx: Transaction, user: NewForgeUser): Promise<ForgeUser> {
@@ -66,6 +89,12 @@ export async function insertUser(tx: Transaction, user: NewForgeUser): Promise<F
     id: await nextUserId(tx),
     lowerName: toLowerName(user.name),
     lastLoginAt: undefined,
+    theme: "",
+    diffViewStyle: "",
+    keepActivityPrivate: false,
+    followerCount: 0,
+    followingCount: 0,
+    starCount: 0,
   };
   const values = { ...toRow(record), facet: toFacet(record) };
   const columns = Object.keys(values);
@@ -113,6 +142,7 @@ export async function updateUser(
 export async function deleteUser(tx: Transaction, user: ForgeUser): Promise<void> {
   await deleteSearchText(tx, user.id, toSearchText(user));
   await deleteEmailsOf(tx, user.id);
+  await subtractCountsOf(tx, user.id);
   const { changes } = await tx.run("DELETE FROM forge_users WHERE id = ?", user.id);
   if (changes > 0) await adjustFacet(tx, toFacet(user), -1);
 }
@@ -227,6 +257,12 @@ export interface UserRow {
   language: string;
   avatar_hash: string;
   repo_admin_change_team_access: number;
+  theme: string;
+  diff_view_style: string;
+  keep_activity_private: number;
+  follower_count: number;
+  following_count: number;
+  star_count: number;
   last_login_at: number | null;
   created_at: number;
   updated_at: number;
@@ -260,6 +296,12 @@ const columnNames = [
   "language",
   "avatar_hash",
   "repo_admin_change_team_access",
+  "theme",
+  "diff_view_style",
+  "keep_activity_private",
+  "follower_count",
+  "following_count",
+  "star_count",
   "last_login_at",
   "created_at",
   "updated_at",
@@ -298,6 +340,12 @@ export function toUser(row: UserRow): ForgeUser {
     language: row.language,
     avatarHash: row.avatar_hash,
     repoAdminChangeTeamAccess: row.repo_admin_change_team_access === 1,
+    theme: row.theme,
+    diffViewStyle: row.diff_view_style,
+    keepActivityPrivate: row.keep_activity_private === 1,
+    followerCount: row.follower_count,
+    followingCount: row.following_count,
+    starCount: row.star_count,
     lastLoginAt: row.last_login_at ?? undefined,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -333,6 +381,12 @@ function toRow(user: ForgeUser): UserRow {
     language: user.language,
     avatar_hash: user.avatarHash,
     repo_admin_change_team_access: Number(user.repoAdminChangeTeamAccess),
+    theme: user.theme,
+    diff_view_style: user.diffViewStyle,
+    keep_activity_private: Number(user.keepActivityPrivate),
+    follower_count: user.followerCount,
+    following_count: user.followingCount,
+    star_count: user.starCount,
     last_login_at: user.lastLoginAt ?? null,
     created_at: user.createdAt,
     updated_at: user.updatedAt,

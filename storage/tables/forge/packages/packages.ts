@@ -274,15 +274,6 @@ export async function deleteFile(tx: Transaction, id: number): Promise<void> {
   await tx.run("DELETE FROM forge_package_files WHERE id = ?", id);
 }
 
-/** Returns whether a file refers to this object. */
-export async function isObjectInUse(db: Queries, sha256: string): Promise<boolean> {
-  const row = await db.get(
-    "SELECT 1 AS found FROM forge_package_files WHERE sha256 = ? LIMIT 1",
-    sha256,
-  );
-  return row !== undefined;
-}
-
 async function nextId(tx: Transaction): Promise<number> {
   const state = await tx.get<{ id: number }>(
     "UPDATE forge_package_state SET last_id = last_id + 1 WHERE id = 1 RETURNING last_id AS id",

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Queries, Row, SqlValue, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
 import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
+import { subtractStarsOf } from "../accounts/user-counts.ts";
 
 export type ObjectFormat = "sha1" | "sha256";
 
@@ -43,13 +44,22 @@ export interface ForgeRepository {
   readonly path: string;
   /** The files must move to the path of owner and name. */
   readonly needsMove: boolean;
+  /** Maintained by the functions of the stars table. */
+  readonly starCount: number;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
 
 export type NewForgeRepository = Omit<
   ForgeRepository,
-  "id" | "lowerName" | "website" | "openIssueCount" | "archivedAt" | "createdAt" | "updatedAt"
+  | "id"
+  | "lowerName"
+  | "website"
+  | "openIssueCount"
+  | "archivedAt"
+  | "starCount"
+  | "createdAt"
+  | "updatedAt"
 >;
 
 /** The members of a repository that can change. */
@@ -89,6 +99,7 @@ export async function insertRepository(
     website: "",
     openIssueCount: 0,
     archivedAt: undefined,
+    starCount: 0,
     createdAt: tx.now,
     updatedAt: tx.now,
   };
@@ -150,6 +161,7 @@ export async function updateRepository(
 /** Deletes a repository with its labels, watches and threads, and updates the counts. Returns whether it existed. */
 export async function deleteRepository(tx: Transaction, id: number): Promise<boolean> {
   await emptyMailboxesOf(tx, { repositoryId: id });
+  await subtractStarsOf(tx, id);
   const gone = await tx.get<{ owner_id: number; is_private: number }>(
     "DELETE FROM forge_repositories WHERE id = ? RETURNING owner_id, is_private",
     id,
@@ -274,6 +286,7 @@ interface RepositoryRow {
   size_kib: number;
   path: string;
   needs_move: number;
+  star_count: number;
   created_at: number;
   updated_at: number;
 }
@@ -299,6 +312,7 @@ const repositoryColumns = [
   "size_kib",
   "path",
   "needs_move",
+  "star_count",
   "created_at",
   "updated_at",
 ].join(", ");
@@ -325,6 +339,7 @@ function toRepository(row: RepositoryRow): ForgeRepository {
     sizeKib: row.size_kib,
     path: row.path,
     needsMove: row.needs_move === 1,
+    starCount: row.star_count,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
@@ -352,6 +367,7 @@ function toRow(repository: ForgeRepository): { [C in keyof RepositoryRow]: SqlVa
     size_kib: repository.sizeKib,
     path: repository.path,
     needs_move: Number(repository.needsMove),
+    star_count: repository.starCount,
     created_at: repository.createdAt,
     updated_at: repository.updatedAt,
   };

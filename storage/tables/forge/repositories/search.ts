@@ -3,7 +3,7 @@ import type { Condition } from "../../condition.ts";
 import { type Reader, toReached, toReadable } from "./readable.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
 
-export type RepositorySort = "alpha" | "created" | "updated" | "size" | "id";
+export type RepositorySort = "alpha" | "created" | "updated" | "size" | "stars" | "id";
 
 /** What is searched. An absent member matches everything. */
 export interface RepositorySearch {
@@ -21,6 +21,8 @@ export interface RepositorySearch {
   readonly notOwnedBy?: number | undefined;
   /** Those of the team's organization. */
   readonly teamId?: number | undefined;
+  /** Those that this user has starred. */
+  readonly starredBy?: number | undefined;
   readonly isPrivate?: boolean | undefined;
   readonly isTemplate?: boolean | undefined;
   readonly isArchived?: boolean | undefined;
@@ -60,6 +62,11 @@ function toCondition(dialect: Database["dialect"], search: RepositorySearch): Co
   const parts: Condition[] = [toReadable(search.reader, search.isPublicOnly)];
   const add = (sql: string, ...values: SqlValue[]) => parts.push({ sql, values });
   const { ownerId, reachedBy, notOwnedBy, teamId, isPrivate, isTemplate, isArchived } = search;
+  if (search.starredBy !== undefined)
+    add(
+      "r.id IN (SELECT s.repository_id FROM forge_stars s WHERE s.user_id = ?)",
+      search.starredBy,
+    );
   if (ownerId !== undefined) add("r.owner_id = ?", ownerId);
   if (reachedBy !== undefined) {
     const { reader } = search;
@@ -106,6 +113,7 @@ const orders: Readonly<Record<RepositorySort, readonly string[]>> = {
   created: ["r.created_at", "r.id"],
   updated: ["r.updated_at", "r.id"],
   size: ["r.size_kib", "r.id"],
+  stars: ["r.star_count", "r.id"],
   id: ["r.id"],
 };
 

@@ -1,19 +1,6 @@
 // Where the bytes of documents are, for reconciliation and for the sweep of objects.
 import type { Queries, Transaction } from "../../../engine/database.ts";
 
-/** Whether a document or an upload under way needs the object of a SHA-256. */
-export async function isDocumentObjectInUse(db: Queries, sha256: string): Promise<boolean> {
-  const row = await db.get<{ found: number }>(
-    `SELECT CASE WHEN
-       EXISTS (SELECT 1 FROM vault_documents WHERE storage_backend = 'internal' AND sha256 = ?)
-       OR EXISTS (SELECT 1 FROM vault_document_uploads WHERE object_sha256 = ?)
-     THEN 1 ELSE 0 END AS found`,
-    sha256,
-    sha256,
-  );
-  return row?.found === 1;
-}
-
 /** One internal document as reconciliation needs it. */
 export interface StoredObject {
   readonly id: string;

@@ -8,7 +8,6 @@ import {
   findVersion,
   insertFile,
   insertVersion,
-  isObjectInUse,
   openPackage,
   ownsPackage,
   touchPackage,
@@ -20,6 +19,7 @@ import {
 } from "../../../../../storage/tables/forge/packages/lists.ts";
 import { deleteTag, listTags, setTag } from "../../../../../storage/tables/forge/packages/tags.ts";
 import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
+import { isObjectReferenced } from "../../../../../storage/tables/common/object-references.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newUserRow } from "../../../../support/forge/forge-rows.ts";
 
@@ -53,7 +53,7 @@ describe.each(["sqlite", "postgres"] as const)("packages on %s", (engine) => {
     expect(await findVersion(db, made.package.id, "1.0.0-rc")).toEqual(made.version);
     expect(await findFile(db, made.version.id, "a")).toMatchObject(digests);
     expect(await listTags(db, made.package.id)).toEqual(new Map([["latest", "1.0.0-RC"]]));
-    expect(await isObjectInUse(db, digests.sha256)).toBe(true);
+    expect(await isObjectReferenced(db, digests.sha256)).toBe(true);
     expect(await ownsPackage(db, ownerId)).toBe(true);
     const window = { limit: 10, offset: 0 };
     for (const term of ["", "OL_", "tool"])
@@ -71,7 +71,7 @@ describe.each(["sqlite", "postgres"] as const)("packages on %s", (engine) => {
       await deleteVersion(tx, made.version);
     });
     expect(await findPackage(db, key)).toBeUndefined();
-    expect(await isObjectInUse(db, digests.sha256)).toBe(false);
+    expect(await isObjectReferenced(db, digests.sha256)).toBe(false);
     const later = await db.transaction((tx) => openPackage(tx, key));
     expect(later.id).toBeGreaterThan(made.version.id);
     await db.transaction((tx) => deletePackagesOf(tx, ownerId));

@@ -1,0 +1,112 @@
+import { Readable } from "node:stream";
+import type { Database } from "../../../storage/engine/database.ts";
+import type { ObjectStore } from "../../../storage/objects/object-store.ts";
+import {
+  deleteAvatar,
+  findAvatar,
+  type ForgeAvatar,
+  putAvatar,
+} from "../../../storage/tables/forge/accounts/avatars.ts";
+import {
+  findUserById,
+  type ForgeUser,
+  updateUser,
+} from "../../../storage/tables/forge/accounts/users.ts";
+import { AppError } from "../../errors.ts";
+import { receiveBody } from "../../utilities/receive-body.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { openAsOwner } from "../organizations/organization-access.ts";
+import { notFound } from "../refusals.ts";
+import { PICTURE_BYTES_MAX, readPicture } from "./picture.ts";
+import { toAvatarHash } from "./user.view.ts";
+
+/** An uploaded picture with its bytes. */
+export interface OpenedAvatar {
+  readonly avatar: ForgeAvatar;
+  /** Opens the bytes from `start` to `end`, both included. Refuses with `unavailable` when they are missing or damaged. */
+  open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
+}
+
+export type Avatars = ReturnType<typeof createAvatars>;
+
+/** Uploaded pictures of users and organizations. */
+export function createAvatars({
+  db,
+  store,
+}: {
+  readonly db: Database;
+  readonly store: ObjectStore;
+}) {
+  return {
+    /** Sets the caller's picture. Throws `invalid_argument` for text that is not base64, else as `readPicture`. */
+    setOwn: (image: string, caller: ForgeCaller): Promise<void> => set(caller.user, image),
+
+    /** Goes back to the picture that is drawn from the e-mail address. */
+    removeOwn: (caller: ForgeCaller): Promise<void> => remove(caller.user),
+
+    /** Throws `forbidden` unless the caller owns the organization, else as `setOwn`. */
+    async setOfOrganization(name: string, image: string, caller: ForgeCaller): Promise<void> {
+      const { organization } = await openAsOwner(db, name, caller, "/avatar");
+      await set(organization, image);
+    },
+
+    /** Throws `forbidden` unless the caller owns the organization. */
+    async removeOfOrganization(name: string, caller: ForgeCaller): Promise<void> {
+      const { organization } = await openAsOwner(db, name, caller, "/avatar");
+      await remove(organization);
+    },
+
+    /** Finds an uploaded picture by the hash in its address; undefined where the picture is to be drawn. */
+    async find(hash: string): Promise<OpenedAvatar | undefined> {
+      const avatar = hash.length === 64 ? await findAvatar(db, hash) : undefined;
+      if (avatar === undefined) return undefined;
+      return {
+        avatar,
+        async open(range) {
+          const opened = await store.open(avatar.sha256, avatar.size, range);
+          if (opened === undefined)
+            throw new AppError("unavailable", "the bytes of this picture are missing or damaged");
+          return opened;
+        },
+      };
+    },
+  };
+
+  async function set(account: ForgeUser, image: string): Promise<void> {
+    const { bytes, contentType } = readPicture(decode(image));
+    const received = await receiveBody(store, Readable.from([bytes]), {
+      bytesMax: PICTURE_BYTES_MAX,
+      declaredBytes: undefined,
+    });
+    try {
+      await received.publish();
+      const { sha256, size } = received.facts;
+      await db.transaction(async (tx) => {
+        const today = await findUserById(tx, account.id);
+        if (today === undefined) throw notFound();
+        await putAvatar(tx, today.id, { sha256, size, contentType });
+        await updateUser(tx, today, { avatarHash: sha256, updatedAt: tx.now });
+      });
+    } finally {
+      await received.discard();
+    }
+  }
+
+  async function remove(account: ForgeUser): Promise<void> {
+    await db.transaction(async (tx) => {
+      const today = await findUserById(tx, account.id);
+      if (today === undefined) throw notFound();
+      await deleteAvatar(tx, today.id);
+      // An organization has no address.
+      const drawnFrom = today.kind === "individual" ? today.email : today.lowerName;
+      await updateUser(tx, today, { avatarHash: toAvatarHash(drawnFrom), updatedAt: tx.now });
+    });
+  }
+}
+
+function decode(image: string): Buffer {
+  const text = image.replace(/[\r\n]/g, "");
+  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text))
+    throw new AppError("invalid_argument", "illegal base64 data: the image must be base64 encoded");
+  return Buffer.from(text, "base64");
+}

@@ -1,0 +1,60 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import {
+  findUserById,
+  type ForgeUser,
+  type ForgeUserChanges,
+  updateUser,
+} from "../../../storage/tables/forge/accounts/users.ts";
+import { AppError } from "../../errors.ts";
+import { isPublicOnly } from "./scopes.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { notFound } from "../refusals.ts";
+
+/** Changes of one's own profile. Undefined members stay as they are. */
+export type OwnSettingsEdit = {
+  readonly [
+    K in
+      | "fullName"
+      | "website"
+      | "description"
+      | "location"
+      | "language"
+      | "theme"
+      | "diffViewStyle"
+      | "keepEmailPrivate"
+      | "keepActivityPrivate"
+  ]: ForgeUser[K] | undefined;
+};
+
+/** The caller's own profile and preferences. A token for public things only gets `forbidden`. */
+export interface OwnSettings {
+  get(caller: ForgeCaller): ForgeUser;
+  edit(edit: OwnSettingsEdit, caller: ForgeCaller): Promise<ForgeUser>;
+}
+
+export function createOwnSettings(db: Database): OwnSettings {
+  return {
+    get(caller) {
+      assertNotPublicOnly(caller);
+      return caller.user;
+    },
+
+    async edit(edit, caller) {
+      assertNotPublicOnly(caller);
+      const changes: ForgeUserChanges = Object.fromEntries(
+        Object.entries(edit).filter(([, value]) => value !== undefined),
+      );
+      return db.transaction(async (tx) => {
+        const today = await findUserById(tx, caller.user.id);
+        if (today === undefined) throw notFound();
+        return updateUser(tx, today, { ...changes, updatedAt: tx.now });
+      });
+    },
+  };
+}
+
+/** Refuses a token for public things only with `forbidden`: the data of one's own account are not public. */
+export function assertNotPublicOnly(caller: ForgeCaller): void {
+  if (isPublicOnly(caller))
+    throw new AppError("forbidden", "this endpoint is not available for public-only tokens");
+}

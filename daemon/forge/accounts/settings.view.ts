@@ -1,0 +1,44 @@
+import type { UserPage } from "../../../storage/tables/forge/accounts/user-lists.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { BodyOf } from "../../contract/endpoint.ts";
+import type { editUserSettings, WireUserSettings } from "../../contract/forge/accounts/settings.ts";
+import type { ForgeCaller } from "../caller.ts";
+import type { ForgeUrls } from "../urls.ts";
+import type { OwnSettingsEdit } from "./settings.service.ts";
+import { toUserView } from "./user.view.ts";
+
+/** A page of accounts as the answer of a list. */
+export function toUserPage({ users, total }: UserPage, caller: ForgeCaller, urls: ForgeUrls) {
+  const body = users.map((user) => toUserView(user, caller.user, urls));
+  return { status: 200 as const, body, total };
+}
+
+/** The profile and preferences of an account. */
+export function toSettingsView(user: ForgeUser): WireUserSettings {
+  return {
+    full_name: user.fullName,
+    website: user.website,
+    description: user.description,
+    location: user.location,
+    language: user.language,
+    theme: user.theme,
+    diff_view_style: user.diffViewStyle,
+    hide_email: user.keepEmailPrivate,
+    hide_activity: user.keepActivityPrivate,
+  };
+}
+
+/** The changes of a profile; absent members stay as they are. */
+export function toEdit(body: BodyOf<typeof editUserSettings>): OwnSettingsEdit {
+  return {
+    fullName: body.full_name ?? undefined,
+    website: body.website ?? undefined,
+    description: body.description ?? undefined,
+    location: body.location ?? undefined,
+    language: body.language ?? undefined,
+    theme: body.theme ?? undefined,
+    diffViewStyle: body.diff_view_style ?? undefined,
+    keepEmailPrivate: body.hide_email ?? undefined,
+    keepActivityPrivate: body.hide_activity ?? undefined,
+  };
+}

@@ -1,0 +1,127 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import {
+  deleteStar,
+  insertStar,
+  isStarred,
+  listMarkedRepositories,
+  listMarkingUsers,
+  type RepositoryMark,
+} from "../../../storage/tables/forge/repositories/stars.ts";
+import type { UserPage } from "../../../storage/tables/forge/accounts/user-lists.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import { AppError } from "../../errors.ts";
+import { isPublicOnly, toReader } from "../accounts/scopes.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { notFound } from "../refusals.ts";
+import { assertScope, findAccess, reaches } from "./access.ts";
+import type { OwnedRepository } from "./events.ts";
+import { getOwned, type RepositoryPath } from "./repositories.service.ts";
+import {
+  getVisibleAccount,
+  type RepositoryLists,
+  type RepositoryPage,
+} from "./repository-lists.service.ts";
+
+/** Most repositories that one user stars. */
+const STARS_MAX = 10_000;
+
+export type Stars = ReturnType<typeof createStars>;
+
+/** Stars of repositories, and the lists of what users star and watch. A hidden repository is reported as missing. */
+export function createStars({
+  db,
+  lists,
+}: {
+  readonly db: Database;
+  readonly lists: Pick<RepositoryLists, "toDetails">;
+}) {
+  return {
+    /** Throws `not_found` unless the caller has starred the repository. */
+    async assertStarred(path: RepositoryPath, caller: ForgeCaller): Promise<void> {
+      const { repository } = await open(path, caller, "read");
+      const star = { repositoryId: repository.id, userId: caller.user.id };
+      if (!(await isStarred(db, star))) throw notFound();
+    },
+
+    /** Idempotent. */
+    async star(path: RepositoryPath, caller: ForgeCaller): Promise<void> {
+      const { repository } = await open(path, caller, "write");
+      await db.transaction(async (tx) => {
+        const user = await findUserById(tx, caller.user.id);
+        if ((user?.starCount ?? 0) >= STARS_MAX)
+          throw new AppError("forbidden", `you have starred ${STARS_MAX} repositories already`);
+        await insertStar(tx, { repositoryId: repository.id, userId: caller.user.id });
+      });
+    },
+
+    /** Idempotent. */
+    async unstar(path: RepositoryPath, caller: ForgeCaller): Promise<void> {
+      const { repository } = await open(path, caller, "write");
+      const star = { repositoryId: repository.id, userId: caller.user.id };
+      await db.transaction((tx) => deleteStar(tx, star));
+    },
+
+    /** Returns a page of what the caller starred or watches and may still read. */
+    listOwn: (
+      mark: RepositoryMark,
+      window: PageWindow,
+      caller: ForgeCaller,
+    ): Promise<RepositoryPage> => listOf(mark, caller.user, window, caller),
+
+    /**
+     * Returns a page of what a user starred or watches: public repositories only, except to the user. Throws `not_found`
+     * for a user who is hidden from the caller.
+     */
+    async listOfUser(
+      mark: RepositoryMark,
+      name: string,
+      window: PageWindow,
+      caller: ForgeCaller,
+    ): Promise<RepositoryPage> {
+      return listOf(mark, await getVisibleAccount(db, name, caller), window, caller);
+    },
+
+    /** Returns a page of the users who starred or watch a repository and whom the caller may see. */
+    async listUsers(
+      mark: RepositoryMark,
+      path: RepositoryPath,
+      window: PageWindow,
+      caller: ForgeCaller | undefined,
+    ): Promise<UserPage> {
+      const { repository } = await open(path, caller, "read");
+      const options = { reader: toReader(caller), window: toRows(window) };
+      return listMarkingUsers(db, mark, repository.id, options);
+    },
+  };
+
+  async function listOf(
+    mark: RepositoryMark,
+    { id }: ForgeUser,
+    window: PageWindow,
+    caller: ForgeCaller,
+  ): Promise<RepositoryPage> {
+    const { repositories, total } = await listMarkedRepositories(db, mark, id, {
+      reader: caller.user,
+      isPublicOnly: isPublicOnly(caller) || id !== caller.user.id,
+      window: toRows(window),
+    });
+    return { repositories: await lists.toDetails(repositories, caller.user), total };
+  }
+
+  async function open(
+    path: RepositoryPath,
+    caller: ForgeCaller | undefined,
+    level: "read" | "write",
+  ): Promise<OwnedRepository> {
+    const what = await getOwned(
+      db,
+      path,
+      caller?.user,
+      (today) => `/api/v1/repos/${today.owner}/${today.repo}`,
+    );
+    if (!reaches(await findAccess(db, what, caller?.user, "any"), "read")) throw notFound();
+    assertScope(caller?.scope, level, what);
+    return what;
+  }
+}

@@ -1,0 +1,96 @@
+import type { Queries, Transaction } from "../../../engine/database.ts";
+import { listVisibleUsers } from "../accounts/follows.ts";
+import { addStar } from "../accounts/user-counts.ts";
+import type { UserPage, Window } from "../accounts/user-lists.ts";
+import { type Reader, toReadable } from "./readable.ts";
+import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
+
+interface Star {
+  readonly repositoryId: number;
+  readonly userId: number;
+}
+
+/** Adds a star. Idempotent. */
+export async function insertStar(tx: Transaction, star: Star): Promise<void> {
+  const { changes } = await tx.run(
+    `INSERT INTO forge_stars (repository_id, user_id, created_at) VALUES (?, ?, ?)
+     ON CONFLICT (repository_id, user_id) DO NOTHING`,
+    star.repositoryId,
+    star.userId,
+    tx.now,
+  );
+  if (changes > 0) await addStar(tx, star, 1);
+}
+
+/** Deletes a star. Idempotent. */
+export async function deleteStar(tx: Transaction, star: Star): Promise<void> {
+  const { changes } = await tx.run(
+    "DELETE FROM forge_stars WHERE repository_id = ? AND user_id = ?",
+    star.repositoryId,
+    star.userId,
+  );
+  if (changes > 0) await addStar(tx, star, -1);
+}
+
+export async function isStarred(db: Queries, { repositoryId, userId }: Star): Promise<boolean> {
+  const row = await db.get(
+    "SELECT user_id FROM forge_stars WHERE repository_id = ? AND user_id = ?",
+    repositoryId,
+    userId,
+  );
+  return row !== undefined;
+}
+
+/** The tables of what users mark repositories with. */
+const tables = { star: "forge_stars", watch: "forge_watches" } as const;
+
+/** A star or a watch. */
+export type RepositoryMark = keyof typeof tables;
+
+/** Returns a page of the users who starred or watch a repository and whom the reader may see, by id, and their count. */
+export function listMarkingUsers(
+  db: Queries,
+  mark: RepositoryMark,
+  repositoryId: number,
+  { reader, window }: { readonly reader: Reader; readonly window: Window },
+): Promise<UserPage> {
+  const from = `${tables[mark]} m JOIN forge_users u ON u.id = m.user_id WHERE m.repository_id = ?`;
+  return listVisibleUsers(db, { sql: from, values: [repositoryId] }, reader, window);
+}
+
+/**
+ * Returns a page of the repositories that a user starred or watches and the reader may read, the latest marked first, and
+ * their count.
+ */
+export async function listMarkedRepositories(
+  db: Queries,
+  mark: RepositoryMark,
+  userId: number,
+  {
+    reader,
+    isPublicOnly,
+    window,
+  }: {
+    readonly reader: Reader;
+    /** Only what everyone may read. */
+    readonly isPublicOnly: boolean;
+    readonly window: Window;
+  },
+): Promise<{ readonly repositories: readonly ForgeRepository[]; readonly total: number }> {
+  const readable = toReadable(reader, isPublicOnly);
+  const from = `FROM ${tables[mark]} m JOIN forge_repositories r ON r.id = m.repository_id
+    JOIN forge_users u ON u.id = r.owner_id WHERE m.user_id = ? AND (${readable.sql})`;
+  const values = [userId, ...readable.values];
+  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
+  const total = counted?.total ?? 0;
+  if (window.offset >= total) return { repositories: [], total };
+  const rows = await db.all<{ id: number }>(
+    `SELECT r.id AS id ${from} ORDER BY m.created_at DESC, r.id DESC LIMIT ? OFFSET ?`,
+    ...values,
+    window.limit,
+    window.offset,
+  );
+  const ids = rows.map(({ id }) => id);
+  const found = new Map((await findRepositoriesByIds(db, ids)).map((one) => [one.id, one]));
+  return { repositories: ids.flatMap((id) => found.get(id) ?? []), total };
+}
