@@ -7,6 +7,7 @@ import { resolvePaths, resolveSettings } from "../../daemon/settings/resolve.ts"
 import type { DaemonInput } from "../../daemon/composition/daemon-input.ts";
 import { startDaemon, type RunningDaemon } from "../../daemon/main.ts";
 import { sendRequest } from "./send-request.ts";
+import { createServerDatabases, type ServerDatabases } from "./storage/postgres-server.ts";
 
 /** One log line of the daemon under test, as its JSON format prints it. */
 export interface LogLine {
@@ -63,11 +64,17 @@ export interface TestAnswer {
 
 const isError = ({ level }: LogLine) => level === "error" || level === "fatal";
 
-/** Starts a daemon as `croft serve` does, with every answer checked against its declared schema. */
+/**
+ * Starts a daemon as `croft serve` does, with every answer checked against its declared schema. Its database is SQLite.
+ * `CROFT_TEST_ENGINE=postgres` gives each home a database on the server that `CROFT_TEST_POSTGRES_URL` names.
+ */
 export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
   const home = options.home ?? (await mkdtemp(join(tmpdir(), "croft-test-")));
   const log: LogLine[] = [];
-  const running = await startDaemon(testInput(home, options, log));
+  const databaseUrl = await databases?.of(home);
+  const env =
+    databaseUrl === undefined ? options.env : { CROFT_DATABASE_URL: databaseUrl, ...options.env };
+  const running = await startDaemon(testInput(home, { ...options, ...(env && { env }) }, log));
   const [url = ""] = running.urls;
   return {
     url,
@@ -79,7 +86,10 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
     stop: () => running.stop(),
     [Symbol.asyncDispose]: async () => {
       await running.stop();
-      if (options.home === undefined) await rm(home, { recursive: true, force: true });
+      if (options.home === undefined) {
+        await rm(home, { recursive: true, force: true });
+        await databases?.drop(home);
+      }
       const unexpected = log.filter(
         (line) => isError(line) && options.expectErrors?.(line) !== true,
       );
@@ -135,4 +145,29 @@ function logLines(into: LogLine[]): NodeJS.WritableStream {
       done();
     },
   });
+}
+
+const serverUrl = process.env["CROFT_TEST_POSTGRES_URL"];
+const databases =
+  process.env["CROFT_TEST_ENGINE"] === "postgres" && serverUrl !== undefined
+    ? databasesOfHomes(serverUrl)
+    : undefined;
+
+/** A daemon that starts on an earlier home finds its database. Homes that a test makes itself keep theirs. */
+function databasesOfHomes(server: string) {
+  const urls = new Map<string, { readonly url: string; readonly made: ServerDatabases }>();
+  return {
+    async of(home: string): Promise<string> {
+      const known = urls.get(home);
+      if (known !== undefined) return known.url;
+      const made = createServerDatabases(server);
+      const url = await made.create();
+      urls.set(home, { url, made });
+      return url;
+    },
+    async drop(home: string): Promise<void> {
+      await urls.get(home)?.made.dropAll();
+      urls.delete(home);
+    },
+  };
 }

@@ -15,7 +15,7 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import { type Authors, findAuthors } from "./authors.ts";
 import { type CodeStream, streamGit } from "./code-stream.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
-import { findRevision, getRevision } from "./revisions.ts";
+import { findRevision, getCommitId } from "./revisions.ts";
 
 /** Which parts of a commit a request wants. */
 export interface CommitParts {
@@ -81,8 +81,8 @@ export function createCommits({
       return access.read(request, async (code) => {
         if (code.what.repository.isEmpty)
           throw new AppError("conflict", "Git Repository is empty.");
-        const { commitId: tip } = await getRevision(code, filter.sha);
-        const not = filter.not === "" ? undefined : (await getRevision(code, filter.not)).commitId;
+        const tip = await getCommitId(code, filter.sha);
+        const not = filter.not === "" ? undefined : await getCommitId(code, filter.not);
         const path = filter.path === "" ? undefined : filter.path;
         const query = { ...toReadOptions(code), tip, path, not, since, until };
         const [ids, total] = await Promise.all([
@@ -192,7 +192,7 @@ async function getEnds(
   code: OpenedCode,
   { base, head }: Comparison,
 ): Promise<readonly [base: string, head: string]> {
-  return [(await getRevision(code, base)).commitId, (await getRevision(code, head)).commitId];
+  return [await getCommitId(code, base), await getCommitId(code, head)];
 }
 
 function toTime(name: string, given: string): string | undefined {

@@ -18,7 +18,7 @@ const ABBREVIATION_MIN = 4;
 /**
  * Finds what a name means: a branch, else a tag, else a commit id, which may be abbreviated. `refs/heads/…` and
  * `refs/tags/…` name one kind; an empty name and `HEAD` are the default branch. Expressions of git such as `main~1` find
- * nothing.
+ * nothing here; `getCommitId` knows some.
  */
 export async function findRevision(
   { git, what, directory, signal }: OpenedCode,
@@ -50,6 +50,24 @@ export async function getRevision(code: OpenedCode, given: string): Promise<Revi
       ? notFound()
       : new AppError("not_found", `object does not exist [id: ${given}, rel_path: ]`);
   return found;
+}
+
+/** Steps to ancestors at the end of a revision: `^`, `~3`, `^^~2`. The names of refs contain neither. */
+const ANCESTOR_STEPS = /^(.+?)((?:\^|~\d{0,6}){1,32})$/s;
+
+/**
+ * Returns the id of a commit that a request names as `getRevision` describes, or of an ancestor: `main~2`, `v1^`. Refuses
+ * with `not_found`, also when the history is shorter.
+ */
+export async function getCommitId(code: OpenedCode, given: string): Promise<string> {
+  const [, name, steps] = ANCESTOR_STEPS.exec(given) ?? [];
+  if (name === undefined || steps === undefined) return (await getRevision(code, given)).commitId;
+  const { git, directory, signal } = code;
+  const { commitId } = await getRevision(code, name);
+  const [found] = await findObjects(git, [`${commitId}${steps}`], { directory, signal });
+  if (found === undefined)
+    throw new AppError("not_found", `object does not exist [id: ${given}, rel_path: ]`);
+  return found.id;
 }
 
 function toCandidates(given: string, defaultBranch: string) {

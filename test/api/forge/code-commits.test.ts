@@ -155,6 +155,12 @@ describe("commits", () => {
     expect(diff.text).toContain("+three");
     expect(diff.text).not.toContain("side.bin");
     expect((await get("/compare/main..side?output=diff")).text).toContain("-three");
+    // Ancestors of a revision may be compared and listed.
+    expect((await get("/compare/main~1...main")).json.total_commits).toBe(2);
+    expect((await get("/compare/side%5E...side")).json.total_commits).toBe(1);
+    expect((await get("/commits?sha=main~1")).headers.get("x-total-count")).toBe("2");
+    for (const expression of ["main~99", "main@{0}", "none~1", "~1", "main^{tree}"])
+      expect((await get(`/compare/${encodeURIComponent(expression)}...main`)).status).toBe(404);
     expect((await get("/compare/main")).status).toBe(404);
     expect((await get("/compare/main...none")).status).toBe(404);
   });

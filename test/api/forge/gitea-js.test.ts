@@ -1,0 +1,445 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { giteaApi } from "gitea-js";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as contract from "../../../daemon/contract/all.ts";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
+import { readClientDeclarations, watchClient } from "../../support/forge/gitea-js.ts";
+
+// Each method that the client `gitea-js` shares with this forge is called once. The last test compares the list.
+
+const declarations = readClientDeclarations();
+const called = new Set<string>();
+const differences = new Set<string>();
+const observe = (name: string, data: unknown) => {
+  called.add(name);
+  const type = declarations.methods.find((method) => method.name === name)?.result ?? "any";
+  for (const difference of declarations.findDifferences(type, data))
+    differences.add(`${name}: ${difference}`);
+};
+/** Fields that Gitea leaves out too when they have no value. `Size` is `size` on the wire of every version. */
+const absent = [
+  "Repository.external_tracker",
+  "Repository.external_wiki",
+  "Repository.parent",
+  "Repository.permissions",
+  "Repository.repo_transfer",
+  "PackageFile.Size",
+];
+
+let daemon: TestDaemon;
+let git: GitClient;
+const people = createForgePeople(() => daemon);
+
+/** The client of a token; answers that are not 2xx are thrown, as the client does. */
+const clientOf = (token: string) => watchClient(giteaApi(daemon.url, { token }), observe);
+let api: ReturnType<typeof clientOf>;
+let nora: ReturnType<typeof clientOf>;
+
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+const asText = { format: "text" } as const;
+const KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl";
+const OTHER_KEY =
+  "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti";
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  git = await createGitClient();
+  for (const username of ["mira", "nora"]) await people.newUser(username);
+  await people.api("PATCH", "/admin/users/mira", { admin: true, source_id: 0, login_name: "mira" });
+  api = clientOf(people.tokenOf("mira"));
+  nora = clientOf(people.tokenOf("nora"));
+});
+afterAll(async () => {
+  await git[Symbol.asyncDispose]();
+  await daemon[Symbol.asyncDispose]();
+});
+
+/** A repository of mira's with a first commit. */
+async function newRepository(name: string) {
+  await api.user.createCurrentUserRepo({ name, auto_init: true, default_branch: "main" });
+  return ["mira", name] as const;
+}
+
+describe("gitea-js", () => {
+  test("gitea-js reads and makes users, keys, e-mails, tokens and badges", async () => {
+    await api.version.getVersion();
+    expect((await api.user.userGetCurrent()).data).toMatchObject({ login: "mira" });
+    await api.users.userGet("nora");
+    await api.admin.adminCreateUser({
+      username: "olga",
+      email: "olga@example.org",
+      password: "Correct-Horse-7-Battery",
+    });
+    await api.admin.adminEditUser("olga", {
+      source_id: 0,
+      login_name: "olga",
+      full_name: "Olga O.",
+    });
+    await api.admin.adminRenameUser("olga", { new_username: "otto" });
+    await api.admin.adminSearchUsers({ limit: 50 });
+    await api.admin.adminGetAllEmails();
+    await api.admin.adminSearchEmails({ q: "nora" });
+    const key = await api.admin.adminCreatePublicKey("otto", { title: "laptop", key: OTHER_KEY });
+    await api.admin.adminDeleteUserPublicKey("otto", key.data.id ?? 0);
+    await people.api("POST", "/admin/badges", { slug: "helper", description: "Helps" });
+    await api.admin.adminAddUserBadges("otto", { badge_slugs: ["helper"] });
+    expect((await api.admin.adminListUserBadges("otto")).data).toHaveLength(1);
+    await api.admin.adminDeleteUserBadges("otto", { badge_slugs: ["helper"] });
+    await api.admin.adminDeleteUser("otto");
+
+    const own = await api.user.userCurrentPostKey({ title: "desk", key: KEY, read_only: true });
+    await api.user.userCurrentGetKey(own.data.id ?? 0);
+    expect((await api.user.userCurrentListKeys()).data).toHaveLength(1);
+    await api.user.userCurrentDeleteKey(own.data.id ?? 0);
+    await api.user.userAddEmail({ emails: ["mira2@example.org"] });
+    expect((await api.user.userListEmails()).data).toHaveLength(2);
+    await api.user.userDeleteEmail({ emails: ["mira2@example.org"] });
+    const basic = { headers: { Authorization: `Basic ${base64("mira:user-password")}` } };
+    const withPassword = watchClient(
+      giteaApi(daemon.url, {
+        customFetch: (input, init) =>
+          fetch(input, { ...init, headers: { ...init?.headers, ...basic.headers } }),
+      }),
+      observe,
+    );
+    await withPassword.users.userCreateToken("mira", { name: "third", scopes: ["read:user"] });
+    expect((await withPassword.users.userGetTokens("mira")).data.length).toBeGreaterThan(1);
+    await withPassword.users.userDeleteAccessToken("mira", "third");
+  });
+
+  test("gitea-js administers cron tasks, hooks and unadopted repositories", async () => {
+    await api.admin.adminCronList();
+    await api.admin.adminCronRun("cleanup_hook_task_table");
+    const config = { url: "http://127.0.0.1:9/", content_type: "json", is_system_webhook: "true" };
+    const hook = await api.admin.adminCreateHook({ type: "gitea", config, events: ["push"] });
+    const id = hook.data.id ?? 0;
+    await api.admin.adminGetHook(id);
+    await api.admin.adminEditHook(id, { active: false });
+    expect((await api.admin.adminListHooks()).data).toHaveLength(1);
+    await api.admin.adminDeleteHook(id);
+
+    await git.run("init", "-q", "-b", "main", "seed");
+    await git.in("seed", "commit", "-q", "--allow-empty", "-m", "one");
+    await mkdir(join(daemon.home, "repositories", "mira"), { recursive: true });
+    for (const name of ["found", "lost"])
+      await git.run(
+        "clone",
+        "-q",
+        "--bare",
+        "seed",
+        join(daemon.home, "repositories", "mira", `${name}.git`),
+      );
+    expect((await api.admin.adminUnadoptedList()).data).toEqual(["mira/found", "mira/lost"]);
+    await api.admin.adminAdoptRepository("mira", "found");
+    await api.admin.adminDeleteUnadoptedRepository("mira", "lost");
+    expect((await api.admin.adminUnadoptedList()).data).toEqual([]);
+  });
+
+  test("gitea-js reads templates and renders texts", async () => {
+    const [ignore = ""] = (await api.gitignore.listGitignoresTemplates()).data;
+    await api.gitignore.getGitignoreTemplateInfo(ignore);
+    const [labels = ""] = (await api.label.listLabelTemplates()).data;
+    expect((await api.label.getLabelTemplateInfo(labels)).data.length).toBeGreaterThan(0);
+    const [license] = (await api.licenses.listLicenseTemplates()).data;
+    await api.licenses.getLicenseTemplateInfo(license?.key ?? "");
+    const html = await api.markdown.renderMarkdown({ Text: "*a*", Mode: "gfm" }, asText);
+    expect(html.data).toContain("<em>a</em>");
+    expect((await api.markdown.renderMarkdownRaw("*a*", asText)).data).toContain("<em>a</em>");
+    const markup = { Text: "*a*", Mode: "file", FilePath: "a.md" };
+    expect((await api.markup.renderMarkup(markup, asText)).data).toContain("<em>a</em>");
+  });
+
+  test("gitea-js runs organizations, teams, members and their labels", async () => {
+    await api.orgs.orgCreate({ username: "crew", full_name: "The crew" });
+    await api.admin.adminCreateOrg("nora", { username: "noras" });
+    await api.orgs.orgGet("crew");
+    await api.orgs.orgEdit("crew", { description: "Sails", location: "Sea" });
+    for (const list of [
+      api.orgs.orgGetAll(),
+      api.admin.adminGetAllOrgs(),
+      api.user.orgListCurrentUserOrgs(),
+      api.users.orgListUserOrgs("mira"),
+    ])
+      expect((await list).data.map(({ name }) => name)).toContain("crew");
+    await api.users.orgGetUserPermissions("mira", "crew");
+    const team = await api.orgs.orgCreateTeam("crew", {
+      name: "deck",
+      permission: "write",
+      units: ["repo.code", "repo.issues"],
+    });
+    const id = team.data.id ?? 0;
+    await api.teams.orgGetTeam(id);
+    await api.teams.orgEditTeam(id, { name: "deck", description: "On deck" });
+    expect((await api.orgs.orgListTeams("crew")).data).toHaveLength(2);
+    await api.user.userListTeams();
+    await api.teams.orgAddTeamMember(id, "nora");
+    await api.teams.orgListTeamMember(id, "nora");
+    expect((await api.teams.orgListTeamMembers(id)).data).toHaveLength(1);
+    await api.orgs.createOrgRepo("crew", { name: "ship" });
+    await api.teams.orgAddTeamRepository(id, "crew", "ship");
+    await api.teams.orgListTeamRepo(id, "crew", "ship");
+    expect((await api.teams.orgListTeamRepos(id)).data).toHaveLength(1);
+    await api.teams.orgRemoveTeamRepository(id, "crew", "ship");
+    await api.repos.repoAddTeam("crew", "ship", "deck");
+    await api.repos.repoCheckTeam("crew", "ship", "deck");
+    expect((await api.repos.repoListTeams("crew", "ship")).data).toHaveLength(2);
+    await api.repos.repoDeleteTeam("crew", "ship", "deck");
+    expect((await api.orgs.orgListRepos("crew")).data).toHaveLength(1);
+
+    expect((await api.orgs.orgListMembers("crew")).data).toHaveLength(2);
+    await api.orgs.orgIsMember("crew", "nora");
+    await nora.orgs.orgPublicizeMember("crew", "nora");
+    await api.orgs.orgIsPublicMember("crew", "nora");
+    expect((await api.orgs.orgListPublicMembers("crew")).data).toHaveLength(1);
+    await nora.orgs.orgConcealMember("crew", "nora");
+    await api.teams.orgRemoveTeamMember(id, "nora");
+    await api.teams.orgAddTeamMember(id, "nora");
+    await api.orgs.orgDeleteMember("crew", "nora");
+    await api.teams.orgDeleteTeam(id);
+
+    const label = await api.orgs.orgCreateLabel("crew", { name: "bug", color: "#ff0000" });
+    await api.orgs.orgGetLabel("crew", label.data.id ?? 0);
+    await api.orgs.orgEditLabel("crew", label.data.id ?? 0, { description: "Wrong" });
+    expect((await api.orgs.orgListLabels("crew")).data).toHaveLength(1);
+    await api.orgs.orgDeleteLabel("crew", label.data.id ?? 0);
+    await api.orgs.orgDelete("noras");
+  });
+
+  test("gitea-js stores secrets and variables of users, organizations and repositories", async () => {
+    const repo = await newRepository("actions");
+    await api.orgs.orgCreate({ username: "secretive" });
+    const secret = { data: "hidden" };
+    await api.user.updateUserSecret("TOKEN", secret);
+    await api.user.deleteUserSecret("TOKEN");
+    await api.orgs.updateOrgSecret("secretive", "TOKEN", secret);
+    expect((await api.orgs.orgListActionsSecrets("secretive")).data).toHaveLength(1);
+    await api.orgs.deleteOrgSecret("secretive", "TOKEN");
+    await api.repos.updateRepoSecret(...repo, "TOKEN", secret);
+    expect((await api.repos.repoListActionsSecrets(...repo)).data).toHaveLength(1);
+    await api.repos.deleteRepoSecret(...repo, "TOKEN");
+
+    const value = { value: "one" };
+    await api.user.createUserVariable("PLACE", value);
+    await api.user.updateUserVariable("PLACE", { value: "two" });
+    expect((await api.user.getUserVariablesList()).data).toHaveLength(1);
+    expect((await api.user.getUserVariable("PLACE")).data).toMatchObject({ data: "two" });
+    await api.user.deleteUserVariable("PLACE");
+    await api.orgs.createOrgVariable("secretive", "PLACE", value);
+    await api.orgs.updateOrgVariable("secretive", "PLACE", { value: "two" });
+    expect((await api.orgs.getOrgVariablesList("secretive")).data).toHaveLength(1);
+    await api.orgs.getOrgVariable("secretive", "PLACE");
+    await api.orgs.deleteOrgVariable("secretive", "PLACE");
+    await api.repos.createRepoVariable(...repo, "PLACE", value);
+    await api.repos.updateRepoVariable(...repo, "PLACE", { value: "two" });
+    expect((await api.repos.getRepoVariablesList(...repo)).data).toHaveLength(1);
+    await api.repos.getRepoVariable(...repo, "PLACE");
+    await api.repos.deleteRepoVariable(...repo, "PLACE");
+  });
+
+  test("gitea-js reads and deletes packages", async () => {
+    const put = await daemon.request("/api/packages/mira/generic/tool/1.0/tool.txt", {
+      method: "PUT",
+      token: people.tokenOf("mira"),
+      body: "a tool",
+    });
+    expect(put.status).toBe(201);
+    const tool = ["mira", "generic", "tool", "1.0"] as const;
+    expect((await api.packages.getPackage(...tool)).data).toMatchObject({ name: "tool" });
+    expect((await api.packages.listPackageFiles(...tool)).data).toHaveLength(1);
+    await api.packages.deletePackage(...tool);
+  });
+
+  test("gitea-js makes, changes, shares, transfers and deletes repositories", async () => {
+    const repo = await newRepository("plain");
+    await api.admin.adminCreateRepo("nora", { name: "given" });
+    await api.repos.repoGet(...repo);
+    await api.repos.repoEdit(...repo, { description: "Plain", has_wiki: false });
+    expect((await api.repos.repoSearch({ q: "plain" })).data.data).toHaveLength(1);
+    await api.user.userCurrentListRepos();
+    await api.users.userListRepos("mira");
+    await api.repos.repoAddCollaborator(...repo, "nora", { permission: "write" });
+    await api.repos.repoCheckCollaborator(...repo, "nora");
+    expect((await api.repos.repoListCollaborators(...repo)).data).toHaveLength(1);
+    await api.repos.repoGetRepoPermissions(...repo, "nora");
+    expect((await api.repos.repoGetAssignees(...repo)).data).toHaveLength(2);
+    await api.repos.repoDeleteCollaborator(...repo, "nora");
+    await api.repos.userCurrentPutSubscription(...repo);
+    await api.repos.userCurrentCheckSubscription(...repo);
+    await api.repos.userCurrentDeleteSubscription(...repo);
+
+    const config = { url: "http://127.0.0.1:9/", content_type: "json" };
+    const hook = await api.repos.repoCreateHook(...repo, { type: "gitea", config });
+    const id = hook.data.id ?? 0;
+    await api.repos.repoGetHook(...repo, id);
+    await api.repos.repoEditHook(...repo, id, { active: false });
+    expect((await api.repos.repoListHooks(...repo)).data).toHaveLength(1);
+    await api.repos.repoTestHook(...repo, id);
+    await api.repos.repoDeleteHook(...repo, id);
+
+    await nora.repos.repoTransfer("nora", "given", { new_owner: "mira" });
+    await api.repos.rejectRepoTransfer("nora", "given");
+    await nora.repos.repoTransfer("nora", "given", { new_owner: "mira" });
+    await api.repos.acceptRepoTransfer("nora", "given");
+    await api.repos.repoDelete("mira", "given");
+  });
+
+  test("gitea-js reads and writes branches, tags, commits, files and statuses", async () => {
+    const repo = await newRepository("code");
+    await api.repos.repoCreateFile(...repo, "docs/a.txt", {
+      content: base64("one\n"),
+      message: "add a",
+    });
+    const file = await api.repos.repoGetContents(...repo, "docs/a.txt");
+    await api.repos.repoUpdateFile(...repo, "docs/a.txt", {
+      content: base64("two\n"),
+      sha: file.data.sha ?? "",
+    });
+    await api.repos.repoChangeFiles(...repo, {
+      message: "two at once",
+      files: [
+        { operation: "create", path: "b.txt", content: base64("b") },
+        { operation: "create", path: "c.txt", content: base64("c") },
+      ],
+    });
+    const list = await api.repos.repoGetContentsList(...repo);
+    const b = list.data.find(({ name }) => name === "b.txt");
+    await api.repos.repoDeleteFile(...repo, "b.txt", { sha: b?.sha ?? "" });
+    expect((await api.repos.repoGetRawFile(...repo, "docs/a.txt", {}, asText)).data).toBe("two\n");
+    expect((await api.repos.repoGetRawFileOrLfs(...repo, "docs/a.txt", {}, asText)).data).toBe(
+      "two\n",
+    );
+    await api.repos.repoGetArchive(...repo, "main.zip", { format: "blob" });
+
+    await api.repos.repoCreateBranch(...repo, { new_branch_name: "side" });
+    await api.repos.repoGetBranch(...repo, "side");
+    await api.repos.repoUpdateBranch(...repo, "side", { name: "aside" });
+    expect((await api.repos.repoListBranches(...repo)).data).toHaveLength(2);
+    await api.repos.repoCreateBranchProtection(...repo, { rule_name: "main", enable_push: true });
+    await api.repos.repoGetBranchProtection(...repo, "main");
+    await api.repos.repoEditBranchProtection(...repo, "main", { enable_push: false });
+    expect((await api.repos.repoListBranchProtection(...repo)).data).toHaveLength(1);
+    await api.repos.repoDeleteBranchProtection(...repo, "main");
+
+    const commits = await api.repos.repoGetAllCommits(...repo);
+    expect(commits.data).toHaveLength(5);
+    const [sha = "", base = ""] = commits.data.map((commit) => commit.sha ?? "");
+    await api.repos.repoGetSingleCommit(...repo, sha);
+    await api.repos.repoCompareDiff(...repo, `${base}...main`);
+    const tree = await api.repos.getTree(...repo, sha, { recursive: true });
+    const blob = tree.data.tree?.find(({ path }) => path === "docs/a.txt");
+    await api.repos.getBlob(...repo, blob?.sha ?? "");
+    await api.repos.repoCreateTag(...repo, { tag_name: "v1", message: "First", target: "main" });
+    const tag = await api.repos.repoGetTag(...repo, "v1");
+    await api.repos.getAnnotatedTag(...repo, tag.data.id ?? "");
+    expect((await api.repos.repoListTags(...repo)).data).toHaveLength(1);
+    expect((await api.repos.repoListAllGitRefs(...repo)).data).toHaveLength(3);
+    await api.repos.repoListGitRefs(...repo, "heads");
+    await api.repos.repoDeleteTag(...repo, "v1");
+    await api.repos.repoDeleteBranch(...repo, "aside");
+
+    await api.repos.repoCreateStatus(...repo, sha, { state: "success", context: "ci" });
+    expect((await api.repos.repoListStatuses(...repo, sha)).data).toHaveLength(1);
+    await api.repos.repoListStatusesByRef(...repo, "main");
+    await api.repos.repoGetCombinedStatusByRef(...repo, "main");
+  });
+
+  test("gitea-js tracks issues with labels, milestones, comments, reactions and pins", async () => {
+    const repo = await newRepository("tracker");
+    const bug = await api.repos.issueCreateLabel(...repo, { name: "bug", color: "#ff0000" });
+    const bugId = bug.data.id ?? 0;
+    await api.repos.issueGetLabel(...repo, bugId);
+    await api.repos.issueEditLabel(...repo, bugId, { description: "Wrong" });
+    expect((await api.repos.issueListLabels(...repo)).data).toHaveLength(1);
+    const milestone = await api.repos.issueCreateMilestone(...repo, {
+      title: "1.0",
+      due_on: "2030-01-01T00:00:00Z",
+    });
+    const milestoneId = String(milestone.data.id);
+    await api.repos.issueGetMilestone(...repo, milestoneId);
+    await api.repos.issueEditMilestone(...repo, milestoneId, { description: "First" });
+    expect((await api.repos.issueGetMilestonesList(...repo)).data).toHaveLength(1);
+
+    const made = await api.repos.issueCreateIssue(...repo, {
+      title: "It leaks",
+      body: "@nora: see",
+      labels: [bugId],
+      milestone: milestone.data.id ?? 0,
+      assignees: ["mira"],
+      due_date: "2030-01-01T00:00:00Z",
+    });
+    const index = made.data.number ?? 0;
+    const issue = [...repo, index] as const;
+    await api.repos.issueGetIssue(...issue);
+    await api.repos.issueEditIssue(...issue, { title: "It leaks oil" });
+    expect((await api.repos.issueListIssues(...repo)).data).toHaveLength(1);
+    expect((await api.repos.issueSearchIssues({ q: "oil" })).data).toHaveLength(1);
+    await api.repos.issueEditIssueDeadline(...issue, { due_date: "2031-01-01T00:00:00Z" });
+    expect((await api.repos.issueGetLabels(...issue)).data).toHaveLength(1);
+    await api.repos.issueRemoveLabel(...issue, bugId);
+    await api.repos.issueAddLabel(...issue, { labels: [bugId] });
+    await api.repos.issueReplaceLabels(...issue, { labels: ["bug"] });
+    await api.repos.issueClearLabels(...issue);
+
+    const comment = await api.repos.issueCreateComment(...issue, { body: "Still" });
+    const commentId = comment.data.id ?? 0;
+    await api.repos.issueGetComment(...repo, commentId);
+    await api.repos.issueEditComment(...repo, commentId, { body: "Still, @nora" });
+    expect((await api.repos.issueGetComments(...issue)).data).toHaveLength(1);
+    expect((await api.repos.issueGetRepoComments(...repo)).data).toHaveLength(1);
+    await api.repos.issuePostCommentReaction(...repo, commentId, { content: "eyes" });
+    expect((await api.repos.issueGetCommentReactions(...repo, commentId)).data).toHaveLength(1);
+    await api.repos.issueDeleteCommentReaction(...repo, commentId, { content: "eyes" });
+    await api.repos.issuePostIssueReaction(...issue, { content: "heart" });
+    expect((await api.repos.issueGetIssueReactions(...issue)).data).toHaveLength(1);
+    await api.repos.issueDeleteIssueReaction(...issue, { content: "heart" });
+    await api.repos.issueAddSubscription(...issue, "nora");
+    await nora.repos.issueCheckSubscription(...issue);
+    expect((await api.repos.issueSubscriptions(...issue)).data.length).toBeGreaterThan(0);
+    await api.repos.issueDeleteSubscription(...issue, "nora");
+    expect((await api.repos.issueGetCommentsAndTimeline(...issue)).data.length).toBeGreaterThan(3);
+
+    await api.repos.pinIssue(...issue);
+    await api.repos.moveIssuePin(...issue, 1);
+    expect((await api.repos.repoListPinnedIssues(...repo)).data).toHaveLength(1);
+    await api.repos.repoNewPinAllowed(...repo);
+    await api.repos.unpinIssue(...issue);
+    await api.repos.issueDeleteComment(...repo, commentId);
+    await api.repos.issueDeleteMilestone(...repo, milestoneId);
+    await api.repos.issueDeleteLabel(...repo, bugId);
+    await api.repos.issueDelete(...issue);
+  });
+
+  test("gitea-js lists and reads notifications", async () => {
+    const repo = await newRepository("noisy");
+    await people.by("nora", "PUT", "/notifications");
+    await api.repos.issueCreateIssue(...repo, { title: "Hear this", body: "@nora" });
+    await expect.poll(async () => (await nora.notifications.notifyNewAvailable()).data.new).toBe(1);
+    const [thread] = (await nora.notifications.notifyGetList()).data;
+    await nora.notifications.notifyGetThread(String(thread?.id));
+    expect((await nora.repos.notifyGetRepoList(...repo)).data).toHaveLength(1);
+    await nora.notifications.notifyReadThread(String(thread?.id), { "to-status": "unread" });
+    await nora.repos.notifyReadRepoList(...repo);
+    await nora.notifications.notifyReadThread(String(thread?.id), { "to-status": "unread" });
+    await nora.notifications.notifyReadList({ all: "true" });
+    expect((await nora.notifications.notifyNewAvailable()).data.new).toBe(0);
+  });
+
+  test("every method that gitea-js shares with the forge is called, and its answers have the declared fields", () => {
+    const toKey = (request: string) => request.replace(/\*\*:\w+|:\w+|\{[^}]+\}/g, "*");
+    const served = new Set(
+      Object.values(contract)
+        .flat()
+        .map(({ method, path }) => toKey(`${method} ${path}`)),
+    );
+    const shared = declarations.methods.filter(({ request }) => served.has(toKey(request)));
+    expect(shared.length).toBeGreaterThan(220);
+    expect(shared.filter(({ name }) => !called.has(name))).toEqual([]);
+    const missing = [...differences].filter(
+      (difference) => !absent.some((field) => difference.endsWith(`: ${field} is missing`)),
+    );
+    expect(missing).toEqual([]);
+  });
+});
