@@ -80,6 +80,7 @@ export const entries: readonly Entry[] = [
     "Manage users who may use a repository",
     () => import("./repo-collaborator.ts"),
   ),
+  noun("deploy-key", "Manage keys that open one repository", () => import("./repo-deploy-key.ts")),
   noun("hook", "Manage hooks of a repository", async () => ({
     entries: (await import("./hook/hook.ts")).repositoryEntries,
   })),

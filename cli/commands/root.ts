@@ -108,7 +108,6 @@ export const commandGroups: readonly (readonly [heading: string, names: readonly
       "workflow",
       "secret",
       "variable",
-      "deploy-key",
       "git",
       "token",
       "ssh-key",

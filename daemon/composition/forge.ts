@@ -37,6 +37,7 @@ import {
 } from "../forge/repositories/repositories.ts";
 import { branchProtectionRoutes } from "../forge/repositories/branch-protections.routes.ts";
 import { createPushJudge } from "../forge/repositories/protected-refs.ts";
+import { deployKeyRoutes } from "../forge/repositories/deploy-keys.routes.ts";
 import { collaboratorRoutes } from "../forge/repositories/collaborators.routes.ts";
 import { starRoutes } from "../forge/repositories/stars.routes.ts";
 import { repositoryRoutes } from "../forge/repositories/repositories.routes.ts";
@@ -226,6 +227,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...starRoutes(repositories),
       ...avatarRoutes(createAvatars({ db, store: deps.objects })),
       ...branchProtectionRoutes(repositories.protections),
+      ...deployKeyRoutes(repositories),
       ...teamRepositoryRoutes({
         ...repositories,
         teamRepositories: createTeamRepositories({ db, lists: repositories.lists }),

@@ -38,6 +38,7 @@ import { npmPackageEndpoints } from "./forge/packages/npm.ts";
 import { renderingEndpoints } from "./forge/rendering.ts";
 import { branchProtectionEndpoints } from "./forge/repositories/branch-protections.ts";
 import { collaboratorEndpoints } from "./forge/repositories/collaborators.ts";
+import { deployKeyEndpoints } from "./forge/repositories/deploy-keys.ts";
 import { repositoryListEndpoints } from "./forge/repositories/lists.ts";
 import { repositoryEndpoints } from "./forge/repositories/repositories.ts";
 import { repositoryHookEndpoints } from "./forge/hooks/repository-hooks.ts";
@@ -91,6 +92,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...repositoryEndpoints,
   ...collaboratorEndpoints,
   ...branchProtectionEndpoints,
+  ...deployKeyEndpoints,
   ...transferEndpoints,
   ...repositoryHookEndpoints,
   ...avatarEndpoints,

@@ -12,9 +12,20 @@ export interface TaskGrant {
   readonly permissions: Readonly<Partial<Record<string, "read" | "write">>>;
 }
 
-/** A user on whose behalf a request acts. With `task` it is a job of theirs, which has the rights of its grant alone. */
+/** What a deploy key may do. */
+export interface DeployKeyGrant {
+  /** The only repository that it opens. */
+  readonly repositoryId: number;
+  readonly access: "read" | "write";
+}
+
+/**
+ * A user on whose behalf a request acts. With `task` it is a job of theirs, with `deployKey` the holder of a key of their
+ * repository; both have the rights of their grant alone.
+ */
 export interface ActingUser extends ForgeUser {
   readonly task?: TaskGrant;
+  readonly deployKey?: DeployKeyGrant;
 }
 
 /** The authenticated caller of a forge route (forge behaviour, 2.1 to 2.4). */

@@ -14,6 +14,11 @@ import { createForgePeople } from "../support/forge/forge-people.ts";
 
 /** Starts every text of the private objects that no path contains. */
 const CANARY = "canary-text";
+/** Two public keys. */
+const DEPLOY_KEYS = [
+  "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIwkvnrOfUdAi91uJj8yiIOpTiseQE1PWZq39ZgFe+8W",
+  "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILG50ok55EvDsV+0a04LcHl6cLFC8FgzCsgLHfCBggZe",
+] as const;
 const STRONG = "Correct-Horse-7-Battery";
 
 let daemon: TestDaemon;
@@ -95,6 +100,9 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
       body: CANARY,
     }),
   );
+  const deployKey = await made(
+    by("hermit", "POST", `${path}/keys`, { title: CANARY, key: DEPLOY_KEYS[0] }),
+  );
   await made(by("hermit", "PUT", `${path}/actions/secrets/KEY`, { data: CANARY }));
   await made(by("hermit", "POST", `${path}/actions/variables/AREA`, { value: CANARY }));
   await made(api("POST", "/orgs/lodge/actions/variables/AREA", { value: CANARY }));
@@ -148,6 +156,7 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
     thread: String(thread.id),
     repositoryHook: String(repositoryHook.id),
     repositoryDelivery: String(repositoryDelivery),
+    deployKey: String(deployKey.id),
     systemHook: String(systemHook.id),
     systemDelivery: String(systemDelivery),
     type: "generic",
@@ -297,6 +306,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
     config: { url: "http://127.0.0.1:9/", content_type: "json" },
   },
   "forge.repos.hooks.edit": { active: false },
+  "forge.repos.keys.add": { title: "changed", key: DEPLOY_KEYS[1] },
   "forge.packages.npm.tags.set": "1.0.0",
   "forge.packages.npm.scoped.tags.set": "1.0.0",
   "forge.repos.actions.secrets.put": { data: "changed" },
@@ -338,6 +348,7 @@ function toParameter(path: string, name: string): string {
   if (name !== "id") return name;
   if (path.includes("/hooks/")) return isOfInstance ? "systemHook" : "repositoryHook";
   if (path.includes("/threads/")) return "thread";
+  if (path.includes("/:repo/keys/")) return "deployKey";
   if (path.includes("/labels/")) return path.includes("/orgs/") ? "orgLabel" : "label";
   if (path.includes("/milestones/")) return "milestone";
   return path.includes("/comments/") ? "comment" : name;

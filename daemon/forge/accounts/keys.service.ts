@@ -8,6 +8,7 @@ import {
   insertPublicKey,
   listPublicKeysOf,
 } from "../../../storage/tables/forge/accounts/keys.ts";
+import { isDeployKey } from "../../../storage/tables/forge/repositories/deploy-keys.ts";
 import {
   findUserById,
   findUserByName,
@@ -90,6 +91,8 @@ export function createPublicKeys({
       try {
         const key = await db.transaction(async (tx) => {
           if (await hasFingerprint(tx, read.fingerprint)) throw contentUsed();
+          // Else it would be open whom a connection with this key belongs to.
+          if (await isDeployKey(tx, read.fingerprint)) throw contentUsed();
           if (await hasKeyTitle(tx, owner.id, title)) throw titleUsed();
           return insertPublicKey(tx, {
             userId: owner.id,

@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { ActingUser } from "../caller.ts";
 import type { RefChange } from "../repositories/events.ts";
 import type { JudgePush } from "../repositories/protected-refs.ts";
 import { FLUSH, type PushCommands, toPktLine } from "./push-commands.ts";
@@ -15,7 +15,7 @@ export interface PushGuard {
    * Judges the commands of the push, before git may act on them. Returns why the push is refused; undefined lets it go on,
    * and git itself refuses what would take commits away from a protected branch, because only git has the commits.
    */
-  judge(pusher: ForgeUser, changes: readonly RefChange[]): Promise<string | undefined>;
+  judge(pusher: ActingUser, changes: readonly RefChange[]): Promise<string | undefined>;
   /** Removes what the guard has written. Never rejects. */
   end(): Promise<void>;
 }

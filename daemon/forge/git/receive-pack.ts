@@ -2,8 +2,8 @@ import { PassThrough, type Readable } from "node:stream";
 import type { Git, GitProcess } from "../../../storage/git/git.ts";
 import { readRefs } from "../../../storage/git/refs.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Log } from "../../utilities/logging.ts";
+import type { ActingUser } from "../caller.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import { pipeBody } from "./request-body.ts";
 import type { RecordPush, PushOptions } from "./record-push.ts";
@@ -43,7 +43,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
     run(
       child: GitProcess,
       { body, contentEncoding, signal }: PushBody,
-      what: OwnedRepository & { readonly pusher: ForgeUser; readonly guard: PushGuard },
+      what: OwnedRepository & { readonly pusher: ActingUser; readonly guard: PushGuard },
     ): Readable {
       const commands = createCollector(COMMANDS_BYTES_MAX);
       let push: PushCommands | "malformed" | undefined;

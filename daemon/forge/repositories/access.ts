@@ -34,7 +34,7 @@ export function assertReaches(
  * Returns the permission of a user, or of an anonymous caller, on a repository: `owner` for its owner and for site
  * administrators, the highest level of a collaborator and of the teams in an organization that have the repository, and
  * `read` when the repository is public and its owner visible to the viewer, or when it is offered to the viewer. To a
- * restricted user only public owners are visible. A job has the access of its grant.
+ * restricted user only public owners are visible. A job and a deploy key have the access of their grant.
  * @param unit the part of the repository, since a team may have different permissions on each; `any` is for what is
  *   visible with any of them. The other ways to a permission are the same for all parts.
  */
@@ -45,6 +45,10 @@ export async function findAccess(
   unit: UnitOrAny = "repo.code",
 ): Promise<AccessLevel> {
   if (viewer?.task !== undefined) return toTaskAccess(viewer.task, what);
+  if (viewer?.deployKey !== undefined) {
+    const { repositoryId, access } = viewer.deployKey;
+    return repositoryId === what.repository.id ? access : "none";
+  }
   const level = await findStandingAccess(db, what, viewer, unit);
   if (level !== "none" || viewer === undefined) return level;
   return (await isOfferedTo(db, what.repository.id, viewer.id)) ? "read" : "none";

@@ -1,11 +1,11 @@
 import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { isTeamMember } from "../../../storage/tables/forge/accounts/teams.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import {
   type BranchProtection,
   listBranchProtections,
 } from "../../../storage/tables/forge/repositories/branch-protections.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { ActingUser } from "../caller.ts";
 import type { RefChange } from "./events.ts";
 import { compileGlob } from "./glob.ts";
 
@@ -20,7 +20,7 @@ export interface ProtectionVerdict {
 /** Judges the changes of a push, whichever way it comes. */
 export type JudgePush = (
   repository: ForgeRepository,
-  pusher: ForgeUser,
+  pusher: ActingUser,
   changes: readonly RefChange[],
 ) => Promise<ProtectionVerdict>;
 
@@ -62,10 +62,13 @@ export function matchRule(
 export async function mayPush(
   db: Queries,
   { settings }: BranchProtection,
-  user: ForgeUser,
+  user: ActingUser,
 ): Promise<boolean> {
   const { flags, users, teams } = settings;
   if (flags["enable_push"] !== true) return false;
+  // A key acts for the owner of the repository, and is listed by a flag of its own.
+  if (user.deployKey !== undefined && flags["enable_push_whitelist"] === true)
+    return flags["push_whitelist_deploy_keys"] === true;
   return (
     flags["enable_push_whitelist"] !== true ||
     isListed(db, user, users["push_whitelist_usernames"], teams["push_whitelist_teams"])
@@ -75,10 +78,12 @@ export async function mayPush(
 async function mayForce(
   db: Queries,
   { settings }: BranchProtection,
-  user: ForgeUser,
+  user: ActingUser,
 ): Promise<boolean> {
   const { flags, users, teams } = settings;
   if (flags["enable_force_push"] !== true) return false;
+  if (user.deployKey !== undefined && flags["enable_force_push_allowlist"] === true)
+    return flags["force_push_allowlist_deploy_keys"] === true;
   return (
     flags["enable_force_push_allowlist"] !== true ||
     isListed(db, user, users["force_push_allowlist_usernames"], teams["force_push_allowlist_teams"])
@@ -87,7 +92,7 @@ async function mayForce(
 
 async function isListed(
   db: Queries,
-  user: ForgeUser,
+  user: ActingUser,
   users: readonly number[] = [],
   teams: readonly number[] = [],
 ): Promise<boolean> {

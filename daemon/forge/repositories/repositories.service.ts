@@ -219,7 +219,8 @@ export interface RepositoryPath {
   readonly repo: string;
 }
 
-async function findOwned(
+/** Finds a repository by a name of today or a former one, without checking permissions. */
+export async function findOwned(
   db: Database,
   { owner: ownerName, repo }: RepositoryPath,
 ): Promise<(OwnedRepository & { readonly isFormer: boolean }) | undefined> {

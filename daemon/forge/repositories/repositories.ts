@@ -23,6 +23,7 @@ import {
 } from "./folder-moves.ts";
 import { type BranchProtections, createBranchProtections } from "./branch-protections.service.ts";
 import { type Collaborators, createCollaborators } from "./collaborators.service.ts";
+import { createDeployKeys, type DeployKeys } from "./deploy-keys.service.ts";
 import { createRepositoryLists, type RepositoryLists } from "./repository-lists.service.ts";
 import { createRepositoriesService, type Repositories } from "./repositories.service.ts";
 import { createStars, type Stars } from "./stars.service.ts";
@@ -51,6 +52,7 @@ export interface ForgeRepositories {
   readonly stars: Stars;
   readonly collaborators: Collaborators;
   readonly protections: BranchProtections;
+  readonly deployKeys: DeployKeys;
   readonly transfers: Transfers;
   readonly unadopted: Unadopted;
   readonly urls: ForgeUrls;
@@ -73,6 +75,7 @@ export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepos
     stars: createStars({ ...deps, lists }),
     collaborators: createCollaborators(deps),
     protections: createBranchProtections(deps),
+    deployKeys: createDeployKeys(deps),
     transfers: createTransfers({ ...deps, moves, enqueue: jobs.enqueue }),
     unadopted: createUnadopted({ ...deps, moves, sweepSoon }),
     urls,

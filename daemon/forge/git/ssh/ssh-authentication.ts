@@ -4,28 +4,37 @@ import {
   findPublicKeyByFingerprint,
   touchPublicKey,
 } from "../../../../storage/tables/forge/accounts/keys.ts";
-import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
-import type { ForgeCaller } from "../../caller.ts";
+import { findUserById, type ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
+import {
+  findDeployKeyByFingerprint,
+  isDeployKey,
+} from "../../../../storage/tables/forge/repositories/deploy-keys.ts";
+import type { ActingUser, ForgeCaller } from "../../caller.ts";
+import { notFound } from "../../refusals.ts";
+import { findOwned, type RepositoryPath } from "../../repositories/repositories.service.ts";
 
 /** The name by which every client signs in; the key tells who it is. */
 const USERNAME = "git";
 /** A use is noted when the last one was so long ago, so that a busy key costs few writes. */
 const TOUCH_AFTER_MS = 60_000;
 
-/** Why an account whose key is right may not use it now, for the user to read. */
+/** Whom a key signs in: the caller, or why the key may not be used now, for the user to read. */
 export type SshCaller =
   | { readonly kind: "caller"; readonly caller: ForgeCaller }
+  /** A key of repositories, used without naming one of them. */
+  | { readonly kind: "deploy_key" }
   | { readonly kind: "refused"; readonly reason: string };
 
 /** Who the holders of keys are. */
 export interface SshAuthentication {
-  /** Returns whether the key in wire format belongs to an account, under the name that clients sign in by. */
+  /** Returns whether the key in wire format opens an account or a repository, under the name that clients sign in by. */
   knows(username: string, key: Buffer): Promise<boolean>;
   /**
    * Returns the caller that a key signs in, as things are now: a connection outlives the deletion of its key and the lock
-   * of its account.
+   * of its account. A deploy key acts for the owner of the repository, with its own grant. Throws `not_found` for a
+   * repository that a deploy key does not open.
    */
-  findCaller(key: Buffer): Promise<SshCaller>;
+  findCaller(key: Buffer, path: RepositoryPath | undefined): Promise<SshCaller>;
 }
 
 export function createSshAuthentication({
@@ -38,25 +47,50 @@ export function createSshAuthentication({
   return {
     async knows(username, key) {
       if (username !== USERNAME) return false;
-      return (await findPublicKeyByFingerprint(db, toFingerprint(key))) !== undefined;
+      const fingerprint = toFingerprint(key);
+      return (
+        (await findPublicKeyByFingerprint(db, fingerprint)) !== undefined ||
+        isDeployKey(db, fingerprint)
+      );
     },
 
-    async findCaller(blob) {
-      const key = await findPublicKeyByFingerprint(db, toFingerprint(blob));
+    async findCaller(blob, path) {
+      const fingerprint = toFingerprint(blob);
+      const key = await findPublicKeyByFingerprint(db, fingerprint);
+      if (key === undefined && (await isDeployKey(db, fingerprint)))
+        return path === undefined ? { kind: "deploy_key" } : findHolder(fingerprint, path);
       const user = key && (await findUserById(db, key.userId));
       if (key === undefined || user === undefined) return refused("The key is not known any more.");
-      if (!user.isActive || user.prohibitLogin)
-        return refused(
-          "This account is prohibited from signing in, please contact your site administrator.",
-        );
+      if (!isAllowed(user)) return prohibited();
       if (user.mustChangePassword)
         return refused('You must change your password, with "croft account password".');
       const now = clock();
       if (now - key.lastUsedAt > TOUCH_AFTER_MS) await touchPublicKey(db, key.id, now);
-      return { kind: "caller", caller: { user, actor: user, method: "ssh_key", scope: undefined } };
+      return toCaller(user);
     },
   };
+
+  async function findHolder(fingerprint: string, path: RepositoryPath): Promise<SshCaller> {
+    const found = await findOwned(db, path);
+    const key = found && (await findDeployKeyByFingerprint(db, found.repository.id, fingerprint));
+    if (found === undefined || key === undefined) throw notFound();
+    const { repository, owner } = found;
+    // An organization does not sign in, and so is never prohibited from it.
+    if (owner.kind === "individual" && !isAllowed(owner)) return prohibited();
+    const access = key.isReadOnly ? "read" : "write";
+    return toCaller({ ...owner, deployKey: { repositoryId: repository.id, access } });
+  }
 }
+
+const isAllowed = ({ isActive, prohibitLogin }: ForgeUser) => isActive && !prohibitLogin;
+
+const toCaller = (user: ActingUser): SshCaller => ({
+  kind: "caller",
+  caller: { user, actor: user, method: "ssh_key", scope: undefined },
+});
+
+const prohibited = () =>
+  refused("This account is prohibited from signing in, please contact your site administrator.");
 
 const refused = (reason: string): SshCaller => ({ kind: "refused", reason });
 

@@ -6,7 +6,7 @@ import type { Log } from "../../../utilities/logging.ts";
 import type { SmartHttp } from "../smart-http.service.ts";
 import { isSignedByKey } from "./key-signature.ts";
 import { end, createSshSessions } from "./ssh-session.ts";
-import type { SshAuthentication } from "./ssh-authentication.ts";
+import type { SshAuthentication, SshCaller } from "./ssh-authentication.ts";
 
 export interface SshServerDeps {
   readonly transfers: SmartHttp;
@@ -248,8 +248,8 @@ export function createSshServer(deps: SshServerDeps): SshServer {
       isUsed = true;
       const channel = accepted();
       begin(channel, (signal) =>
-        runSession({ channel, line, protocol, address, signal, drained }, () =>
-          deps.authentication.findCaller(key),
+        runSession({ channel, line, protocol, address, signal, drained }, (path) =>
+          deps.authentication.findCaller(key, path),
         ),
       );
       return undefined;
@@ -259,12 +259,8 @@ export function createSshServer(deps: SshServerDeps): SshServer {
       isUsed = true;
       const channel = accepted();
       begin(channel, async () => {
-        const found = await deps.authentication.findCaller(key);
-        const text =
-          found.kind === "caller"
-            ? `Hi ${found.caller.user.name}! croft serves git over SSH, and no shell.`
-            : found.reason;
-        channel.stderr.write(`${text}\n`);
+        const found = await deps.authentication.findCaller(key, undefined);
+        channel.stderr.write(`${toGreeting(found)}\n`);
         end(channel, 1);
       });
       return undefined;
@@ -284,6 +280,12 @@ export function createSshServer(deps: SshServerDeps): SshServer {
       });
     }
   }
+}
+
+function toGreeting(found: SshCaller): string {
+  if (found.kind === "refused") return found.reason;
+  const name = found.kind === "caller" ? found.caller.user.name : "holder of a deploy key";
+  return `Hi ${name}! croft serves git over SSH, and no shell.`;
 }
 
 interface SshClient {

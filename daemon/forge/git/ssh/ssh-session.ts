@@ -4,6 +4,7 @@ import type { ServerChannel } from "ssh2";
 import { AppError } from "../../../errors.ts";
 import type { Log } from "../../../utilities/logging.ts";
 import type { ForgeCaller } from "../../caller.ts";
+import type { RepositoryPath } from "../../repositories/repositories.service.ts";
 import type { SmartHttp } from "../smart-http.service.ts";
 import { parseSshCommand, type SshCommand } from "./ssh-command.ts";
 import type { SshCaller } from "./ssh-authentication.ts";
@@ -21,6 +22,9 @@ export interface SshSession {
   readonly drained: () => Promise<void>;
 }
 
+/** Returns whom the connection's key signs in, for the repository that a command names. */
+type FindSshCaller = (path: RepositoryPath | undefined) => Promise<SshCaller>;
+
 /**
  * Runs one of git's services on a channel, with the access, limits, journal and hooks of git over HTTP. A refusal is
  * written to the client's standard error, and the exit status is 1. Never rejects.
@@ -32,13 +36,15 @@ export function createSshSessions({
   readonly transfers: SmartHttp;
   readonly log: Log;
 }) {
-  return async (session: SshSession, findCaller: () => Promise<SshCaller>): Promise<void> => {
+  return async (session: SshSession, findCaller: FindSshCaller): Promise<void> => {
     const { channel, line } = session;
     try {
-      const found = await findCaller();
-      if (found.kind === "refused") return refuse(channel, found.reason);
       const command = parseSshCommand(line);
-      if (command === undefined)
+      const found = await findCaller(
+        command && { owner: command.owner, repo: command.name.replace(/\.git$/i, "") },
+      );
+      if (found.kind === "refused") return refuse(channel, found.reason);
+      if (command === undefined || found.kind !== "caller")
         return refuse(channel, "Only git's upload-pack, receive-pack and upload-archive run here.");
       const exitCode = await run(transfers, session, command, found.caller);
       end(channel, exitCode);

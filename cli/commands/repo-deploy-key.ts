@@ -1,0 +1,112 @@
+import type { WireDeployKey } from "../../daemon/contract/forge/repositories/deploy-keys.ts";
+import { forge } from "../client/operations.ts";
+import { forgePages } from "../client/paging.ts";
+import type { CliContext } from "../context.ts";
+import { type Column, time } from "../output/cells.ts";
+import { listOf, resourceOf, shape } from "../output/spec.ts";
+import { readKeyFile, toKeyTitle } from "../support/public-key.ts";
+import {
+  repositoryArgument,
+  type RepositoryName,
+  toRepositoryName,
+} from "../support/repository.ts";
+import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List the deploy keys of a repository", () => listKeys, { aliases: ["ls"] }),
+  verb("add", "Add a deploy key to a repository", () => addKey),
+  verb("delete", "Delete a deploy key of a repository", () => deleteKey, { aliases: ["rm"] }),
+];
+
+const columns: readonly Column<WireDeployKey>[] = [
+  { header: "id", cell: ({ id }) => id },
+  { header: "title", cell: ({ title }) => title },
+  {
+    header: "type",
+    cell: ({ read_only: isReadOnly }) => (isReadOnly ? "read-only" : "read-write"),
+  },
+  { header: "fingerprint", cell: ({ fingerprint }) => fingerprint },
+  { header: "created", cell: ({ created_at: createdAt }) => time(createdAt) },
+];
+
+const listKeys = {
+  operations: [forge.listDeployKeys],
+  output: listOf(forge.listDeployKeys),
+  define(command, cli, run = runList): void {
+    command
+      .argument(...repositoryArgument)
+      .action((given: string) => run(cli, toRepositoryName(given)));
+  },
+} satisfies CommandModule;
+
+/** Prints the keys of a repository, the oldest first. */
+async function runList(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
+  const input = { params: { owner, repo } };
+  await cli.output.list(forgePages(cli.client, forge.listDeployKeys, input), columns);
+}
+
+export interface DeployKeyAddOptions extends RepositoryName {
+  /** A path, or `-` for standard input. */
+  readonly file: string;
+  /** The file's name when absent. */
+  readonly title?: string;
+  readonly allowWrite?: true;
+}
+
+export const addKey = {
+  operations: [forge.addDeployKey],
+  output: resourceOf(forge.addDeployKey, 201),
+  define(command, cli, run = runAdd): void {
+    command
+      .argument(...repositoryArgument)
+      .argument("<file>", "a file with the public key; - is standard input")
+      .option("--title <title>", "a title for the key; by default the file's name")
+      .option("--allow-write", "let the key push")
+      .action(
+        (
+          given: string,
+          file: string,
+          flags: Omit<DeployKeyAddOptions, "file" | keyof RepositoryName>,
+        ) => run(cli, { ...toRepositoryName(given), file, ...flags }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Adds a key that opens one repository, for reading unless it may write. */
+async function runAdd(cli: CliContext, options: DeployKeyAddOptions): Promise<void> {
+  const { owner, repo, file, title, allowWrite } = options;
+  const key = await readKeyFile(cli, file);
+  const { body } = await cli.client.call(forge.addDeployKey, {
+    params: { owner, repo },
+    body: { title: title ?? toKeyTitle(file), key, read_only: allowWrite !== true },
+  });
+  await cli.output.resource(body, columns);
+}
+
+interface DeployKeyOptions extends RepositoryName {
+  readonly id: string;
+}
+
+const deleteKey = {
+  operations: [forge.getDeployKey, forge.deleteDeployKey],
+  output: shape({ deleted: "boolean", id: "integer", title: "string" }),
+  destructive: true,
+  define(command, cli, run = runDelete): void {
+    command
+      .argument(...repositoryArgument)
+      .argument("<id>", "the key's id")
+      .action((given: string, id: string) => run(cli, { ...toRepositoryName(given), id }));
+  },
+} satisfies CommandModule;
+
+/** Deletes a key. The API deletes an unknown one without a word, so it is looked up first. */
+async function runDelete(cli: CliContext, { owner, repo, id }: DeployKeyOptions): Promise<void> {
+  const params = { owner, repo, id };
+  const { body } = await cli.client.call(forge.getDeployKey, { params });
+  await cli.prompts.confirm(`Delete the deploy key ${body.title} of ${owner}/${repo}?`);
+  await cli.client.call(forge.deleteDeployKey, { params });
+  await cli.output.done(
+    { deleted: true, id: body.id, title: body.title },
+    `Deleted the deploy key ${body.title}.`,
+  );
+}

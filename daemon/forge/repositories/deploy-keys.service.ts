@@ -1,0 +1,132 @@
+import { type Database, isConflict } from "../../../storage/engine/database.ts";
+import { hasFingerprint } from "../../../storage/tables/forge/accounts/keys.ts";
+import {
+  countDeployKeys,
+  deleteDeployKey,
+  type DeployKey,
+  findDeployKey,
+  findDeployKeyByFingerprint,
+  hasDeployKeyTitle,
+  insertDeployKey,
+  listDeployKeys,
+} from "../../../storage/tables/forge/repositories/deploy-keys.ts";
+import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { openRepository, type OpenedRepository } from "../issues/issue-access.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { notFound } from "../refusals.ts";
+import { reaches } from "./access.ts";
+import { noAdministrator, type RepositoryPath } from "./repositories.service.ts";
+import type { RepositoryDetails } from "./repository.view.ts";
+
+/** A key and the repository that it opens, with the permission of the key. */
+export interface DeployKeyDetails {
+  readonly key: DeployKey;
+  readonly repository: RepositoryDetails;
+}
+
+/**
+ * Keys that open one repository over SSH. Every function refuses with `not_found` a caller who may not read the
+ * repository, and with `forbidden` one who does not administer it or whose token does not reach it.
+ */
+export interface DeployKeys {
+  /** Returns a page of the keys, the oldest first, and the count of all that match. */
+  list(
+    path: RepositoryPath,
+    query: PageWindow & { readonly key_id: number; readonly fingerprint: string },
+    caller: ForgeCaller,
+  ): Promise<{ readonly keys: readonly DeployKeyDetails[]; readonly total: number }>;
+  /** Throws `not_found` for an unknown id, and for a key of another repository. */
+  get(path: RepositoryPath, id: number, caller: ForgeCaller): Promise<DeployKeyDetails>;
+  /**
+   * Adds a key. Throws `unprocessable` for an invalid key, a key of a user, a key or title that the repository has, and
+   * for more keys than allowed.
+   */
+  add(
+    path: RepositoryPath,
+    wanted: { readonly title: string; readonly key: string; readonly isReadOnly: boolean },
+    caller: ForgeCaller,
+  ): Promise<DeployKeyDetails>;
+  /** Deletes a key; idempotent. Connections that it has opened run no further command. */
+  remove(path: RepositoryPath, id: number, caller: ForgeCaller): Promise<void>;
+}
+
+/** Most keys of one repository. */
+const DEPLOY_KEYS_MAX = 1_000;
+
+export function createDeployKeys({ db }: { readonly db: Database }): DeployKeys {
+  return {
+    async list(path, query, caller) {
+      const opened = await open(path, caller, "");
+      const { keys, total } = await listDeployKeys(db, opened.repository.id, {
+        keyId: query.key_id,
+        fingerprint: query.fingerprint,
+        ...toRows(query),
+      });
+      return { keys: keys.map((key) => toDetails(key, opened)), total };
+    },
+
+    async get(path, id, caller) {
+      const opened = await open(path, caller, `/${id}`);
+      const key = await findDeployKey(db, opened.repository.id, id);
+      if (key === undefined) throw notFound();
+      return toDetails(key, opened);
+    },
+
+    async add(path, { title, key: text, isReadOnly }, caller) {
+      const opened = await open(path, caller, "");
+      const repositoryId = opened.repository.id;
+      // Loaded by the first use: the library is large, and few daemons ever read a key.
+      const { readPublicKey } = await import("../accounts/public-key.ts");
+      const read = readPublicKey(text);
+      if (read.kind === "refused") throw new AppError("unprocessable", read.message);
+      const { content, fingerprint } = read;
+      try {
+        const key = await db.transaction(async (tx) => {
+          if ((await findRepositoryById(tx, repositoryId)) === undefined) throw notFound();
+          if (await hasFingerprint(tx, fingerprint)) throw usedByUser();
+          if ((await findDeployKeyByFingerprint(tx, repositoryId, fingerprint)) !== undefined)
+            throw keyAdded();
+          if (await hasDeployKeyTitle(tx, repositoryId, title)) throw titleUsed();
+          if ((await countDeployKeys(tx, repositoryId)) >= DEPLOY_KEYS_MAX)
+            throw new AppError(
+              "unprocessable",
+              `a repository has at most ${DEPLOY_KEYS_MAX} deploy keys`,
+            );
+          return insertDeployKey(tx, { repositoryId, title, content, fingerprint, isReadOnly });
+        });
+        return toDetails(key, opened);
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        throw error.constraint?.includes("fingerprint") ? keyAdded() : titleUsed();
+      }
+    },
+
+    async remove(path, id, caller) {
+      const opened = await open(path, caller, `/${id}`);
+      await deleteDeployKey(db, opened.repository.id, id);
+    },
+  };
+
+  async function open(
+    path: RepositoryPath,
+    caller: ForgeCaller,
+    rest: string,
+  ): Promise<OpenedRepository> {
+    const opened = await openRepository(db, path, caller, `/keys${rest}`, "any");
+    if (!reaches(opened.access, "admin")) throw noAdministrator();
+    return opened;
+  }
+}
+
+function toDetails(key: DeployKey, opened: OpenedRepository): DeployKeyDetails {
+  const access = key.isReadOnly ? "read" : "write";
+  return { key, repository: { ...opened, access, watchers: 0, isSignedIn: true } };
+}
+
+const usedByUser = () =>
+  new AppError("unprocessable", "Key content has been used as non-deploy key");
+const keyAdded = () =>
+  new AppError("unprocessable", "This key has already been added to this repository");
+const titleUsed = () => new AppError("unprocessable", "A key with the same name already exists");
