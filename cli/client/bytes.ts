@@ -17,6 +17,9 @@ export interface ByteDownload {
 
 interface StreamRequest {
   readonly url: string;
+  /** GET when absent. */
+  readonly method?: string;
+  readonly body?: string | Readable | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }
@@ -26,7 +29,8 @@ export async function openDownload(
   transport: Transport,
   { service, ...request }: StreamRequest & { readonly service: Service },
 ): Promise<ByteDownload & { readonly body?: Buffer }> {
-  const opened = await transport.open({ ...request, method: "GET", body: undefined });
+  const { method = "GET", body: sent } = request;
+  const opened = await transport.open({ ...request, method, body: sent });
   const { status, headers, stream } = opened;
   if (status >= 200 && status < 300) {
     const length = headers["content-length"];

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
 import { apiOf } from "../../daemon/contract/api-of.ts";
 import type { AnswerOf, AnyEndpoint, InputOf } from "../../daemon/contract/endpoint.ts";
 import { CliError, DryRun } from "../errors.ts";
@@ -75,6 +76,15 @@ export interface Client {
     operation: Operation<E>,
     input: CallInput<E>,
     options?: DownloadOptions,
+  ): Promise<ByteDownload>;
+  /**
+   * Calls an operation that takes a stream or JSON and answers with a stream, which may begin before the body has ended.
+   * `body` is called once more when the credentials had to be renewed: it then starts again from the beginning.
+   */
+  exchange<E extends AnyEndpoint>(
+    operation: Operation<E>,
+    input: Omit<CallInput<E>, "body">,
+    content: { readonly contentType: string; readonly body: () => string | Readable },
   ): Promise<ByteDownload>;
   /** Calls an operation that takes a multipart form with a file at its end. */
   upload<E extends AnyEndpoint>(
@@ -155,6 +165,24 @@ export function createClient(
           url: `${await authorizer.address()}${path}`,
           headers: { ...clientHeaders, Accept: "*/*", ...options.headers, ...headers },
           signal: options.signal === undefined ? signal : AbortSignal.any([signal, options.signal]),
+          service,
+        }),
+      );
+      if (answer.body === undefined) return answer;
+      throw downloadFailure(service, answer.status, answer.headers, answer.body);
+    },
+    async exchange(operation, input, { contentType, body }) {
+      const path = toAddress(operation.path, input.params, input.query);
+      const service = serviceOf(operation);
+      await stopDryRun(operation, path, undefined);
+      const { downloadFailure, openDownload } = await import("./bytes.ts");
+      const answer = await withRenewal(service, undefined, async (headers) =>
+        openDownload(transport, {
+          url: `${await authorizer.address()}${path}`,
+          method: operation.method,
+          headers: { ...clientHeaders, Accept: "*/*", "Content-Type": contentType, ...headers },
+          body: body(),
+          signal,
           service,
         }),
       );

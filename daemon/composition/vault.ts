@@ -169,14 +169,17 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
   queue.register(createItemProcessing({ db, bytes: cloud.bytes, extractor, topics, index }));
   queue.register(accounts.resetMails.job);
   return {
-    routes: [
-      ...accountRoutes(accounts),
-      ...adminRoutes(administration),
-      ...cloudRoutes(cloud),
-      ...documents.routes,
-      ...aiRoutes(aiConfig),
-      ...jobRoutes(createJobAdministration({ db, queue })),
-    ],
+    routes: withLimits(
+      [
+        ...accountRoutes(accounts),
+        ...adminRoutes(administration),
+        ...cloudRoutes(cloud),
+        ...documents.routes,
+        ...aiRoutes(aiConfig),
+        ...jobRoutes(createJobAdministration({ db, queue })),
+      ],
+      settings.cloudRequestsPerMinute / PER_MINUTE,
+    ),
     documents,
     cache,
     dailyExports,
@@ -192,6 +195,20 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
       await Promise.all([guarded.destroy(), direct.destroy()]);
     },
   };
+}
+
+/** The limit of most routes as they are declared, which the setting replaces (vault API, Limits). */
+const PER_MINUTE = 100;
+
+/** Multiplies the limits that are counted per account and minute. */
+function withLimits(routes: readonly Route[], factor: number): readonly Route[] {
+  if (factor === 1) return routes;
+  return routes.map((route) => {
+    const { limit } = route.endpoint;
+    if (limit?.key !== "account" || limit.seconds !== 60) return route;
+    const max = Math.max(1, Math.round(limit.max * factor));
+    return { ...route, endpoint: { ...route.endpoint, limit: { ...limit, max } } };
+  });
 }
 
 /** Returns a name that is unique to this data directory and stays the same. */

@@ -143,6 +143,9 @@ export type Reply =
 /** A multipart form; `file` parts are handed to the handler as streams, in the order in which they arrive. */
 export const multipart = <F extends z.ZodObject>(fields: F) =>
   ({ kind: "multipart", fields }) as const;
+/** A multipart form of files only, handed to the handler one by one while they arrive. */
+export const fileParts = (limits: { readonly filesMax: number; readonly bytesMax: number }) =>
+  ({ kind: "file_parts", ...limits }) as const;
 /** A body of any bytes that the handler reads itself. */
 export const stream = (...contentTypes: string[]) => ({ kind: "stream", contentTypes }) as const;
 /** A body of any bytes that the handler gets whole, at most `maxBodyBytes` of them. */
@@ -152,6 +155,7 @@ export const wholeBytes = (...contentTypes: string[]) =>
 export type BodySpec =
   | z.ZodType
   | { readonly kind: "multipart"; readonly fields: z.ZodObject }
+  | { readonly kind: "file_parts"; readonly filesMax: number; readonly bytesMax: number }
   | { readonly kind: "stream"; readonly contentTypes: readonly string[] }
   | { readonly kind: "whole_bytes"; readonly contentTypes: readonly string[] };
 

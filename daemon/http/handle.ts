@@ -60,11 +60,13 @@ export interface MultipartForm<Fields> {
 type BodyInput<E extends AnyEndpoint> =
   NonNullable<E["body"]> extends { kind: "multipart"; fields: infer F }
     ? MultipartForm<F extends z.ZodType ? z.output<F> : never>
-    : NonNullable<E["body"]> extends { kind: "stream" }
-      ? Readable
-      : NonNullable<E["body"]> extends { kind: "whole_bytes" }
-        ? Buffer
-        : BodyOf<E>;
+    : NonNullable<E["body"]> extends { kind: "file_parts" }
+      ? AsyncIterable<FilePart>
+      : NonNullable<E["body"]> extends { kind: "stream" }
+        ? Readable
+        : NonNullable<E["body"]> extends { kind: "whole_bytes" }
+          ? Buffer
+          : BodyOf<E>;
 
 /** The parsed and typed input of a handler. */
 export interface RouteInput<E extends AnyEndpoint, Caller> {

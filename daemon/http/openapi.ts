@@ -93,6 +93,16 @@ function toRequestBody(body: NonNullable<Endpoint["body"]>): Json {
       },
     };
   }
+  if (body.kind === "file_parts")
+    return {
+      required: true,
+      description: `At most ${body.filesMax} files and ${body.bytesMax} bytes in all.`,
+      content: {
+        "multipart/form-data": {
+          schema: { type: "object", additionalProperties: { type: "string", format: "binary" } },
+        },
+      },
+    };
   const binary = { schema: { type: "string", format: "binary" } };
   return {
     required: true,

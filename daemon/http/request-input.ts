@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { Api, ReadBody, ServerRequest } from "./handle.ts";
+import { readFileParts } from "./file-parts.ts";
 import { readMultipart } from "./multipart.ts";
 import { cutStalledBody } from "./request-body.ts";
 
@@ -39,19 +40,22 @@ export function createInputReader(
     throw api.toValidationError(where, result.error, declared);
   }
 
+  /** Makes the API's refusal of an invalid form. */
+  function toMalformedFor(declared: Endpoint) {
+    return (text: string, cause?: unknown) => {
+      const error = new z.ZodError([{ code: "custom", path: [], message: text, input: undefined }]);
+      const refusal = api.toValidationError("body", error, declared);
+      refusal.cause = cause;
+      return refusal;
+    };
+  }
+
   async function readForm(declared: Endpoint, fields: z.ZodObject, message: IncomingMessage) {
     const form = await readMultipart(message, {
       maxFileBytes: options.maxUploadBytes,
       temporaryDirectory: options.temporaryDirectory,
       fieldNames: Object.keys(fields.shape),
-      toMalformed: (text, cause) => {
-        const error = new z.ZodError([
-          { code: "custom", path: [], message: text, input: undefined },
-        ]);
-        const refusal = api.toValidationError("body", error, declared);
-        refusal.cause = cause;
-        return refusal;
-      },
+      toMalformed: toMalformedFor(declared),
     });
     try {
       return { fields: parse(declared, fields, form.fields, "body"), file: form.file };
@@ -77,6 +81,12 @@ export function createInputReader(
         return parse(declared, spec, await api.decodeBody(declared, request, readBody), "body");
       if (spec.kind === "whole_bytes") return readBody();
       cutStalledBody(message);
+      if (spec.kind === "file_parts")
+        return readFileParts(message, {
+          ...spec,
+          fileBytesMax: options.maxUploadBytes,
+          toMalformed: toMalformedFor(declared),
+        });
       return spec.kind === "multipart" ? readForm(declared, spec.fields, message) : message;
     },
   };

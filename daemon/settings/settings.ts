@@ -194,6 +194,9 @@ export const settingDeclarations = {
   rateLimits: setting("Limits", onOff, true, {
     help: "Request limits per address and account; off is for measurements only",
   }),
+  cloudRequestsPerMinute: setting("Limits", integer(1, 1_000_000, "requests"), 100, {
+    help: "Requests of one account to each cloud and document route in a minute; the item detail allows a fifth more",
+  }),
   maxBodyBytes: setting("Limits", byteSize(kibibyte), mebibyte, {
     help: "Largest JSON body of a request",
   }),

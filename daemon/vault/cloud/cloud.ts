@@ -1,5 +1,5 @@
 // daemon/vault/cloud: connected storage: connections, their items, uploads and downloads through the byte cache.
-// connections/ and authorization/ open storages; items/ keeps what was listed, bytes/ reads it, changes/ changes it, analysis/
+// connections/ and authorization/ open storages; items/ keeps what was listed, bytes/ reads it, changes/ changes it, batches/ does either with many files, analysis/
 // looks into it, stored-files/ keeps documents in it. Start here (what it is made of), then changes/changes.service.ts or bytes/bytes.service.ts.
 import type { ByteCache } from "../../../storage/cache/byte-cache.ts";
 import type { ProviderDeps } from "../../../storage/cloud/provider.ts";
@@ -19,6 +19,10 @@ import {
   type AuthorizationDeps,
   type CloudAuthorization,
 } from "./authorization/authorization.service.ts";
+import { createBatchCounter } from "./batches/batch-limits.ts";
+import { createBatchDownloads, type BatchDownloads } from "./batches/batch-downloads.service.ts";
+import { createBatchUploads, type BatchUploads } from "./batches/batch-uploads.service.ts";
+import { batchRoutes } from "./batches/batches.routes.ts";
 import { bytesRoutes } from "./bytes/bytes.routes.ts";
 import { createBytes, type BytesDeps, type CloudBytes } from "./bytes/bytes.service.ts";
 import { changeRoutes } from "./changes/changes.routes.ts";
@@ -74,6 +78,8 @@ export interface Cloud {
   readonly bytes: CloudBytes;
   readonly changes: CloudChanges;
   readonly uploads: CloudUploads;
+  readonly batchUploads: BatchUploads;
+  readonly batchDownloads: BatchDownloads;
   readonly authorization: CloudAuthorization;
   readonly analysis: CloudAnalysis;
   /** The files of documents. */
@@ -96,6 +102,7 @@ export function createCloud(deps: CloudDeps): Cloud {
   const bytes = createBytes(deps, adapters, items);
   const changes = createChanges(deps, adapters, recorder);
   const uploads = createUploads(deps, adapters, recorder);
+  const beginBatch = createBatchCounter();
   return {
     connections,
     localFolders,
@@ -104,6 +111,8 @@ export function createCloud(deps: CloudDeps): Cloud {
     bytes,
     changes,
     uploads,
+    batchUploads: createBatchUploads({ log: deps.log, beginBatch }, adapters, uploads),
+    batchDownloads: createBatchDownloads({ ...deps, beginBatch }, adapters, bytes),
     storedFiles: createStoredFiles(deps, {
       uploads,
       bytes,
@@ -124,6 +133,7 @@ export function cloudRoutes(cloud: Cloud): Route[] {
     ...itemRoutes(cloud),
     ...bytesRoutes(cloud.bytes),
     ...changeRoutes(cloud),
+    ...batchRoutes(cloud),
     ...analysisRoutes(cloud.analysis),
     ...authorizationRoutes(cloud.authorization),
   ];

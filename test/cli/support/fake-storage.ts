@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { pack } from "tar-stream";
 import type { FakeAnswer, SeenRequest } from "./fake-daemon.ts";
 
 /** A file or folder of a storage; folders have no bytes. */
@@ -65,6 +66,8 @@ export function fakeStorage(items: FakeItem[], pageSize = 1000): FakeStorage {
     if (key === `GET ${base}/items`) return list(request);
     if (key === `POST ${base}/folders`) return makeFolder(request);
     if (key === `POST ${base}/items/upload`) return upload(request);
+    if (key === `POST ${base}/items/batch`) return uploadBatch(request, key);
+    if (key === `POST ${base}/items/batch-download`) return downloadBatch(request, key);
     const [, encoded = "", what] = /items\/(.*)\/(download|detail)$/.exec(key) ?? [];
     const id = encoded.split("/").map(decodeURIComponent).join("/");
     const found = items.find((one) => one.id === id);
@@ -115,6 +118,72 @@ export function fakeStorage(items: FakeItem[], pageSize = 1000): FakeStorage {
     };
   }
 
+  /** Each part is answered as a single upload would be. */
+  async function uploadBatch(request: SeenRequest, _key: string): Promise<FakeAnswer> {
+    const boundary = /boundary=(\w+)/.exec(request.headers["content-type"] ?? "")?.[1] ?? "";
+    const parts = request.body.toString("latin1").split(`--${boundary}`).slice(1, -1);
+    const lines: object[] = [];
+    for (const [index, part] of parts.entries()) {
+      const [head = "", ...rest] = part.split("\r\n\r\n");
+      const text = (name: string) =>
+        Buffer.from(
+          new RegExp(`${name}="((?:\\\\.|[^"])*)"`).exec(head)?.[1]?.replace(/\\(.)/g, "$1") ?? "",
+          "latin1",
+        );
+      const file = Buffer.from(rest.join("\r\n\r\n").slice(0, -2), "latin1");
+      const filename = text(" filename").toString();
+      const fields = [
+        ["parent_ref", text(" name")],
+        ["filename", text(" filename")],
+        ["file", file],
+      ] as const;
+      const form = Buffer.concat([
+        ...fields.flatMap(([name, value]) => [
+          Buffer.from(`--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n`),
+          value,
+          Buffer.from("\r\n"),
+        ]),
+        Buffer.from("--b--"),
+      ]);
+      const path = `${base}/items/upload`;
+      const single = toSingle(request, path, form);
+      const given = (await storage.override(single, `POST ${path}`)) ?? upload(single);
+      lines.push({
+        index,
+        filename,
+        status: given.status ?? 200,
+        ...(given.body as object),
+        ...retryOf(given),
+      });
+    }
+    const body = Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    return { body, headers: { "Content-Type": "application/x-ndjson" } };
+  }
+
+  /** Each file is answered as a single download would be. */
+  async function downloadBatch(request: SeenRequest, _key: string): Promise<FakeAnswer> {
+    const { item_ids: ids } = request.json() as { item_ids: string[] };
+    const archive = pack();
+    const lines: object[] = [];
+    for (const id of ids) {
+      const path = `${base}/items/${id.split("/").map(encodeURIComponent).join("/")}/download`;
+      const single = toSingle({ ...request, method: "GET", headers: {} }, path, Buffer.alloc(0));
+      const given =
+        (await storage.override(single, `GET ${path}`)) ?? (await answer(single, `GET ${path}`));
+      const { status = 200, body } = given;
+      if (status === 200 && given.cut !== true) {
+        const pax = { "CROFT.item_id": id };
+        archive.entry({ name: `${lines.length}`, pax }, body as Buffer);
+        lines.push({ provider_item_id: id, status });
+      } else if (given.cut === true) return { ...given, body: Buffer.alloc(600) };
+      else lines.push({ provider_item_id: id, status, ...(body as object), ...retryOf(given) });
+    }
+    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+    archive.entry({ name: "croft-outcomes.ndjson" }, text);
+    archive.finalize();
+    return { body: Buffer.concat((await Array.fromAsync(archive)) as Buffer[]) };
+  }
+
   function upload({ body }: SeenRequest): FakeAnswer {
     const form = body.toString("latin1");
     const field = (name: string) =>
@@ -140,6 +209,16 @@ export function fakeStorage(items: FakeItem[], pageSize = 1000): FakeStorage {
       },
     };
   }
+}
+
+function retryOf({ headers }: FakeAnswer): object {
+  const seconds = headers?.["Retry-After"];
+  return seconds === undefined ? {} : { retry_after_s: Number(seconds) };
+}
+
+/** One part of a batch as a request of its own, so that `override` sees both in the same way. */
+function toSingle(request: SeenRequest, path: string, body: Buffer): SeenRequest {
+  return { ...request, path, body };
 }
 
 /** A download as the daemon answers it. */

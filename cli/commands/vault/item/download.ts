@@ -15,9 +15,10 @@ import { findSource } from "./lookup.ts";
 import { openFile, streamItem } from "./receive-file.ts";
 import {
   addTransferFlags,
+  BATCHED_AT_ONCE,
+  createRetries,
   isSummarized,
   trackTransfer,
-  withRetries,
   toSummary,
   toTransferOptions,
   type TransferFlags,
@@ -31,7 +32,13 @@ export interface ItemDownloadOptions extends TransferOptions {
 }
 
 export const download = {
-  operations: [vault.listConnections, vault.listItems, vault.getItemDetail, vault.downloadItem],
+  operations: [
+    vault.listConnections,
+    vault.listItems,
+    vault.getItemDetail,
+    vault.downloadItem,
+    vault.downloadBatch,
+  ],
   output: shapeList({
     ...resultFields,
     path: "string?",
@@ -63,13 +70,17 @@ async function runItemDownload(cli: CliContext, options: ItemDownloadOptions): P
   await assertItems(cli, items);
   const progress = await cli.progress();
   const isBatch = items.length > 1 || recursive;
-  const downloads = createDownloads(isBatch ? withRetries(cli, progress) : cli, {
+  const retries = isBatch ? createRetries(cli, progress) : undefined;
+  const batching = cli.flags.dryRun ? undefined : retries;
+  const downloads = createDownloads(retries?.cli ?? cli, {
     ...options,
     progress,
+    batching,
     target: await findTarget(cli, options),
   });
   try {
-    const outcomes = await runTasks(downloads.tasks(items), transfers).finally(() =>
+    const atOnce = batching === undefined ? transfers : BATCHED_AT_ONCE;
+    const outcomes = await runTasks(downloads.tasks(items), atOnce).finally(() =>
       progress.finish(),
     );
     const [only, ...others] = outcomes;

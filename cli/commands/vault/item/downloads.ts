@@ -7,6 +7,7 @@ import { failedTask, type Outcome, type Task } from "../../../support/batch.ts";
 import { createItemFinder, type WireItem } from "../../../support/find-item.ts";
 import { type ItemAddress, toAddressText, toItemAddress } from "../../../support/item-address.ts";
 import {
+  assertFree,
   assertUnmoved,
   createFileNames,
   createLocalFiles,
@@ -16,8 +17,19 @@ import {
 } from "./local-files.ts";
 import { findSource, isFolder, readFolder } from "./lookup.ts";
 import { type FileSource, streamItem, toFile } from "./receive-file.ts";
-import { saveItem } from "./save-file.ts";
-import { isSameFile, trackTransfer, type TransferOptions } from "./transfer.ts";
+import {
+  BATCHED_BYTES_MAX,
+  createDownloadBatches,
+  type DownloadBatches,
+} from "./download-batch.ts";
+import { saveBytes, saveItem } from "./save-file.ts";
+import {
+  createLimit,
+  isSameFile,
+  type Retries,
+  trackTransfer,
+  type TransferOptions,
+} from "./transfer.ts";
 
 /** The outcome of one file. `skipped` is the reason for skipping it. */
 export interface Downloaded {
@@ -33,8 +45,10 @@ type DownloadTarget =
   | { readonly kind: "new_folder"; readonly path: string }
   | { readonly kind: "file"; readonly path: string; readonly isSpecial: boolean };
 
-interface DownloadsOptions extends Omit<TransferOptions, "transfers"> {
+interface DownloadsOptions extends TransferOptions {
   readonly progress: Progress;
+  /** Set to fetch small files together in one request. */
+  readonly batching: Retries | undefined;
   readonly target: DownloadTarget;
 }
 
@@ -65,9 +79,11 @@ interface WalkedFolder {
 
 export function createDownloads(
   cli: CliContext,
-  { recursive, skipExisting, progress, target }: DownloadsOptions,
+  { recursive, skipExisting, transfers, progress, batching, target }: DownloadsOptions,
 ): Downloads {
   const { platform } = cli.system;
+  const alone = createLimit(transfers);
+  const batches = new Map<string, DownloadBatches>();
   const isPlan = cli.flags.dryRun;
   const files = createLocalFiles();
   const finder = createItemFinder(cli);
@@ -188,18 +204,40 @@ export function createDownloads(
       source.opened?.stream.destroy();
       return { path, size: source.size, skipped: null };
     }
-    return trackTransfer(progress, title, async (shown) => {
-      if ("isSpecial" in place && place.isSpecial) return toSpecial(source, path, shown);
-      if ("folder" in place) await assertUnmoved(place.folder);
-      const size = await saveItem(cli, source, {
-        path,
-        mayReplace: !("folder" in place) || cli.flags.force,
-        files,
-        onBegin: shown.begin,
-        onProgress: shown.update,
+    const isSmall = (item?.size ?? Infinity) <= BATCHED_BYTES_MAX && !source.opened;
+    if (batching !== undefined && isSmall && "folder" in place)
+      return trackTransfer(progress, title, async (shown) => {
+        const mayReplace = cli.flags.force;
+        if (!mayReplace) await assertFree(path);
+        shown.begin(item?.size ?? undefined);
+        const { connection_id: connectionId, item_id: itemId } = source.params;
+        const fetch = () => batchOf(connectionId).download(itemId);
+        const bytes = await batching.repeat(connectionId, fetch);
+        shown.update(bytes.byteLength);
+        await assertUnmoved(place.folder);
+        await saveBytes(cli, bytes, { path, mayReplace, files });
+        return { path, size: bytes.byteLength, skipped: null };
       });
-      return { path, size, skipped: null };
-    });
+    return alone(() =>
+      trackTransfer(progress, title, async (shown) => {
+        if ("isSpecial" in place && place.isSpecial) return toSpecial(source, path, shown);
+        if ("folder" in place) await assertUnmoved(place.folder);
+        const size = await saveItem(cli, source, {
+          path,
+          mayReplace: !("folder" in place) || cli.flags.force,
+          files,
+          onBegin: shown.begin,
+          onProgress: shown.update,
+        });
+        return { path, size, skipped: null };
+      }),
+    );
+  }
+
+  function batchOf(connectionId: string): DownloadBatches {
+    const known = batches.get(connectionId) ?? createDownloadBatches(cli, connectionId);
+    batches.set(connectionId, known);
+    return known;
   }
 
   async function toSpecial(

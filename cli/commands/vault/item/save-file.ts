@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { open, rm, stat } from "node:fs/promises";
+import { open, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { CliContext } from "../../../context.ts";
@@ -79,6 +79,26 @@ export async function saveItem(
     // A single download that was cancelled keeps no part.
     const isUnwanted = target.signal?.aborted === true || useless.has(toCliError(error).code);
     if (part !== undefined) await leave(part, files, isUnwanted);
+    throw error;
+  }
+}
+
+/**
+ * Writes bytes that are in memory to a new file. It appears under its name when it is whole. @throws CliError `conflict` when
+ * the file is there
+ */
+export async function saveBytes(
+  cli: CliContext,
+  bytes: Uint8Array,
+  { path, mayReplace, files }: Pick<SaveTarget, "path" | "mayReplace" | "files">,
+): Promise<void> {
+  if (!mayReplace) await assertFree(path);
+  const part = toPartPath(path, noTag(cli));
+  try {
+    await writeFile(part, bytes, { flag: "wx", mode: 0o666 });
+    await files.put(part, path, mayReplace);
+  } catch (error) {
+    await rm(part, { force: true });
     throw error;
   }
 }

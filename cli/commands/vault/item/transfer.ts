@@ -37,6 +37,26 @@ export function toTransferOptions(flags: TransferFlags): TransferOptions {
   return { recursive: recursive === true, skipExisting: skipExisting === true, transfers };
 }
 
+/** Files that wait for their place in a batch or for its outcome. */
+export const BATCHED_AT_ONCE = 256;
+
+/** Runs at most so many calls at one time; the others wait in their order. */
+export function createLimit(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let free = atOnce;
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((acquired) => waiting.push(acquired));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
+}
+
 /** Whether a local file and an item are the same by size and time, where one is a copy of the other. */
 export function isSameFile(from: "local" | "remote", file: Stats, item: WireItem): boolean {
   if (!file.isFile() || item.kind !== "file" || file.size !== item.size) return false;
@@ -110,12 +130,25 @@ const longestPauseSeconds = 15 * 60;
 /** Pauses for one request. After so many, others take all that the server gives. */
 const pausesMax = 20;
 
-/**
- * Returns the context with a client that waits for rate limits of the daemon and of providers, which transfers of hundreds
- * of files reach regularly. It waits only for refusals with a retry time; concurrent requests wait as well. Requests for a
- * connection that has to be reconnected fail at once.
- */
+/** Requests of one run that wait together. */
+export interface Retries {
+  /** The context with a client that waits. */
+  readonly cli: CliContext;
+  /** Runs one more request of a connection in the same way. */
+  repeat<T>(connectionId: string, request: () => Promise<T>): Promise<T>;
+}
+
+/** Returns the context of `createRetries`. */
 export function withRetries(cli: CliContext, progress: Progress): CliContext {
+  return createRetries(cli, progress).cli;
+}
+
+/**
+ * Waits for rate limits of the daemon and of providers, which transfers of hundreds of files reach regularly: only for
+ * refusals with a retry time, and concurrent requests wait as well. Requests for a connection that has to be reconnected
+ * fail at once.
+ */
+export function createRetries(cli: CliContext, progress: Progress): Retries {
   let pause: Promise<void> | undefined;
   const shut = new Map<unknown, CliError>();
 
@@ -158,9 +191,14 @@ export function withRetries(cli: CliContext, progress: Progress): CliContext {
       repeat(input, () => cli.client.call(operation, input, options)),
     download: (operation, input, options) =>
       repeat(input, () => cli.client.download(operation, input, options)),
+    exchange: (operation, input, content) =>
+      repeat(input, () => cli.client.exchange(operation, input, content)),
     upload: (operation, input, form) =>
       repeat(input, () => cli.client.upload(operation, input, form), form.canRestart),
   };
   // Not a copy: the members of a context are made when they are first used.
-  return Object.create(cli, { client: { value: client } }) as CliContext;
+  return {
+    cli: Object.create(cli, { client: { value: client } }) as CliContext,
+    repeat: (connectionId, request) => repeat({ params: { connection_id: connectionId } }, request),
+  };
 }

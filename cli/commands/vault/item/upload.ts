@@ -11,8 +11,9 @@ import { findFolder } from "./lookup.ts";
 import type { Uploaded } from "./send-file.ts";
 import {
   addTransferFlags,
+  BATCHED_AT_ONCE,
+  createRetries,
   isSummarized,
-  withRetries,
   toSummary,
   toTransferOptions,
   type TransferFlags,
@@ -50,6 +51,7 @@ export const upload = {
     vault.getItemDetail,
     vault.createFolder,
     vault.uploadItem,
+    vault.uploadBatch,
   ],
   output: shapeList(uploadFields),
   completions: { files: "transfers" },
@@ -82,10 +84,17 @@ async function runItemUpload(cli: CliContext, options: ItemUploadOptions): Promi
     throw usageError("standard input can be uploaded once");
   const progress = await cli.progress();
   const isBatch = sources.length > 1 || recursive;
-  const retrying = isBatch ? withRetries(cli, progress) : cli;
+  const retries = isBatch ? createRetries(cli, progress) : undefined;
+  const retrying = retries?.cli ?? cli;
   const destination = await findDestination(retrying, target, sources, recursive);
-  const tasks = createUploads(retrying, sources, destination, { ...options, progress });
-  const outcomes = await runTasks(tasks, transfers).finally(() => progress.finish());
+  const batching = cli.flags.dryRun ? undefined : retries;
+  const tasks = createUploads(retrying, sources, destination, {
+    ...options,
+    progress,
+    batching,
+  });
+  const atOnce = batching === undefined ? transfers : BATCHED_AT_ONCE;
+  const outcomes = await runTasks(tasks, atOnce).finally(() => progress.finish());
   const [only, ...others] = outcomes;
   if (sources.length === 1 && others.length === 0 && only?.failure !== undefined)
     throw only.failure;

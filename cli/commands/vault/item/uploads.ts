@@ -8,7 +8,19 @@ import { failedTask, type Task } from "../../../support/batch.ts";
 import type { WireItem } from "../../../support/find-item.ts";
 import { readFolder } from "./lookup.ts";
 import { type FileUpload, type Uploaded, uploadFile } from "./send-file.ts";
-import { isSameFile, trackTransfer, type TransferOptions } from "./transfer.ts";
+import {
+  BATCHED_BYTES_MAX,
+  createUploadBatches,
+  fitsIntoHead,
+  type UploadBatches,
+} from "./upload-batch.ts";
+import {
+  createLimit,
+  isSameFile,
+  type Retries,
+  trackTransfer,
+  type TransferOptions,
+} from "./transfer.ts";
 
 /** The outcome of one file: the uploaded item, or the reason for skipping it. */
 type UploadOutcome = (Uploaded | { readonly name: string; readonly size: number | null }) & {
@@ -31,8 +43,10 @@ export interface UploadTarget {
   readonly plan?: DryRun | undefined;
 }
 
-interface UploadsOptions extends Omit<TransferOptions, "transfers"> {
+interface UploadsOptions extends TransferOptions {
   readonly progress: Progress;
+  /** Set to send small files together in one request. */
+  readonly batching: Retries | undefined;
 }
 
 /**
@@ -43,8 +57,11 @@ export async function* createUploads(
   cli: CliContext,
   sources: readonly string[],
   { folder: target, name: onlyName, plan: targetPlan }: UploadTarget,
-  { recursive, skipExisting, progress }: UploadsOptions,
+  { recursive, skipExisting, transfers, progress, batching }: UploadsOptions,
 ): AsyncGenerator<Task<UploadOutcome>> {
+  const batches: UploadBatches | undefined =
+    batching && createUploadBatches(cli, target.connectionId, batching);
+  const alone = createLimit(transfers);
   if (targetPlan !== undefined) yield failedTask(target.text, targetPlan);
   for (const source of sources) {
     const path = resolve(cli.system.workingDirectory, source);
@@ -66,6 +83,7 @@ export async function* createUploads(
     const name = basename(path);
     yield* name === "" ? walk(source, target, "") : enter(source, target, name, "");
   }
+  batches?.flush();
 
   async function* enter(
     source: string,
@@ -122,10 +140,20 @@ export async function* createUploads(
         });
       }
     }
-    const uploaded = await trackTransfer(progress, title, (shown) =>
-      uploadFile(cli, upload, shown),
-    );
+    const isSmall = batches !== undefined && (await isBatched(upload));
+    const uploaded = isSmall
+      ? await trackTransfer(progress, title, (shown) => batches.upload(upload, shown))
+      : await alone(() =>
+          trackTransfer(progress, title, (shown) => uploadFile(cli, upload, shown)),
+        );
     return { ...uploaded, skipped: null };
+  }
+
+  async function isBatched(upload: PlannedUpload): Promise<boolean> {
+    if (upload.source === "-" || !fitsIntoHead(upload)) return false;
+    const path = resolve(cli.system.workingDirectory, upload.source);
+    const found = await stat(path).catch(() => undefined);
+    return found?.isFile() === true && found.size <= BATCHED_BYTES_MAX;
   }
 }
 

@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { bytes, endpoint, multipart, vaultUser, type AnyEndpoint } from "../../endpoint.ts";
+import {
+  bytes,
+  bytesOf,
+  endpoint,
+  fileParts,
+  multipart,
+  vaultUser,
+  type AnyEndpoint,
+} from "../../endpoint.ts";
 import {
   connectionParams,
   detailPerMinute,
@@ -201,6 +209,37 @@ export const uploadItem = endpoint({
   replies: { 200: z.union([uploaded, nameTaken]), ...refusals },
 });
 
+/** Bounds of one batch; each counts as one request of the limit. */
+export const BATCH_FILES_MAX = 1_000;
+export const BATCH_BYTES_MAX = 1024 ** 3;
+
+export const uploadBatch = endpoint({
+  name: "vault.cloud.items.upload_batch",
+  method: "POST",
+  path: "/api/cloud/connections/:connection_id/items/batch",
+  summary:
+    "Upload up to 1,000 files and 1 GiB as a form: the name of each part is its parent_ref, filename its name; answers one line a file as it ends",
+  gate: vaultUser,
+  limit: perMinute,
+  params: connectionParams,
+  body: fileParts({ filesMax: BATCH_FILES_MAX, bytesMax: BATCH_BYTES_MAX }),
+  replies: { 200: bytesOf("application/x-ndjson"), ...refusals },
+});
+
+export const downloadBatch = endpoint({
+  name: "vault.cloud.items.download_batch",
+  method: "POST",
+  path: "/api/cloud/connections/:connection_id/items/batch-download",
+  summary:
+    "Download up to 1,000 files and 1 GiB as a tar archive; its last entry, croft-outcomes.ndjson, has one line an item",
+  gate: vaultUser,
+  limit: perMinute,
+  params: connectionParams,
+  body: z.object({ item_ids: z.array(itemParams.shape.item_id).min(1).max(BATCH_FILES_MAX) }),
+  maxBodyBytes: 8 * 1024 ** 2,
+  replies: { 200: bytesOf("application/x-tar"), ...lookRefusals, 413: detail },
+});
+
 export const analyzeItem = endpoint({
   name: "vault.cloud.items.analyze",
   method: "POST",
@@ -227,5 +266,7 @@ export const cloudItemEndpoints: readonly AnyEndpoint[] = [
   moveItem,
   deleteItem,
   uploadItem,
+  uploadBatch,
+  downloadBatch,
   analyzeItem,
 ];

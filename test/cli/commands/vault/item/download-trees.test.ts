@@ -11,6 +11,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
+import { pack } from "tar-stream";
 import { describe, expect, test } from "vitest";
 import { createFileNames } from "../../../../../cli/commands/vault/item/local-files.ts";
 import { run } from "../../../../../cli/main.ts";
@@ -33,7 +34,12 @@ function inWork(
   return inWorkOf("download", { items, pageSize }, (at) =>
     use({
       ...at,
-      asked: () => at.seen.map(({ path }) => path).filter((path) => path.endsWith("/download")),
+      asked: () =>
+        at.seen.flatMap(({ path, ...request }) => {
+          if (path.endsWith("/batch-download"))
+            return (request.json() as { item_ids: string[] }).item_ids;
+          return path.endsWith("/download") ? [path] : [];
+        }),
     }),
   );
 }
@@ -293,7 +299,10 @@ describe("several transfers", () => {
   test.each([1, 3, 4])(
     "several transfers are at most %i at one time, and the results keep the order",
     async (most) => {
-      await inWork(toItems(many), async ({ go, storage }) => {
+      // Smaller files would come together in one request.
+      const large = Buffer.alloc(300_000, "x");
+      const files = Object.keys(many).map((name) => [name, large] as const);
+      await inWork(toItems(Object.fromEntries(files)), async ({ go, storage }) => {
         // None is answered before as many as may be are there.
         const isFull = Promise.withResolvers<void>();
         let come = 0;
@@ -369,12 +378,29 @@ describe("several transfers", () => {
   });
 
   test("several transfers do not ask a connection again that has to be reconnected", async () => {
-    await inWork(toItems(many), async ({ go, storage, asked }) => {
+    await inWork(toItems(many), async ({ go, storage, seen }) => {
       storage.override = (_, key) =>
         key.endsWith("/download") ? { status: 401, body: { detail: "Reconnect this" } } : undefined;
       const ran = await go("home:/ -r --json");
       expect(ran.error()).toMatchObject({ code: "reauth_required", exit_code: 13 });
-      expect(asked().length).toBeLessThanOrEqual(4);
+      expect(seen.filter(({ path }) => path.endsWith("/batch-download"))).toHaveLength(1);
+    });
+  });
+
+  test("small files come together in few requests, and damaged ones are fetched again", async () => {
+    await inWork(toItems(many), async ({ go, storage, work, seen }) => {
+      const archive = pack();
+      archive.entry({ name: "f0", pax: { "CROFT.item_id": "f0", "CROFT.sha256": "00" } }, "0");
+      archive.finalize();
+      const damaged = Buffer.concat((await Array.fromAsync(archive)) as Buffer[]);
+      let count = 0;
+      storage.override = (_, key) =>
+        key.endsWith("/batch-download") && count++ === 0 ? { body: damaged } : undefined;
+      expect((await go("home:/ -r")).code).toBe(0);
+      expect(await readFile(join(work, "f0"), "utf8")).toBe("0");
+      expect(await readdir(work)).toHaveLength(30);
+      const fetched = seen.filter(({ path }) => path.endsWith("/batch-download"));
+      expect(fetched.length).toBeLessThan(5);
     });
   });
 

@@ -277,7 +277,10 @@ describe("item upload", () => {
   });
 
   test("an upload of several files reports the failed ones and exits 14", async () => {
-    await inHome({ [route]: { body: uploaded } }, async (home, go) => {
+    const line = { index: 0, filename: "x.bin", status: 200, ...uploaded };
+    const body = Buffer.from(`${JSON.stringify(line)}\n`);
+    const batch = route.replace(/upload$/, "batch");
+    await inHome({ [batch]: { body } }, async (home, go) => {
       await writeFile(join(home, "x.bin"), "abc");
       const ran = await go(["upload", "x.bin", "missing.bin", "home:/docs", "--json"]);
       expect(ran.code).toBe(14);

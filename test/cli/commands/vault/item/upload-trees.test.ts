@@ -162,11 +162,43 @@ describe("a folder", () => {
     });
   });
 
+  test("small files go together in few requests, each with its own outcome", async () => {
+    const names = Array.from({ length: 300 }, (_, at) => `many/${at} "q" \\.txt`);
+    const files = Object.fromEntries(names.map((name) => [name, name]));
+    await inWork(files, toItems({ "many/": "" }), async ({ go, stored, storage, seen }) => {
+      storage.override = ({ body }, key) =>
+        key.endsWith("/upload") && body.includes('many/7 "q"')
+          ? { status: 507, body: { detail: "The server's disk is full." } }
+          : undefined;
+      const ran = await go("many home:/ -r --json");
+      expect(ran.code).toBe(14);
+      const results = ran.json() as { item: string; error: object | null }[];
+      expect(results.filter(({ error }) => error !== null)).toMatchObject([
+        { item: 'many/7 "q" \\.txt', error: { code: "storage_full" } },
+      ]);
+      expect(stored()['many/299 "q" \\.txt']).toBe('many/299 "q" \\.txt');
+      expect(Object.keys(stored())).toHaveLength(300);
+      const posted = seen.filter(({ method }) => method === "POST").map(({ path }) => path);
+      expect(posted.length).toBeLessThan(10);
+      expect(posted.every((path) => path.endsWith("/batch"))).toBe(true);
+    });
+  });
+
+  test("files without an outcome are reported when the connection breaks", async () => {
+    await inWork(album, [], async ({ go, storage }) => {
+      storage.override = (_, key) =>
+        key.endsWith("/batch") ? { body: Buffer.from('{"index":0,"sta'), cut: true } : undefined;
+      const ran = await go("album home:/ -r --json");
+      expect(ran.code).toBe(10);
+      expect(ran.error()).toMatchObject({ code: "daemon_unreachable" });
+    });
+  });
+
   test("waits where the daemon takes no more, and loses nothing", async () => {
     await inWork(album, [], async ({ go, stored, storage }) => {
       let refused = 0;
       storage.override = ({ method }) => {
-        if (method !== "POST" || ++refused % 2 === 0) return undefined;
+        if (method !== "POST" || ++refused % 3 !== 1) return undefined;
         return { status: 429, headers: { "Retry-After": "60" }, body: { detail: "Too many" } };
       };
       const ran = await go("album home:/ -r");

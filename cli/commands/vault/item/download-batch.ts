@@ -1,0 +1,144 @@
+import { createHash } from "node:crypto";
+import { pipeline } from "node:stream/promises";
+import { toFailure } from "../../../client/outcomes.ts";
+import { vault } from "../../../client/operations.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError, toCliError } from "../../../errors.ts";
+
+/** Files up to this size, in bytes, come in batches; the daemon reads files of this size ahead. */
+export const BATCHED_BYTES_MAX = 256 * 1024;
+
+/** Files of one request, and requests at one time: while one is written to the disk here, the next is read. */
+const FILES_MAX = 200;
+const REQUESTS_MAX = 2;
+/** Attempts of one file when the connection breaks. */
+const ATTEMPTS_MAX = 3;
+
+/** Downloads small files, many in one request. */
+export interface DownloadBatches {
+  /** Returns the bytes of an item, compared with the length and the hash that the daemon states. */
+  download(itemId: string): Promise<Buffer>;
+}
+
+interface Entry {
+  readonly itemId: string;
+  readonly done: PromiseWithResolvers<Buffer>;
+  attempts: number;
+  isDone: boolean;
+}
+
+/** Creates the batches of one connection. A request takes all files that wait for one. */
+export function createDownloadBatches(cli: CliContext, connectionId: string): DownloadBatches {
+  const queue: Entry[] = [];
+  let running = 0;
+
+  return {
+    download(itemId) {
+      const done = Promise.withResolvers<Buffer>();
+      queue.push({ itemId, done, attempts: 0, isDone: false });
+      // The tasks that are started in the same turn go into one request.
+      setImmediate(start);
+      return done.promise;
+    },
+  };
+
+  function start(): void {
+    while (running < REQUESTS_MAX && queue.length > 0) {
+      running += 1;
+      void fetchBatch(queue.splice(0, FILES_MAX)).finally(() => {
+        running -= 1;
+        start();
+      });
+    }
+  }
+
+  async function fetchBatch(entries: readonly Entry[]): Promise<void> {
+    try {
+      await readArchive(entries);
+      if (!entries.every(({ isDone }) => isDone))
+        throw new CliError("unexpected_answer", "the daemon left out files of a batch");
+    } catch (error) {
+      const failure = cli.signal.aborted ? toCliError(cli.signal.reason) : toCliError(error);
+      for (const entry of entries) {
+        if (entry.isDone) continue;
+        entry.attempts += 1;
+        const mayRetry = failure.code === "daemon_unreachable" && entry.attempts < ATTEMPTS_MAX;
+        if (mayRetry) queue.push(entry);
+        else reject(entry, failure);
+      }
+    }
+  }
+
+  async function readArchive(entries: readonly Entry[]): Promise<void> {
+    const waiting = Map.groupBy(entries, ({ itemId }) => itemId);
+    const find = (itemId: unknown) => waiting.get(String(itemId))?.find(({ isDone }) => !isDone);
+    const { extract } = await import("tar-stream");
+    const answer = await cli.client.exchange(
+      vault.downloadBatch,
+      { params: { connection_id: connectionId } },
+      {
+        contentType: "application/json",
+        body: () => JSON.stringify({ item_ids: entries.map(({ itemId }) => itemId) }),
+      },
+    );
+    const archive = extract();
+    const reading = pipeline(answer.stream, archive as unknown as NodeJS.WritableStream);
+    // The loop below reports the failure as well.
+    reading.catch(() => undefined);
+    for await (const part of archive) {
+      const { name, size = 0, pax } = part.header;
+      const chunks = (await Array.fromAsync(part)) as Buffer[];
+      const bytes = Buffer.concat(chunks);
+      if (name === OUTCOMES_ENTRY) {
+        for (const line of bytes.toString("utf8").trimEnd().split("\n")) settle(line, find);
+        continue;
+      }
+      const facts = pax as Readonly<Record<string, string>> | null | undefined;
+      const entry = find(facts?.["CROFT.item_id"]);
+      if (entry === undefined) continue;
+      const sha256 = facts?.["CROFT.sha256"];
+      const isWhole =
+        bytes.byteLength === size && (sha256 === undefined || sha256 === hashOf(bytes));
+      if (!isWhole) throw new CliError("daemon_unreachable", "bytes of a batch arrived damaged");
+      entry.isDone = true;
+      entry.done.resolve(bytes);
+    }
+    await reading;
+  }
+}
+
+/** The entry that tells about each item. */
+const OUTCOMES_ENTRY = "croft-outcomes.ndjson";
+
+/** Rejects the file that a line of the outcomes reports as failed. */
+function settle(text: string, find: (itemId: unknown) => Entry | undefined): void {
+  const { provider_item_id: itemId, status, retry_after_s: seconds, ...body } = parse(text);
+  const failure = toFailure({
+    service: "vault",
+    status: Number(status),
+    body,
+    requestId: undefined,
+    retryAfter: seconds === undefined ? undefined : String(seconds),
+  });
+  const entry = failure === undefined ? undefined : find(itemId);
+  if (entry !== undefined && failure !== undefined) reject(entry, failure);
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch (error) {
+    throw new CliError("unexpected_answer", "the daemon sent an unexpected response", {
+      cause: error,
+    });
+  }
+}
+
+function reject(entry: Entry, error: CliError): void {
+  entry.isDone = true;
+  entry.done.reject(error);
+}
+
+function hashOf(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

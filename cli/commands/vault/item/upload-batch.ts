@@ -1,0 +1,245 @@
+import { open } from "node:fs/promises";
+import { resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { toFailure } from "../../../client/outcomes.ts";
+import { vault } from "../../../client/operations.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError, toCliError } from "../../../errors.ts";
+import type { FileUpload, Uploaded } from "./send-file.ts";
+import type { Retries, TransferProgress } from "./transfer.ts";
+
+/** Files up to this size, in bytes, go in batches: larger ones gain nothing and can be repeated on their own. */
+export const BATCHED_BYTES_MAX = 1024 * 1024;
+
+/** Bounds of one request, within those of the daemon. */
+const FILES_MAX = 1_000;
+const BYTES_MAX = 512 * 1024 * 1024;
+
+/** How long a request stays open for the next file. The daemon cuts off a body that stands still for a minute. */
+const IDLE_MS = 2_000;
+
+/** Uploads small files, many in one request. */
+export interface UploadBatches {
+  /** Uploads one file. Rejects with its own failure; one that cannot be read does not reach the daemon. */
+  upload(file: FileUpload, progress: TransferProgress): Promise<Uploaded>;
+  /** No further files come for now: the open request ends after those that wait. */
+  flush(): void;
+}
+
+interface Entry {
+  readonly file: FileUpload;
+  readonly progress: TransferProgress;
+  readonly done: PromiseWithResolvers<Uploaded>;
+  isDone: boolean;
+}
+
+/** One sending of the form, which is repeated after a refusal. */
+interface Attempt {
+  /** In the order of the form. */
+  readonly sent: Entry[];
+  isOver: boolean;
+}
+
+/**
+ * Creates the batches of one connection. One request is open at a time: it takes the files as they come, and the daemon
+ * reports each as it ends, so memory stays bounded however many there are.
+ */
+export function createUploadBatches(
+  cli: CliContext,
+  connectionId: string,
+  { repeat }: Pick<Retries, "repeat">,
+): UploadBatches {
+  const queue: Entry[] = [];
+  let isRunning = false;
+  let isFlushed = false;
+  let wake: (() => void) | undefined;
+
+  return {
+    upload: (file, progress) => repeat(connectionId, () => enqueue(file, progress)),
+    flush() {
+      isFlushed = true;
+      wake?.();
+    },
+  };
+
+  function enqueue(file: FileUpload, progress: TransferProgress): Promise<Uploaded> {
+    const done = Promise.withResolvers<Uploaded>();
+    queue.push({ file, progress, done, isDone: false });
+    wake?.();
+    if (!isRunning) void run();
+    return done.promise;
+  }
+
+  async function run(): Promise<void> {
+    isRunning = true;
+    while (queue.length > 0) await sendBatch();
+    isRunning = false;
+  }
+
+  async function sendBatch(): Promise<void> {
+    const taken: Entry[] = [];
+    let attempt: Attempt = { sent: [], isOver: false };
+    const boundary = Buffer.from(cli.system.random(16)).toString("hex");
+    let failure: CliError | undefined;
+    try {
+      const answer = await cli.client.exchange(
+        vault.uploadBatch,
+        { params: { connection_id: connectionId } },
+        {
+          contentType: `multipart/form-data; boundary=${boundary}`,
+          body: () => {
+            attempt.isOver = true;
+            wake?.();
+            attempt = { sent: [], isOver: false };
+            return Readable.from(toForm(boundary, taken, attempt), { objectMode: false });
+          },
+        },
+      );
+      const lines = createInterface({ input: answer.stream, crlfDelay: Infinity });
+      for await (const text of lines) {
+        const line = parseLine(text);
+        const entry = attempt.sent[line.index ?? -1];
+        if (entry === undefined) failure ??= toLineFailure(line);
+        else settle(entry, line);
+      }
+      // The interface of lines ends without an error when the connection breaks.
+      if (answer.stream.errored !== null) throw answer.stream.errored;
+    } catch (error) {
+      failure ??= cli.signal.aborted ? toCliError(cli.signal.reason) : toCliError(error);
+    }
+    attempt.isOver = true;
+    for (const entry of taken) if (!entry.isDone) reject(entry, failure ?? toUnknownOutcome());
+  }
+
+  async function* toForm(
+    boundary: string,
+    taken: Entry[],
+    attempt: Attempt,
+  ): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(`--${boundary}`);
+    const before = taken.filter(({ isDone }) => !isDone);
+    let bytes = 0;
+    for (let count = 0; count < FILES_MAX && bytes < BYTES_MAX; count++) {
+      const again = before.shift();
+      const entry = again ?? (await take(attempt));
+      if (entry === undefined) break;
+      if (again === undefined) taken.push(entry);
+      const content = await readSmall(cli, entry.file.source).catch((error: unknown) => {
+        reject(entry, toCliError(error));
+      });
+      if (content === undefined) continue;
+      bytes += content.byteLength;
+      attempt.sent.push(entry);
+      entry.progress.begin(content.byteLength);
+      // The delimiter behind the bytes tells the daemon that the file is whole.
+      yield Buffer.concat([
+        Buffer.from(toHead(entry.file)),
+        content,
+        Buffer.from(`\r\n--${boundary}`),
+      ]);
+      entry.progress.update(content.byteLength);
+    }
+    yield Buffer.from("--\r\n");
+  }
+
+  /** Returns the next file, or undefined when none comes for a while. */
+  async function take(attempt: Attempt): Promise<Entry | undefined> {
+    if (queue.length === 0 && !isFlushed) {
+      const idle = new AbortController();
+      await Promise.race([
+        new Promise<void>((resolve) => (wake = resolve)),
+        cli.system
+          .sleep(IDLE_MS, AbortSignal.any([idle.signal, cli.signal]))
+          .catch(() => undefined),
+      ]);
+      wake = undefined;
+      idle.abort();
+    }
+    return attempt.isOver ? undefined : queue.shift();
+  }
+}
+
+interface Line {
+  readonly index: number | null;
+  readonly filename?: string | null;
+  readonly status: number;
+  readonly kind?: string;
+  readonly retry_after_s?: number;
+}
+
+function parseLine(text: string): Line {
+  try {
+    const line = JSON.parse(text) as Line;
+    if (typeof line.status === "number") return line;
+  } catch {
+    // Handled as any other line that is none of the daemon's.
+  }
+  throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
+}
+
+function settle(entry: Entry, line: Line): void {
+  const failure = toLineFailure(line);
+  if (failure !== undefined) return reject(entry, failure);
+  entry.isDone = true;
+  const { index: _index, filename: _filename, status: _status, ...uploaded } = line;
+  entry.done.resolve(uploaded as unknown as Uploaded);
+}
+
+function reject(entry: Entry, error: CliError): void {
+  entry.isDone = true;
+  entry.done.reject(error);
+}
+
+function toLineFailure(line: Line): CliError | undefined {
+  const { index: _index, retry_after_s: seconds, status, ...body } = line;
+  return toFailure({
+    service: "vault",
+    status,
+    body,
+    requestId: undefined,
+    retryAfter: seconds === undefined ? undefined : String(seconds),
+  });
+}
+
+function toUnknownOutcome(): CliError {
+  return new CliError("provider_failed", "the daemon did not report the outcome of this file", {
+    service: "vault",
+    hint: "repeat the upload with --skip-existing",
+  });
+}
+
+/** The headers of a part. Quotes and backslashes are escaped, so that no name can end early or add a header. */
+function toHead({ folder, filename }: FileUpload): string {
+  const [parent, name] = [quote(folder.id), quote(filename)];
+  return `\r\nContent-Disposition: form-data; name=${parent}; filename=${name}\r\nContent-Type: application/octet-stream\r\n\r\n`;
+}
+
+function quote(text: string): string {
+  return `"${text.replace(/["\\]/g, "\\$&")}"`;
+}
+
+/** Whether a name can stand in the headers of a part. */
+export function fitsIntoHead({ folder, filename }: FileUpload): boolean {
+  return !/[\r\n\0]/.test(folder.id + filename);
+}
+
+/** Reads a small file whole: what it is when it is opened, even if it grows meanwhile. */
+async function readSmall(cli: CliContext, source: string): Promise<Buffer> {
+  const file = await open(resolve(cli.system.workingDirectory, source)).catch((error: unknown) => {
+    throw new CliError("file_error", `${source}: ${(error as Error).message}`, { cause: error });
+  });
+  try {
+    const { size } = await file.stat();
+    const buffer = Buffer.alloc(size);
+    for (let at = 0; at < size;) {
+      const { bytesRead } = await file.read(buffer, at, size - at, at);
+      if (bytesRead === 0)
+        throw new CliError("file_error", `${source} became shorter while it was read`);
+      at += bytesRead;
+    }
+    return buffer;
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,196 @@
+import { Readable } from "node:stream";
+import { createLocks, createSemaphore } from "../../../../storage/locks.ts";
+import { folderRef, itemName } from "../../../contract/vault/cloud/shapes.ts";
+import { AppError } from "../../../errors.ts";
+import type { Log } from "../../../utilities/logging.ts";
+import type { VaultCaller } from "../../caller.ts";
+import type { CloudUploads, UploadResult } from "../changes/uploads.service.ts";
+import type { Adapters } from "../connections/adapters.ts";
+import {
+  FILES_AT_ONCE,
+  SMALL_BYTES,
+  toRefused,
+  type BeginBatch,
+  type Refused,
+} from "./batch-limits.ts";
+
+/** One file of a batch; the next one arrives when its stream has been read. */
+export interface BatchPart {
+  /** The id of its folder; empty for the root. */
+  readonly field: string;
+  readonly filename: string | undefined;
+  readonly contentType: string | undefined;
+  readonly stream: Readable;
+}
+
+/** The result of one file, or with `index` null of what is wrong with the rest of the request. */
+export interface BatchOutcome {
+  /** The position of its part, from 0. */
+  readonly index: number | null;
+  readonly filename: string | null;
+  readonly result: UploadResult | Refused;
+}
+
+/** A batch that is about to run. */
+export interface UploadBatch {
+  /**
+   * Uploads the files as they arrive and reports each as it ends. Resolves when all have ended, also after the client has
+   * gone: a file that arrived whole is finished.
+   */
+  run(report: (outcome: BatchOutcome) => Promise<void>): Promise<void>;
+  /** To be called once, after the batch. */
+  release(): void;
+}
+
+/** Uploads of many files in one request. */
+export interface BatchUploads {
+  /** Refuses a missing connection, one that cannot be opened, and more batches of an account than may run at one time. */
+  begin(
+    caller: VaultCaller,
+    connectionId: string,
+    parts: AsyncIterable<BatchPart>,
+  ): Promise<UploadBatch>;
+}
+
+/**
+ * Creates the service. Each file is an upload of its own, with its own record and audit. Small files are read into memory
+ * and uploaded several at a time, which hides the latency of a provider; a larger one streams through while the parts behind
+ * it wait. Files of one name in one folder are uploaded one after the other, because not every provider compares in one step.
+ */
+export function createBatchUploads(
+  { log, beginBatch }: { readonly log: Log; readonly beginBatch: BeginBatch },
+  adapters: Pick<Adapters, "own" | "open">,
+  uploads: Pick<CloudUploads, "upload">,
+): BatchUploads {
+  return {
+    async begin(caller, connectionId, parts) {
+      let release: (() => void) | undefined;
+      try {
+        await adapters.open(await adapters.own(caller.userId, connectionId));
+        release = beginBatch(caller.userId);
+      } catch (error) {
+        void discard(parts);
+        throw error;
+      }
+      return { release, run: (report) => run(caller, connectionId, parts, report) };
+    },
+  };
+
+  async function run(
+    caller: VaultCaller,
+    connectionId: string,
+    parts: AsyncIterable<BatchPart>,
+    report: (outcome: BatchOutcome) => Promise<void>,
+  ): Promise<void> {
+    const permit = createSemaphore({ permits: FILES_AT_ONCE });
+    const names = createLocks();
+    const underWay = new Set<Promise<void>>();
+    let index = 0;
+    let broken: { readonly error: unknown } | undefined;
+    const start = (part: BatchPart): Promise<void> => {
+      const [at, filename] = [index++, part.filename ?? null];
+      // Resolves when the next part may be taken: waiting for a permit holds the parts back, and with them the client.
+      return new Promise((begun) => {
+        const work = permit(async () => {
+          const content = await readSmall(part.stream).catch((error: unknown) => toRefused(error));
+          if (Buffer.isBuffer(content)) begun();
+          const result =
+            "kind" in content
+              ? content
+              : await uploadOne(caller, connectionId, names, part, content);
+          await report({ index: at, filename, result });
+        })
+          .catch((error: unknown) =>
+            log.error({ err: error, connection_id: connectionId }, "failed to report an upload"),
+          )
+          .finally(() => {
+            part.stream.resume();
+            underWay.delete(work);
+            begun();
+          });
+        underWay.add(work);
+      });
+    };
+    try {
+      for await (const part of parts) await start(part);
+    } catch (error) {
+      broken = { error };
+    }
+    await Promise.all(underWay);
+    if (broken === undefined) return;
+    const result = toRefused(broken.error);
+    if (result.code === "internal")
+      log.error({ err: broken.error, connection_id: connectionId }, "failed to read a batch");
+    await report({ index: null, filename: null, result });
+  }
+
+  async function uploadOne(
+    caller: VaultCaller,
+    connectionId: string,
+    names: ReturnType<typeof createLocks>,
+    part: BatchPart,
+    content: Buffer | Readable,
+  ): Promise<UploadResult | Refused> {
+    const name = itemName.safeParse(part.filename ?? "");
+    const parent = folderRef.safeParse(part.field);
+    if (!name.success || !parent.success) {
+      const message = (name.error ?? parent.error)?.issues[0]?.message ?? "Not a name";
+      return { kind: "refused", code: "unprocessable", detail: message };
+    }
+    const upload = {
+      parentRef: parent.data === "" ? undefined : parent.data,
+      name: name.data,
+      contentType: part.contentType,
+      content: Buffer.isBuffer(content) ? Readable.from([content]) : content,
+      size: Buffer.isBuffer(content) ? content.byteLength : undefined,
+    };
+    try {
+      return await names.withLocks([`${parent.data}/${name.data.toUpperCase()}`], () =>
+        uploads.upload(caller, connectionId, upload),
+      );
+    } catch (error) {
+      const refused = toRefused(error);
+      if (refused.code === "internal")
+        log.error(
+          { err: error, connection_id: connectionId },
+          "failed to upload a file of a batch",
+        );
+      return refused;
+    }
+  }
+}
+
+/** Reads a small file whole. A larger one is returned as a stream of all its bytes. */
+async function readSmall(stream: Readable): Promise<Buffer | Readable> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const source = stream.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
+  for (;;) {
+    const next = await source.next();
+    if (next.done === true) return Buffer.concat(chunks, size);
+    chunks.push(next.value);
+    size += next.value.byteLength;
+    if (size > SMALL_BYTES) break;
+  }
+  const whole = Readable.from(joined(chunks, source), { objectMode: false });
+  // The upload may have failed before it reads: a late error must not end the process.
+  whole.on("error", () => undefined);
+  return whole;
+}
+
+async function* joined(
+  first: readonly Buffer[],
+  rest: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
+  yield* first;
+  yield* rest;
+}
+
+/** Reads what a refused request still sends, so that the client gets to read its response. */
+async function discard(parts: AsyncIterable<BatchPart>): Promise<void> {
+  try {
+    for await (const { stream } of parts) stream.resume();
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+  }
+}

@@ -1,0 +1,381 @@
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { request as httpRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { extract } from "tar-stream";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createPerson, type VaultPerson } from "../../support/vault/vault-person.ts";
+
+const UPLOAD_MAX = 1024 * 1024;
+
+let daemon: TestDaemon;
+let files: string;
+let mira: VaultPerson;
+let noah: VaultPerson;
+let folders = 0;
+
+beforeAll(async () => {
+  files = await mkdtemp(join(tmpdir(), "croft-batch-"));
+  daemon = await startTestDaemon({
+    env: {
+      CROFT_LOCAL_ROOTS: files,
+      CROFT_RATE_LIMITS: "off",
+      CROFT_MAX_UPLOAD_BYTES: String(UPLOAD_MAX),
+    },
+  });
+  mira = createPerson(daemon, "mira", "192.0.2.1");
+  noah = createPerson(daemon, "noah", "192.0.2.2");
+  for (const person of [mira, noah]) {
+    expect((await person.register()).status).toBe(201);
+    await person.signIn();
+  }
+});
+
+afterAll(async () => {
+  await daemon[Symbol.asyncDispose]();
+  await rm(files, { recursive: true });
+});
+
+async function connect(): Promise<{ readonly base: string; readonly folder: string }> {
+  const name = `folder ${++folders}`;
+  const folder = join(files, mira.handle, name);
+  await mkdir(folder, { recursive: true });
+  const made = await mira.request("/api/cloud/connections", {
+    json: { provider: "local_folder", display_name: name, settings: { root: folder } },
+  });
+  expect(made.status).toBe(201);
+  return { base: `/api/cloud/connections/${made.json.id}`, folder };
+}
+
+interface Part {
+  readonly name: string;
+  readonly parent?: string;
+  readonly bytes: Uint8Array | string;
+}
+
+const quoted = (text: string) => `"${text.replace(/["\\]/g, "\\$&")}"`;
+
+function toForm(parts: readonly Part[], end = "--BATCH--\r\n"): Buffer<ArrayBuffer> {
+  const chunks = parts.flatMap(({ name, parent = "", bytes }) => [
+    Buffer.from(
+      `--BATCH\r\nContent-Disposition: form-data; name=${quoted(parent)}; filename=${quoted(name)}\r\n` +
+        "Content-Type: application/octet-stream\r\n\r\n",
+    ),
+    Buffer.from(bytes as string),
+    Buffer.from("\r\n"),
+  ]);
+  return Buffer.concat([...chunks, Buffer.from(end)]);
+}
+
+const FORM = { "Content-Type": "multipart/form-data; boundary=BATCH" };
+
+async function send(base: string, body: Buffer<ArrayBuffer>, person = mira) {
+  const answer = await fetch(`${daemon.url}${base}/items/batch`, {
+    method: "POST",
+    headers: {
+      ...FORM,
+      Authorization: `Bearer ${person.accessToken}`,
+      "User-Agent": "croft-test",
+    },
+    body,
+  });
+  const text = await answer.text();
+  const lines = answer.status === 200 ? text.trimEnd().split("\n").map(parse) : [];
+  const { status, headers } = answer;
+  return { status, headers, lines: lines.toSorted((a, b) => (a.index ?? 1e9) - (b.index ?? 1e9)) };
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- lines of every shape
+const parse = (line: string): any => JSON.parse(line);
+
+/** A request that the test writes piece by piece. */
+function openRequest(base: string) {
+  const request = httpRequest(`${daemon.url}${base}/items/batch`, {
+    method: "POST",
+    headers: {
+      ...FORM,
+      Authorization: `Bearer ${mira.accessToken}`,
+      "User-Agent": "croft-test",
+      "Accept-Language": "*",
+    },
+  });
+  request.on("error", () => undefined);
+  return request;
+}
+
+async function signInAsAdministrator(): Promise<string> {
+  const signedIn = await daemon.request("/api/auth/login", {
+    json: { email: "keeper@croft.localhost", password: daemon.first?.password },
+  });
+  return signedIn.json.access_token;
+}
+
+/** The names in a folder without croft's own. */
+const namesIn = async (folder: string) =>
+  (await readdir(folder)).filter((name) => name !== ".croft").toSorted();
+
+describe("a batch of uploads", () => {
+  test("carries many files, each with an outcome, a record and an audit row", async () => {
+    const { base, folder } = await connect();
+    const parts = Array.from({ length: 300 }, (_, at) => ({
+      name: `${at}.txt`,
+      bytes: `file ${at}`,
+    }));
+    const { status, headers, lines } = await send(base, toForm(parts));
+    expect([status, headers.get("content-type")]).toEqual([200, "application/x-ndjson"]);
+    expect(lines).toHaveLength(300);
+    expect(lines[7]).toEqual({
+      index: 7,
+      filename: "7.txt",
+      status: 200,
+      kind: "uploaded",
+      provider_item_id: "7.txt",
+      name: "7.txt",
+      parent_ref: null,
+      size: 6,
+    });
+    expect(await readFile(join(folder, "299.txt"), "utf8")).toBe("file 299");
+    const audit = await daemon.request("/api/admin/audit?event_type=cloud&user_handle=mira", {
+      bearer: await signInAsAdministrator(),
+    });
+    expect(audit.json.total).toBe(300);
+    expect(audit.json.items[0]).toMatchObject({
+      event_type: "cloud.file_uploaded",
+      metadata: { size_bytes: expect.any(Number), parent_ref: null },
+    });
+    const listed = await mira.request(`${base}/items?limit=1000`);
+    expect(listed.json.items).toHaveLength(300);
+  });
+
+  test("keeps names and folders exactly as they were sent", async () => {
+    const { base, folder } = await connect();
+    await mkdir(join(folder, 'sub "x"'));
+    const names = [
+      'a "b".txt',
+      "back\\slash",
+      "per%22cent",
+      "grün 🌱.txt",
+      " lead;x=1 ",
+      "-rf",
+      "...",
+    ];
+    const parts = names.map((name) => ({ name, parent: 'sub "x"', bytes: name }));
+    const { lines } = await send(base, toForm(parts));
+    expect(lines.map(({ status, name }) => [status, name])).toEqual(
+      names.map((name) => [200, name]),
+    );
+    expect((await readdir(join(folder, 'sub "x"'))).toSorted()).toEqual(names.toSorted());
+  });
+
+  test("answers a bad name, a taken name and a missing folder one by one and uploads the others", async () => {
+    const { base, folder } = await connect();
+    await writeFile(join(folder, "taken.txt"), "before");
+    const { lines } = await send(
+      base,
+      toForm([
+        { name: "../../escape", bytes: "x" },
+        { name: "..", bytes: "x" },
+        { name: "", bytes: "x" },
+        { name: "taken.txt", bytes: "after" },
+        { name: "lost.txt", parent: "no such folder", bytes: "x" },
+        { name: "twice.txt", bytes: "one" },
+        { name: "twice.txt", bytes: "two" },
+        { name: "large.bin", bytes: randomBytes(UPLOAD_MAX + 1) },
+        { name: "middle.bin", bytes: randomBytes(700_000) },
+        { name: "fine.txt", bytes: "" },
+      ]),
+    );
+    expect(lines.map(({ status, kind, reason }) => [status, kind, reason])).toEqual([
+      [422, undefined, undefined],
+      [422, undefined, undefined],
+      [422, undefined, undefined],
+      [200, "conflict", "name_collision"],
+      [409, "stale", "item_changed"],
+      [200, "uploaded", undefined],
+      [200, "conflict", "name_collision"],
+      [413, undefined, undefined],
+      [200, "uploaded", undefined],
+      [200, "uploaded", undefined],
+    ]);
+    expect(await readFile(join(folder, "taken.txt"), "utf8")).toBe("before");
+    expect(await readFile(join(folder, "twice.txt"), "utf8")).toBe("one");
+    expect(await namesIn(folder)).toEqual(["fine.txt", "middle.bin", "taken.txt", "twice.txt"]);
+  });
+
+  test("reports a file while the next ones are still on their way", async () => {
+    const { base } = await connect();
+    const request = openRequest(base);
+    // The delimiter behind a file tells that it is whole.
+    request.write(toForm([{ name: "first.txt", bytes: "1" }], "--BATCH"));
+    const [response] = await once(request, "response");
+    const [line] = await once(response, "data");
+    expect(JSON.parse(String(line))).toMatchObject({ index: 0, status: 200 });
+    request.end("--\r\n");
+    response.resume();
+    await once(response, "end");
+  });
+
+  test("finishes what arrived whole when the client leaves, and leaves nothing of the rest", async () => {
+    const { base, folder } = await connect();
+    const request = openRequest(base);
+    request.write(toForm([{ name: "whole.txt", bytes: "1" }], "--BATCH"));
+    const [response] = await once(request, "response");
+    await once(response, "data");
+    response.on("error", () => undefined);
+    const half = toForm([{ name: "half.bin", bytes: randomBytes(600_000) }], "");
+    request.write(half.subarray(7, 400_000));
+    await new Promise<void>((resolve) => request.write("x", () => resolve()));
+    request.destroy();
+    await expect
+      .poll(async () => (await mira.request(`${base}/items?refresh=true`)).json.items.length)
+      .toBe(1);
+    expect(await namesIn(folder)).toEqual(["whole.txt"]);
+  });
+
+  test("ends with a line that says what was wrong with a broken form", async () => {
+    const { base, folder } = await connect();
+    const { status, lines } = await send(
+      base,
+      toForm([{ name: "a.txt", bytes: "a" }], "--BATCH\r\nContent-Disposition: form-data"),
+    );
+    expect(status).toBe(200);
+    expect(lines[0]).toMatchObject({ index: 0, status: 200, kind: "uploaded" });
+    expect(lines.at(-1)).toMatchObject({
+      index: null,
+      status: 422,
+      detail: "The form is malformed.",
+    });
+    expect(await namesIn(folder)).toEqual(["a.txt"]);
+  });
+
+  test("is refused as a whole for another account, for no form and for too many bytes", async () => {
+    const { base } = await connect();
+    const form = toForm([{ name: "a.txt", bytes: "a" }]);
+    expect((await send(base, form, noah)).status).toBe(404);
+    const text = await mira.request(`${base}/items/batch`, { method: "POST", body: "x" });
+    expect(text.status).toBe(422);
+    const request = openRequest(base);
+    request.setHeader("Content-Length", String(2 * 1024 ** 3));
+    request.write("--BATCH");
+    const [response] = await once(request, "response");
+    expect(response.statusCode).toBe(413);
+    request.destroy();
+  });
+});
+
+describe("a batch of downloads", () => {
+  async function fetchArchive(base: string, ids: readonly string[], person = mira) {
+    const response = await fetch(`${daemon.url}${base}/items/batch-download`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${person.accessToken}`,
+        "User-Agent": "croft-test",
+        "Content-Type": "application/json",
+      },
+      body: JSON.stringify({ item_ids: ids }),
+    });
+    if (response.status !== 200) return { status: response.status, entries: [], outcomes: [] };
+    expect(response.headers.get("content-type")).toBe("application/x-tar");
+    const archive = extract();
+    const entries: { name: string; pax: Record<string, string>; bytes: Buffer }[] = [];
+    Readable.fromWeb(response.body as never).pipe(archive as unknown as NodeJS.WritableStream);
+    for await (const entry of archive) {
+      const bytes = Buffer.concat((await Array.fromAsync(entry)) as Buffer[]);
+      entries.push({
+        name: entry.header.name,
+        pax: (entry.header.pax ?? {}) as Record<string, string>,
+        bytes,
+      });
+    }
+    const last = entries.pop();
+    expect(last?.name).toBe("croft-outcomes.ndjson");
+    const outcomes = String(last?.bytes)
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    return { status: 200, entries, outcomes };
+  }
+
+  test("brings files of any size in the order that was asked for, with their hashes", async () => {
+    const { base, folder } = await connect();
+    const large = randomBytes(900_000);
+    await mkdir(join(folder, "sub"));
+    await writeFile(join(folder, "large.bin"), large);
+    await writeFile(join(folder, "grün.txt"), "hallo");
+    await writeFile(join(folder, "sub/grün.txt"), "noch einer");
+    await writeFile(join(folder, "empty"), "");
+    await mira.request(`${base}/items`);
+    await mira.request(`${base}/items?parent_ref=sub`);
+    const ids = ["large.bin", "grün.txt", "sub", "gone.txt", "sub/grün.txt", "empty"];
+    for (const _time of ["cold", "cached"]) {
+      const { entries, outcomes } = await fetchArchive(base, ids);
+      expect(entries.map(({ name, pax }) => [name, pax["CROFT.item_id"]])).toEqual([
+        ["large.bin", "large.bin"],
+        ["grün.txt", "grün.txt"],
+        ["1-grün.txt", "sub/grün.txt"],
+        ["empty", "empty"],
+      ]);
+      expect(entries[0]?.bytes.equals(large)).toBe(true);
+      expect(String(entries[2]?.bytes)).toBe("noch einer");
+      expect(entries[1]?.pax["CROFT.sha256"]).toBe(
+        createHash("sha256").update("hallo").digest("hex"),
+      );
+      expect(
+        outcomes.map(({ provider_item_id: id, status, reason }) => [id, status, reason]),
+      ).toEqual([
+        ["large.bin", 200, undefined],
+        ["grün.txt", 200, undefined],
+        ["sub", 422, undefined],
+        ["gone.txt", 503, "not_found"],
+        ["sub/grün.txt", 200, undefined],
+        ["empty", 200, undefined],
+      ]);
+    }
+  });
+
+  test("is refused for another account and for no or too many items", async () => {
+    const { base } = await connect();
+    expect((await fetchArchive(base, ["a"], noah)).status).toBe(404);
+    expect((await fetchArchive(base, [])).status).toBe(422);
+    expect((await fetchArchive(base, Array<string>(1001).fill("a"))).status).toBe(422);
+  });
+});
+
+describe("the limit of requests", () => {
+  test("counts a batch as one request and follows the setting of the owner", async () => {
+    await using limited = await startTestDaemon({
+      env: { CROFT_LOCAL_ROOTS: files, CROFT_CLOUD_REQUESTS_PER_MINUTE: "2" },
+    });
+    const ida = createPerson(limited, "ida", "192.0.2.3");
+    await ida.register();
+    await ida.signIn();
+    await mkdir(join(files, "ida", "x"), { recursive: true });
+    const made = await ida.request("/api/cloud/connections", {
+      json: { provider: "local_folder", display_name: "x", settings: { root: "x" } },
+    });
+    const parts = Array.from({ length: 5 }, (_, at) => ({ name: `${at}`, bytes: "x" }));
+    const upload = (end: string) =>
+      fetch(`${limited.url}/api/cloud/connections/${made.json.id}/items/batch`, {
+        method: "POST",
+        headers: {
+          ...FORM,
+          Authorization: `Bearer ${ida.accessToken}`,
+          "User-Agent": "croft-test",
+        },
+        body: toForm(parts.map((part) => ({ ...part, name: part.name + end }))),
+      });
+    const first = await upload("a");
+    expect([first.status, first.headers.get("ratelimit-remaining")]).toEqual([200, "1"]);
+    expect((await first.text()).trimEnd().split("\n")).toHaveLength(5);
+    const second = await upload("b");
+    await second.text();
+    const third = await upload("c");
+    expect([second.status, third.status]).toEqual([200, 429]);
+    await third.text();
+    expect(await namesIn(join(files, "ida", "x"))).toHaveLength(10);
+  });
+});

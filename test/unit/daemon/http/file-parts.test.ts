@@ -1,0 +1,90 @@
+import { createServer, request, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { AppError } from "../../../../daemon/errors.ts";
+import { readFileParts } from "../../../../daemon/http/file-parts.ts";
+
+const part = (name: string, bytes: string) =>
+  `--B\r\nContent-Disposition: form-data; name=""; filename="${name}"\r\n\r\n${bytes}\r\n`;
+
+/** Reads a form that is sent over a real connection; returns the files, and the failure behind them. */
+async function read(
+  body: string,
+  limits: {
+    readonly filesMax?: number;
+    readonly bytesMax?: number;
+    readonly fileBytesMax?: number;
+  },
+): Promise<readonly unknown[]> {
+  const found: unknown[] = [];
+  const isRead = Promise.withResolvers<void>();
+  const handle = async (message: IncomingMessage) => {
+    try {
+      const parts = readFileParts(message, {
+        filesMax: 10,
+        bytesMax: 100_000,
+        fileBytesMax: 10_000,
+        ...limits,
+        toMalformed: (text) => new AppError("unprocessable", text),
+      });
+      for await (const { filename, stream } of parts) {
+        const chunks = await Array.fromAsync(stream as AsyncIterable<Buffer>).catch(
+          (error: unknown) => (error as AppError).code,
+        );
+        found.push([filename, typeof chunks === "string" ? chunks : String(Buffer.concat(chunks))]);
+      }
+    } catch (error) {
+      found.push((error as AppError).code);
+    }
+  };
+  const server = createServer((message, response) => {
+    void handle(message).finally(() => response.end(() => isRead.resolve()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const sending = request({
+    port: (server.address() as AddressInfo).port,
+    method: "POST",
+    headers: { "Content-Type": "multipart/form-data; boundary=B" },
+  });
+  sending.on("error", () => undefined);
+  sending.on("response", (response) => response.resume());
+  sending.end(body);
+  await isRead.promise;
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  return found;
+}
+
+test("yields the files of a form in their order", async () => {
+  const body = `${part("a", "1")}${part("b", "")}${part("c", "x".repeat(9_000))}--B--\r\n`;
+  expect(await read(body, {})).toEqual([
+    ["a", "1"],
+    ["b", ""],
+    ["c", "x".repeat(9_000)],
+  ]);
+});
+
+test("fails a file that is too large at its end and yields the next one", async () => {
+  const body = `${part("a", "x".repeat(50))}${part("b", "2")}--B--\r\n`;
+  expect(await read(body, { fileBytesMax: 10 })).toEqual([
+    ["a", "too_large"],
+    ["b", "2"],
+  ]);
+});
+
+test("refuses more files than allowed after those before them", async () => {
+  const body = `${part("a", "1")}${part("b", "2")}${part("c", "3")}--B--\r\n`;
+  expect(await read(body, { filesMax: 2 })).toEqual([["a", "1"], ["b", "2"], "too_large"]);
+});
+
+test("refuses a body that is larger than announced or allowed", async () => {
+  const body = `${part("a", "x".repeat(5_000))}--B--\r\n`;
+  expect((await read(body, { bytesMax: 1_000 })).at(-1)).toBe("too_large");
+});
+
+test("refuses a form that ends in the middle of a file", async () => {
+  const found = await read(`${part("a", "1")}${part("b", "2").slice(0, -2)}`, {});
+  expect(found[0]).toEqual(["a", "1"]);
+  expect(found.at(-1)).toBe("unprocessable");
+  expect(found).not.toContainEqual(["b", "2"]);
+});
