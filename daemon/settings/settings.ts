@@ -205,9 +205,7 @@ export const settingDeclarations = {
     help: "Storage of a newly registered vault user",
   }),
   addressPolicy: setting("Limits", oneOf("home", "public", "open"), "home", {
-    help:
-      "Addresses that user-given servers and hooks may have: home (private and loopback too, " +
-      "never link-local, metadata or the daemon itself), public (no private ones), open",
+    help: "Addresses that user-given servers and hooks may have: home (private and loopback too, never link-local, metadata or the daemon itself), public (no private ones), open",
   }),
 
   allowRegistration: setting("Accounts and keys", onOff, true, { help: "Vault self-registration" }),
