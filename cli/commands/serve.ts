@@ -130,7 +130,7 @@ async function runServe(
     if (daemon.firstStart !== undefined) await keepForgeToken(cli, daemon.firstStart.forge);
     await announce(cli, daemon.urls, await toShown(cli, paths.stateDirectory, daemon.firstStart));
     notifier.ready();
-    await keepMemorySmall();
+    await tuneGarbageCollection();
     if (hasRunner) {
       const { runServedRunner } = await import("./serve-runner.ts");
       runner = runServedRunner(cli, daemon.urls);
@@ -145,13 +145,19 @@ async function runServe(
   }
 }
 
-/**
- * Starting has made room enough for what requests allocate. Under load the engine would give it four times as much, which
- * makes the process larger and no request faster.
- */
-async function keepMemorySmall(): Promise<void> {
+/** The first major version of V8 that has the second flag below; an older one prints an error for it. */
+const ACCOUNTED_SINCE_V8 = 14;
+
+/** Sets how the engine collects garbage while the daemon serves. */
+async function tuneGarbageCollection(): Promise<void> {
   const { setFlagsFromString } = await import("node:v8");
+  // Starting has made room enough for what requests allocate. Under load the engine would give it four times as much, which
+  // makes the process larger and no request faster.
   setFlagsFromString("--semi-space-growth-factor=1");
+  // Otherwise the engine collects the whole heap for every 32 MiB that pass through buffers: half of the processor time of
+  // uploads and cold downloads (0.8 and 1.5 s for 200 MiB, against 0.4 and 0.8 s), at the same peak of memory.
+  if (Number(process.versions.v8.split(".")[0]) >= ACCOUNTED_SINCE_V8)
+    setFlagsFromString("--external-memory-accounted-in-global-limit");
 }
 
 /** What is printed of the first start: the password, or the file that holds it. */
