@@ -11,6 +11,11 @@ export const commands: readonly Entry[] = [
   noun("daemon", "Manage the daemon", () => import("./daemon/daemon.ts")),
   noun("login", "Sign in", () => import("./login.ts")),
   verb("logout", "Sign out", async () => (await import("./logout.ts")).logout),
+  verb(
+    "dashboard",
+    "Show and manage accounts, storage, hooks, runs and jobs on one screen",
+    async () => (await import("./dashboard/dashboard.ts")).dashboard,
+  ),
   verb("whoami", "Show who is signed in", async () => (await import("./whoami.ts")).whoami),
   noun("account", "Your forge account", () => import("./account.ts")),
   noun("admin", "Administer the forge", () => import("./admin/admin.ts")),

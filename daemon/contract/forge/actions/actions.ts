@@ -13,8 +13,6 @@ import {
 } from "../common.ts";
 import { jobShape, runnerShape, runShape, statusFilter } from "./shapes.ts";
 
-const noCommand = "croft run list and jobs show them by repository";
-
 const runnerParams = z.object({ runner_id: pathInteger });
 
 export const listJobs = endpoint({
@@ -44,7 +42,6 @@ export const listJobs = endpoint({
     ...signedInReplies,
     422: apiError,
   },
-  apiOnly: noCommand,
 });
 
 export const listRuns = endpoint({
@@ -68,7 +65,6 @@ export const listRuns = endpoint({
     ...signedInReplies,
     404: apiError,
   },
-  apiOnly: noCommand,
 });
 
 export const listRunners = endpoint({

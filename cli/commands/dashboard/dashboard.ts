@@ -1,0 +1,107 @@
+import { addressOf, findTarget } from "../../client/target.ts";
+import { forge, vault } from "../../client/operations.ts";
+import type { CliContext } from "../../context.ts";
+import { toCliError } from "../../errors.ts";
+import type { Column } from "../../output/cells.ts";
+import { wholeList } from "../../output/pages.ts";
+import { shapeList } from "../../output/spec.ts";
+import type { CommandModule } from "../../tree/entry.ts";
+import { canShowScreen } from "../../ui/can-show-screen.ts";
+import type { DashboardSection } from "../../ui/dashboard/section.ts";
+import { listForgeSections } from "./forge-sections.ts";
+import { listVaultSections } from "./vault-sections.ts";
+
+export const dashboard = {
+  operations: [
+    forge.cancelRun,
+    forge.editHook,
+    forge.editRunner,
+    forge.editUser,
+    forge.getUser,
+    forge.listCronTasks,
+    forge.listDeliveries,
+    forge.listHooks,
+    forge.listJobs,
+    forge.listRunners,
+    forge.listRuns,
+    forge.listUsers,
+    forge.redeliver,
+    forge.rerunFailedJobs,
+    forge.rerunRun,
+    forge.runCronTask,
+    vault.cancelJob,
+    vault.listAudit,
+    vault.listConnections,
+    vault.listJobs,
+    vault.listUsers,
+    vault.retryJob,
+    vault.setUserStatus,
+    vault.testConnection,
+    vault.viewOverview,
+  ],
+  output: shapeList({ area: "string", state: "string", tone: "string", error: "string?" }),
+  define(command, cli, run = runDashboard): void {
+    command.action(() => run(cli));
+  },
+} satisfies CommandModule;
+
+/** Between two looks at the daemon. */
+const LOOK_EVERY_MS = 5_000;
+
+/** Shows the daemon's state on a screen; without a terminal it prints a line for each section. */
+async function runDashboard(cli: CliContext): Promise<void> {
+  const sections = [...listForgeSections(cli), ...listVaultSections(cli)];
+  if (!(await canShowScreen(cli)) || cli.output.isMachine)
+    return cli.output.list(wholeList(await Promise.all(sections.map(summarize))), columns);
+  const { createDashboard } = await import("../../ui/dashboard/dashboard.ts");
+  const screen = createDashboard({
+    sections,
+    url: addressOf(await findTarget(cli)),
+    style: cli.io.style,
+  });
+  const closing = new AbortController();
+  const looking = look(cli, screen.reload, closing.signal);
+  try {
+    const { showScreen } = await import("../../ui/screen.tsx");
+    await showScreen(cli, screen);
+  } finally {
+    closing.abort();
+    await looking;
+  }
+}
+
+async function look(
+  cli: CliContext,
+  reload: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await reload();
+    // Leaving the screen ends the wait.
+    await cli.system.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+  }
+}
+
+interface Summary {
+  readonly area: string;
+  readonly state: string;
+  readonly tone: string;
+  /** Why the section could not be read, such as a missing sign-in. */
+  readonly error: string | null;
+}
+
+async function summarize(section: DashboardSection): Promise<Summary> {
+  const area = section.title;
+  try {
+    const { summary, tone } = await section.load("");
+    return { area, state: summary, tone, error: null };
+  } catch (error) {
+    return { area, state: "unknown", tone: "bad", error: toCliError(error).message };
+  }
+}
+
+const columns: readonly Column<Summary>[] = [
+  { header: "area", cell: ({ area }) => area },
+  { header: "state", cell: ({ state, error }) => error ?? state },
+  { header: "tone", cell: ({ tone }) => tone },
+];

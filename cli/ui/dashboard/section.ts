@@ -1,0 +1,44 @@
+/** How a row is marked and coloured. */
+export type Tone = "good" | "warning" | "bad" | "idle";
+
+/** Something that a person can do to a row. */
+export interface RowAction {
+  /** One letter that no key of the screen uses. */
+  readonly key: string;
+  /** For the line of keys, such as `deactivate`. */
+  readonly label: string;
+  /** Asked before; without it the action runs at once. */
+  readonly question?: string;
+  /** Does it, and returns a sentence about it. Throws `CliError`. */
+  readonly run: () => Promise<string>;
+}
+
+export interface DashboardRow {
+  /** The same for the same thing in each load, so that the cursor stays on it. */
+  readonly id: string;
+  readonly tone: Tone;
+  /** One text for each column of the section. */
+  readonly cells: readonly string[];
+  /** Everything that is known of it, with names. */
+  readonly details: readonly (readonly [name: string, value: string])[];
+  readonly actions: readonly RowAction[];
+}
+
+/** What one load of a section returns. */
+export interface SectionContent {
+  readonly rows: readonly DashboardRow[];
+  /** The section in a few words, for the overview. */
+  readonly summary: string;
+  readonly tone: Tone;
+}
+
+/** One list of the dashboard. */
+export interface DashboardSection {
+  readonly title: string;
+  /** The first column gets the room that the others leave. */
+  readonly columns: readonly string[];
+  /** Shown when there is no row. */
+  readonly empty: string;
+  /** Throws `CliError`. `filter` is empty or what the person searches for. */
+  load(filter: string): Promise<SectionContent>;
+}
