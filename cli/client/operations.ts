@@ -12,6 +12,8 @@ import type * as tokens from "../../daemon/contract/forge/accounts/tokens.ts";
 import type * as twoFactor from "../../daemon/contract/forge/accounts/two-factor.ts";
 import type * as users from "../../daemon/contract/forge/accounts/users.ts";
 import type * as actions from "../../daemon/contract/forge/actions/actions.ts";
+import type * as ownerActions from "../../daemon/contract/forge/actions/owner-actions.ts";
+import type * as actionRunners from "../../daemon/contract/forge/actions/runners.ts";
 import type * as repositoryActions from "../../daemon/contract/forge/actions/repository-actions.ts";
 import type * as branches from "../../daemon/contract/forge/code/branches.ts";
 import type * as commits from "../../daemon/contract/forge/code/commits.ts";
@@ -95,6 +97,8 @@ type Forge = typeof adminEmails &
   typeof contents &
   typeof objects &
   typeof tags &
+  typeof ownerActions &
+  typeof actionRunners &
   typeof actionSecrets &
   typeof actionVariables &
   typeof actionWorkflows &

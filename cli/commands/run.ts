@@ -11,7 +11,7 @@ import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 import { watchRun } from "./run-watch.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List runs of a repository", () => listRuns, { aliases: ["ls"] }),
+  verb("list", "List runs of a repository or an owner", () => listRuns, { aliases: ["ls"] }),
   verb("view", "Show a run", () => viewRun),
   verb("jobs", "List the jobs of a run", () => listJobs),
   verb("watch", "Watch runs, their jobs and logs", () => watchRun),
@@ -21,13 +21,23 @@ export const entries: readonly Entry[] = [
   verb("delete", "Delete a run that has ended", () => deleteRun),
 ];
 
-interface RunListOptions extends RepositoryName {
+interface RunFilters {
   readonly status?: string;
   readonly branch?: string;
   readonly event?: string;
   readonly actor?: string;
   /** The name of a workflow file. */
   readonly workflow?: string;
+}
+
+/** Whose runs are listed: those of a repository, of an organization, or of one's own repositories. */
+type RunSource =
+  | ({ readonly kind: "repository" } & RepositoryName)
+  | { readonly kind: "organization"; readonly org: string }
+  | { readonly kind: "user" };
+
+interface RunListOptions extends RunFilters {
+  readonly of: RunSource;
 }
 
 const runColumns: readonly Column<WireRun>[] = [
@@ -41,41 +51,73 @@ const runColumns: readonly Column<WireRun>[] = [
 ];
 
 export const listRuns = {
-  operations: [forge.listRepositoryRuns, forge.listWorkflowRuns],
+  operations: [
+    forge.listRepositoryRuns,
+    forge.listWorkflowRuns,
+    forge.listOrganizationRuns,
+    forge.listOwnRuns,
+  ],
   output: listOf(forge.listRepositoryRuns, "workflow_runs"),
   define(command, cli, run = runList): void {
     command
-      .argument("<repository>", "the repository as OWNER/NAME")
+      .argument("[repository]", "the repository as OWNER/NAME")
+      .option("--org <name>", "of all repositories of this organization")
+      .option("--user", "of all your own repositories")
       .option("--status <status>", "such as queued, in_progress, success or failure")
       .option("--branch <name>", "of this branch")
       .option("--event <event>", "of this event, such as push")
       .option("--actor <username>", "started by this user")
       .option("--workflow <file>", "of this workflow, such as ci.yml")
-      .action((given: string, options: Omit<RunListOptions, keyof RepositoryName>) =>
-        run(cli, { ...toRepositoryName(given), ...options }),
+      .action((given: string | undefined, { org, user, ...filters }: RunListFlags) =>
+        run(cli, { of: toRunSource({ given, org, user }, filters), ...filters }),
       );
   },
 } satisfies CommandModule;
 
 /** Prints runs, the newest first. */
 async function runList(cli: CliContext, options: RunListOptions): Promise<void> {
-  const { owner, repo, status, workflow, ...filters } = options;
+  const { of, status, workflow, ...filters } = options;
   const query = { ...filters, ...(status === undefined ? {} : { status: [status] }) };
-  const pages =
-    workflow === undefined
-      ? forgeFieldPages(
-          cli.client,
-          forge.listRepositoryRuns,
-          { params: { owner, repo }, query },
-          "workflow_runs",
-        )
-      : forgeFieldPages(
-          cli.client,
-          forge.listWorkflowRuns,
-          { params: { owner, repo, workflow_id: workflow }, query },
-          "workflow_runs",
-        );
-  await cli.output.list(pages, runColumns);
+  await cli.output.list(toPages(), runColumns);
+
+  function toPages() {
+    const { client } = cli;
+    if (of.kind === "user")
+      return forgeFieldPages(client, forge.listOwnRuns, { query }, "workflow_runs");
+    if (of.kind === "organization") {
+      const request = { params: { org: of.org }, query };
+      return forgeFieldPages(client, forge.listOrganizationRuns, request, "workflow_runs");
+    }
+    const params = { owner: of.owner, repo: of.repo };
+    if (workflow === undefined)
+      return forgeFieldPages(client, forge.listRepositoryRuns, { params, query }, "workflow_runs");
+    const request = { params: { ...params, workflow_id: workflow }, query };
+    return forgeFieldPages(client, forge.listWorkflowRuns, request, "workflow_runs");
+  }
+}
+
+interface RunListFlags extends RunFilters {
+  readonly org?: string;
+  readonly user?: boolean;
+}
+
+function toRunSource(
+  {
+    given,
+    org,
+    user = false,
+  }: {
+    readonly given: string | undefined;
+    readonly org: string | undefined;
+    readonly user: boolean | undefined;
+  },
+  { workflow }: RunFilters,
+): RunSource {
+  if ([given !== undefined, org !== undefined, user].filter(Boolean).length !== 1)
+    throw usageError("give one of OWNER/NAME, --org and --user");
+  if (given !== undefined) return { kind: "repository", ...toRepositoryName(given) };
+  if (workflow !== undefined) throw usageError("--workflow needs a repository");
+  return org === undefined ? { kind: "user" } : { kind: "organization", org };
 }
 
 interface RunName extends RepositoryName {

@@ -5,11 +5,12 @@ import { toJson } from "../output/sanitize.ts";
 import { type JsonSchema, shape } from "../output/spec.ts";
 import type { RunnerState } from "../runner/runner-state.ts";
 import { readSecret } from "../support/secrets.ts";
+import { type LevelFlags, toRunnerLevel, withRunnerLevel } from "../support/action-level.ts";
 import type { CommandModule } from "../tree/entry.ts";
 
 const texts: JsonSchema = { type: "array", items: { type: "string" } };
 
-interface RegisterOptions {
+interface RegisterOptions extends LevelFlags {
   readonly tokenStdin?: boolean;
   readonly name?: string;
   /** Separated by commas. */
@@ -19,7 +20,12 @@ interface RegisterOptions {
 }
 
 export const register = {
-  operations: [forge.createRegistrationToken],
+  operations: [
+    forge.createRegistrationToken,
+    forge.getRepositoryRegistrationToken,
+    forge.getOrganizationRegistrationToken,
+    forge.getOwnRegistrationToken,
+  ],
   output: shape({
     id: "integer",
     name: "string",
@@ -30,7 +36,7 @@ export const register = {
   }),
   writes: true,
   define(command, cli, run = runRegister): void {
-    command
+    withRunnerLevel(command)
       .option("--token-stdin", "read the registration token from standard input")
       .option("--name <name>", "the runner's name; that of this machine when absent")
       .option("--labels <labels>", "such as host:host,ubuntu-latest:docker://node:22")
@@ -48,12 +54,22 @@ async function runRegister(cli: CliContext, options: RegisterOptions): Promise<v
   const { name, tokenStdin = false, ephemeral = false } = options;
   const allow = options.allow ?? ["*"];
   const labels = options.labels?.split(",").map((each) => each.trim());
+  const level = toRunnerLevel(options);
+  if (tokenStdin && level.kind !== "instance")
+    throw usageError("the token of --token-stdin says what the runner belongs to");
   if (cli.flags.dryRun) throw new DryRun({ register: { name, labels, allow, ephemeral } });
   const token = tokenStdin
     ? await readSecret(cli, { fromInput: true, question: "Token:", flag: "--token-stdin" })
     : undefined;
   const { registerRunner } = await import("../runner/register-runner.ts");
-  const state = await registerRunner(cli, { token, name, labels, allow, isEphemeral: ephemeral });
+  const state = await registerRunner(cli, {
+    token,
+    level,
+    name,
+    labels,
+    allow,
+    isEphemeral: ephemeral,
+  });
   warnOfHostJobs(cli, state);
   await cli.output.resource(toShown(state), [
     { header: "id", cell: ({ id }) => id },

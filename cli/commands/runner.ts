@@ -1,11 +1,22 @@
 import type { WireRunner } from "../../daemon/contract/forge/actions/shapes.ts";
 import { forge } from "../client/operations.ts";
-import { forgeFieldPages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
 import { usageError } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
-import { toRepositoryName } from "../support/repository.ts";
+import {
+  type ActionLevel,
+  type LevelFlags,
+  toRunnerLevel,
+  withRunnerLevel,
+} from "../support/action-level.ts";
+import {
+  deleteRunner as removeRunner,
+  getRegistrationToken,
+  getRunner,
+  runnerPages,
+  switchRunner,
+} from "../support/runner-calls.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 import { register, runRunnerCommand } from "./runner-run.ts";
 
@@ -29,59 +40,70 @@ const columns: readonly Column<WireRunner>[] = [
 ];
 
 export const listRunners = {
-  operations: [forge.listRunners],
+  operations: [
+    forge.listRunners,
+    forge.listRepositoryRunners,
+    forge.listOrganizationRunners,
+    forge.listOwnRunners,
+  ],
   output: listOf(forge.listRunners, "runners"),
   define(command, cli, run = runList): void {
-    command.action(() => run(cli));
+    withRunnerLevel(command).action((flags: LevelFlags) => run(cli, toRunnerLevel(flags)));
   },
 } satisfies CommandModule;
 
-/** Prints all runners of the instance. */
-async function runList(cli: CliContext): Promise<void> {
-  await cli.output.list(forgeFieldPages(cli.client, forge.listRunners, {}, "runners"), columns);
+/** Prints the runners of a level; without one all runners of the server. */
+async function runList(cli: CliContext, level: ActionLevel): Promise<void> {
+  await cli.output.list(runnerPages(cli.client, level), columns);
 }
 
 export const viewRunner = {
-  operations: [forge.getRunner],
+  operations: [
+    forge.getRunner,
+    forge.getRepositoryRunner,
+    forge.getOrganizationRunner,
+    forge.getOwnRunner,
+  ],
   output: resourceOf(forge.getRunner),
   define(command, cli, run = runView): void {
-    command.argument("<id>", "the runner's id").action((given: string) => run(cli, toId(given)));
+    withRunnerLevel(command)
+      .argument("<id>", "the runner's id")
+      .action((given: string, flags: LevelFlags) => run(cli, toNamed(given, flags)));
   },
 } satisfies CommandModule;
 
 /** Prints one runner. */
-async function runView(cli: CliContext, id: number): Promise<void> {
-  const { body } = await cli.client.call(forge.getRunner, { params: { runner_id: id } });
+async function runView(cli: CliContext, { level, id }: RunnerName): Promise<void> {
+  const { body } = await getRunner(cli.client, level, id);
   await cli.output.resource(body, columns);
 }
 
 interface TokenOptions {
-  readonly repo?: string;
-  readonly renew?: boolean;
+  readonly level: ActionLevel;
+  readonly renew: boolean;
 }
 
 export const printToken = {
-  operations: [forge.createRegistrationToken, forge.getRepositoryRegistrationToken],
+  operations: [
+    forge.createRegistrationToken,
+    forge.getRepositoryRegistrationToken,
+    forge.getOrganizationRegistrationToken,
+    forge.getOwnRegistrationToken,
+  ],
   output: shape({ token: "string" }),
   define(command, cli, run = runToken): void {
-    command
-      .option("--repo <repository>", "of this repository, OWNER/NAME; of the instance when absent")
+    withRunnerLevel(command)
       .option("--renew", "invalidate the token before it")
-      .action((options: TokenOptions) => run(cli, options));
+      .action(({ renew = false, ...flags }: LevelFlags & { readonly renew?: boolean }) =>
+        run(cli, { level: toRunnerLevel(flags), renew }),
+      );
   },
 } satisfies CommandModule;
 
-/** Prints the registration token of the instance or of a repository. */
-async function runToken(cli: CliContext, { repo, renew = false }: TokenOptions): Promise<void> {
-  const query = { renew };
-  const { body } =
-    repo === undefined
-      ? await cli.client.call(forge.createRegistrationToken, { query })
-      : await cli.client.call(forge.getRepositoryRegistrationToken, {
-          params: toRepositoryName(repo),
-          query,
-        });
-  await cli.output.done({ token: body.token }, body.token);
+/** Prints the registration token of a level. */
+async function runToken(cli: CliContext, { level, renew }: TokenOptions): Promise<void> {
+  const token = await getRegistrationToken(cli.client, level, renew);
+  await cli.output.done({ token }, token);
 }
 
 export const enableRunner = toSwitch(false);
@@ -90,45 +112,61 @@ export const disableRunner = toSwitch(true);
 /** A command that enables or disables a runner. A disabled runner gets no jobs. */
 function toSwitch(disabled: boolean) {
   return {
-    operations: [forge.editRunner],
+    operations: [
+      forge.editRunner,
+      forge.editRepositoryRunner,
+      forge.editOrganizationRunner,
+      forge.editOwnRunner,
+    ],
     output: resourceOf(forge.editRunner),
     define(command, cli, run = runSwitch): void {
-      command
+      withRunnerLevel(command)
         .argument("<id>", "the runner's id")
-        .action((given: string) => run(cli, { id: toId(given), disabled }));
+        .action((given: string, flags: LevelFlags) =>
+          run(cli, { ...toNamed(given, flags), disabled }),
+        );
     },
   } satisfies CommandModule;
 }
 
 async function runSwitch(
   cli: CliContext,
-  { id, disabled }: { readonly id: number; readonly disabled: boolean },
+  { level, ...change }: RunnerName & { readonly disabled: boolean },
 ): Promise<void> {
-  const { body } = await cli.client.call(forge.editRunner, {
-    params: { runner_id: id },
-    body: { disabled },
-  });
+  const { body } = await switchRunner(cli.client, level, change);
   await cli.output.resource(body, columns);
 }
 
 export const deleteRunner = {
-  operations: [forge.deleteRunner],
+  operations: [
+    forge.deleteRunner,
+    forge.deleteRepositoryRunner,
+    forge.deleteOrganizationRunner,
+    forge.deleteOwnRunner,
+  ],
   output: shape({ runner: "integer" }),
   destructive: true,
   define(command, cli, run = runDelete): void {
-    command.argument("<id>", "the runner's id").action((given: string) => run(cli, toId(given)));
+    withRunnerLevel(command)
+      .argument("<id>", "the runner's id")
+      .action((given: string, flags: LevelFlags) => run(cli, toNamed(given, flags)));
   },
 } satisfies CommandModule;
 
 /** Deletes a runner. What it was running fails. */
-async function runDelete(cli: CliContext, id: number): Promise<void> {
+async function runDelete(cli: CliContext, { level, id }: RunnerName): Promise<void> {
   await cli.prompts.confirm(`Delete runner ${id}? What it is running fails.`);
-  await cli.client.call(forge.deleteRunner, { params: { runner_id: id } });
+  await removeRunner(cli.client, level, id);
   await cli.output.done({ runner: id }, `Deleted runner ${id}.`);
 }
 
-function toId(given: string): number {
+interface RunnerName {
+  readonly level: ActionLevel;
+  readonly id: number;
+}
+
+function toNamed(given: string, flags: LevelFlags): RunnerName {
   const id = Number(given);
-  if (Number.isSafeInteger(id) && id > 0) return id;
+  if (Number.isSafeInteger(id) && id > 0) return { level: toRunnerLevel(flags), id };
   throw usageError(`a runner is named by its id, not ${JSON.stringify(given)}`);
 }

@@ -10,7 +10,7 @@ const FINISH_WITHIN_MS = 5_000;
 
 /**
  * Runs the runner of this home for the daemon at `urls`, until the command is stopped. The first time it is registered for
- * the repositories of the signed-in administrator. A failure is printed and does not end the daemon.
+ * the own repositories of the signed-in user. A failure is printed and does not end the daemon.
  */
 export async function runServedRunner(cli: CliContext, urls: readonly string[]): Promise<void> {
   try {
@@ -49,6 +49,7 @@ async function register(cli: CliContext, urls: readonly string[]) {
   const { registerRunner } = await import("../runner/register-runner.ts");
   return registerRunner(cli, {
     token: undefined,
+    level: { kind: "user", params: {} },
     name: undefined,
     labels: undefined,
     allow: [body.login],

@@ -1,10 +1,11 @@
 import { hostname } from "node:os";
-import { forge } from "../client/operations.ts";
 import { addressOf, type Target } from "../client/target.ts";
 import { createTransport } from "../client/transport.ts";
 import { createTrust } from "../client/trust.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
+import type { ActionLevel } from "../support/action-level.ts";
+import { getRegistrationToken } from "../support/runner-calls.ts";
 import { version } from "../version.ts";
 import { isAllowPattern } from "./allowed-repositories.ts";
 import { findEngine } from "./find-engine.ts";
@@ -14,8 +15,10 @@ import { type RunnerState, toStatePath, writeRunnerState } from "./runner-state.
 
 /** A runner to be registered. */
 export interface NewRunner {
-  /** The registration token; asked of the daemon, as the signed-in administrator, when absent. */
+  /** The registration token; asked of the daemon, as the signed-in user, when absent. */
   readonly token: string | undefined;
+  /** What that token is asked for. */
+  readonly level: ActionLevel;
   readonly name: string | undefined;
   /** Undefined for the usual ones of this machine. */
   readonly labels: readonly string[] | undefined;
@@ -38,7 +41,7 @@ export async function registerRunner(cli: CliContext, wanted: NewRunner): Promis
   if (pattern !== undefined)
     throw usageError(`--allow takes OWNER/NAME, OWNER or *, not ${JSON.stringify(pattern)}`);
   const target = await cli.client.target();
-  const token = wanted.token ?? (await askForToken(cli));
+  const token = wanted.token ?? (await askForToken(cli, wanted.level));
   const name = wanted.name ?? hostname();
   const client = createRunnerClient({
     transport: createTransport(cli.system, createTrust(cli)),
@@ -93,17 +96,17 @@ async function toUsualLabels(cli: CliContext): Promise<readonly string[]> {
   return ["host:host", ...(engine === undefined ? [] : [`ubuntu-latest:${USUAL_IMAGE}`])];
 }
 
-async function askForToken(cli: CliContext): Promise<string> {
+async function askForToken(cli: CliContext, level: ActionLevel): Promise<string> {
   try {
-    const { body } = await cli.client.call(forge.createRegistrationToken, {
-      query: { renew: false },
-    });
-    return body.token;
+    return await getRegistrationToken(cli.client, level, false);
   } catch (error) {
     if (!(error instanceof CliError) || !["forbidden", "not_signed_in"].includes(error.code))
       throw error;
     throw new CliError(error.code, `cannot ask for a registration token: ${error.message}`, {
-      hint: "an administrator asks by itself; others give one with --token-stdin",
+      hint:
+        level.kind === "instance"
+          ? "only administrators get the server's; use --user, --repo or --org, or --token-stdin"
+          : "only owners get it; others give one with --token-stdin",
       cause: error,
     });
   }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { usageError } from "../errors.ts";
 import { type RepositoryName, toRepositoryName } from "./repository.ts";
 
-/** Flags that name what secrets and variables belong to. */
+/** Flags that name what secrets, variables and runners belong to. */
 export interface LevelFlags {
   readonly repo?: string;
   readonly org?: string;
@@ -10,7 +10,7 @@ export interface LevelFlags {
   readonly instance?: boolean;
 }
 
-/** What secrets and variables belong to. */
+/** What secrets, variables and runners belong to. */
 export type ActionLevel =
   | { readonly kind: "repository"; readonly params: RepositoryName }
   | { readonly kind: "organization"; readonly params: { readonly org: string } }
@@ -24,6 +24,23 @@ export function withLevel(command: Command): Command {
     .option("--org <name>", "of this organization")
     .option("--user", "of all your own repositories")
     .option("--instance", "of all repositories of the server");
+}
+
+/** Adds the flags of runners, which belong to the instance without any. */
+export function withRunnerLevel(command: Command): Command {
+  return command
+    .option("--repo <repository>", "of this repository, OWNER/NAME; of the server when absent")
+    .option("--org <name>", "of this organization")
+    .option("--user", "of your own repositories");
+}
+
+/** Reads the level of runners; one flag at most may be given. @throws CliError `usage` */
+export function toRunnerLevel(flags: Omit<LevelFlags, "instance">): ActionLevel {
+  const { repo, org, user = false } = flags;
+  if (repo === undefined && org === undefined && !user) return { kind: "instance", params: {} };
+  if ([repo !== undefined, org !== undefined, user].filter(Boolean).length > 1)
+    throw usageError("give one of --repo, --org and --user");
+  return toLevel(flags);
 }
 
 /** Reads the level; exactly one flag must be given. @throws CliError `usage` */

@@ -1,6 +1,8 @@
 import type { AnyEndpoint } from "./endpoint.ts";
 import { adminActionEndpoints } from "./forge/actions/actions.ts";
 import { repositoryActionEndpoints } from "./forge/actions/repository-actions.ts";
+import { ownerActionEndpoints } from "./forge/actions/owner-actions.ts";
+import { runnerEndpoints } from "./forge/actions/runners.ts";
 import { secretEndpoints } from "./forge/actions/secrets.ts";
 import { workflowEndpoints } from "./forge/actions/workflows.ts";
 import { variableEndpoints } from "./forge/actions/variables.ts";
@@ -113,6 +115,8 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...objectEndpoints,
   ...contentsEndpoints,
   ...repositoryActionEndpoints,
+  ...ownerActionEndpoints,
+  ...runnerEndpoints,
   ...secretEndpoints,
   ...variableEndpoints,
   ...workflowEndpoints,

@@ -2,21 +2,18 @@
 // May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), other rooms of the forge, storage.
 // Start here: every route. actions.ts wires up the room: workflows/ parses files, runs/ decides jobs, runners/ hands
 // them out, protocol/ is what runners speak.
+import { listJobs, listRuns } from "../../contract/forge/actions/actions.ts";
 import {
-  createRegistrationToken,
-  deleteRunner,
-  editRunner,
-  getRunner,
-  listJobs,
-  listRunners,
-  listRuns,
-} from "../../contract/forge/actions/actions.ts";
+  listOrganizationJobs,
+  listOrganizationRuns,
+  listOwnJobs,
+  listOwnRuns,
+} from "../../contract/forge/actions/owner-actions.ts";
 import {
   cancelRun,
   deleteRun,
   getJob,
   getJobLog,
-  getRepositoryRegistrationToken,
   getRun,
   getRunAttempt,
   listAttemptJobs,
@@ -32,14 +29,17 @@ import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Actions, SeenJob, SeenRun } from "./actions.service.ts";
-import { toJobView, toRunnerView, toRunView } from "./actions.view.ts";
+import type { ActionLevels } from "./secrets/levels.service.ts";
+import { toJobView, toRunView } from "./actions.view.ts";
 
-/** Returns the routes of runners, runs and jobs, of the instance and of repositories. */
+/** Returns the routes of runs and jobs, of the instance, of owners and of repositories. */
 export function actionRoutes({
   actions,
+  levels,
   urls,
 }: {
   readonly actions: Actions;
+  readonly levels: ActionLevels;
   readonly urls: ForgeUrls;
 }): Route[] {
   const toJobs = ({ jobs, total }: { readonly jobs: readonly SeenJob[]; readonly total: number }) =>
@@ -57,26 +57,18 @@ export function actionRoutes({
   return [
     handle(listJobs, async ({ query }) => toJobs(await actions.listAllJobs(query))),
     handle(listRuns, async ({ caller, query }) => toRuns(await actions.listAllRuns(caller, query))),
-    handle(listRunners, async ({ query }) => {
-      const { runners, total } = await actions.listRunners(query.disabled, query);
-      return { status: 200, body: { runners: runners.map(toRunnerView), total_count: total } };
-    }),
-    handle(createRegistrationToken, async ({ query }) => ({
-      status: 200,
-      body: { token: await actions.getRegistrationToken(query.renew) },
-    })),
-    handle(getRunner, async ({ params }) => ({
-      status: 200,
-      body: toRunnerView(await actions.getRunner(params.runner_id)),
-    })),
-    handle(editRunner, async ({ params, body }) => ({
-      status: 200,
-      body: toRunnerView(await actions.editRunner(params.runner_id, body.disabled)),
-    })),
-    handle(deleteRunner, async ({ params }) => {
-      await actions.deleteRunner(params.runner_id);
-      return { status: 204, body: undefined };
-    }),
+    handle(listOwnRuns, async ({ caller, query }) =>
+      toRuns(await actions.listRunsOf(levels.ofUser(caller), caller, query)),
+    ),
+    handle(listOwnJobs, async ({ caller, query }) =>
+      toJobs(await actions.listJobsOf(levels.ofUser(caller), caller, query)),
+    ),
+    handle(listOrganizationRuns, async ({ caller, params, query }) =>
+      toRuns(await actions.listRunsOf(await levels.ofMember(params.org, caller), caller, query)),
+    ),
+    handle(listOrganizationJobs, async ({ caller, params, query }) =>
+      toJobs(await actions.listJobsOf(await levels.ofMember(params.org, caller), caller, query)),
+    ),
     handle(listRepositoryRuns, async ({ caller, params, query }) =>
       toRuns(await actions.listRuns(params, caller, query)),
     ),
@@ -128,10 +120,6 @@ export function actionRoutes({
       status: 200,
       headers: { "Content-Type": "text/plain; charset=utf-8" },
       body: await actions.readLog(params, caller, query.from_row),
-    })),
-    handle(getRepositoryRegistrationToken, async ({ caller, params, query }) => ({
-      status: 200,
-      body: { token: await actions.getRepositoryToken(params, caller, query.renew) },
     })),
   ];
 }

@@ -6,24 +6,20 @@ import {
 } from "../../../storage/tables/forge/accounts/users.ts";
 import {
   type ActionJob,
-  bumpTasksVersion,
   findJob,
   type JobFilter,
   listJobs,
   listRunJobs,
 } from "../../../storage/tables/forge/actions/jobs.ts";
 import {
-  type ActionRunner,
-  findRunner,
-  listRunners,
-  updateRunner,
-} from "../../../storage/tables/forge/actions/runners.ts";
-import {
   type ActionRun,
   deleteRun,
   findRun,
   listRuns,
+  type RunFilter,
 } from "../../../storage/tables/forge/actions/runs.ts";
+import type { ActionLevel } from "../../../storage/tables/forge/actions/levels.ts";
+import type { OwnedBy } from "../../../storage/tables/forge/actions/owned.ts";
 import { isFinal } from "../../../storage/tables/forge/actions/statuses.ts";
 import {
   type ActionStep,
@@ -33,6 +29,7 @@ import {
 } from "../../../storage/tables/forge/actions/tasks.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import { AppError } from "../../errors.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { openRepository, type OpenedRepository } from "../issues/issue-access.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
@@ -42,8 +39,6 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import type { Logs } from "./runners/logs.service.ts";
-import type { Registration } from "./runners/registration.service.ts";
-import type { Tasks } from "./runners/tasks.service.ts";
 import type { RunEngine } from "./runs/advance-run.ts";
 import type { Reruns } from "./runs/rerun.ts";
 import { hasActions } from "./runs/workflow-files.ts";
@@ -52,20 +47,9 @@ import { toStatuses } from "./runs/status-filters.ts";
 
 export interface ActionsDeps {
   readonly db: Database;
-  /** Epoch milliseconds. */
-  readonly clock: () => number;
-  readonly registration: Registration;
-  readonly tasks: Tasks;
   readonly logs: Logs;
   readonly engine: RunEngine;
   readonly reruns: Reruns;
-}
-
-/** A runner with its state at the moment. */
-export interface SeenRunner {
-  readonly runner: ActionRunner;
-  readonly isOnline: boolean;
-  readonly isBusy: boolean;
 }
 
 /** A run with what its view shows; the actor is undefined once the account is deleted. */
@@ -96,10 +80,7 @@ export interface RunQuery extends PageWindow {
   readonly file?: string;
 }
 
-const ONLINE_MS = 60_000;
-const BUSY_MS = 10_000;
-
-/** Runners, runs and jobs as their routes show them (forge behaviour, 16.1 to 16.4). */
+/** Runs and jobs as their routes show them (forge behaviour, 16.2 to 16.4). */
 export type Actions = ReturnType<typeof createActions>;
 
 /**
@@ -107,51 +88,28 @@ export type Actions = ReturnType<typeof createActions>;
  * without write access.
  */
 export function createActions(deps: ActionsDeps) {
-  const { db, clock, registration, tasks, logs, engine, reruns } = deps;
-  const instance = { ownerId: undefined, repositoryId: undefined };
+  const { db, logs, engine, reruns } = deps;
   return {
-    async listRunners(isDisabled: boolean | undefined, window: PageWindow) {
-      const since = { onlineSince: clock() - ONLINE_MS, activeSince: clock() - BUSY_MS };
-      const found = await listRunners(db, isDisabled, since, toRows(window));
-      return { runners: found.runners.map(see), total: found.total };
-    },
-
-    getRegistrationToken: (renew: boolean) => registration.getToken(instance, renew),
-
-    async getRepositoryToken(path: RepositoryPath, caller: ForgeCaller, renew: boolean) {
-      const what = await open(path, caller, "/runners/registration-token");
-      assertReaches(what, "admin");
-      return registration.getToken({ ownerId: undefined, repositoryId: what.repository.id }, renew);
-    },
-
-    /** Throws `not_found`. */
-    getRunner: async (id: number): Promise<SeenRunner> => see(await getRunner(id)),
-
-    /** Throws `not_found`, then `unprocessable` when the member is missing. */
-    async editRunner(id: number, isDisabled: boolean | null | undefined): Promise<SeenRunner> {
-      const runner = await getRunner(id);
-      if (isDisabled === null || isDisabled === undefined)
-        throw new AppError("unprocessable", "[Disabled]: Required");
-      await db.transaction(async (tx) => {
-        await updateRunner(tx, id, { isDisabled });
-        await bumpTasksVersion(tx);
-      });
-      return see({ ...runner, isDisabled });
-    },
-
-    /** Deletes a runner and fails what it was running. Throws `not_found`. */
-    async deleteRunner(id: number): Promise<void> {
-      if (!(await tasks.removeRunner(id))) throw runnerNotFound(id);
-    },
-
     async listAllRuns(caller: ForgeCaller, query: RunQuery) {
-      return findRuns(caller, query, undefined);
+      return findRuns(caller, query, {});
     },
 
     async listRuns(path: RepositoryPath, caller: ForgeCaller | undefined, query: RunQuery) {
       const what = await open(path, caller, "/runs");
-      return findRuns(caller, query, what.repository.id);
+      return findRuns(caller, query, { repositoryId: what.repository.id });
     },
+
+    /** Lists the runs of those repositories of an owner whose workflows the caller may see. */
+    listRunsOf: (level: ActionLevel, caller: ForgeCaller, query: RunQuery) =>
+      findRuns(caller, query, toOwnedBy(level, caller)),
+
+    /** Lists their jobs. */
+    listJobsOf: (
+      level: ActionLevel,
+      caller: ForgeCaller,
+      query: PageWindow & { readonly status: readonly string[] },
+    ) =>
+      findJobs({ ...toOwnedBy(level, caller), statuses: toStatuses(query.status) }, query, false),
 
     async getRun(path: RunPath, caller: ForgeCaller | undefined): Promise<SeenRun> {
       const { what, run } = await openRun(path, caller, "");
@@ -275,17 +233,6 @@ export function createActions(deps: ActionsDeps) {
     },
   };
 
-  function see(runner: ActionRunner): SeenRunner {
-    const isOnline = runner.lastContactAt >= clock() - ONLINE_MS;
-    return { runner, isOnline, isBusy: isOnline && runner.lastActivityAt >= clock() - BUSY_MS };
-  }
-
-  async function getRunner(id: number): Promise<ActionRunner> {
-    const runner = await findRunner(db, id);
-    if (runner === undefined) throw runnerNotFound(id);
-    return runner;
-  }
-
   async function open(
     path: RepositoryPath,
     caller: ForgeCaller | undefined,
@@ -313,14 +260,14 @@ export function createActions(deps: ActionsDeps) {
   async function findRuns(
     caller: ForgeCaller | undefined,
     query: RunQuery,
-    repositoryId: number | undefined,
+    where: Pick<RunFilter, "repositoryId" | "ownedBy">,
   ) {
     const statuses = toStatuses(query.status);
     const actor = query.actor === "" ? undefined : await findUserByName(db, query.actor);
     if (query.actor !== "" && actor === undefined) throw userNotFound(query.actor);
     const filter = {
       statuses,
-      ...(repositoryId === undefined ? {} : { repositoryId }),
+      ...where,
       ...(actor === undefined ? {} : { actorId: actor.id }),
       ...(query.event === "" ? {} : { event: query.event }),
       ...(query.branch === "" ? {} : { ref: `refs/heads/${query.branch}` }),
@@ -391,9 +338,11 @@ export function createActions(deps: ActionsDeps) {
   }
 }
 
+function toOwnedBy({ ownerId }: ActionLevel, caller: ForgeCaller): { readonly ownedBy: OwnedBy } {
+  if (ownerId === undefined) throw new Error("the level has no owner");
+  return { ownedBy: { ownerId, reader: caller.user, isPublicOnly: isPublicOnly(caller) } };
+}
+
 type RunPath = RepositoryPath & { readonly run: number };
 type AttemptPath = RunPath & { readonly attempt: number };
 type JobPath = RepositoryPath & { readonly job_id: number };
-
-const runnerNotFound = (id: number) =>
-  new AppError("not_found", `runner with id ${id}: resource does not exist`);

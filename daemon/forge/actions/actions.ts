@@ -14,6 +14,8 @@ import { createRuntimeTokens } from "./artifacts/runtime-tokens.ts";
 import { createRunnerHandler } from "./protocol/connect-handler.ts";
 import { createLogs } from "./runners/logs.service.ts";
 import { createRegistration } from "./runners/registration.service.ts";
+import { runnerRoutes } from "./runners/runners.routes.ts";
+import { createRunners } from "./runners/runners.service.ts";
 import { createTasks } from "./runners/tasks.service.ts";
 import { createRunEngine } from "./runs/advance-run.ts";
 import { createJobStatusReports } from "./runs/job-statuses.ts";
@@ -93,9 +95,11 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     repositoryEvents,
     routes: [
       ...actionRoutes({
-        actions: createActions({ db, clock, registration, tasks, logs, engine, reruns }),
+        actions: createActions({ db, logs, engine, reruns }),
+        levels,
         urls,
       }),
+      ...runnerRoutes({ levels, runners: createRunners({ db, clock, registration, tasks }) }),
       ...workflowRoutes({ workflows: createWorkflows({ ...deps, findCommit, starter }), urls }),
       ...secretRoutes({ levels, secrets }),
       ...variableRoutes({ levels, variables }),

@@ -6,7 +6,20 @@ import { toEmbeddedUserView, toGhostView } from "../accounts/user.view.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, neverTime, toApiUrl, toUrl, toWireTime } from "../urls.ts";
-import type { SeenJob, SeenRun, SeenRunner } from "./actions.service.ts";
+import type { SeenJob, SeenRun } from "./actions.service.ts";
+import type { SeenRunner } from "./runners/runners.service.ts";
+
+/** A page of runners. */
+export function toRunnerList({
+  runners,
+  total,
+}: {
+  readonly runners: readonly SeenRunner[];
+  readonly total: number;
+}) {
+  const body = { runners: runners.map(toRunnerView), total_count: total };
+  return { status: 200, body, total } as const;
+}
 
 /** A runner (forge behaviour, 7.10). The id of a label is its position. */
 export function toRunnerView({ runner, isOnline, isBusy }: SeenRunner): WireRunner {

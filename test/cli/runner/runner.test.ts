@@ -336,7 +336,7 @@ test("an ephemeral runner runs one job and is forgotten", { timeout: 60_000 }, a
 });
 
 test(
-  "serve --runner runs daemon and runner together, for the repositories of the administrator",
+  "serve --runner runs daemon and runner together, for the own repositories of the signed-in user",
   { timeout: 60_000 },
   async () => {
     await using home = await temporaryHome();

@@ -4,7 +4,6 @@ import {
   apiError,
   paging,
   pathInteger,
-  queryFlag,
   queryInteger,
   queryText,
   signedInReplies,
@@ -172,17 +171,6 @@ export const getJobLog = endpoint({
   replies: { 200: text("text/plain; charset=utf-8"), ...seen },
 });
 
-export const getRepositoryRegistrationToken = endpoint({
-  name: "forge.repos.actions.runners.token",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/actions/runners/registration-token",
-  summary: "Get the registration token of a repository, or renew it",
-  gate: write,
-  params: repositoryParams,
-  query: z.object({ renew: queryFlag }),
-  replies: { 200: z.object({ token: z.string() }), ...seen },
-});
-
 export const repositoryActionEndpoints = [
   listRepositoryRuns,
   getRun,
@@ -197,5 +185,4 @@ export const repositoryActionEndpoints = [
   listRepositoryJobs,
   getJob,
   getJobLog,
-  getRepositoryRegistrationToken,
 ];

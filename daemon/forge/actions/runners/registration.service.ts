@@ -1,6 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { Database } from "../../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../../storage/engine/database.ts";
 import type { SealAgain, Sealer } from "../../../../storage/keys/keyring.ts";
+import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
+import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import {
   type ActionLevel,
   fromLevelName,
@@ -89,11 +91,15 @@ export function createRegistration({ db, clock, random, newUuid, sealer }: Regis
           throw new RunnerRefusal(
             "runner registration token has been invalidated, please use the latest one",
           );
+        const level = fromLevelName(found.level);
+        // The owner or repository of the token may be gone.
+        if (!(await exists(tx, level)))
+          throw new RunnerRefusal("runner registration token not found");
         const runner = await insertRunner(tx, {
           uuid: newUuid(),
           tokenHash: hashOf(token),
           name: [...name].slice(0, NAME_CHARACTERS_MAX).join(""),
-          ...fromLevelName(found.level),
+          ...level,
           version,
           labels: toLabels(labels),
           capabilities: capabilities.slice(0, LABELS_MAX),
@@ -128,6 +134,11 @@ export function createRegistration({ db, clock, random, newUuid, sealer }: Regis
       return { ...runner, ...declared };
     },
   };
+}
+
+async function exists(db: Queries, { ownerId, repositoryId }: ActionLevel): Promise<boolean> {
+  if (repositoryId !== undefined) return (await findRepositoryById(db, repositoryId)) !== undefined;
+  return ownerId === undefined || (await findUserById(db, ownerId)) !== undefined;
 }
 
 /** Seals a registration token again, for a rotation of the master key. */

@@ -5,9 +5,10 @@ import {
 } from "../../../../storage/tables/forge/actions/levels.ts";
 import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../../errors.ts";
+import { isPublicOnly } from "../../accounts/scopes.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import { openRepository } from "../../issues/issue-access.ts";
-import { openAsOwner } from "../../organizations/organization-access.ts";
+import { openAsOwner, openOrganization } from "../../organizations/organization-access.ts";
 import { notFound } from "../../refusals.ts";
 import { reaches } from "../../repositories/access.ts";
 import type { RepositoryPath } from "../../repositories/repositories.service.ts";
@@ -20,8 +21,12 @@ export function createActionLevels({ db }: { readonly db: Database }) {
   return {
     ofInstance: instanceLevel,
 
-    /** The level of the caller's own repositories. */
-    ofUser: ({ user }: ForgeCaller): ActionLevel => ({ ownerId: user.id, repositoryId: undefined }),
+    /** The level of the caller's own repositories. Throws `forbidden` for a token for public things only. */
+    ofUser(caller: ForgeCaller): ActionLevel {
+      if (isPublicOnly(caller))
+        throw new AppError("forbidden", "token scope is limited to public users");
+      return { ownerId: caller.user.id, repositoryId: undefined };
+    },
 
     /**
      * The level of a repository. Throws `not_found` for one that the caller may not read or that has no workflows,
@@ -39,6 +44,14 @@ export function createActionLevels({ db }: { readonly db: Database }) {
     async ofOrganization(name: string, caller: ForgeCaller): Promise<ActionLevel> {
       const { organization } = await openAsOwner(db, name, caller, "/actions");
       return { ownerId: organization.id, repositoryId: undefined };
+    },
+
+    /** The level of an organization that the caller is a member of. Throws as `ofOrganization` does. */
+    async ofMember(name: string, caller: ForgeCaller): Promise<ActionLevel> {
+      const opened = await openOrganization(db, name, caller, "/actions");
+      if (!opened.isMember && !opened.isOwner)
+        throw new AppError("forbidden", "Must be an organization member");
+      return { ownerId: opened.organization.id, repositoryId: undefined };
     },
   };
 }

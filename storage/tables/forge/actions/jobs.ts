@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
+import { type OwnedBy, toOwned } from "./owned.ts";
 import { type ActionStatus, toActionStatus } from "./statuses.ts";
 
 /** A job of a run. Times are epoch milliseconds. */
@@ -193,6 +194,7 @@ export async function listAbandonedJobs(
 /** Which jobs a list shows; an absent member is no filter. */
 export interface JobFilter {
   readonly repositoryId?: number;
+  readonly ownedBy?: OwnedBy;
   readonly runId?: number;
   readonly attempt?: number;
   readonly statuses?: readonly ActionStatus[];
@@ -214,6 +216,11 @@ export async function listJobs(
     if (value === undefined) continue;
     conditions.push(`${column} = ?`);
     values.push(value);
+  }
+  if (filter.ownedBy !== undefined) {
+    const owned = toOwned(filter.ownedBy);
+    conditions.push(owned.sql);
+    values.push(...owned.values);
   }
   if (filter.statuses !== undefined && filter.statuses.length > 0) {
     conditions.push(`status IN (${filter.statuses.map(() => "?").join(", ")})`);

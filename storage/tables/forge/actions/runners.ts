@@ -99,16 +99,31 @@ export async function deleteRunner(tx: Transaction, id: number): Promise<boolean
 /**
  * Returns a page of runners and the count of all that fit: active, idle, offline; enabled before disabled; the last
  * contact first (forge behaviour, 16.1).
+ * @param filter.level runners of this level alone; those of every level when absent
  * @param seen times since which a runner counts as online and as active
  */
 export async function listRunners(
   db: Queries,
-  isDisabled: boolean | undefined,
+  filter: { readonly isDisabled: boolean | undefined; readonly level?: ActionLevel },
   seen: { readonly onlineSince: number; readonly activeSince: number },
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly runners: readonly ActionRunner[]; readonly total: number }> {
-  const where = isDisabled === undefined ? "" : "WHERE is_disabled = ?";
-  const values = isDisabled === undefined ? [] : [Number(isDisabled)];
+  const { isDisabled, level } = filter;
+  const conditions: string[] = [];
+  const values: number[] = [];
+  if (isDisabled !== undefined) {
+    conditions.push("is_disabled = ?");
+    values.push(Number(isDisabled));
+  }
+  for (const [column, id] of [
+    ["owner_id", level?.ownerId],
+    ["repository_id", level?.repositoryId],
+  ] as const)
+    if (id !== undefined) {
+      conditions.push(`${column} = ?`);
+      values.push(id);
+    }
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
   const counted = await db.get<{ total: number }>(
     `SELECT COUNT(*) AS total FROM forge_action_runners ${where}`,
     ...values,

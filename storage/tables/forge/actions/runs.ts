@@ -1,4 +1,5 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import { type OwnedBy, toOwned } from "./owned.ts";
 import { type ActionStatus, toActionStatus } from "./statuses.ts";
 
 /** A run of a workflow. Times are epoch milliseconds. */
@@ -161,6 +162,7 @@ export async function listGroup(
 /** Which runs a list shows; an absent member is no filter. */
 export interface RunFilter {
   readonly repositoryId?: number;
+  readonly ownedBy?: OwnedBy;
   readonly event?: string;
   readonly ref?: string;
   readonly headSha?: string;
@@ -188,6 +190,11 @@ export async function listRuns(
   add("head_sha", filter.headSha);
   add("actor_id", filter.actorId);
   add("workflow_file", filter.workflowFile);
+  if (filter.ownedBy !== undefined) {
+    const owned = toOwned(filter.ownedBy);
+    conditions.push(owned.sql);
+    values.push(...owned.values);
+  }
   if (filter.statuses !== undefined && filter.statuses.length > 0) {
     conditions.push(`status IN (${filter.statuses.map(() => "?").join(", ")})`);
     values.push(...filter.statuses);

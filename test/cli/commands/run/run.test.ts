@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { listRuns, printLog, viewRun } from "../../../../cli/commands/run.ts";
-import { printToken } from "../../../../cli/commands/runner.ts";
+import { deleteRunner, listRunners, printToken } from "../../../../cli/commands/runner.ts";
 import { startTestDaemon, type TestDaemon } from "../../../support/daemon.ts";
 import { createForgePeople } from "../../../support/forge/forge-people.ts";
 import { createGitClient } from "../../../support/forge/git-client.ts";
@@ -21,9 +21,11 @@ afterAll(() => daemon[Symbol.asyncDispose]());
 
 test("the lines become options", async () => {
   expect(await optionsOf(listRuns.define, ["mira/one", "--status", "queued"])).toEqual({
-    owner: "mira",
-    repo: "one",
+    of: { kind: "repository", owner: "mira", repo: "one" },
     status: "queued",
+  });
+  expect(await optionsOf(listRuns.define, ["--org", "guild"])).toEqual({
+    of: { kind: "organization", org: "guild" },
   });
   expect(await optionsOf(viewRun.define, ["mira/one/7"])).toEqual({
     owner: "mira",
@@ -35,10 +37,53 @@ test("the lines become options", async () => {
     follow: true,
   });
   expect(await optionsOf(printToken.define, ["--repo", "mira/one", "--renew"])).toEqual({
-    repo: "mira/one",
+    level: { kind: "repository", params: { owner: "mira", repo: "one" } },
     renew: true,
   });
+  expect(await optionsOf(listRunners.define, [])).toEqual({ kind: "instance", params: {} });
+  expect(await optionsOf(deleteRunner.define, ["7", "--user"])).toMatchObject({
+    level: { kind: "user" },
+    id: 7,
+  });
 });
+
+test.each([
+  [["run", "list"]],
+  [["run", "list", "mira/one", "--user"]],
+  [["run", "list", "--user", "--workflow", "ci.yml"]],
+  [["runner", "list", "--user", "--org", "guild"]],
+  [["runner", "register", "--org", "guild", "--token-stdin"]],
+])("%j is a usage error", async (line) => {
+  await using home = await temporaryHome();
+  expect(await runCli(line, { home: home.path })).toMatchObject({ code: 2 });
+});
+
+test.each([[["--repo", "mira/box"]], [["--org", "guild"]], [["--user"]]])(
+  "a runner of %j is registered, listed, disabled and deleted by commands",
+  async (level) => {
+    await people.api("POST", "/admin/users/mira/repos", { name: "box" });
+    await people.api("POST", "/admin/users/mira/orgs", { username: "guild" });
+    await using home = await temporaryHome();
+    const env = { CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: people.tokenOf("mira") };
+    const croft = (...line: readonly string[]) =>
+      runCli([...line, "--json"], { home: home.path, env });
+    const made = await croft("runner", "register", "--name", "own", "--labels", "x:host", ...level);
+    expect([made.code, made.json()]).toMatchObject([0, { name: "own" }]);
+    const { id } = made.json() as { id: number };
+    expect((await croft("runner", "list", ...level)).json()).toMatchObject([{ id, name: "own" }]);
+    expect((await croft("runner", "disable", String(id), ...level)).json()).toMatchObject({
+      disabled: true,
+    });
+    expect((await croft("runner", "view", String(id), ...level)).json()).toMatchObject({ id });
+    expect((await croft("runner", "enable", String(id), ...level)).code).toBe(0);
+    expect((await croft("runner", "list")).code).not.toBe(0);
+    expect((await croft("runner", "delete", String(id), "--yes", ...level)).code).toBe(0);
+    expect((await croft("runner", "list", ...level)).json()).toEqual([]);
+    expect((await croft("runner", "token", ...level)).json()).toEqual({
+      token: expect.stringMatching(/^[0-9a-f]{40}$/),
+    });
+  },
+);
 
 test("a pushed workflow is listed, logged, cancelled and deleted by commands", async () => {
   await using home = await temporaryHome();

@@ -1,0 +1,97 @@
+import type { Database } from "../../../../storage/engine/database.ts";
+import { bumpTasksVersion } from "../../../../storage/tables/forge/actions/jobs.ts";
+import type { ActionLevel } from "../../../../storage/tables/forge/actions/levels.ts";
+import {
+  type ActionRunner,
+  findRunner,
+  listRunners,
+  updateRunner,
+} from "../../../../storage/tables/forge/actions/runners.ts";
+import { AppError } from "../../../errors.ts";
+import { type PageWindow, toRows } from "../../page-window.ts";
+import type { Registration } from "./registration.service.ts";
+import type { Tasks } from "./tasks.service.ts";
+
+export interface RunnersDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly registration: Pick<Registration, "getToken">;
+  readonly tasks: Pick<Tasks, "removeRunner">;
+}
+
+/** A runner with its state at the moment. */
+export interface SeenRunner {
+  readonly runner: ActionRunner;
+  readonly isOnline: boolean;
+  readonly isBusy: boolean;
+}
+
+const ONLINE_MS = 60_000;
+const BUSY_MS = 10_000;
+
+/** Runners as their routes show them (forge behaviour, 16.1). */
+export type Runners = ReturnType<typeof createRunners>;
+
+/**
+ * Creates the service. A level restricts a function to its own runners: those of others are `not_found`. `undefined` stands
+ * for the runners of every level.
+ */
+export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
+  return {
+    async list(
+      level: ActionLevel | undefined,
+      { disabled, ...window }: PageWindow & { readonly disabled?: boolean | undefined },
+    ) {
+      const since = { onlineSince: clock() - ONLINE_MS, activeSince: clock() - BUSY_MS };
+      const filter = { isDisabled: disabled, ...(level === undefined ? {} : { level }) };
+      const found = await listRunners(db, filter, since, toRows(window));
+      return { runners: found.runners.map(see), total: found.total };
+    },
+
+    getToken: (level: ActionLevel, renew: boolean) => registration.getToken(level, renew),
+
+    /** Throws `not_found`. */
+    get: async (level: ActionLevel | undefined, id: number): Promise<SeenRunner> =>
+      see(await get(level, id)),
+
+    /** Disables or enables a runner. Throws `not_found`, then `unprocessable` when the member is missing. */
+    async edit(
+      level: ActionLevel | undefined,
+      id: number,
+      isDisabled: boolean | null | undefined,
+    ): Promise<SeenRunner> {
+      const runner = await get(level, id);
+      if (isDisabled === null || isDisabled === undefined)
+        throw new AppError("unprocessable", "[Disabled]: Required");
+      await db.transaction(async (tx) => {
+        if (!(await updateRunner(tx, id, { isDisabled }))) throw notFound(id);
+        await bumpTasksVersion(tx);
+      });
+      return see({ ...runner, isDisabled });
+    },
+
+    /** Deletes a runner and fails what it was running. Throws `not_found`. */
+    async delete(level: ActionLevel | undefined, id: number): Promise<void> {
+      await get(level, id);
+      if (!(await tasks.removeRunner(id))) throw notFound(id);
+    },
+  };
+
+  function see(runner: ActionRunner): SeenRunner {
+    const isOnline = runner.lastContactAt >= clock() - ONLINE_MS;
+    return { runner, isOnline, isBusy: isOnline && runner.lastActivityAt >= clock() - BUSY_MS };
+  }
+
+  async function get(level: ActionLevel | undefined, id: number): Promise<ActionRunner> {
+    const runner = await findRunner(db, id);
+    const isOfLevel =
+      level === undefined ||
+      (runner?.ownerId === level.ownerId && runner?.repositoryId === level.repositoryId);
+    if (runner === undefined || !isOfLevel) throw notFound(id);
+    return runner;
+  }
+}
+
+const notFound = (id: number) =>
+  new AppError("not_found", `runner with id ${id}: resource does not exist`);
