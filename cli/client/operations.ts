@@ -7,6 +7,7 @@ import type * as emails from "../../daemon/contract/forge/accounts/emails.ts";
 import type * as followers from "../../daemon/contract/forge/accounts/followers.ts";
 import type * as keys from "../../daemon/contract/forge/accounts/keys.ts";
 import type * as orgs from "../../daemon/contract/forge/accounts/orgs.ts";
+import type * as passwordReset from "../../daemon/contract/forge/accounts/password-reset.ts";
 import type * as userSettings from "../../daemon/contract/forge/accounts/settings.ts";
 import type * as tokens from "../../daemon/contract/forge/accounts/tokens.ts";
 import type * as twoFactor from "../../daemon/contract/forge/accounts/two-factor.ts";
@@ -82,6 +83,7 @@ type Forge = typeof adminEmails &
   typeof followers &
   typeof keys &
   typeof userSettings &
+  typeof passwordReset &
   typeof stars &
   typeof orgs &
   typeof organizationMembers &

@@ -20,6 +20,16 @@ export const entries: readonly Entry[] = [
     entries: (await import("./account-profile.ts")).avatarEntries,
   })),
   verb("password", "Change your forge password", () => changePassword),
+  verb(
+    "reset-password",
+    "Mail yourself a link for choosing a forgotten password again",
+    async () => (await import("./account-reset.ts")).requestReset,
+  ),
+  verb(
+    "confirm-reset",
+    "Set a password with the link from the mail",
+    async () => (await import("./account-reset.ts")).confirmReset,
+  ),
 ];
 
 export interface AccountPasswordOptions {

@@ -11,6 +11,7 @@ import { AppError } from "../errors.ts";
 import type { DaemonInput, FirstAdministrator } from "./daemon-input.ts";
 import type { Addresses } from "./network.ts";
 import { createForgeAccounts, type ForgeAccountsDeps } from "../forge/accounts/accounts.ts";
+import { createPasswordRules } from "../forge/accounts/password-rules.ts";
 import { createPackageDependents } from "../forge/packages/dependents.ts";
 import { createRepositoryDependents } from "../forge/repositories/dependents.ts";
 import type { Limiter } from "../http/limits.ts";
@@ -64,11 +65,22 @@ export function createPeople(deps: ServiceDeps) {
     tmp: stores.directory.tmp,
     randomBytes,
   });
+  const breaches = createBreachLookup({
+    url: settings.breachUrl,
+    isCommon: createCommonPasswords(),
+    warn: (message, cause) => log.warn({ err: cause }, message),
+  });
   const forge = createForgeAccounts({
     db,
     clock,
     random: randomBytes,
     passwords: hasher,
+    rules: createPasswordRules({
+      lengthMin: settings.minPasswordLength,
+      characters: settings.passwordComplexity,
+      breaches: settings.passwordCheckPwn ? breaches : undefined,
+    }),
+    enqueue: queue.enqueue,
     publicUrl: addresses.publicUrl,
     sealer: stores.keyring,
     instanceName: settings.instanceName,
@@ -84,11 +96,7 @@ export function createPeople(deps: ServiceDeps) {
     randomBytes,
     newId,
     hasher,
-    breaches: createBreachLookup({
-      url: settings.breachUrl,
-      isCommon: createCommonPasswords(),
-      warn: (message, cause) => log.warn({ err: cause }, message),
-    }),
+    breaches,
     attempts: limiter,
     keys: stores.keyring,
     enqueue: queue.enqueue,
@@ -124,7 +132,7 @@ export async function createAdministrators(
   first: FirstAdministrator,
 ): Promise<Initialised> {
   if (await isInitialised(deps.db)) throw alreadyInitialised(deps);
-  assertCanSignIn(first);
+  assertCanSignIn(first, deps.input.settings.minPasswordLength);
   const hashes = await hashBoth(deps.hasher, first.password);
   return deps.db.transaction(async (tx) => {
     const now = String(tx.now);
@@ -160,12 +168,9 @@ export function generatePassword(): string {
 }
 
 /** Refuses credentials that sign-in does not accept: the home would have no accessible account. */
-function assertCanSignIn({ email, password }: FirstAdministrator): void {
-  if (Buffer.byteLength(password) < PASSWORD_BYTES_MIN)
-    throw new AppError(
-      "unprocessable",
-      `the password must have at least ${PASSWORD_BYTES_MIN} characters`,
-    );
+function assertCanSignIn({ email, password }: FirstAdministrator, lengthMin: number): void {
+  if (Buffer.byteLength(password) < lengthMin)
+    throw new AppError("unprocessable", `the password must have at least ${lengthMin} characters`);
   if (!wirePassword.safeParse(password).success)
     throw new AppError(
       "unprocessable",
@@ -177,9 +182,6 @@ function assertCanSignIn({ email, password }: FirstAdministrator): void {
       `${JSON.stringify(email)} is not an e-mail address of the form name@example.org`,
     );
 }
-
-/** Minimum length of a forge password. */
-const PASSWORD_BYTES_MIN = 8;
 
 function alreadyInitialised(deps: ServiceDeps): AppError {
   const home = deps.input.paths.dataDirectory;

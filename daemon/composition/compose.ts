@@ -55,6 +55,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   });
   const vault = await openVault({ ...deps, accounts: people.vault, objects: objects.store });
   queue.register(people.mailer.job);
+  queue.register(people.forge.passwordResets.job);
   const webSessions = createSessions({
     db,
     clock,
@@ -77,7 +78,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
       directory,
       clock,
       limiter,
-      sessions: [people.vault.sessions, webSessions],
+      sessions: [people.vault.sessions, webSessions, people.forge.passwordResets],
       hookLog: forge.hooks.log,
       cache: vault.cache,
       workflows: forge.workflows.upkeep,

@@ -25,6 +25,7 @@ import { newRepositoryEndpoints } from "./forge/repositories/new-repositories.ts
 import { adminUserEndpoints } from "./forge/accounts/admin-users.ts";
 import { avatarEndpoints } from "./forge/accounts/avatars.ts";
 import { followerEndpoints } from "./forge/accounts/followers.ts";
+import { passwordResetEndpoints } from "./forge/accounts/password-reset.ts";
 import { userSettingsEndpoints } from "./forge/accounts/settings.ts";
 import { starEndpoints } from "./forge/repositories/stars.ts";
 import { gitEndpoints } from "./forge/repositories/git.ts";
@@ -100,6 +101,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...avatarEndpoints,
   ...followerEndpoints,
   ...userSettingsEndpoints,
+  ...passwordResetEndpoints,
   ...starEndpoints,
   ...gitEndpoints,
   ...notificationEndpoints,

@@ -1,4 +1,5 @@
-import { listSettings, otherVariables, type Setting, toKey, toVariable } from "./settings.ts";
+import type { Setting } from "./declare.ts";
+import { listSettings, otherVariables, toKey, toVariable } from "./settings.ts";
 
 /** The reference page of all settings as Markdown. `docs/settings.md` is this text; a test compares. */
 export function toSettingsReference(): string {

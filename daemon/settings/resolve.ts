@@ -1,3 +1,4 @@
+import type { Setting } from "./declare.ts";
 import {
   pathsOf,
   type SettingPaths,
@@ -9,7 +10,6 @@ import type { ReadContext } from "./types.ts";
 import {
   listSettings,
   otherVariables,
-  type Setting,
   settingDeclarations,
   type SettingName,
   type Settings,

@@ -1,4 +1,4 @@
-import { pathsOf, type SettingPaths } from "./paths.ts";
+import { inData, optional, type Setting, setting } from "./declare.ts";
 import {
   address,
   addressRanges,
@@ -13,44 +13,11 @@ import {
   onOff,
   oneOf,
   origins,
+  passwordComplexity,
   orWord,
-  type SettingType,
   text,
   tlsMode,
 } from "./types.ts";
-
-/** What a default may be made of. */
-export interface DefaultContext {
-  readonly paths: SettingPaths;
-  readonly platform: string;
-}
-
-/** One setting, declared once: reading, `croft config list`, the flags and the reference page all follow from it. */
-export interface Setting<T> {
-  readonly type: SettingType<T>;
-  readonly help: string;
-  readonly group: SettingGroup;
-  /** The default value; undefined when the setting is optional. */
-  default(context: DefaultContext): T;
-  /** The default in words for the reference, where the value alone does not say it. */
-  readonly defaultText: string | undefined;
-  /** The flag as commander takes it. A secret never has one. */
-  readonly flag: string | undefined;
-  /** Its value is never printed. */
-  readonly secret: boolean;
-  /** It cannot be in the config file: it decides where that file is, or must not lie in it. */
-  readonly outsideFile: boolean;
-}
-
-export type SettingGroup =
-  | "Places"
-  | "Listening"
-  | "Storage"
-  | "Limits"
-  | "Accounts and keys"
-  | "Other services"
-  | "Logs"
-  | "Command line";
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
@@ -209,6 +176,16 @@ export const settingDeclarations = {
   }),
 
   allowRegistration: setting("Accounts and keys", onOff, true, { help: "Vault self-registration" }),
+  minPasswordLength: setting("Accounts and keys", integer(6, 128, "characters"), 8, {
+    help: "Least length of a forge password",
+  }),
+  passwordComplexity: setting("Accounts and keys", passwordComplexity, [], {
+    help: "Kinds of characters that a forge password must contain: lower, upper, digit, spec",
+    defaultText: "off",
+  }),
+  passwordCheckPwn: setting("Accounts and keys", onOff, false, {
+    help: "Refuse forge passwords that appeared in a data breach; breach_url says where to look",
+  }),
   accessTokenSeconds: setting("Accounts and keys", integer(1, day, "seconds"), 900, {
     help: "Life of a vault access token",
   }),
@@ -345,56 +322,4 @@ export function toKey(name: SettingName): string {
 /** The environment variable: `publicUrl` is `CROFT_PUBLIC_URL`. */
 export function toVariable(name: SettingName): string {
   return `CROFT_${toKey(name).toUpperCase()}`;
-}
-
-interface Details {
-  readonly help: string;
-  readonly flag?: string;
-  readonly secret?: true;
-  readonly outsideFile?: true;
-}
-
-function setting<T>(
-  group: SettingGroup,
-  type: SettingType<T>,
-  byDefault: NoInfer<T> | ((context: DefaultContext) => NoInfer<T>),
-  details: Details & { readonly defaultText?: string },
-): Setting<T> {
-  return {
-    ...complete(group, details),
-    type,
-    default: (context) =>
-      typeof byDefault === "function"
-        ? (byDefault as (context: DefaultContext) => T)(context)
-        : byDefault,
-    defaultText: details.defaultText,
-  };
-}
-
-function optional<T>(
-  group: SettingGroup,
-  type: SettingType<T>,
-  defaultText: string,
-  details: Details,
-): Setting<T | undefined> {
-  return {
-    ...complete(group, details),
-    type: {
-      takes: type.takes,
-      read: (given, context) => type.read(given, context),
-      ...(type.show && {
-        show: (value: T | undefined) => (value === undefined ? value : type.show?.(value)),
-      }),
-    },
-    default: () => undefined,
-    defaultText,
-  };
-}
-
-function complete(group: SettingGroup, { help, flag, secret, outsideFile }: Details) {
-  return { group, help, flag, secret: secret ?? false, outsideFile: outsideFile ?? false };
-}
-
-function inData(folder: string): (context: DefaultContext) => string {
-  return ({ paths, platform }) => pathsOf(platform).join(paths.dataDirectory, folder);
 }

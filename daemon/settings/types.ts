@@ -220,6 +220,19 @@ export const addressRanges = listOf(
   (item) => (addressRange.safeParse(item).success ? item : undefined),
 );
 
+const characterKinds = ["lower", "upper", "digit", "spec"] as const;
+
+/** The kinds of characters that a password must contain. */
+export const passwordComplexity: SettingType<readonly (typeof characterKinds)[number][]> = {
+  takes: "some of lower, upper, digit and spec, separated by commas, or off",
+  read(given, context) {
+    if (given === "off") return [];
+    const words = listOf("", (item) => item).read(given, context);
+    const found = words?.map((word) => characterKinds.find((kind) => kind === word));
+    return found?.every((kind) => kind !== undefined) ? found : undefined;
+  },
+};
+
 /** Normalizes an IPv6 address to the form that `URL`, and thus every client, writes; undefined for other text. */
 function toIpv6(text: string): string | undefined {
   return z.ipv6().safeParse(text).success

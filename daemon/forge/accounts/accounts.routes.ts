@@ -18,6 +18,10 @@ import {
   listOwnKeys,
 } from "../../contract/forge/accounts/keys.ts";
 import { listOwnOrganizations } from "../../contract/forge/accounts/orgs.ts";
+import {
+  confirmUserPasswordReset,
+  requestUserPasswordReset,
+} from "../../contract/forge/accounts/password-reset.ts";
 import { changeOwnPassword, getCurrentUser, getUser } from "../../contract/forge/accounts/users.ts";
 import { forgeVersion } from "../../contract/forge/version.ts";
 import type { Route } from "../../http/handle.ts";
@@ -25,6 +29,7 @@ import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { OwnEmails } from "./emails.service.ts";
 import type { OwnPassword } from "./own-password.service.ts";
+import type { PasswordResets } from "./password-reset.service.ts";
 import type { SecondFactors } from "./second-factors.service.ts";
 import { toMadeTokenView, toOwnEmailView, toPublicKeyView, toTokenView } from "./accounts.view.ts";
 import type { PublicKeys } from "./keys.service.ts";
@@ -45,6 +50,7 @@ interface AccountServices {
   readonly publicKeys: PublicKeys;
   readonly organizations: Organizations;
   readonly ownPassword: OwnPassword;
+  readonly passwordResets: PasswordResets;
   readonly urls: ForgeUrls;
 }
 
@@ -60,7 +66,7 @@ export function accountRoutes(services: AccountServices): Route[] {
   ];
 }
 
-function userRoutes({ users, ownPassword, urls }: AccountServices): Route[] {
+function userRoutes({ users, ownPassword, passwordResets, urls }: AccountServices): Route[] {
   return [
     handle(forgeVersion, async () => ({ status: 200, body: { version: API_VERSION } })),
     handle(getCurrentUser, async ({ caller }) => ({
@@ -74,6 +80,14 @@ function userRoutes({ users, ownPassword, urls }: AccountServices): Route[] {
     handle(changeOwnPassword, async ({ caller, body, request }) => {
       const passwords = { current: body.current_password, next: body.new_password };
       await ownPassword.change(caller, passwords, request.address);
+      return { status: 204 };
+    }),
+    handle(requestUserPasswordReset, async ({ body, request }) => {
+      await passwordResets.request(body.email, request.address);
+      return { status: 204 };
+    }),
+    handle(confirmUserPasswordReset, async ({ body, request }) => {
+      await passwordResets.confirm(body.token, body.new_password, request.address);
       return { status: 204 };
     }),
   ];

@@ -7,6 +7,7 @@ import { createKeysetCursors } from "../../../storage/tables/forge/accounts/keys
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { Route } from "../../http/handle.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import { findTaskCaller } from "../actions/secrets/task-tokens.ts";
 import { adminRoutes } from "./admin.routes.ts";
@@ -22,6 +23,8 @@ import { createPublicKeys, type PublicKeys } from "./keys.service.ts";
 import { createOwnEmails, type OwnEmails } from "./emails.service.ts";
 import { createOrganizations, type Organizations } from "./organizations.service.ts";
 import { createOwnPassword, type OwnPassword } from "./own-password.service.ts";
+import { createPasswordResets, type PasswordResets } from "./password-reset.service.ts";
+import type { PasswordRules } from "./password-rules.ts";
 import { createSecondFactors, type SecondFactors } from "./second-factors.service.ts";
 import { type AttemptCounter, createSignInAttempts } from "./sign-in-attempts.ts";
 import { createTokens, type Tokens } from "./tokens.service.ts";
@@ -43,6 +46,7 @@ export interface ForgeAccountsDeps {
   /** Unpredictable bytes. */
   readonly random: (bytes: number) => Uint8Array;
   readonly passwords: PasswordHasher;
+  readonly rules: PasswordRules;
   /** The configured public address without a trailing slash. */
   readonly publicUrl: () => string;
   /** Seals the secrets of second factors. */
@@ -51,6 +55,7 @@ export interface ForgeAccountsDeps {
   readonly instanceName: string;
   /** Counts sign-ins. */
   readonly attempts: AttemptCounter;
+  readonly enqueue: Enqueue;
   /** Adds a mail to the queue in the caller's transaction. */
   readonly queueMail: QueueMail;
   /** Publishes a new organization to hooks, in the transaction that creates it. */
@@ -78,6 +83,7 @@ export interface ForgeAccounts {
   readonly tokens: Tokens;
   readonly secondFactors: SecondFactors;
   readonly ownPassword: OwnPassword;
+  readonly passwordResets: PasswordResets;
   readonly publicKeys: PublicKeys;
   readonly badges: Badges;
   readonly authentication: Authentication;
@@ -125,6 +131,7 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
     tokens,
     secondFactors,
     ownPassword: createOwnPassword({ ...deps, attempts }),
+    passwordResets: createPasswordResets({ ...deps, urls }),
     publicKeys: createPublicKeys(deps),
     badges: createBadges(deps.db),
     authentication,

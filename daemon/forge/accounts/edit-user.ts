@@ -11,6 +11,7 @@ import {
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
 import { AppError } from "../../errors.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
+import type { BrokenRule, PasswordRules } from "./password-rules.ts";
 import {
   emailTaken,
   lastAdmin,
@@ -49,25 +50,29 @@ export interface UserEdit {
 
 type Undefinable<T> = { readonly [K in keyof T]: T[K] | undefined };
 
-const PASSWORD_BYTES_MIN = 8;
-
 /**
  * Edits an account in one transaction (forge behaviour, 8.3). Throws `unprocessable` for an unknown login source,
  * `invalid_argument` for the password, a malformed address and the last administrator, `conflict` for an address in use.
  */
 export async function editUser(
-  { db, passwords }: { readonly db: Database; readonly passwords: PasswordHasher },
+  {
+    db,
+    passwords,
+    rules,
+  }: {
+    readonly db: Database;
+    readonly passwords: PasswordHasher;
+    readonly rules: PasswordRules;
+  },
   username: string,
   edit: UserEdit,
 ): Promise<ForgeUser> {
   if (edit.sourceId !== undefined && edit.sourceId !== 0)
     throw new AppError("unprocessable", `login source does not exist [id: ${edit.sourceId}]`);
   const { password = "" } = edit;
-  if (password !== "" && Buffer.byteLength(password) < PASSWORD_BYTES_MIN)
-    throw new AppError(
-      "invalid_argument",
-      `password must be at least ${PASSWORD_BYTES_MIN} characters`,
-    );
+  const broken = password === "" ? undefined : await rules.findBroken(password);
+  if (broken !== undefined)
+    throw new AppError("invalid_argument", toBrokenText(broken, rules.lengthMin));
   const passwordHash = password === "" ? undefined : await passwords.hash(password);
   try {
     return await db.transaction((tx) => applyEdit(tx, username, edit, passwordHash));
@@ -76,6 +81,13 @@ export async function editUser(
       throw emailTaken(edit.email ?? "");
     throw error;
   }
+}
+
+/** The text of a broken rule in an edit (forge behaviour, 6.3). */
+function toBrokenText({ rule, text }: BrokenRule, lengthMin: number): string {
+  if (rule === "length") return `password must be at least ${lengthMin} characters`;
+  if (rule === "characters") return "password not complex enough";
+  return rule === "breach" ? "password has been pwned" : `password ${text}`;
 }
 
 async function applyEdit(

@@ -7,7 +7,7 @@ import {
 import { AppError } from "../../errors.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { PASSWORD_BYTES_MAX } from "./authentication.ts";
+import type { PasswordRules } from "./password-rules.ts";
 import type { SignInAttempts } from "./sign-in-attempts.ts";
 
 /** The caller's own password. */
@@ -28,16 +28,19 @@ export interface OwnPassword {
 export interface OwnPasswordDeps {
   readonly db: Database;
   readonly passwords: PasswordHasher;
+  readonly rules: PasswordRules;
   readonly attempts: SignInAttempts;
 }
 
-const PASSWORD_BYTES_MIN = 8;
-
-export function createOwnPassword({ db, passwords, attempts }: OwnPasswordDeps): OwnPassword {
+export function createOwnPassword({
+  db,
+  passwords,
+  rules,
+  attempts,
+}: OwnPasswordDeps): OwnPassword {
   return {
     async change(caller, { current, next }, address) {
       const { id } = assertOwnPassword(caller);
-      assertUsable(next);
       // A count of its own: the sign-in of the same request resets the one for sign-ins.
       const attempt = await attempts.countPassword(`change id ${id}`, address);
       const user = await findUserById(db, id);
@@ -51,6 +54,7 @@ export function createOwnPassword({ db, passwords, attempts }: OwnPasswordDeps):
       await attempt.succeed();
       if (current === next)
         throw new AppError("unprocessable", "the new password must differ from the current one");
+      await rules.assertAllowed(next);
       const nextHash = await passwords.hash(next);
       await db.transaction(async (tx) => {
         const today = await findUserById(tx, id);
@@ -68,21 +72,6 @@ export function assertOwnPassword(caller: ForgeCaller): ForgeUser {
   if (caller.method !== "basic_password" || caller.actor.id !== caller.user.id)
     throw new AppError("forbidden", "sign in with Basic authentication and your own password");
   return caller.user;
-}
-
-function assertUsable(password: string): void {
-  const bytes = Buffer.byteLength(password);
-  if (bytes < PASSWORD_BYTES_MIN)
-    throw new AppError(
-      "unprocessable",
-      `the new password must have at least ${PASSWORD_BYTES_MIN} characters`,
-    );
-  // Basic authentication could not carry it.
-  if (bytes > PASSWORD_BYTES_MAX || password.includes("\0"))
-    throw new AppError(
-      "unprocessable",
-      `the new password must have at most ${PASSWORD_BYTES_MAX} bytes, and no NUL`,
-    );
 }
 
 const wrongPassword = () => new AppError("forbidden", "the current password is wrong");

@@ -27,6 +27,7 @@ import { emailTaken, nameTaken, userNotFound } from "../refusals.ts";
 import type { AccountDependents } from "./remove-user.ts";
 import { editUser, renameUser, type UserEdit } from "./edit-user.ts";
 import { assertUsableName, findEmailFault } from "./names.ts";
+import type { PasswordRules } from "./password-rules.ts";
 import { removeUser } from "./remove-user.ts";
 import { isPublicOnly } from "./scopes.ts";
 import { toAvatarHash } from "./user.view.ts";
@@ -92,16 +93,23 @@ export interface UsersDeps {
   readonly cursors: KeysetCursors;
   readonly clock: () => number;
   readonly passwords: PasswordHasher;
+  readonly rules: PasswordRules;
   /** Queues the mail to a new user, in the transaction that creates the account. */
   readonly queueWelcomeMail?: ((tx: Transaction, user: ForgeUser) => Promise<void>) | undefined;
   readonly repositories?: AccountDependents | undefined;
   readonly packages?: AccountDependents | undefined;
 }
 
-const PASSWORD_BYTES_MIN = 8;
+/** The texts of broken rules at the creation of a user (forge behaviour, 6.3). */
+const brokenTexts = {
+  length: "PasswordIsRequired",
+  size: "PasswordIsRequired",
+  characters: "PasswordComplexity",
+  breach: "PasswordPwned",
+} as const;
 
 export function createUsers(deps: UsersDeps): Users {
-  const { db, cursors, clock, passwords, queueWelcomeMail, repositories, packages } = deps;
+  const { db, cursors, clock, passwords, rules, queueWelcomeMail, repositories, packages } = deps;
   return {
     async search(query, window, caller) {
       if (!isPublicOnly(caller)) return listUsers(db, query, toRows(window), cursors);
@@ -112,8 +120,8 @@ export function createUsers(deps: UsersDeps): Users {
     async create(wanted) {
       if (wanted.sourceId !== 0)
         throw new AppError("unprocessable", `login source does not exist [id: ${wanted.sourceId}]`);
-      if (Buffer.byteLength(wanted.password) < PASSWORD_BYTES_MIN)
-        throw new AppError("invalid_argument", "PasswordIsRequired");
+      const broken = await rules.findBroken(wanted.password);
+      if (broken !== undefined) throw new AppError("invalid_argument", brokenTexts[broken.rule]);
       assertUsableName(wanted.username);
       const fault = findEmailFault(wanted.email);
       if (fault !== undefined) throw new AppError("unprocessable", fault);

@@ -4,6 +4,7 @@ import { type PageAnswer, type PageContext, type PageRoute, toLocalPath } from "
 import type { Sessions } from "./sessions.ts";
 
 const SIGN_IN = "/user/login";
+const FORGOT_PASSWORD = "/user/forgot_password";
 const CHANGE_PASSWORD = "/user/settings/change_password";
 
 /** Sign-in, sign-out and the change of the password. */
@@ -138,6 +139,9 @@ function showSignIn(
             <button type="submit">Sign in</button>
           </div>
         </Form>
+        <p>
+          <a href={FORGOT_PASSWORD}>Forgot your password?</a>
+        </p>
       </>
     ),
   };
@@ -164,7 +168,7 @@ function showPasswordChange({ session, viewer }: PageContext, failed?: string): 
           {(
             [
               ["current", "Current password", "current-password"],
-              ["password", "New password, at least 8 characters", "new-password"],
+              ["password", "New password", "new-password"],
               ["retype", "New password again", "new-password"],
             ] as const
           ).map(([name, text, complete]) => (

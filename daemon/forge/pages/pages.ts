@@ -3,6 +3,7 @@ import { codePages } from "./code-pages.tsx";
 import { commitPages } from "./commit-pages.tsx";
 import { issuePages } from "./issue-pages.tsx";
 import { otherPages } from "./other-pages.tsx";
+import { passwordResetPages } from "./password-reset-pages.tsx";
 import type { PageRoute } from "./page.ts";
 import { peoplePages } from "./people-pages.tsx";
 import type { Sessions } from "./sessions.ts";
@@ -11,6 +12,7 @@ import type { Sessions } from "./sessions.ts";
 export function forgePages(sessions: Sessions): readonly PageRoute[] {
   return [
     ...accountPages(sessions),
+    ...passwordResetPages(),
     ...peoplePages(),
     ...otherPages(),
     ...issuePages(),

@@ -1,4 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { requestReset, type RequestResetOptions } from "../../../cli/commands/account-reset.ts";
 import { type AccountPasswordOptions, changePassword } from "../../../cli/commands/account.ts";
 import { startTestDaemon } from "../../support/daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
@@ -70,4 +73,42 @@ test("a new user changes the first password, signs in, and makes a token", async
   // Signed in, the name need not be given.
   const again = ["account", "password", "--password-stdin"];
   expect((await croft(again, "my own password\nmy next password\n")).code).toBe(0);
+});
+
+test("a forgotten password is chosen again with the link of a mail", async () => {
+  const line = ["--email", "mira@croft.example"];
+  expect(await optionsOf<RequestResetOptions>(requestReset.define, line)).toEqual({
+    email: "mira@croft.example",
+  });
+  await using daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  await using home = await temporaryHome();
+  const croft = (words: readonly string[], stdin?: string) =>
+    runCli([...words, "--json"], {
+      home: home.path,
+      env: { CROFT_URL: daemon.url },
+      ...(stdin === undefined ? {} : { stdin }),
+    });
+  const email = "keeper@croft.localhost";
+  expect((await croft(["account", "reset-password", "--email", email])).json()).toEqual({
+    requested: true,
+    email,
+  });
+  const link = await vi.waitFor(
+    async () => {
+      const [name = ""] = await readdir(join(daemon.home, "outbox"));
+      const mail = await readFile(join(daemon.home, "outbox", name), "utf8");
+      const found = /https?:\/\/\S+\/user\/recover_account\?code=[\w-]+/.exec(
+        mail.replaceAll("=\r\n", "").replaceAll("=3D", "="),
+      );
+      expect(found).not.toBeNull();
+      return found?.[0] ?? "";
+    },
+    { timeout: 30_000, interval: 20 },
+  );
+  const confirm = ["account", "confirm-reset", "--password-stdin"];
+  expect((await croft(confirm, `${link}\nshort\n`)).code).toBe(12);
+  expect((await croft(confirm, `${link}\nanother-password\n`)).json()).toEqual({ changed: true });
+  expect((await croft(confirm, `${link}\nanother-password\n`)).code).not.toBe(0);
+  const me = await daemon.request("/api/v1/user", { basic: "keeper:another-password" });
+  expect(me.status).toBe(200);
 });

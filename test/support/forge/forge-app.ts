@@ -9,6 +9,7 @@ import {
   type ForgeAccountsDeps,
   peopleRoutes,
 } from "../../../daemon/forge/accounts/accounts.ts";
+import { createPasswordRules } from "../../../daemon/forge/accounts/password-rules.ts";
 import { createForgeApi } from "../../../daemon/forge/api.ts";
 import { createBodyBudgets } from "../../../daemon/http/body-memory.ts";
 import { bindRoutes, type RequestReport } from "../../../daemon/http/bind.ts";
@@ -74,6 +75,8 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     clock,
     random,
     passwords: quickHasher,
+    rules: createPasswordRules({ lengthMin: 8, characters: [], breaches: undefined }),
+    enqueue: async () => 1,
     publicUrl: () => "http://croft.example:7420",
     sealer: createKeyring([{ version: 1, bytes: new Uint8Array(32) }], random),
     instanceName: "croft",

@@ -1,0 +1,172 @@
+import { hash } from "node:crypto";
+import { z } from "zod";
+import type { Database } from "../../../storage/engine/database.ts";
+import { findEmail } from "../../../storage/tables/forge/accounts/emails.ts";
+import {
+  deleteExpiredPasswordResets,
+  deletePasswordReset,
+  findPasswordReset,
+  putPasswordReset,
+} from "../../../storage/tables/forge/accounts/password-resets.ts";
+import {
+  findUserById,
+  type ForgeUser,
+  updateUser,
+} from "../../../storage/tables/forge/accounts/users.ts";
+import { AppError } from "../../errors.ts";
+import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { PasswordHasher } from "../../utilities/password-hasher.ts";
+import { type ForgeUrls, toUrl } from "../urls.ts";
+import type { PasswordRules } from "./password-rules.ts";
+import type { AttemptCounter } from "./sign-in-attempts.ts";
+import type { QueueMail } from "./welcome-mail.ts";
+
+/** Passwords that are forgotten are chosen again through a mailed link, which works once. */
+export interface PasswordResets {
+  /**
+   * Mails a link to the account of a verified address. Time and answer are the same for an unknown one. Throws
+   * `rate_limited` after too many requests of a client.
+   */
+  request(email: string, address: string): Promise<void>;
+  /**
+   * Sets the password with the token of a link. It ends the sessions of pages; tokens and the second factor stay. Throws
+   * `invalid_argument` for a link that is unknown, expired or used, `unprocessable` for the password, `rate_limited`.
+   */
+  confirm(token: string, next: string, address: string): Promise<void>;
+  /** Deletes the links that have expired. Returns how many. */
+  deleteExpired(): Promise<number>;
+  /** The job that finds the account of an address and queues the mail. Register it with the queue. */
+  readonly job: JobKind;
+}
+
+export interface PasswordResetsDeps {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly enqueue: Enqueue;
+  readonly queueMail: QueueMail;
+  readonly passwords: PasswordHasher;
+  readonly rules: PasswordRules;
+  readonly attempts: AttemptCounter;
+  readonly urls: ForgeUrls;
+  readonly instanceName: string;
+}
+
+const KIND = "forge.password-reset";
+const payloadSchema = z.object({ email: z.string() });
+
+const TOKEN_BYTES = 32;
+const LINK_MS = 3_600_000;
+/** Minimum interval of mails to one account. */
+const MAIL_INTERVAL_MS = 3 * 60_000;
+/** Requests for links, and attempts to use one, of one client. */
+const REQUESTS_PER_ADDRESS = { max: 10, seconds: 900 } as const;
+
+export function createPasswordResets(deps: PasswordResetsDeps): PasswordResets {
+  const { db, clock, random, passwords, rules, attempts } = deps;
+  return {
+    async request(email, address) {
+      await count("request", address);
+      const lowerEmail = email.trim().toLowerCase();
+      // The job looks the account up, not the request: both addresses leave the same rows in the same time.
+      await db.transaction((tx) =>
+        deps.enqueue(tx, {
+          kind: KIND,
+          payload: { email: lowerEmail },
+          key: hash("sha256", lowerEmail, "hex"),
+        }),
+      );
+    },
+
+    async confirm(token, next, address) {
+      await count("confirm", address);
+      const tokenHash = toHash(token);
+      const reset = await findPasswordReset(db, { tokenHash });
+      if (reset === undefined || reset.expiresAt <= clock()) throw badLink();
+      const user = await findUserById(db, reset.userId);
+      if (user === undefined || !mayReset(user) || toMark(user) !== reset.passwordMark)
+        throw badLink();
+      await rules.assertAllowed(next);
+      const passwordHash = await passwords.hash(next);
+      await db.transaction(async (tx) => {
+        const today = await findUserById(tx, user.id);
+        // The link was used, or the password changed, while the new one was hashed.
+        const isValid = today !== undefined && toMark(today) === reset.passwordMark;
+        if (!(await deletePasswordReset(tx, tokenHash)) || !isValid) throw badLink();
+        const changes = { passwordHash, mustChangePassword: false, updatedAt: tx.now };
+        await updateUser(tx, today, changes);
+      });
+    },
+
+    deleteExpired: () => deleteExpiredPasswordResets(db, clock()),
+
+    job: {
+      kind: KIND,
+      async run(payload) {
+        const { email } = parsePayload(payloadSchema, payload);
+        const found = await findEmail(db, email);
+        // An address that its user did not prove could be anyone's.
+        if (found === undefined || !found.isVerified) return;
+        const token = Buffer.from(random(TOKEN_BYTES)).toString("base64url");
+        await db.transaction(async (tx) => {
+          const user = await findUserById(tx, found.userId);
+          if (user === undefined || !mayReset(user)) return;
+          const earlier = await findPasswordReset(tx, { userId: user.id });
+          if (earlier !== undefined && earlier.expiresAt - LINK_MS > tx.now - MAIL_INTERVAL_MS)
+            return;
+          await putPasswordReset(tx, {
+            userId: user.id,
+            tokenHash: toHash(token),
+            passwordMark: toMark(user),
+            expiresAt: tx.now + LINK_MS,
+          });
+          await deps.queueMail(tx, toMail(user, token));
+        });
+      },
+    },
+  };
+
+  async function count(what: "request" | "confirm", address: string): Promise<void> {
+    const key = `forge.reset.${what}:${attempts.addressKey(address)}`;
+    const { allowed, resetSeconds } = await attempts.consumeAll([
+      { key, rule: REQUESTS_PER_ADDRESS },
+    ]);
+    if (allowed) return;
+    throw new AppError("rate_limited", `too many requests, try again in ${resetSeconds} seconds`, {
+      retryAfterSeconds: resetSeconds,
+    });
+  }
+
+  function toMail(user: ForgeUser, token: string) {
+    const { instanceName, urls } = deps;
+    return {
+      to: user.email,
+      subject: `Your password on ${instanceName}`,
+      text: [
+        `Hello ${user.fullName === "" ? user.name : user.fullName},`,
+        "",
+        `a new password for your account ${user.name} on ${instanceName} was requested.`,
+        "",
+        "Choose a password here:",
+        toUrl(urls, `/user/recover_account?code=${token}`),
+        "",
+        "The link works once and for one hour. After that, ask for another one.",
+        "",
+        "If you did not request it, do nothing: your password stays as it is.",
+        "",
+      ].join("\n"),
+    };
+  }
+}
+
+/** An account that could not sign in with the new password gets no link. */
+function mayReset({ kind, isActive, prohibitLogin, loginSource }: ForgeUser): boolean {
+  return kind === "individual" && isActive && !prohibitLogin && loginSource === 0;
+}
+
+const toHash = (token: string): string => hash("sha256", `password reset\n${token}`, "hex");
+
+const toMark = ({ passwordHash }: ForgeUser): string => hash("sha256", passwordHash, "hex");
+
+const badLink = () => new AppError("invalid_argument", "the link is invalid, expired or used");

@@ -1,0 +1,90 @@
+import { pathsOf, type SettingPaths } from "./paths.ts";
+import type { SettingType } from "./types.ts";
+
+/** What a default may be made of. */
+export interface DefaultContext {
+  readonly paths: SettingPaths;
+  readonly platform: string;
+}
+
+/** One setting, declared once: reading, `croft config list`, the flags and the reference page all follow from it. */
+export interface Setting<T> {
+  readonly type: SettingType<T>;
+  readonly help: string;
+  readonly group: SettingGroup;
+  /** The default value; undefined when the setting is optional. */
+  default(context: DefaultContext): T;
+  /** The default in words for the reference, where the value alone does not say it. */
+  readonly defaultText: string | undefined;
+  /** The flag as commander takes it. A secret never has one. */
+  readonly flag: string | undefined;
+  /** Its value is never printed. */
+  readonly secret: boolean;
+  /** It cannot be in the config file: it decides where that file is, or must not lie in it. */
+  readonly outsideFile: boolean;
+}
+
+export type SettingGroup =
+  | "Places"
+  | "Listening"
+  | "Storage"
+  | "Limits"
+  | "Accounts and keys"
+  | "Other services"
+  | "Logs"
+  | "Command line";
+
+interface Details {
+  readonly help: string;
+  readonly flag?: string;
+  readonly secret?: true;
+  readonly outsideFile?: true;
+}
+
+/** Declares a setting with a default. */
+export function setting<T>(
+  group: SettingGroup,
+  type: SettingType<T>,
+  byDefault: NoInfer<T> | ((context: DefaultContext) => NoInfer<T>),
+  details: Details & { readonly defaultText?: string },
+): Setting<T> {
+  return {
+    ...complete(group, details),
+    type,
+    default: (context) =>
+      typeof byDefault === "function"
+        ? (byDefault as (context: DefaultContext) => T)(context)
+        : byDefault,
+    defaultText: details.defaultText,
+  };
+}
+
+/** Declares a setting that may be absent; `defaultText` says what holds then. */
+export function optional<T>(
+  group: SettingGroup,
+  type: SettingType<T>,
+  defaultText: string,
+  details: Details,
+): Setting<T | undefined> {
+  return {
+    ...complete(group, details),
+    type: {
+      takes: type.takes,
+      read: (given, context) => type.read(given, context),
+      ...(type.show && {
+        show: (value: T | undefined) => (value === undefined ? value : type.show?.(value)),
+      }),
+    },
+    default: () => undefined,
+    defaultText,
+  };
+}
+
+function complete(group: SettingGroup, { help, flag, secret, outsideFile }: Details) {
+  return { group, help, flag, secret: secret ?? false, outsideFile: outsideFile ?? false };
+}
+
+/** A folder of the data folder as a default. */
+export function inData(folder: string): (context: DefaultContext) => string {
+  return ({ paths, platform }) => pathsOf(platform).join(paths.dataDirectory, folder);
+}

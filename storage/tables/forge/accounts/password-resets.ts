@@ -1,0 +1,56 @@
+import type { Queries, Transaction } from "../../../engine/database.ts";
+
+/** The link of an account for choosing a password. */
+export interface PasswordReset {
+  readonly userId: number;
+  /** SHA-256 of the token, in hex. */
+  readonly tokenHash: string;
+  /** Names the password that the link may replace. */
+  readonly passwordMark: string;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+}
+
+/** Sets the only valid link of an account. */
+export async function putPasswordReset(tx: Transaction, reset: PasswordReset): Promise<void> {
+  await tx.run(
+    `INSERT INTO forge_password_resets (user_id, token_hash, password_mark, expires_at) VALUES (?, ?, ?, ?)
+     ON CONFLICT (user_id) DO UPDATE SET token_hash = excluded.token_hash,
+       password_mark = excluded.password_mark, expires_at = excluded.expires_at`,
+    reset.userId,
+    reset.tokenHash,
+    reset.passwordMark,
+    reset.expiresAt,
+  );
+}
+
+export async function findPasswordReset(
+  db: Queries,
+  by: { readonly tokenHash: string } | { readonly userId: number },
+): Promise<PasswordReset | undefined> {
+  const [column, value] =
+    "userId" in by ? (["user_id", by.userId] as const) : (["token_hash", by.tokenHash] as const);
+  return db.get<PasswordReset & Record<string, string | number>>(
+    `SELECT user_id AS "userId", token_hash AS "tokenHash", password_mark AS "passwordMark",
+       expires_at AS "expiresAt" FROM forge_password_resets WHERE ${column} = ?`,
+    value,
+  );
+}
+
+/** Deletes a link. Returns false when it was deleted or replaced before. */
+export async function deletePasswordReset(tx: Transaction, tokenHash: string): Promise<boolean> {
+  const { changes } = await tx.run(
+    "DELETE FROM forge_password_resets WHERE token_hash = ?",
+    tokenHash,
+  );
+  return changes > 0;
+}
+
+/** Deletes the links that expired before a moment. Returns how many. */
+export async function deleteExpiredPasswordResets(db: Queries, before: number): Promise<number> {
+  const { changes } = await db.run(
+    "DELETE FROM forge_password_resets WHERE expires_at < ?",
+    before,
+  );
+  return changes;
+}
