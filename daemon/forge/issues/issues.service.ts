@@ -265,10 +265,13 @@ export function createIssues({
     return (await findMentioned(db, text)).map(({ id }) => id);
   }
 
-  /** Finds users by name. Refuses with `unprocessable` an unknown user, or one who may not read the repository. */
+  /**
+   * Finds users by name. An empty name is skipped: tea sends one for an issue without assignees. Refuses with
+   * `unprocessable` an unknown user, or one who may not read the repository.
+   */
   async function findAssignees(what: OwnedRepository, names: readonly string[]): Promise<number[]> {
     const ids: number[] = [];
-    for (const name of names) {
+    for (const name of names.filter((each) => each !== "")) {
       const user = await findUserByName(db, name);
       const isOne =
         user?.kind === "individual" &&

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { giteaApi } from "gitea-js";
+import { ContentType, giteaApi } from "gitea-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as contract from "../../../daemon/contract/all.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
@@ -26,8 +26,12 @@ const absent = [
   "Repository.parent",
   "Repository.permissions",
   "Repository.repo_transfer",
+  "DeployKey.repository",
   "PackageFile.Size",
 ];
+
+/** Methods for topics, templates and attachments, which suites of their own test. */
+const elsewhere = /Topic|Language|generateRepo|Template|IssueConfig|Attachment|getGeneral/;
 
 let daemon: TestDaemon;
 let git: GitClient;
@@ -40,9 +44,15 @@ let nora: ReturnType<typeof clientOf>;
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const asText = { format: "text" } as const;
+/** The client names no type for the bodies of these requests; Gitea refuses them then, too. */
+const asJson = { type: ContentType.Json } as const;
 const KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl";
 const OTHER_KEY =
   "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti";
+
+/** A picture of one pixel. */
+const PIXEL =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
@@ -97,6 +107,21 @@ describe("gitea-js", () => {
     await api.user.userAddEmail({ emails: ["mira2@example.org"] });
     expect((await api.user.userListEmails()).data).toHaveLength(2);
     await api.user.userDeleteEmail({ emails: ["mira2@example.org"] });
+    await api.user.userUpdateAvatar({ image: PIXEL }, asJson);
+    await api.user.userDeleteAvatar();
+    await api.user.updateUserSettings({ full_name: "Mira M." });
+    expect((await api.user.getUserSettings()).data).toMatchObject({ full_name: "Mira M." });
+    await api.user.userCurrentPutFollow("nora");
+    await api.user.userCurrentCheckFollowing("nora");
+    await api.users.userCheckFollowing("mira", "nora");
+    for (const list of [
+      api.user.userCurrentListFollowing(),
+      api.users.userListFollowing("mira"),
+      nora.user.userCurrentListFollowers(),
+      api.users.userListFollowers("nora"),
+    ])
+      expect((await list).data).toHaveLength(1);
+    await api.user.userCurrentDeleteFollow("nora");
     const basic = { headers: { Authorization: `Basic ${base64("mira:user-password")}` } };
     const withPassword = watchClient(
       giteaApi(daemon.url, {
@@ -165,6 +190,8 @@ describe("gitea-js", () => {
     ])
       expect((await list).data.map(({ name }) => name)).toContain("crew");
     await api.users.orgGetUserPermissions("mira", "crew");
+    await api.orgs.orgUpdateAvatar("crew", { image: PIXEL }, asJson);
+    await api.orgs.orgDeleteAvatar("crew");
     const team = await api.orgs.orgCreateTeam("crew", {
       name: "deck",
       permission: "write",
@@ -268,7 +295,24 @@ describe("gitea-js", () => {
     await api.repos.repoDeleteCollaborator(...repo, "nora");
     await api.repos.userCurrentPutSubscription(...repo);
     await api.repos.userCurrentCheckSubscription(...repo);
+    await api.user.userCurrentPutStar(...repo);
+    await api.user.userCurrentCheckStarring(...repo);
+    for (const list of [
+      api.repos.repoListStargazers(...repo),
+      api.repos.repoListSubscribers(...repo),
+      api.user.userCurrentListStarred(),
+      api.users.userListStarred("mira"),
+    ])
+      expect((await list).data).toHaveLength(1);
+    expect((await api.user.userCurrentListSubscriptions()).data.length).toBeGreaterThan(0);
+    expect((await api.users.userListSubscriptions("mira")).data.length).toBeGreaterThan(0);
+    await api.user.userCurrentDeleteStar(...repo);
     await api.repos.userCurrentDeleteSubscription(...repo);
+
+    const key = await api.repos.repoCreateKey(...repo, { title: "deploy", key: KEY });
+    await api.repos.repoGetKey(...repo, key.data.id ?? 0);
+    expect((await api.repos.repoListKeys(...repo)).data).toHaveLength(1);
+    await api.repos.repoDeleteKey(...repo, key.data.id ?? 0);
 
     const config = { url: "http://127.0.0.1:9/", content_type: "json" };
     const hook = await api.repos.repoCreateHook(...repo, { type: "gitea", config });
@@ -370,6 +414,10 @@ describe("gitea-js", () => {
       assignees: ["mira"],
       due_date: "2030-01-01T00:00:00Z",
     });
+    // The command line client tea sends an empty name for an issue without assignees.
+    const unassigned = await api.repos.issueCreateIssue(...repo, { title: "x", assignees: [""] });
+    expect(unassigned.data.assignees).toBeNull();
+    await api.repos.issueDelete(...repo, unassigned.data.number ?? 0);
     const index = made.data.number ?? 0;
     const issue = [...repo, index] as const;
     await api.repos.issueGetIssue(...issue);
@@ -436,7 +484,8 @@ describe("gitea-js", () => {
     );
     const shared = declarations.methods.filter(({ request }) => served.has(toKey(request)));
     expect(shared.length).toBeGreaterThan(220);
-    expect(shared.filter(({ name }) => !called.has(name))).toEqual([]);
+    const left = shared.filter(({ name }) => !called.has(name) && !elsewhere.test(name));
+    expect(left.map(({ name, request }) => `${name}: ${request}`)).toEqual([]);
     const missing = [...differences].filter(
       (difference) => !absent.some((field) => difference.endsWith(`: ${field} is missing`)),
     );
