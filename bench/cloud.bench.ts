@@ -1,20 +1,17 @@
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { createWriteStream } from "node:fs";
-import { mkdir, mkdtemp, open, rm, stat, truncate, unlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, stat, truncate, unlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import type { VaultCaller } from "../daemon/vault/caller.ts";
 import type { CloudProviderType } from "../storage/cloud/provider.ts";
 import { openDatabase } from "../storage/engine/open.ts";
 import { createMemoryStorage } from "../test/support/cloud/memory-provider.ts";
 import { openTestCloud } from "../test/support/cloud/vault-cloud.ts";
-import { makeHome, PASSWORD } from "./daemon.ts";
+import { makeHome } from "./daemon.ts";
 import { atLeast, atMost, median, report, residentMiB } from "./measure.ts";
+import { call, copyDurably, curl, registerUser, watchMemory } from "./vault-client.ts";
 
 // Cloud storage: what the byte cache and the records cost over the storage itself.
 
@@ -26,8 +23,6 @@ const UPLOAD_BYTES = 2048 * MIB;
 const ITEMS = 50_000;
 const ROUNDS = 5;
 const CHANGES = 600;
-
-const run = promisify(execFile);
 
 await measureTransfers();
 await measureListings();
@@ -44,14 +39,7 @@ async function measureTransfers(): Promise<void> {
     CROFT_BYTE_CACHE_BYTES: String(4096 * MIB),
   });
   try {
-    const account = { handle: "mira", email: "mira@example.org", password: PASSWORD };
-    await call(`${daemon.url}/api/auth/register`, "POST", account);
-    const { access_token } = await call<{ access_token: string }>(
-      `${daemon.url}/api/auth/login`,
-      "POST",
-      account,
-    );
-    const bearer = `Bearer ${access_token}`;
+    const bearer = await registerUser(daemon.url, "mira");
     const { id } = await call<{ id: string }>(
       `${daemon.url}/api/cloud/connections`,
       "POST",
@@ -351,70 +339,6 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();
   await work();
   return performance.now() - startedAt;
-}
-
-/** Seconds that curl takes. */
-async function curl(args: readonly string[]): Promise<number> {
-  const { stdout } = await run("curl", [
-    "-sS",
-    "--fail",
-    "-A",
-    "curl",
-    "-H",
-    "Accept-Language;",
-    "-w",
-    "%{time_total}",
-    ...args,
-  ]);
-  return Number(stdout);
-}
-
-async function call<T = unknown>(
-  url: string,
-  method: string,
-  body?: object,
-  bearer?: string,
-): Promise<T> {
-  const answer = await fetch(url, {
-    method,
-    headers: {
-      // The token is bound to these: curl sends the same.
-      "User-Agent": "curl",
-      "Accept-Language": "",
-      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-      ...(bearer === undefined ? {} : { Authorization: bearer }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${await answer.text()}`);
-  return (await answer.json()) as T;
-}
-
-/** Seconds that a plain program takes to write the same file and sync it. */
-async function copyDurably(from: string, to: string): Promise<number> {
-  const startedAt = performance.now();
-  const source = await open(from);
-  await pipeline(
-    source.createReadStream({ highWaterMark: 64 * 1024 }),
-    createWriteStream(to, { flush: true }),
-  );
-  return (performance.now() - startedAt) / 1000;
-}
-
-/** The highest resident memory until it is stopped. */
-function watchMemory(pid: number): { stop(): Promise<number> } {
-  let highest = 0;
-  const timer = setInterval(() => {
-    void residentMiB(pid).then((mib) => {
-      highest = Math.max(highest, mib);
-    });
-  }, 50);
-  return {
-    async stop() {
-      clearInterval(timer);
-      return Math.max(highest, await residentMiB(pid));
-    },
-  };
 }
 
 function makeFolder(): Promise<string> {

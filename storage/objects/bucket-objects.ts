@@ -10,8 +10,8 @@ import { encodePath } from "../s3/signing.ts";
 import { persist, toStorageError, type Bucket, type BucketLimits } from "./bucket.ts";
 import { openSpan, resumable } from "./bucket-reads.ts";
 import { putFile } from "./bucket-uploads.ts";
-import { OBJECT_NAME, type ObjectStore } from "./object-store.ts";
-import { createObjectWriter, type WriterDeps } from "./object-writer.ts";
+import { OBJECT_NAME, type ObjectIdentity, type ObjectStore } from "./object-store.ts";
+import { createObjectWriter, createPlainWriter, type WriterDeps } from "./object-writer.ts";
 import { createVerifiedOpen, type ObjectDamage, type OpenedCopy } from "./verified-reads.ts";
 
 /**
@@ -182,15 +182,17 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
     return "quarantined";
   }
 
+  async function publish(path: string, { sha256, size }: ObjectIdentity): Promise<void> {
+    const key = `${root}objects/${sha256}/${newId()}`;
+    const failure = await putFile(bucket, { path, size, key });
+    if (failure !== undefined) throw toStorageError("a new object", failure);
+    known.remember(sha256, { key, size });
+    await rm(path, { force: true });
+  }
+
   return {
-    create: () =>
-      createObjectWriter(deps, async (path, { sha256, size }) => {
-        const key = `${root}objects/${sha256}/${newId()}`;
-        const failure = await putFile(bucket, { path, size, key });
-        if (failure !== undefined) throw toStorageError("a new object", failure);
-        known.remember(sha256, { key, size });
-        await rm(path, { force: true });
-      }),
+    create: () => createObjectWriter(deps, publish),
+    createPlain: () => createPlainWriter(deps, publish),
 
     async has(sha256, size) {
       const copy = await openCopy(sha256, size);

@@ -1,10 +1,10 @@
 import { constants } from "node:fs";
 import { mkdir, open, readdir, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type ObjectStore, OBJECT_NAME } from "./object-store.ts";
+import { type ObjectIdentity, type ObjectStore, OBJECT_NAME } from "./object-store.ts";
 import { createLocks } from "../locks.ts";
 import { syncFolder } from "../sync.ts";
-import { createObjectWriter, failWriting } from "./object-writer.ts";
+import { createObjectWriter, createPlainWriter, failWriting } from "./object-writer.ts";
 import { createVerifiedOpen, type ObjectDamage, type OpenedCopy } from "./verified-reads.ts";
 
 /** An object store of files, whose objects can be moved to another store. */
@@ -61,6 +61,10 @@ export function createFileObjects(deps: FileObjectsDeps): FileObjects {
     }
   }
 
+  // A sweep that has just found the old file unused must not remove the new one.
+  const publish = (path: string, { sha256 }: ObjectIdentity) =>
+    withLocks([sha256], () => place(path, pathOf(sha256)));
+
   const quarantine = (sha256: string, copyId: string) =>
     withLocks([sha256], async () => {
       const found = await stat(pathOf(sha256)).catch(ifMissing);
@@ -72,11 +76,8 @@ export function createFileObjects(deps: FileObjectsDeps): FileObjects {
     });
 
   return {
-    create: () =>
-      createObjectWriter({ tmp, newId }, (path, { sha256 }) =>
-        // A sweep that has just found the old file unused must not remove the new one.
-        withLocks([sha256], () => place(path, pathOf(sha256))),
-      ),
+    create: () => createObjectWriter({ tmp, newId }, publish),
+    createPlain: () => createPlainWriter({ tmp, newId }, publish),
 
     open: createVerifiedOpen({ openCopy, quarantine, onDamaged, clock }),
 

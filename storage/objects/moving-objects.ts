@@ -10,6 +10,7 @@ import { DamagedObject } from "./verified-reads.ts";
 export function createMovingObjects(from: FileObjects, to: ObjectStore): ObjectStore {
   return {
     create: () => to.create(),
+    createPlain: () => to.createPlain(),
 
     open: async (sha256, size, range) =>
       // In this order: a file is removed only after its bytes are in the other store.
@@ -36,7 +37,7 @@ async function copy(
   sha256: string,
   size: number,
 ): Promise<boolean> {
-  const writer = await to.create();
+  const writer = await to.createPlain();
   try {
     const source = await from.open(sha256, size);
     if (source === undefined) return false;

@@ -1,9 +1,9 @@
-import { createHash, type Hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { open, rm, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { isDiskFull } from "../system-errors.ts";
 import { StorageError } from "../engine/database.ts";
-import type { ObjectFacts, ObjectWriter } from "./object-store.ts";
+import type { ObjectFacts, ObjectIdentity, ObjectWriter } from "./object-store.ts";
 
 export interface WriterDeps {
   /** The folder of staging files. Recovery on startup empties it. */
@@ -16,20 +16,54 @@ export interface WriterDeps {
  * Collects incoming bytes in a staging file, because the name of an object is known only after its last byte. `place`
  * publishes the file and removes it; if it throws, the file stays until it is discarded.
  */
-export async function createObjectWriter(
-  { tmp, newId }: WriterDeps,
-  place: (path: string, facts: ObjectFacts) => Promise<void>,
+export function createObjectWriter(
+  deps: WriterDeps,
+  place: (path: string, identity: ObjectIdentity) => Promise<void>,
 ): Promise<ObjectWriter> {
-  const path = join(tmp, `object-${newId()}`);
-  const handle = await open(path, "wx", 0o600).catch(failWriting);
-  const hashes = {
-    sha256: createHash("sha256"),
+  const others = {
     sha512: createHash("sha512"),
     sha1: createHash("sha1"),
     md5: createHash("md5"),
-  } satisfies Record<string, Hash>;
+  };
+  return createWriter<ObjectFacts>(deps, {
+    place,
+    update: (chunk) => {
+      for (const hash of Object.values(others)) hash.update(chunk);
+    },
+    toFacts: (identity) => ({
+      ...identity,
+      sha512: others.sha512.digest("hex"),
+      sha1: others.sha1.digest("hex"),
+      md5: others.md5.digest("hex"),
+    }),
+  });
+}
+
+/** As `createObjectWriter`, with SHA-256 alone. */
+export function createPlainWriter(
+  deps: WriterDeps,
+  place: (path: string, identity: ObjectIdentity) => Promise<void>,
+): Promise<ObjectWriter<ObjectIdentity>> {
+  return createWriter(deps, { place, update: () => {}, toFacts: (identity) => identity });
+}
+
+async function createWriter<Facts extends ObjectIdentity>(
+  { tmp, newId }: WriterDeps,
+  {
+    place,
+    update,
+    toFacts,
+  }: {
+    readonly place: (path: string, identity: ObjectIdentity) => Promise<void>;
+    readonly update: (chunk: Uint8Array) => void;
+    readonly toFacts: (identity: ObjectIdentity) => Facts;
+  },
+): Promise<ObjectWriter<Facts>> {
+  const path = join(tmp, `object-${newId()}`);
+  const handle = await open(path, "wx", 0o600).catch(failWriting);
+  const sha256 = createHash("sha256");
   let size = 0;
-  let facts: ObjectFacts | undefined;
+  let facts: Facts | undefined;
   let state: "open" | "sealed" | "gone" = "open";
   return {
     get size() {
@@ -38,7 +72,8 @@ export async function createObjectWriter(
 
     async write(chunk) {
       const written = writeAll(handle, chunk);
-      for (const hash of Object.values(hashes)) hash.update(chunk);
+      sha256.update(chunk);
+      update(chunk);
       await written;
       size += chunk.byteLength;
     },
@@ -47,13 +82,7 @@ export async function createObjectWriter(
       await handle.sync().catch(failWriting);
       await handle.close();
       state = "sealed";
-      return (facts = {
-        size,
-        sha256: hashes.sha256.digest("hex"),
-        sha512: hashes.sha512.digest("hex"),
-        sha1: hashes.sha1.digest("hex"),
-        md5: hashes.md5.digest("hex"),
-      });
+      return (facts = toFacts({ size, sha256: sha256.digest("hex") }));
     },
 
     async publish() {

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
-import type { ObjectFacts, ObjectStore } from "../../../storage/objects/object-store.ts";
+import type { ObjectIdentity, ObjectStore } from "../../../storage/objects/object-store.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import {
   INTERNAL_BACKEND,
@@ -231,9 +231,9 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
   async function writeObject(
     body: Readable,
     refuse: (size: number) => AppError | undefined,
-    check?: (facts: ObjectFacts) => void,
-  ): Promise<ObjectFacts> {
-    const writer = await store.create();
+    check?: (facts: ObjectIdentity) => void,
+  ): Promise<ObjectIdentity> {
+    const writer = await store.createPlain();
     try {
       for await (const chunk of readChunks(body)) {
         const refusal = refuse(writer.size + chunk.byteLength);
@@ -346,7 +346,7 @@ function assertPromised(upload: DocumentUpload, headers: IncomingHttpHeaders): v
 }
 
 /** Compares the bytes that arrived with what was promised, before they become an object. */
-function assertKept({ sizeBytes, promisedSha256 }: DocumentUpload, facts: ObjectFacts): void {
+function assertKept({ sizeBytes, promisedSha256 }: DocumentUpload, facts: ObjectIdentity): void {
   if (facts.size !== sizeBytes)
     throw new AppError(
       "unprocessable",

@@ -20,7 +20,7 @@ test("a file whose new place takes nothing at the moment is not left open", asyn
   await writer.write(Buffer.from("hello"));
   await writer.seal();
   await writer.publish();
-  const to = { ...from, create: () => Promise.reject(new StorageError("full", "no room")) };
+  const to = { ...from, createPlain: () => Promise.reject(new StorageError("full", "no room")) };
   const sweeping = createMovingObjects(from, to).sweep({ before: 0, isInUse: async () => true });
   await expect(sweeping).rejects.toThrow("no room");
   expect(await openFilesBelow(folder)).toEqual([]);

@@ -133,6 +133,19 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
     await expect(find(query)).resolves.toBeInstanceOf(Array);
   });
 
+  test("marks the matches of one letter and of several in a passage", async () => {
+    for (const [query, marked] of [
+      ["b*", "bill"],
+      ["bil*", "bill"],
+    ] as const) {
+      const page = { limit: 10, offset: 0 };
+      const { matches } = await searchEntries(db, parseQuery(query), { userId: "mira" }, page);
+      const bill = matches.find(({ documentId }) => documentId === "bill");
+      const { text, marks } = toSnippet(bill?.passage ?? "");
+      expect(marks.map(([start, end]) => text.slice(start, end))).toContain(marked);
+    }
+  });
+
   test("marks the matches in a passage", async () => {
     const { matches } = await searchEntries(
       db,
