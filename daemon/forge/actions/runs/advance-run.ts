@@ -27,7 +27,7 @@ import type { ConditionState } from "../workflows/expressions/values.ts";
 import { ExpressionError } from "../workflows/expressions/values.ts";
 import type { Mapping } from "../workflows/mapping.ts";
 import type { JobDefinition, Workflow } from "../workflows/workflow.ts";
-import { type Need, toNeed, toNeedsContext } from "./run-contexts.ts";
+import { type EndedJob, type Need, toNeed, toNeedsContext } from "./run-contexts.ts";
 
 /** A run with what its jobs are decided by. */
 export interface OpenRun {
@@ -133,7 +133,7 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
     const needs = toNeeds(definition, jobs);
     const contexts = { github, inputs, vars, needs: toNeedsContext(needs) };
     try {
-      const state = toState(definition, workflow, jobs);
+      const state = toConditionState(definition, workflow, jobs);
       if (!evaluateCondition(definition.condition, { contexts, state })) {
         await setStatus(tx, run, job, "skipped");
         return;
@@ -285,7 +285,7 @@ const isActive = (status: ActionStatus): boolean =>
 /** Returns the needs of a job by the key of the needed job. */
 export function toNeeds(
   definition: JobDefinition,
-  jobs: readonly ActionJob[],
+  jobs: readonly EndedJob[],
 ): ReadonlyMap<string, Need> {
   return new Map(
     definition.needs.map((key) => [key, toNeed(jobs.filter((job) => job.key === key))]),
@@ -293,10 +293,10 @@ export function toNeeds(
 }
 
 /** Returns what `success()` and `failure()` say: a failure of any job before this one counts, a skipped need too. */
-function toState(
+export function toConditionState(
   definition: JobDefinition,
   workflow: Workflow,
-  jobs: readonly ActionJob[],
+  jobs: readonly EndedJob[],
 ): ConditionState {
   const ancestors = new Set<string>();
   const pending = [...definition.needs];

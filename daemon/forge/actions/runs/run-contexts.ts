@@ -70,8 +70,11 @@ export interface Need {
   readonly outputs: Readonly<Record<string, string>>;
 }
 
+/** What a need is made of. */
+export type EndedJob = Pick<ActionJob, "key" | "status" | "continueOnError" | "outputs">;
+
 /** Joins the jobs of a matrix into one need: one failure makes failure, and a value that is not empty wins. */
-export function toNeed(jobs: readonly ActionJob[]): Need {
+export function toNeed(jobs: readonly EndedJob[]): Need {
   const results = jobs.map(({ status, continueOnError }) =>
     status === "failure" && continueOnError ? "success" : status,
   );

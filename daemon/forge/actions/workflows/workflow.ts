@@ -1,5 +1,5 @@
 import { findPermissionsError } from "./permissions.ts";
-import { namesStatus } from "./expressions/evaluate.ts";
+import { listExpressions, namesStatus } from "./expressions/evaluate.ts";
 import { parseExpression } from "./expressions/parse.ts";
 import { ExpressionError, type ExpressionValue } from "./expressions/values.ts";
 import { isMapping, type Mapping } from "./mapping.ts";
@@ -186,8 +186,9 @@ function assertExpressions(
 ): void {
   if (typeof value === "string") {
     if (!value.includes("${{")) return;
-    for (const [, expression = ""] of value.matchAll(EXPRESSION))
-      reportAt(reader, path, () => void parseExpression(expression));
+    reportAt(reader, path, () => {
+      for (const expression of listExpressions(value)) parseExpression(expression);
+    });
   } else if (Array.isArray(value))
     for (const [index, each] of value.entries())
       assertExpressions(reader, each as ExpressionValue, [...path, index]);
@@ -195,8 +196,6 @@ function assertExpressions(
     for (const [key, each] of Object.entries(value))
       assertExpressions(reader, each, [...path, key]);
 }
-
-const EXPRESSION = /\$\{\{((?:'[^']*'|(?!\}\}).)*)\}\}/gs;
 
 function assertCondition(reader: WorkflowReader, condition: string, path: string[]): void {
   if (condition.trim() !== "" && !condition.includes("${{"))

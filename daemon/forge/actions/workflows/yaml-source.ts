@@ -1,4 +1,4 @@
-import { type Document, isNode, isScalar, LineCounter, parseDocument, visit } from "yaml";
+import { type Document, isAlias, isNode, isScalar, LineCounter, parseDocument, visit } from "yaml";
 import type { ExpressionValue } from "./expressions/values.ts";
 
 /** A workflow file that is invalid. The message is shown to its author; `line` counts from 1. */
@@ -41,6 +41,13 @@ export function parseYaml(text: string): YamlSource {
     const [error] = document.errors;
     if (error !== undefined)
       throw new WorkflowError(`invalid YAML: ${error.message}`, lines.linePos(error.pos[0]).line);
+    const tag = document.warnings.find(({ code }) => code === "TAG_RESOLVE_FAILED");
+    if (tag !== undefined)
+      throw new WorkflowError(
+        "invalid YAML: a text that begins with ! must be in quotes",
+        lines.linePos(tag.pos[0]).line,
+      );
+    assertAnchors(document, lines);
     assertKeys(document, lines);
     const value: unknown = document.toJS({ maxAliasCount: ALIASES_MAX });
     return { document, value };
@@ -73,6 +80,21 @@ function nestsTooDeeply(text: string): boolean {
 
 const BRACKETS_MAX = 100;
 const COMPACT_LISTS = /^[ \t]*(?:[-?:][ \t]+){65}/m;
+
+/** Refuses aliases of anchors that no line before them has: the parser finds these only while it makes values. */
+function assertAnchors(document: Document, lines: LineCounter): void {
+  const anchors = new Set<string>();
+  visit(document, {
+    Node(_key, node) {
+      if (isAlias(node)) {
+        if (anchors.has(node.source)) return;
+        const { line } = lines.linePos(node.range?.[0] ?? 0);
+        throw new WorkflowError(`invalid YAML: no anchor &${node.source} before its alias`, line);
+      }
+      if (node.anchor !== undefined) anchors.add(node.anchor);
+    },
+  });
+}
 
 /** Refuses repeated keys. The parser compares each key with each, which takes seconds. */
 function assertKeys(document: Document, lines: LineCounter): void {

@@ -47,8 +47,10 @@ function evaluateParsed(expression: Expression, scope: Scope): ExpressionValue {
     }
     case "filter": {
       const value = of(expression.of);
-      if (value === null || typeof value !== "object") return [];
-      return isList(value) ? value : Object.values(value);
+      // Behind another filter, the values of each value.
+      return isFiltered(expression.of) && isList(value)
+        ? value.flatMap((each) => valuesOf(each))
+        : valuesOf(value);
     }
     case "not":
       return !isTruthy(of(expression.of));
@@ -111,6 +113,11 @@ export function evaluateTemplate(text: string, scope: Scope): ExpressionValue {
     .join("");
 }
 
+function valuesOf(value: ExpressionValue): readonly ExpressionValue[] {
+  if (value === null || typeof value !== "object") return [];
+  return isList(value) ? value : Object.values(value);
+}
+
 /** Returns whether a condition names a status function; without one it applies to successful runs only. */
 export function namesStatus(text: string): boolean {
   const names = (expression: Expression): boolean => {
@@ -153,6 +160,11 @@ export function evaluateCondition(condition: string | undefined, scope: Scope): 
   }
   const asks = parts.some(({ isExpression, text }) => isExpression && namesStatus(text));
   return (isSuccess || asks) && isTruthy(evaluateTemplate(condition, scope));
+}
+
+/** Returns the texts between `${{` and `}}`. @throws ExpressionError for one that is not closed */
+export function listExpressions(text: string): readonly string[] {
+  return splitTemplate(text).flatMap((part) => (part.isExpression ? [part.text] : []));
 }
 
 /** Splits a text into expressions and what stands around them. A `}}` within a quoted text ends no expression. */

@@ -18,6 +18,15 @@ export interface FunctionScope {
   readonly hashFiles?: ((patterns: readonly string[]) => string) | undefined;
 }
 
+const NAMES: ReadonlySet<string> = new Set(
+  `contains startswith endswith format join tojson fromjson success failure cancelled always hashfiles`.split(
+    " ",
+  ),
+);
+
+/** Returns whether there is a function of this name in lower case. */
+export const isFunction = (name: string): boolean => NAMES.has(name);
+
 /** Calls a function of expressions by its name in lower case. @throws ExpressionError */
 export function callFunction(
   name: string,

@@ -1,3 +1,4 @@
+import { isFunction } from "./functions.ts";
 import { ExpressionError, type ExpressionValue } from "./values.ts";
 
 /** A parsed expression. */
@@ -97,7 +98,12 @@ export function parseExpression(text: string): Expression {
       return inner;
     }
     if (token.kind !== "name") throw unexpected(token);
-    if (accept("(")) return { kind: "call", name: token.text.toLowerCase(), values: call() };
+    if (accept("(")) {
+      const name = token.text.toLowerCase();
+      if (!isFunction(name))
+        throw new ExpressionError(`unknown function ${JSON.stringify(token.text)}`);
+      return { kind: "call", name, values: call() };
+    }
     const word = WORDS.get(token.text);
     return word === undefined ? { kind: "context", name: token.text } : literal(word);
   }

@@ -98,6 +98,10 @@ describe("hostile files", () => {
       expect(() => parseWorkflow(file)).toThrow(/nested/);
     }
   });
+  test("refuses thousands of quotation marks in an expression that is not closed, without trying all their pairs", () => {
+    const file = `on: push\njobs: { a: { runs-on: x, steps: [{ run: "\${{ ${"'' ".repeat(20_000)}" }] } }`;
+    expect(() => parseWorkflow(file)).toThrow("not closed");
+  });
   test("refuses a matrix of more than 256 jobs before it is made", () => {
     const list = `[${Array.from({ length: 100 }, (_, index) => index).join(",")}]`;
     const file = `on: push\njobs: { a: { runs-on: x, steps: [{ run: x }], strategy: { matrix: { a: ${list}, b: ${list}, c: ${list} } } } }`;
