@@ -27,6 +27,7 @@ import type * as actionWorkflows from "../../daemon/contract/forge/actions/workf
 import type * as cron from "../../daemon/contract/forge/cron.ts";
 import type * as adminHooks from "../../daemon/contract/forge/hooks/admin-hooks.ts";
 import type * as repositoryHooks from "../../daemon/contract/forge/hooks/repository-hooks.ts";
+import type * as attachments from "../../daemon/contract/forge/issues/attachments.ts";
 import type * as issues from "../../daemon/contract/forge/issues/issues.ts";
 import type * as issueStates from "../../daemon/contract/forge/issues/issue-states.ts";
 import type * as reactions from "../../daemon/contract/forge/issues/reactions.ts";
@@ -108,6 +109,7 @@ type Forge = typeof adminEmails &
   typeof adminHooks &
   typeof repositoryHooks &
   typeof issues &
+  typeof attachments &
   typeof issueStates &
   typeof reactions &
   typeof labels &

@@ -6,6 +6,7 @@ import { createCronTasks } from "../forge/cron/cron.service.ts";
 import { createGitApi } from "../forge/git/git-api.ts";
 import type { SshServer } from "../forge/git/ssh/ssh-server.ts";
 import { createPackagesApi } from "../forge/packages/packages-api.ts";
+import { readCookie } from "../forge/pages/page-handler.ts";
 import { createSessions } from "../forge/pages/sessions.ts";
 import type { NodeHandler } from "../http/server.ts";
 import { createVaultApi } from "../vault/api.ts";
@@ -86,7 +87,16 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
       locate: forge.locate,
     }),
   });
-  const forgeApi = createForgeApi({ db, ...people.forge });
+  const forgeApi = createForgeApi({
+    db,
+    ...people.forge,
+    findSession: async (request) => {
+      const secret = readCookie(request);
+      const session = secret === undefined ? undefined : await webSessions.find(secret);
+      const caller = session?.caller;
+      return caller?.user.mustChangePassword ? undefined : caller;
+    },
+  });
   const forgeRoutes = [...peopleRoutes(people.forge), ...forge.routes, ...cronRoutes(cron)];
   const transport = createTransport(deps, {
     forge: { api: forgeApi, routes: forgeRoutes },

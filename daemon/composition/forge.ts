@@ -187,6 +187,9 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     urls,
     notify: notifyIssue,
     publisher: hooks.publisher,
+    store: deps.objects,
+    newUuid: randomUUID,
+    uploadBytesMax: settings.maxUploadBytes,
   });
   const statuses = createStatuses({
     db,

@@ -29,6 +29,7 @@ import { passwordResetEndpoints } from "./forge/accounts/password-reset.ts";
 import { userSettingsEndpoints } from "./forge/accounts/settings.ts";
 import { starEndpoints } from "./forge/repositories/stars.ts";
 import { gitEndpoints } from "./forge/repositories/git.ts";
+import { attachmentEndpoints } from "./forge/issues/attachments.ts";
 import { issueEndpoints } from "./forge/issues/issues.ts";
 import { issueStateEndpoints } from "./forge/issues/issue-states.ts";
 import { reactionEndpoints } from "./forge/issues/reactions.ts";
@@ -106,6 +107,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...gitEndpoints,
   ...notificationEndpoints,
   ...issueEndpoints,
+  ...attachmentEndpoints,
   ...issueStateEndpoints,
   ...reactionEndpoints,
   ...labelEndpoints,

@@ -11,7 +11,8 @@ export type Surface = "forge" | "packages" | "git" | "vault";
  */
 export function surfaceOf(path: string): Surface | undefined {
   const collapsed = collapseSlashes(path);
-  if (/^\/(?:api\/v1(?:\/|$)|avatars\/|assets\/img\/emoji\/)/.test(collapsed)) return "forge";
+  if (/^\/(?:api\/v1(?:\/|$)|avatars\/|attachments\/|assets\/img\/emoji\/)/.test(collapsed))
+    return "forge";
   if (collapsed.startsWith("/api/packages/")) return "packages";
   if (isRunnerProtocol(path)) return "forge";
   if (path.startsWith("/api/") || path.startsWith("/oauth/start/")) return "vault";

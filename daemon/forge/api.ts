@@ -23,10 +23,17 @@ export interface ForgeApiDeps {
   readonly db: Database;
   readonly authentication: Authentication;
   readonly urls: ForgeUrls;
+  /** Finds the caller whom the cookie of a page's session names. */
+  readonly findSession?: (request: ServerRequest) => Promise<ForgeCaller | undefined>;
 }
 
 /** Creates the forge API as the transport sees it: authentication, body formats, error bodies. */
-export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<ForgeCaller> {
+export function createForgeApi({
+  db,
+  authentication,
+  urls,
+  findSession,
+}: ForgeApiDeps): Api<ForgeCaller> {
   const documentation = () => toUrl(urls, "/api/swagger");
   const authorize = createAuthorization(db);
   // A form is read once, for the credentials in it; its endpoint gets these bytes.
@@ -49,7 +56,11 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
       if (queryHasNul(request))
         throw new AppError("invalid_argument", "the address contains a NUL character");
       const changesPassword = gate.who === "forge_user" && gate.changesPassword === true;
-      if (!mayNameCaller(request)) return authentication.authenticate(request, { changesPassword });
+      if (!mayNameCaller(request)) {
+        const caller = await authentication.authenticate(request, { changesPassword });
+        // Pictures and files of private repositories stand in pages.
+        return caller ?? (isAttachment(request) ? findSession?.(request) : undefined);
+      }
       const bytes = await readBody();
       const fields = await readFields(request, bytes);
       forms.set(request, { bytes, fields });
@@ -89,6 +100,8 @@ export function createForgeApi({ db, authentication, urls }: ForgeApiDeps): Api<
     return forms.get(request)?.bytes ?? readBody();
   }
 }
+
+const isAttachment = ({ target }: ServerRequest): boolean => target.startsWith("/attachments/");
 
 /** Whether the path has a NUL character, which no database stores. */
 function pathHasNul({ target }: ServerRequest): boolean {

@@ -59,13 +59,18 @@ const CREDENTIAL_FORM_BYTES_MAX = 1024 * 1024;
  */
 export function mayNameCaller({ method, target, headers }: ServerRequest): boolean {
   const isChange = method === "POST" || method === "PUT" || method === "PATCH";
+  const path = target.split("?", 1).join();
   return (
     isChange &&
     isFormType(headers["content-type"]) &&
-    surfaceOf(target.split("?", 1)[0] ?? "") === "forge" &&
+    surfaceOf(path) === "forge" &&
+    !isUpload(path) &&
     sizeOf(headers) <= CREDENTIAL_FORM_BYTES_MAX
   );
 }
+
+/** Whether a path takes the file of a form, which its endpoint reads itself. */
+const isUpload = (path: string): boolean => /\/assets\/*$/.test(path);
 
 /** NaN when the request has no length. */
 function sizeOf(headers: ServerRequest["headers"]): number {

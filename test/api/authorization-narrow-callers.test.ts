@@ -88,6 +88,14 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
   const text = { title: CANARY, body: CANARY };
   const issue = await made(by("hermit", "POST", `${path}/issues`, text));
   const comment = await made(by("hermit", "POST", `${path}/issues/${issue.number}/comments`, text));
+  const file = (name: string) => {
+    const form = new FormData();
+    form.append("attachment", new File([CANARY], `${CANARY}.txt`));
+    const options = { method: "POST", body: form, token: people.tokenOf("hermit") };
+    return daemon.request(`/api/v1${path}/issues/${name}/assets`, options);
+  };
+  const attachment = await made(file(String(issue.number)));
+  await made(file(`comments/${comment.id}`));
   const color = { name: CANARY, color: "ff0000" };
   const label = await made(by("hermit", "POST", `${path}/labels`, color));
   const orgLabel = await made(by("hermit", "POST", "/orgs/lodge/labels", color));
@@ -150,6 +158,8 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
     repo_name: "hut",
     index: String(issue.number),
     comment: String(comment.id),
+    attachment: String(attachment.id),
+    uuid: String(attachment.uuid),
     label: String(label.id),
     orgLabel: String(orgLabel.id),
     milestone: String(milestone.id),
@@ -265,6 +275,8 @@ function readDatabase(): string {
 /** Bodies that would change something, where an empty one would be refused for its shape. */
 const BODIES: Readonly<Record<string, unknown>> = {
   "forge.repos.actions.workflows.dispatch": { ref: "main" },
+  "forge.issues.attachments.edit": { name: "changed" },
+  "forge.issues.comments.attachments.edit": { name: "changed" },
   "forge.orgs.avatar.set": { image: "R0lGODlhCAAIAAAAADs=" },
   "forge.admin.users.edit": { source_id: 0, login_name: "changed", full_name: "changed" },
   "forge.admin.users.rename": { new_username: "changed" },
@@ -373,7 +385,12 @@ async function probe(
   return answer.status;
 }
 
-function bodyOf({ name }: Endpoint): TestRequest {
+function bodyOf({ name, body }: Endpoint): TestRequest {
+  if (body !== undefined && "kind" in body && body.kind === "multipart") {
+    const form = new FormData();
+    form.append("attachment", new File(["changed"], "changed.txt"));
+    return { body: form };
+  }
   const service = { "forge.git.fetch": "git-upload-pack", "forge.git.push": "git-receive-pack" }[
     name
   ];

@@ -12,7 +12,7 @@ import {
   toIssueName,
   toRepositoryName,
 } from "../../support/repository.ts";
-import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
+import { type CommandModule, type Entry, noun, verb } from "../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
   verb("list", "List issues of a repository", () => listIssues, { aliases: ["ls"] }),
@@ -32,6 +32,12 @@ export const entries: readonly Entry[] = [
   verb("close", "Close an issue", async () => (await import("./edit.ts")).closeIssue),
   verb("reopen", "Reopen an issue", async () => (await import("./edit.ts")).reopenIssue),
   verb("comment", "Comment on an issue", () => commentIssue),
+  verb(
+    "attach",
+    "Attach a file to an issue or a comment",
+    async () => (await import("./attachment.ts")).attachFile,
+  ),
+  noun("attachment", "Manage the files of issues and comments", () => import("./attachment.ts")),
   verb("react", "React to an issue or a comment", async () => (await import("./states.ts")).react),
   verb("lock", "Lock an issue", async () => (await import("./states.ts")).lockIssue),
   verb("unlock", "Unlock an issue", async () => (await import("./states.ts")).unlockIssue),

@@ -14,6 +14,7 @@ import {
 import type { BytesAnswer, Route } from "../../http/handle.ts";
 import { toContentDisposition } from "../packages/download.view.ts";
 import { handle } from "../handle.ts";
+import { HARMLESS } from "../shown-type.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { CommitWish, FileChanges, FilesChanged } from "./change-files.service.ts";
 import { getFirst, toSegments } from "./code-addresses.ts";
@@ -150,12 +151,6 @@ function toWish(body: CommitBody): CommitWish {
   };
 }
 
-/** What a user has written must not act on this origin, whatever type a browser takes it for. */
-const harmless = {
-  "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-  "X-Content-Type-Options": "nosniff",
-} as const;
-
 function toBytes({
   name,
   id,
@@ -169,7 +164,7 @@ function toBytes({
   return {
     status: 200,
     headers: {
-      ...harmless,
+      ...HARMLESS,
       "Content-Disposition": toContentDisposition(name, isShown ? "inline" : "attachment"),
       "Access-Control-Expose-Headers": "Content-Disposition",
       "X-Gitea-Object-Type": "file",
@@ -181,7 +176,7 @@ function toBytes({
 function toDownload({ name, contentType, stream, giveUp }: Archive): BytesAnswer {
   return {
     status: 200,
-    headers: { ...harmless, "Content-Disposition": toContentDisposition(name, "attachment") },
+    headers: { ...HARMLESS, "Content-Disposition": toContentDisposition(name, "attachment") },
     bytes: {
       size: undefined,
       contentType,

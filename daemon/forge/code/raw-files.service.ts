@@ -1,7 +1,7 @@
 import { PassThrough, type Readable, Transform } from "node:stream";
-import { fileTypeFromBuffer } from "file-type";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
+import { findShownType, type ShownType, SNIFFED_BYTES } from "../shown-type.ts";
 import { startStream } from "./code-stream.ts";
 import type { Contents } from "./contents.service.ts";
 import type { CodeAccess, CodeRequest } from "./open-code.ts";
@@ -9,14 +9,10 @@ import { cleanFilePath } from "./paths.ts";
 import { findRevision, getRevision } from "./revisions.ts";
 
 /** A file that is sent as bytes. */
-export interface RawFile {
+export interface RawFile extends ShownType {
   readonly name: string;
   readonly id: string;
   readonly size: number;
-  /** One that browsers show without running anything in it. */
-  readonly contentType: string;
-  /** Whether browsers may show it; otherwise they save it. */
-  readonly isShown: boolean;
   readonly changedAt: Date | undefined;
   /** Opens the bytes, or a part of them with both ends included. */
   open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
@@ -33,26 +29,6 @@ export interface Archive {
 }
 
 const SYMLINK = "120000";
-/** Bytes that tell the type of a file. */
-const SNIFFED_BYTES = 4_100;
-
-/** Types that no browser runs. HTML and SVG are text here; anything unknown is saved. */
-const shownTypes = new Set([
-  "image/png",
-  "image/jpeg",
-  "image/gif",
-  "image/webp",
-  "image/avif",
-  "image/bmp",
-  "image/x-icon",
-  "application/pdf",
-  "audio/mpeg",
-  "audio/ogg",
-  "audio/wav",
-  "video/mp4",
-  "video/webm",
-]);
-
 const archives = [
   { ending: ".zip", format: "zip", contentType: "application/zip" },
   { ending: ".tar.gz", format: "tar.gz", contentType: "application/gzip" },
@@ -83,7 +59,7 @@ export function createRawFiles({
           name: path.slice(path.lastIndexOf("/") + 1),
           id: entry.id,
           size: entry.size,
-          ...(await findType(head)),
+          ...(await findShownType(head)),
           changedAt: last === undefined ? undefined : new Date(last.committedAt),
           open: async (range) => (range === undefined ? stream : cut(stream, range)),
           giveUp,
@@ -135,16 +111,6 @@ async function readHead(stream: Readable, size: number): Promise<Buffer> {
         stream.once(event, () => resolve());
     });
   }
-}
-
-async function findType(head: Buffer): Promise<Pick<RawFile, "contentType" | "isShown">> {
-  const found = await fileTypeFromBuffer(head);
-  if (found !== undefined && shownTypes.has(found.mime))
-    return { contentType: found.mime, isShown: true };
-  const isText = found === undefined || /xml|text/.test(found.mime);
-  return isText && !head.includes(0)
-    ? { contentType: "text/plain; charset=utf-8", isShown: true }
-    : { contentType: "application/octet-stream", isShown: false };
 }
 
 /** Returns a part of a stream, both ends included; the rest is not read. */

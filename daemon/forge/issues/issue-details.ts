@@ -1,4 +1,8 @@
 import type { ForgeComment } from "../../../storage/tables/forge/issues/comments.ts";
+import {
+  type ForgeAttachment,
+  listAttachmentsOfIssue,
+} from "../../../storage/tables/forge/issues/attachments.ts";
 import type { Queries } from "../../../storage/engine/database.ts";
 import { listIssueLabels } from "../../../storage/tables/forge/issues/issue-labels.ts";
 import { type ForgeIssue, listAssignees } from "../../../storage/tables/forge/issues/issues.ts";
@@ -18,6 +22,7 @@ export interface IssueDetails {
   readonly assigneeIds: readonly number[];
   readonly labels: readonly ForgeLabel[];
   readonly milestone: ForgeMilestone | undefined;
+  readonly attachments: readonly ForgeAttachment[];
   /** Undefined for an anonymous caller. */
   readonly viewer: ForgeUser | undefined;
 }
@@ -40,6 +45,7 @@ export async function loadIssueDetails(
       issue.milestoneId === undefined
         ? undefined
         : await findMilestone(db, repository.id, { id: issue.milestoneId }),
+    attachments: await listAttachmentsOfIssue(db, issue.id),
     viewer,
   };
 }
@@ -62,4 +68,5 @@ export interface CommentDetails {
   readonly issue: ForgeIssue;
   readonly comment: ForgeComment;
   readonly author: ForgeUser | undefined;
+  readonly attachments: readonly ForgeAttachment[];
 }

@@ -1,5 +1,4 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
-import type { ForgeComment } from "../../../storage/tables/forge/issues/comments.ts";
 import type { ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
@@ -10,7 +9,7 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toCommentView, toIssueView } from "./issue.view.ts";
-import { loadIssueDetails } from "./issue-details.ts";
+import { type CommentDetails, loadIssueDetails } from "./issue-details.ts";
 
 /** The former values of changed members. */
 export type Changes = Readonly<Record<string, { readonly from: string }>>;
@@ -48,10 +47,7 @@ export interface IssueHooks {
   comment(
     tx: Transaction,
     action: "created" | "edited" | "deleted",
-    change: IssueChange & {
-      readonly comment: ForgeComment;
-      readonly author: ForgeUser | undefined;
-    },
+    change: IssueChange & CommentDetails,
   ): Promise<void>;
 }
 

@@ -6,6 +6,7 @@ import type {
   WireIssue,
   WireWatch,
 } from "../../contract/forge/issues/issues.ts";
+import { toAttachmentView } from "./attachment.view.ts";
 import { toEmbeddedUserView, toGhostView, toUserView } from "../accounts/user.view.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { type ForgeUrls, toApiUrl, toUrl, toWireTime } from "../urls.ts";
@@ -38,7 +39,7 @@ export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
     title: issue.title,
     body: issue.body,
     ref: issue.ref,
-    assets: [],
+    assets: details.attachments.map((each) => toAttachmentView(each, urls)),
     labels: labels.map((label) => toLabelView({ label, place: what }, urls)),
     milestone: details.milestone === undefined ? null : toMilestoneView(details.milestone),
     projects: [],
@@ -65,7 +66,7 @@ export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
 }
 
 export function toCommentView(
-  { what, issue, comment, author }: CommentDetails,
+  { what, issue, comment, author, attachments }: CommentDetails,
   urls: ForgeUrls,
 ): WireComment {
   const { html } = toHomes(what, urls);
@@ -79,7 +80,7 @@ export function toCommentView(
     original_author: "",
     original_author_id: 0,
     body: comment.body,
-    assets: [],
+    assets: attachments.map((each) => toAttachmentView(each, urls)),
     created_at: toWireTime(comment.createdAt),
     updated_at: toWireTime(comment.updatedAt),
   };

@@ -1,4 +1,5 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import { listAttachmentsOfComments } from "../../../storage/tables/forge/issues/attachments.ts";
 import {
   findComment,
   insertComment,
@@ -149,11 +150,16 @@ export function createIssues({
         db,
         comments.map(({ authorId }) => authorId),
       );
+      const files = await listAttachmentsOfComments(
+        db,
+        comments.map(({ id }) => id),
+      );
       const details = comments.map((comment) => ({
         what,
         issue,
         comment,
         author: people.get(comment.authorId ?? -1),
+        attachments: files.get(comment.id) ?? [],
       }));
       return { comments: details, total };
     },
@@ -170,11 +176,12 @@ export function createIssues({
         await insertMentions(tx, issue.id, mentioned);
         await notify(tx, { issue, actorId: author.id, text: body });
         const today = (await findIssueById(tx, issue.id)) ?? issue;
-        const change = { what, issue: today, actor: author, comment: made, author };
+        const parts = { comment: made, author, attachments: [] };
+        const change = { what, issue: today, actor: author, ...parts };
         await hooks.comment(tx, "created", change);
         return made;
       });
-      return { what, issue, comment, author };
+      return { what, issue, comment, author, attachments: [] };
     },
 
     getComment,
@@ -258,7 +265,8 @@ export function createIssues({
     const issue = comment && (await findIssueById(db, comment.issueId));
     if (comment === undefined || issue === undefined) throw notFound();
     const author = (await findPeople(db, [comment.authorId])).get(comment.authorId ?? -1);
-    return { what, issue, comment, author };
+    const attachments = (await listAttachmentsOfComments(db, [comment.id])).get(comment.id) ?? [];
+    return { what, issue, comment, author, attachments };
   }
 
   async function findMentionedIds(text: string): Promise<number[]> {

@@ -1,10 +1,13 @@
 // Issues with their comments, labels, milestones and subscriptions. Start here: one factory wires up the services of this
 // folder. issues.service.ts has the rules, issue-changes.ts the changes with their events, issue-access.ts the permissions.
 import type { Database } from "../../../storage/engine/database.ts";
+import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { Route } from "../../http/handle.ts";
 import type { HookPublisher } from "../hooks/publisher.ts";
 import type { NotifyIssue } from "../notifications/issue-notifications.ts";
 import type { ForgeUrls } from "../urls.ts";
+import { attachmentRoutes } from "./attachments.routes.ts";
+import { createAttachments } from "./attachments.service.ts";
 import { createIssueChanges } from "./issue-changes.ts";
 import { createIssueHooks } from "./issue-hooks.ts";
 import { createIssueLabels } from "./issue-labels.service.ts";
@@ -26,6 +29,11 @@ export interface ForgeIssuesDeps {
   readonly urls: ForgeUrls;
   readonly notify: NotifyIssue;
   readonly publisher: HookPublisher;
+  /** The bytes of attachments. */
+  readonly store: ObjectStore;
+  readonly newUuid: () => string;
+  /** Of the server, for any upload. */
+  readonly uploadBytesMax: number;
 }
 
 /** The issues of the forge. */
@@ -41,6 +49,7 @@ export function createForgeIssues({
   urls,
   notify,
   publisher,
+  ...attachmentDeps
 }: ForgeIssuesDeps): ForgeIssues {
   const hooks = createIssueHooks({ publisher, urls });
   const changes = createIssueChanges({ notify, hooks });
@@ -48,6 +57,7 @@ export function createForgeIssues({
   return {
     routes: [
       ...issueRoutes({ issues, watching: createWatching({ db, clock }), urls }),
+      ...attachmentRoutes({ attachments: createAttachments({ db, ...attachmentDeps }), urls }),
       ...planningRoutes({
         labels: createLabels({ db }),
         issueLabels: createIssueLabels({ db, changes }),

@@ -1,4 +1,5 @@
 import type { Database } from "../../../storage/engine/database.ts";
+import { listAttachmentsOfComments } from "../../../storage/tables/forge/issues/attachments.ts";
 import {
   deleteComment,
   findComment,
@@ -84,11 +85,16 @@ export function createTimelines({
         db,
         comments.map(({ authorId }) => authorId),
       );
+      const files = await listAttachmentsOfComments(
+        db,
+        comments.map(({ id }) => id),
+      );
       const details: CommentDetails[] = [];
       for (const comment of comments) {
         const issue = await findIssueById(db, comment.issueId);
         const author = people.get(comment.authorId ?? -1);
-        if (issue !== undefined) details.push({ what, issue, comment, author });
+        const attachments = files.get(comment.id) ?? [];
+        if (issue !== undefined) details.push({ what, issue, comment, author, attachments });
       }
       return { comments: details, total };
     },
@@ -105,7 +111,9 @@ export function createTimelines({
         const comment = await findComment(tx, what.repository.id, path.id);
         const issue = comment && (await findIssueById(tx, comment.issueId));
         if (comment === undefined || issue === undefined) return;
-        const change = { what, issue, actor: caller.user, comment, author };
+        const attachments =
+          (await listAttachmentsOfComments(tx, [comment.id])).get(comment.id) ?? [];
+        const change = { what, issue, actor: caller.user, comment, author, attachments };
         await hooks.comment(tx, "deleted", change);
         await deleteComment(tx, comment);
       });

@@ -88,6 +88,21 @@ function IssueList({ issues }: { issues: readonly WireIssue[] }) {
   );
 }
 
+/** The files of an issue; their addresses take the session of this page. */
+function Files({ files }: { files: WireIssue["assets"] }) {
+  if (files.length === 0) return null;
+  return (
+    <ul className="list" aria-label="Files">
+      {files.map(({ id, uuid, name, size }) => (
+        <li key={id}>
+          <a href={`/attachments/${uuid}`}>{name}</a>{" "}
+          <span className="quiet">{`${size} bytes`}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 const toIssuePath = ({ repository, number }: WireIssue) =>
   toPath(repository.owner, repository.name, "issues", String(number));
 
@@ -127,6 +142,7 @@ async function showIssue(context: PageContext, params: PageParams, failed?: stri
             <UserLink user={issue.user} /> opened this <Time at={issue.created_at} />
           </p>
           <Rendered html={bodyHtml} text={issue.body} />
+          <Files files={issue.assets} />
           <Reactions contents={reactions.body.map(({ content }) => content)} />
         </article>
         {entries.map(({ entry, html }) =>

@@ -213,7 +213,8 @@ function assertOwnForm(
   );
 }
 
-function readCookie({ headers }: ServerRequest): string | undefined {
+/** Returns the secret of the session that a request names. */
+export function readCookie({ headers }: ServerRequest): string | undefined {
   for (const part of (headers.cookie ?? "").split(";")) {
     const [name, value] = part.trim().split("=");
     if (name === COOKIE && value !== undefined && /^[\w-]{43}$/.test(value)) return value;

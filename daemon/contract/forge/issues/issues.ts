@@ -20,6 +20,7 @@ import {
 } from "../common.ts";
 import { labelShape } from "./labels.ts";
 import { milestoneShape } from "./milestones.ts";
+import { attachmentShape } from "./attachments.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 import { userShape } from "../accounts/users.ts";
 
@@ -42,7 +43,7 @@ export const issueShape = z.object({
   title: z.string(),
   body: z.string(),
   ref: z.string(),
-  assets: z.array(z.never()),
+  assets: z.array(attachmentShape),
   labels: z.array(labelShape),
   milestone: milestoneShape.nullable(),
   projects: z.array(z.never()),
@@ -78,7 +79,7 @@ export const commentShape = z.object({
   original_author: z.string(),
   original_author_id: wireId,
   body: z.string(),
-  assets: z.array(z.never()),
+  assets: z.array(attachmentShape),
   created_at: wireTime,
   updated_at: wireTime,
 });

@@ -1,0 +1,266 @@
+import type { Readable } from "node:stream";
+import type { Database } from "../../../storage/engine/database.ts";
+import type { ObjectStore } from "../../../storage/objects/object-store.ts";
+import {
+  countAttachments,
+  countDownload,
+  deleteAttachment,
+  findAttachment,
+  findAttachmentByUuid,
+  type ForgeAttachment,
+  insertAttachment,
+  listAttachmentsOfComments,
+  listAttachmentsOfIssue,
+  renameAttachment,
+} from "../../../storage/tables/forge/issues/attachments.ts";
+import { findComment } from "../../../storage/tables/forge/issues/comments.ts";
+import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
+import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
+import { AppError } from "../../errors.ts";
+import { receiveBody } from "../../utilities/receive-body.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { notFound } from "../refusals.ts";
+import { findAccess, isPublic, reaches } from "../repositories/access.ts";
+import { keepsIssues } from "../repositories/repository-settings.view.ts";
+import { findShownType, SNIFFED_BYTES } from "../shown-type.ts";
+import {
+  assertMayChange,
+  assertNotArchived,
+  assertUnlocked,
+  openIssue,
+  openIssues,
+  type OpenedRepository,
+} from "./issue-access.ts";
+import type { CommentPath, IssuePath } from "./issue-requests.ts";
+
+/** The issue or comment that has attachments. */
+export type AttachmentParent = IssuePath | CommentPath;
+
+/** A file of a request. */
+export interface UploadedFile {
+  readonly name: string;
+  readonly stream: Readable;
+  /** In bytes; undefined when it is not known beforehand. */
+  readonly size: number | undefined;
+}
+
+/** An attachment with its bytes. */
+export interface OpenedAttachment {
+  readonly attachment: ForgeAttachment;
+  /** Opens the bytes from `start` to `end`, both included. Refuses with `unavailable` when they are missing or damaged. */
+  open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
+}
+
+export interface AttachmentsDeps {
+  readonly db: Database;
+  readonly store: ObjectStore;
+  readonly newUuid: () => string;
+  /** Of the server, for any upload. */
+  readonly uploadBytesMax: number;
+}
+
+/** Largest file that can be attached. */
+const FILE_BYTES_MAX = 100 * 1024 * 1024;
+/** Most files of one issue, those of its comments included. */
+const FILES_MAX = 1_000;
+/** Most files of an issue itself, or of one comment: lists of issues show all of them. */
+const FILES_OF_PARENT_MAX = 20;
+const NAME_CHARACTERS_MAX = 255;
+
+export type Attachments = ReturnType<typeof createAttachments>;
+
+/**
+ * Files of issues and comments. Every function refuses what the caller may not read with `not_found`. Changes refuse with
+ * `forbidden` a caller who is neither the author of the issue or comment nor has write access, and archived repositories.
+ */
+export function createAttachments({ db, store, newUuid, uploadBytesMax }: AttachmentsDeps) {
+  const bytesMax = Math.min(FILE_BYTES_MAX, uploadBytesMax);
+  return {
+    async list(
+      path: AttachmentParent,
+      caller: ForgeCaller | undefined,
+    ): Promise<readonly ForgeAttachment[]> {
+      return listOf(await openParent(path, caller));
+    },
+
+    async get(
+      path: AttachmentParent,
+      id: number,
+      caller: ForgeCaller | undefined,
+    ): Promise<ForgeAttachment> {
+      return getOf(await openParent(path, caller), id);
+    },
+
+    /** Attaches a file. Refuses with `unprocessable` more files than allowed, with `too_large` a file that is too large. */
+    async create(
+      path: AttachmentParent,
+      file: UploadedFile,
+      caller: ForgeCaller,
+    ): Promise<ForgeAttachment> {
+      const parent = await openForChange(path, caller);
+      assertUnlocked(parent.what, parent.issue);
+      const name = toFileName(file.name);
+      await assertRoom(parent);
+      const options = { bytesMax, declaredBytes: file.size };
+      const received = await receiveBody(store, file.stream, options);
+      try {
+        const { sha256, size } = received.facts;
+        await received.publish();
+        const { contentType } = await findShownType(await readHead(sha256, size));
+        return await db.transaction(async (tx) => {
+          const issue = await findIssueById(tx, parent.issue.id);
+          const comment =
+            parent.commentId === undefined
+              ? undefined
+              : await findComment(tx, parent.what.repository.id, parent.commentId);
+          const isGone = parent.commentId !== undefined && comment === undefined;
+          if (issue === undefined || isGone) throw notFound();
+          return insertAttachment(tx, {
+            uuid: newUuid(),
+            issueId: issue.id,
+            commentId: parent.commentId,
+            uploaderId: caller.user.id,
+            name,
+            sha256,
+            size,
+            contentType,
+          });
+        });
+      } finally {
+        await received.discard();
+      }
+    },
+
+    /** Renames a file; an empty name leaves it as it is. */
+    async rename(
+      path: AttachmentParent,
+      id: number,
+      name: string,
+      caller: ForgeCaller,
+    ): Promise<ForgeAttachment> {
+      const found = await getOf(await openForChange(path, caller), id);
+      if (name === "") return found;
+      const renamed = await db.transaction((tx) =>
+        renameAttachment(tx, found.id, toFileName(name)),
+      );
+      if (renamed === undefined) throw notFound();
+      return renamed;
+    },
+
+    async remove(path: AttachmentParent, id: number, caller: ForgeCaller): Promise<void> {
+      const found = await getOf(await openForChange(path, caller), id);
+      await db.transaction((tx) => deleteAttachment(tx, found.id));
+    },
+
+    /** Opens a file by the UUID in its address, with the rule of its issue. A whole download is counted. */
+    async open(
+      uuid: string,
+      caller: ForgeCaller | undefined,
+      isPart: boolean,
+    ): Promise<OpenedAttachment> {
+      const attachment = await findAttachmentByUuid(db, uuid.toLowerCase());
+      if (attachment === undefined) throw notFound();
+      await assertReadable(attachment, caller);
+      if (!isPart) await countDownload(db, attachment.id);
+      return {
+        attachment,
+        async open(range) {
+          const opened = await store.open(attachment.sha256, attachment.size, range);
+          if (opened === undefined)
+            throw new AppError("unavailable", "the bytes of this file are missing or damaged");
+          return opened;
+        },
+      };
+    },
+  };
+
+  /** An issue or comment with its repository. */
+  interface Parent {
+    readonly what: OpenedRepository;
+    readonly issue: ForgeIssue;
+    readonly commentId: number | undefined;
+    readonly authorId: number | undefined;
+  }
+
+  async function openParent(
+    path: AttachmentParent,
+    caller: ForgeCaller | undefined,
+  ): Promise<Parent> {
+    if ("index" in path) {
+      const what = await openIssues(db, path, caller, `/issues/${path.index}/assets`);
+      const issue = await openIssue(db, what, path.index);
+      return { what, issue, commentId: undefined, authorId: issue.authorId };
+    }
+    const what = await openIssues(db, path, caller, `/issues/comments/${path.id}/assets`);
+    const comment = await findComment(db, what.repository.id, path.id);
+    const issue = comment && (await findIssueById(db, comment.issueId));
+    if (comment === undefined || issue === undefined) throw notFound();
+    return { what, issue, commentId: comment.id, authorId: comment.authorId };
+  }
+
+  async function openForChange(path: AttachmentParent, caller: ForgeCaller): Promise<Parent> {
+    const parent = await openParent(path, caller);
+    assertMayChange(parent.what, parent.authorId, caller.user);
+    assertNotArchived(parent.what);
+    return parent;
+  }
+
+  async function listOf({ issue, commentId }: Parent): Promise<readonly ForgeAttachment[]> {
+    if (commentId === undefined) return listAttachmentsOfIssue(db, issue.id);
+    return (await listAttachmentsOfComments(db, [commentId])).get(commentId) ?? [];
+  }
+
+  async function getOf({ issue, commentId }: Parent, id: number): Promise<ForgeAttachment> {
+    const found = await findAttachment(db, issue.id, id);
+    if (found === undefined || found.commentId !== commentId) throw notFound();
+    return found;
+  }
+
+  async function assertRoom(parent: Parent): Promise<void> {
+    const ofParent = (await listOf(parent)).length;
+    if (ofParent >= FILES_OF_PARENT_MAX)
+      throw new AppError("unprocessable", `it has ${FILES_OF_PARENT_MAX} attachments already`);
+    if ((await countAttachments(db, parent.issue.id)) >= FILES_MAX)
+      throw new AppError("unprocessable", `the issue has ${FILES_MAX} attachments already`);
+  }
+
+  async function assertReadable(
+    { issueId }: ForgeAttachment,
+    caller: ForgeCaller | undefined,
+  ): Promise<void> {
+    const issue = await findIssueById(db, issueId);
+    const repository = issue && (await findRepositoryById(db, issue.repositoryId));
+    const owner = repository && (await findUserById(db, repository.ownerId));
+    if (repository === undefined || owner === undefined) throw notFound();
+    const what = { repository, owner };
+    const access = await findAccess(db, what, caller?.user, "repo.issues");
+    if (!reaches(access, "read") || !keepsIssues(repository.settings)) throw notFound();
+    if (isPublicOnly(caller) && !isPublic(what))
+      throw new AppError("forbidden", "token scope is limited to public repos");
+  }
+
+  async function readHead(sha256: string, size: number): Promise<Buffer> {
+    if (size === 0) return Buffer.alloc(0);
+    const end = Math.min(size, SNIFFED_BYTES) - 1;
+    const stream = await store.open(sha256, size, { start: 0, end });
+    if (stream === undefined)
+      throw new AppError("unavailable", "the bytes of this file are missing or damaged");
+    return Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>));
+  }
+}
+
+/** Returns the last segment of a name, without control characters. Refuses with `unprocessable` an empty and a long one. */
+function toFileName(given: string): string {
+  const name = given
+    .slice(Math.max(given.lastIndexOf("/"), given.lastIndexOf("\\")) + 1)
+    .replace(/\p{Cc}/gu, "")
+    .toWellFormed()
+    .trim();
+  if (name === "" || name === "." || name === "..")
+    throw new AppError("unprocessable", "[Name]: Required");
+  if (Array.from(name).length > NAME_CHARACTERS_MAX)
+    throw new AppError("unprocessable", "[Name]: MaxSize");
+  return name;
+}
