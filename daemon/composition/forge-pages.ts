@@ -12,9 +12,10 @@ import {
 import { forgePages } from "../forge/pages/pages.ts";
 import type { Sessions } from "../forge/pages/sessions.ts";
 import type { Rendering } from "../forge/rendering/rendering.service.ts";
+import { createByteSender } from "../http/bytes.ts";
 import type { RequestReport } from "../http/bind.ts";
 import type { BodyBudgets } from "../http/body-memory.ts";
-import type { Api, Route, ServerRequest } from "../http/handle.ts";
+import type { Api, BytesAnswer, Route, ServerRequest } from "../http/handle.ts";
 import { statusOfCode, toRefusal, writeAnswer } from "../http/replies.ts";
 import { closeAfterUnreadBody, readWholeBody } from "../http/request-body.ts";
 import type { NodeHandler } from "../http/server.ts";
@@ -95,6 +96,7 @@ export function createForgePages({
   readonly addressKey: (address: string) => string;
   readonly report: (result: RequestReport) => void;
 }): NodeHandler {
+  const sendBytes = createByteSender({});
   return (message, response) => void serve(message, response);
 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -105,11 +107,31 @@ export function createForgePages({
     );
     memory.release();
     closeAfterUnreadBody(message, response);
+    if (typeof page.body === "object") {
+      await sendFile(request, response, page.headers, page.body);
+      return;
+    }
     const isPlain = page.status === 404 && !wantsHtml(message.headers.accept);
     const body = isPlain ? "404 page not found\n" : page.body;
     const headers = { ...page.headers, "X-Request-Id": request.id, ...(isPlain ? PLAIN : {}) };
     writeAnswer(response, page.status, headers, body, "");
     report({ request, route: "forge.pages", status: page.status, error: undefined });
+  }
+
+  async function sendFile(
+    request: ServerRequest,
+    response: ServerResponse,
+    common: Readonly<Record<string, string>>,
+    answer: BytesAnswer,
+  ): Promise<void> {
+    const headers = { ...common, ...answer.headers, "X-Request-Id": request.id };
+    try {
+      const status = await sendBytes(request, response, { ...answer, headers });
+      report({ request, route: "forge.pages", status, error: undefined });
+    } catch (error) {
+      response.destroy();
+      report({ request, route: "forge.pages", status: 500, error });
+    }
   }
 }
 

@@ -75,6 +75,24 @@ withChromium.describe("the pages in a real browser", () => {
     await context.close();
   }, 60_000);
 
+  test("pictures of a README in the repository are loaded, and an SVG with a script is saved", async () => {
+    const context = await browser.newContext();
+    const problems = watch(context);
+    const page = await context.newPage();
+    await page.goto(`${daemon.url}/mira/pictures`);
+    for (const alt of ["dot", "drawing"]) {
+      const picture = page.getByAltText(alt);
+      const width = () => picture.evaluate((image: HTMLImageElement) => image.naturalWidth);
+      await expect.poll(width).toBeGreaterThan(0);
+    }
+    await assertAccessible(page, "/mira/pictures/src/branch/main/drawing.svg");
+    const download = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Raw", exact: true }).click();
+    expect((await download).suggestedFilename()).toBe("drawing.svg");
+    expect(problems).toEqual([]);
+    await context.close();
+  }, 60_000);
+
   test("no text of the corpus runs a script, loads from elsewhere or leaves the page", async () => {
     const texts = Object.values(corpus)
       .flat()
@@ -141,6 +159,7 @@ async function makeRepository(): Promise<void> {
   await by("mira", "POST", "/repos/mira/notes/issues/1/labels", { labels: ["bug"] });
   await by("mira", "POST", "/repos/mira/notes/issues/1/comments", { body: text });
   await by("mira", "POST", "/repos/mira/notes/issues/1/reactions", { content: "heart" });
+  await makePictures();
   await people.newUser("nora");
   await by("nora", "POST", "/repos/mira/notes/issues", { title: "For the inbox" });
   await daemon.request("/api/packages/mira/generic/box/1/lid", {
@@ -148,6 +167,21 @@ async function makeRepository(): Promise<void> {
     token: people.tokenOf("mira"),
     body: "bytes",
   });
+}
+
+async function makePictures(): Promise<void> {
+  await people.api("POST", "/admin/users/mira/repos", { name: "pictures" });
+  const pixel =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const drawing =
+    "<svg xmlns='http://www.w3.org/2000/svg' width='20' height='20'><script>alert(1)</script><rect width='20' height='20'/></svg>";
+  const readme = "![dot](dot.png) ![drawing](drawing.svg)";
+  for (const [path, content] of [
+    ["README.md", Buffer.from(readme).toString("base64")],
+    ["dot.png", pixel],
+    ["drawing.svg", Buffer.from(drawing).toString("base64")],
+  ])
+    await people.by("mira", "POST", `/repos/mira/pictures/contents/${path}`, { content });
 }
 
 async function assertAccessible(page: Page, path: string): Promise<void> {

@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { getBlob, getTree, type WireTree } from "../../contract/forge/code/objects.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
@@ -6,6 +7,8 @@ import { Rendered } from "./elements.tsx";
 import { type PageContext, type PageParams, type PageRoute, toFolderPath, toPath } from "./page.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
 
+/** Names of files that browsers show as pictures. */
+const PICTURE = /\.(?:png|jpe?g|gif|webp|avif|svg)$/i;
 /** The largest file that a page shows, in bytes; the command line shows larger ones. */
 const FILE_BYTES_MAX = 512 * 1024;
 /** Longest branch name with slashes, in segments, that is looked for in an address. */
@@ -57,12 +60,18 @@ async function showSource(context: PageContext, params: PageParams) {
   }
   if (entry.type === "commit")
     return showNote(repository, place, `A submodule at commit ${entry.sha}.`);
-  if (entry.mode === "120000" || entry.size > FILE_BYTES_MAX) {
-    const what = entry.mode === "120000" ? "A symbolic link." : `${entry.size} bytes.`;
-    return showNote(repository, place, `${what} Pages do not show it; clone the repository.`);
+  if (entry.mode === "120000")
+    return showNote(repository, place, "A symbolic link. Pages do not follow it.");
+  const raw = toSourcePath(repository, place, "raw");
+  if (PICTURE.test(place.path)) {
+    const picture = <img src={raw} alt={place.path} />;
+    return showNote(repository, place, picture, raw);
   }
+  if (entry.size > FILE_BYTES_MAX)
+    return showNote(repository, place, `${entry.size} bytes are too many for a page.`, raw);
   const text = await readFile(context, params, entry.sha);
-  if (text === undefined) return showNote(repository, place, `A binary file, ${entry.size} bytes.`);
+  if (text === undefined)
+    return showNote(repository, place, `A binary file, ${entry.size} bytes.`, raw);
   const html = await renderFile(context, repository, place, text);
   return {
     kind: "page",
@@ -72,7 +81,10 @@ async function showSource(context: PageContext, params: PageParams) {
         <RepositoryHead repository={repository} current="files" />
         <Crumbs repository={repository} place={place} />
         <div className="card">
-          <p className="head">{`${entry.size} bytes`}</p>
+          <p className="head">
+            {`${entry.size} bytes · `}
+            <a href={raw}>Raw</a>
+          </p>
           <Rendered html={html} text={text} />
         </div>
       </>
@@ -231,9 +243,14 @@ function toKind({ type, mode, size }: Entry): string {
 
 const toChildPath = ({ path }: Place, name: string) => (path === "" ? name : `${path}/${name}`);
 
-export function toSourcePath({ owner, name }: WireRepository, { kind, ref, path }: Place): string {
+/** The address of a page about a place, or of the bytes of its file. */
+export function toSourcePath(
+  { owner, name }: WireRepository,
+  { kind, ref, path }: Place,
+  form: "src" | "raw" = "src",
+): string {
   const below = path === "" ? "" : `/${toFolderPath(path)}`;
-  return `${toPath(owner.login, name)}/src/${kind}/${toFolderPath(ref)}${below}`;
+  return `${toPath(owner.login, name)}/${form}/${kind}/${toFolderPath(ref)}${below}`;
 }
 
 export function Crumbs({ repository, place }: { repository: WireRepository; place: Place }) {
@@ -254,7 +271,8 @@ export function Crumbs({ repository, place }: { repository: WireRepository; plac
   );
 }
 
-function showNote(repository: WireRepository, place: Place, text: string) {
+/** A file that is not shown as text; `raw` is the address of its bytes. */
+function showNote(repository: WireRepository, place: Place, note: ReactNode, raw?: string) {
   return {
     kind: "page",
     title: `${place.path} in ${repository.full_name}`,
@@ -262,7 +280,12 @@ function showNote(repository: WireRepository, place: Place, text: string) {
       <>
         <RepositoryHead repository={repository} current="files" />
         <Crumbs repository={repository} place={place} />
-        <p>{text}</p>
+        <p>{note}</p>
+        {raw === undefined ? null : (
+          <p>
+            <a href={raw}>Raw</a>
+          </p>
+        )}
       </>
     ),
   } as const;

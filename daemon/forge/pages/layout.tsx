@@ -49,5 +49,16 @@ export function toDocument(
       </body>
     </html>
   );
-  return `<!doctype html>\n${renderToStaticMarkup(page)}`;
+  const markup = renderToStaticMarkup(page).replace(CONTROL, toVisible);
+  return `<!doctype html>\n${markup}`;
+}
+
+/** Control characters that are no white space. HTML has no way to write them, and a terminal would obey them. */
+const CONTROL = /(?![\t\n\r])\p{Cc}/gu;
+/** The block of Unicode that draws the control characters below U+0020: ␛ for escape. */
+const CONTROL_PICTURES = 0x2400;
+
+function toVisible(character: string): string {
+  const code = character.charCodeAt(0);
+  return code < 0x20 ? String.fromCharCode(CONTROL_PICTURES + code) : "\ufffd";
 }

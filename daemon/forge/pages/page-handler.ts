@@ -1,6 +1,6 @@
 import { addRoute, createRouter, findRoute } from "rou3";
 import { AppError } from "../../errors.ts";
-import type { ServerRequest } from "../../http/handle.ts";
+import type { BytesAnswer, ServerRequest } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { Rendering } from "../rendering/rendering.service.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -15,7 +15,7 @@ import { STYLE, STYLE_PATH } from "./style.ts";
 export interface SentPage {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
+  readonly body: string | BytesAnswer | undefined;
 }
 
 export interface PageHandlerDeps {
@@ -49,6 +49,13 @@ const HEADERS = {
   "Cross-Origin-Opener-Policy": "same-origin",
   "Content-Security-Policy":
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+} as const;
+
+/** A private file must not be shown within a page of another site, nor be kept by a cache that others use. */
+const FILE_HEADERS = {
+  "Cache-Control": "private, no-cache",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "same-origin",
 } as const;
 
 /** Reads the whole body of a request. Throws `too_large` beyond `bytesMax`. */
@@ -166,6 +173,8 @@ export function createPageHandler(deps: PageHandlerDeps) {
         body: undefined,
       };
     }
+    if (answered.kind === "file")
+      return { status: 200, headers: FILE_HEADERS, body: answered.answer };
     const viewer = session?.caller.user;
     const document = toDocument({ request, session, viewer, urls, instanceName }, answered);
     return { status: answered.status ?? 200, headers: HEADERS, body: document };

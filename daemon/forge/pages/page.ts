@@ -2,7 +2,7 @@
 // page-handler.ts (sessions, forms, headers). A page reads through the operations of the API (operations.ts).
 import type { ReactNode } from "react";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import type { ServerRequest } from "../../http/handle.ts";
+import type { BytesAnswer, ServerRequest } from "../../http/handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { CallOperation } from "./operations.ts";
 import type { Session } from "./sessions.ts";
@@ -45,6 +45,11 @@ export type PageAnswer =
       readonly to: string;
       /** Starts this session, or ends the session with null. */
       readonly session?: Session | null;
+    }
+  | {
+      /** Bytes of the API, with the headers that it sends with them. */
+      readonly kind: "file";
+      readonly answer: BytesAnswer;
     };
 
 export type PageParams = Readonly<Record<string, string>>;

@@ -1,6 +1,7 @@
 import { accountPages } from "./account-pages.tsx";
 import { codePages } from "./code-pages.tsx";
 import { commitPages } from "./commit-pages.tsx";
+import { filePages } from "./file-pages.ts";
 import { issuePages } from "./issue-pages.tsx";
 import { otherPages } from "./other-pages.tsx";
 import { passwordResetPages } from "./password-reset-pages.tsx";
@@ -18,5 +19,6 @@ export function forgePages(sessions: Sessions): readonly PageRoute[] {
     ...issuePages(),
     ...commitPages(),
     ...codePages(),
+    ...filePages(),
   ];
 }

@@ -46,7 +46,7 @@ th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(-
 pre, code { font: .85rem/1.5 ui-monospace, monospace; }
 pre { background: var(--raised); padding: .8rem; overflow-x: auto; border-radius: .4rem; margin: .5rem 0; white-space: pre; }
 .plain { white-space: pre-wrap; }
-.markup img, .markup svg { max-width: 100%; }
+main img, .markup svg { max-width: 100%; }
 .markup table { display: block; overflow-x: auto; }
 .markup a { text-decoration: underline; }
 .diff .add { color: var(--good); }

@@ -1,12 +1,19 @@
+import { symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { createGitClient } from "../../support/forge/git-client.ts";
 
 // The pages that html_url names: who sees what, sessions, forms, headers.
 
 let daemon: TestDaemon;
 const people = createForgePeople(() => daemon);
 const { api, by, newUser } = people;
+
+/** A picture of one pixel. */
+const PIXEL =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
@@ -194,6 +201,99 @@ describe("a page", () => {
     expect(shown.status).toBe(200);
     expect(shown.text).toContain("diff --git");
     expect((await open(`${home}/commit/${"0".repeat(40)}`)).status).toBe(404);
+  });
+
+  test("shows the pictures of a README, and sends files so that no browser runs them", async () => {
+    const [mira, nora] = [await newUser(), await newUser()];
+    const name = await people.newRepository(mira, { private: true });
+    const home = `/${mira}/${name}`;
+    const files = {
+      "README.md": "![a](docs/dot.png)",
+      "docs/dot.png": Buffer.from(PIXEL, "base64"),
+      "docs/dot.svg": "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
+      "docs/page.html": "<script>alert(1)</script>",
+    };
+    for (const [path, content] of Object.entries(files))
+      await by(mira, "POST", `/repos${home}/contents/${path}`, {
+        content: Buffer.from(content).toString("base64"),
+        branch: "main",
+      });
+    const cookie = await signIn(mira);
+    const picture = /<img src="([^"]+)"/.exec((await open(home, cookie)).text)?.[1] ?? "";
+    expect(picture).toBe(`${daemon.url}${home}/media/branch/main/docs/dot.png`);
+    const types = {
+      "docs/dot.png": ["image/png", "inline"],
+      "docs/dot.svg": ["image/svg+xml", "attachment"],
+      "docs/page.html": ["text/plain; charset=utf-8", "inline"],
+    };
+    for (const [path, [type, disposition = ""]] of Object.entries(types))
+      for (const form of ["raw", "media"]) {
+        const { status, headers } = await open(`${home}/${form}/branch/main/${path}`, cookie);
+        expect(status).toBe(200);
+        expect(headers.get("content-type")).toBe(type);
+        expect(headers.get("content-disposition")).toMatch(new RegExp(`^${disposition};`));
+        expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'.*sandbox$/);
+        expect(headers.get("x-content-type-options")).toBe("nosniff");
+        expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
+        expect(headers.get("cache-control")).toBe("private, no-cache");
+      }
+    const zip = await open(`${home}/archive/main.zip`, cookie);
+    expect([zip.status, zip.headers.get("content-type")]).toEqual([200, "application/zip"]);
+    const { download_url } = (await by(mira, "GET", `/repos${home}/contents/docs/page.html`)).json;
+    const { pathname } = new URL(download_url);
+    expect((await open(pathname, cookie)).text).toBe(files["docs/page.html"]);
+    expect((await open(`${home}/src/branch/main/docs/dot.png`, cookie)).text).toContain("<img");
+    for (const stranger of ["", await signIn(nora)])
+      for (const path of [new URL(picture).pathname, `${home}/archive/main.zip`, pathname])
+        expect((await open(path, stranger)).status).toBe(404);
+    for (const path of [
+      "raw/branch/main",
+      "raw/branch/main/docs",
+      "raw/branch/none/a",
+      "raw/x/main/a",
+    ])
+      expect((await open(`${home}/${path}`, cookie)).status).toBe(404);
+  });
+
+  test("shows symbolic links, submodules, long lines, odd names and escape codes as what they are", async () => {
+    const mira = await newUser();
+    const name = await people.newRepository(mira);
+    const home = `/${mira}/${name}`;
+    await using git = await createGitClient();
+    await git.run("init", "-q", "-b", "main", "work");
+    const folder = join(git.folder, "work");
+    await symlink("/etc/passwd", join(folder, "passwords"));
+    await writeFile(join(folder, "long.txt"), "x".repeat(4 * 1024 * 1024));
+    await writeFile(join(folder, "line\nbreak <b>.txt"), "odd\n");
+    await git.in("work", "add", "-A");
+    const commit = "1".repeat(40);
+    await git.in("work", "update-index", "--add", "--cacheinfo", `160000,${commit},module`);
+    await git.in("work", "commit", "-q", "-m", "\u001b[31mred\u001b[0m \u0007<script>x</script>");
+    const address = `${daemon.url.replace("://", `://${mira}:${people.tokenOf(mira)}@`)}${home}.git`;
+    expect(await git.in("work", "push", "-q", address, "main")).toMatchObject({ exitCode: 0 });
+    const source = `${home}/src/branch/main`;
+    expect((await open(`${source}/passwords`)).text).toContain("A symbolic link.");
+    expect((await open(`${home}/raw/branch/main/passwords`)).status).toBe(404);
+    expect((await open(`${source}/passwords/x`)).status).toBe(404);
+    expect((await open(`${source}/module`)).text).toContain(`A submodule at commit ${commit}`);
+    expect((await open(`${home}/raw/branch/main/module`)).status).toBe(404);
+    const long = await open(`${source}/long.txt`);
+    expect(long.text).toContain("4194304 bytes are too many for a page.");
+    expect(long.text.length).toBeLessThan(20_000);
+    expect((await open(`${home}/raw/branch/main/long.txt`)).text.length).toBe(4 * 1024 * 1024);
+    const odd = encodeURIComponent("line\nbreak <b>.txt");
+    expect((await open(`${source}/${odd}`)).text).toContain("odd");
+    expect((await open(home)).text).not.toContain("<b>.txt");
+    const commits = await open(`${home}/commits/branch/main`);
+    expect(commits.text).toContain("␛[31mred␛[0m ␇&lt;script&gt;");
+    // oxlint-disable-next-line no-control-regex -- the page must not contain them
+    expect(commits.text).not.toMatch(/[\u0007\u001b]/);
+    const page = /href="([^"]+\/commit\/[0-9a-f]{40})"/.exec(commits.text)?.[1] ?? "";
+    const shown = await open(page);
+    expect(shown.status).toBe(200);
+    // oxlint-disable-next-line no-control-regex -- the page must not contain them
+    expect(shown.text).not.toMatch(/[\u0007\u001b]/);
+    expect(shown.text.length).toBeLessThan(1_000_000);
   });
 
   test("of an issue takes a comment, but only of a form of this session", async () => {

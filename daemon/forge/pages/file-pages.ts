@@ -1,0 +1,55 @@
+import { getArchive, getMediaFile } from "../../contract/forge/code/contents.ts";
+import type { BytesAnswer } from "../../http/handle.ts";
+import { notFound } from "../refusals.ts";
+import { findPlace } from "./code-pages.tsx";
+import type { PageContext, PageParams, PageRoute } from "./page.ts";
+
+/**
+ * Files and archives as bytes: what `download_url` names, the pictures of a README, and the links of tags. The API decides
+ * who may read them, and sends them with a policy under which no browser runs anything in them.
+ */
+export function filePages(): PageRoute[] {
+  return [
+    { method: "GET", path: "/:owner/:repo/raw/:kind/**:rest", run: sendFile },
+    { method: "GET", path: "/:owner/:repo/media/:kind/**:rest", run: sendFile },
+    { method: "GET", path: "/:owner/:repo/archive/**:archive", run: sendArchive },
+  ];
+}
+
+async function sendFile(context: PageContext, params: PageParams) {
+  const { owner = "", repo = "" } = params;
+  const { kind, ref, path } = await findPlace(context, params);
+  if (path === "") throw notFound();
+  const whole = kind === "branch" ? `refs/heads/${ref}` : kind === "tag" ? `refs/tags/${ref}` : ref;
+  const answer = toBytes(
+    await context.call(getMediaFile, {
+      params: { owner, repo, filepath: path },
+      query: { ref: whole },
+    }),
+  );
+  return {
+    kind: "file",
+    answer: path.endsWith(".svg") ? toVectorPicture(answer) : answer,
+  } as const;
+}
+
+/** An SVG is a picture within another page, where browsers run nothing in it; opened on its own, it is saved. */
+function toVectorPicture({ bytes, headers, ...answer }: BytesAnswer): BytesAnswer {
+  const disposition = String(headers?.["Content-Disposition"]).replace(/^inline/, "attachment");
+  return {
+    ...answer,
+    headers: { ...headers, "Content-Disposition": disposition },
+    bytes: { ...bytes, contentType: "image/svg+xml" },
+  };
+}
+
+async function sendArchive({ call }: PageContext, params: PageParams) {
+  const { owner = "", repo = "", archive = "" } = params;
+  const answer = toBytes(await call(getArchive, { params: { owner, repo, archive } }));
+  return { kind: "file", answer } as const;
+}
+
+function toBytes(answer: object): BytesAnswer {
+  if (!("bytes" in answer)) throw new Error("an operation for bytes answered something else");
+  return answer as BytesAnswer;
+}
