@@ -28,6 +28,8 @@ export interface CliRun extends CliContext {
   /** Text that commander writes while it parses; written by `flush`. */
   queue(text: string): void;
   flush(): Promise<void>;
+  /** Writes a text for people to standard output, in a pager when it is longer than the terminal. */
+  writeLong(text: string): Promise<void>;
   readonly exitCode: number;
   readonly isStuck: boolean;
 }
@@ -60,7 +62,8 @@ export function createContext(system: System, stopping: Stopping): CliRun {
     get output() {
       return once("output", () => {
         const { endedBySignals } = stopping;
-        return createOutput({ io, flags, clock: system.clock, endedBySignals });
+        const writeLong = (text: string) => run.writeLong(text);
+        return createOutput({ io, writeLong, flags, clock: system.clock, endedBySignals });
       });
     },
     config: () => once("config", () => readClientConfig(system, flags)),
@@ -97,7 +100,13 @@ export function createContext(system: System, stopping: Stopping): CliRun {
     async flush() {
       const text = queued;
       queued = "";
-      if (text !== "") await io.write(text);
+      if (text !== "") await run.writeLong(text);
+    },
+    async writeLong(text) {
+      if (!io.isOutputTerminal) return io.write(text);
+      const { writeLong } = await import("./output/pager.ts");
+      run.holdStops();
+      await writeLong(io, system, text);
     },
     get exitCode() {
       return exitCode;

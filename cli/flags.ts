@@ -1,3 +1,4 @@
+import { toChoice } from "./choices.ts";
 import type { Command } from "commander";
 import { usageError } from "./errors.ts";
 
@@ -208,11 +209,9 @@ function toCount(flag: string): (given: string) => number {
 }
 
 function toFormat(given: string): OutputFormat {
-  if (given === "json" || given === "csv" || given === "tsv" || given === "yaml") return given;
-  throw usageError(`--format takes json, csv, tsv or yaml, not ${JSON.stringify(given)}`);
+  return toChoice("--format", ["json", "csv", "tsv", "yaml"], given);
 }
 
 function toProgressMode(given: string): ProgressMode {
-  if (given === "bar" || given === "json" || given === "none") return given;
-  throw usageError(`--progress takes bar, json or none, not ${JSON.stringify(given)}`);
+  return toChoice("--progress", ["bar", "json", "none"], given);
 }

@@ -64,6 +64,7 @@ export function processSystem(): System {
     processMark: (pid) => processFacts(pid)?.startedAt,
     stopProcess: (pid) => canSignal(pid, "SIGTERM"),
     openBrowser,
+    page: showInPager,
     onStop(listener) {
       const listeners = stopSignals.map(([signal, meaning]) => ({
         signal,
@@ -130,6 +131,29 @@ function openBrowser(address: string): boolean {
   opener.on("error", () => undefined);
   opener.unref();
   return true;
+}
+
+/** The exit codes of a shell that cannot run its command. */
+const notStarted: ReadonlySet<number | null> = new Set([126, 127]);
+
+function showInPager(pager: string, text: string): Promise<boolean> {
+  const { spawn } = process.getBuiltinModule("node:child_process");
+  // F: a text that fits is only printed. R: colours. X: the text stays on the screen.
+  const env = { LESS: "FRX", ...process.env };
+  const child = spawn(pager, { shell: true, env, stdio: ["pipe", "inherit", "inherit"] });
+  // Leaving before the end closes the pipe; the pager takes Ctrl-C as a key.
+  child.stdin.on("error", () => undefined);
+  const ignore = () => undefined;
+  process.on("SIGINT", ignore);
+  child.stdin.end(text);
+  return new Promise((resolve) => {
+    const finish = (isShown: boolean) => {
+      process.off("SIGINT", ignore);
+      resolve(isShown);
+    };
+    child.once("error", () => finish(false));
+    child.once("close", (code) => finish(!notStarted.has(code)));
+  });
 }
 
 function canSignal(pid: number, signal: NodeJS.Signals | 0): boolean {

@@ -1,6 +1,7 @@
 // Runs a line: finds its command, loads the file of that command only, parses, runs and reports. tree/ holds the tree.
 // CONTRIBUTING.md has the recipe for a new command.
 import { type Command, CommanderError } from "commander";
+import { toChoiceMessage } from "./choices.ts";
 import { commandGroups, commands } from "./commands/root.ts";
 import { type CliRun, createContext } from "./context.ts";
 import { CliError, usageError } from "./errors.ts";
@@ -10,6 +11,7 @@ import {
   isMachineOutput,
   readCommonFlags,
 } from "./flags.ts";
+import { findVariableMistakes } from "./profile/config.ts";
 import { listenForStops, reportFailure } from "./report.ts";
 import type { System } from "./system.ts";
 import {
@@ -66,8 +68,10 @@ async function runLine(
   const leaf = createLeaf(verb);
   attach(attachGroups(path, cli), leaf);
   defineCommand(leaf, module, cli);
+  if (asksForHelp(rest)) await addExamples(leaf, path, verb);
   leaf.hook("preAction", async () => {
     onFlags(readCommonFlags(leaf));
+    await warnOfVariables(cli);
     await cli.output.prepare(module.output);
   });
   try {
@@ -75,6 +79,27 @@ async function runLine(
   } catch (error) {
     throw await withListHint(error, path, verb);
   }
+}
+
+/** Machine output has room for one line of error on standard error, and for no warnings. `serve` refuses such variables. */
+async function warnOfVariables(cli: CliRun): Promise<void> {
+  if (cli.output.isMachine) return;
+  for (const mistake of await findVariableMistakes(cli.system)) cli.io.warn(`warning: ${mistake}`);
+}
+
+/** Puts the examples of a command below its summary, where its help page shows them. */
+async function addExamples(leaf: Command, path: readonly Noun[], verb: Verb): Promise<void> {
+  const { loadExamples, toExamplesText } = await import("./examples/examples.ts");
+  const line = [...path, verb].map(({ name }) => name).join(" ");
+  const found = (await loadExamples())[line];
+  if (found === undefined) return;
+  const width = leaf.configureOutput().getOutHelpWidth?.() ?? 80;
+  leaf.description(`${leaf.description()}\n\n${toExamplesText(found, width)}`);
+}
+
+function asksForHelp(words: readonly string[]): boolean {
+  const end = words.indexOf("--");
+  return (end < 0 ? words : words.slice(0, end)).some((word) => word === "--help" || word === "-h");
 }
 
 /** Adds a hint with the noun's `list` command to a `not_found` error that has no hint. */
@@ -97,8 +122,7 @@ async function runGroup(
 ): Promise<void> {
   if (path.length === 0 && rest[0] === "--version") return cli.io.write(`croft ${version}\n`);
   const group = attachGroups(path, cli);
-  const asksForHelp = rest.includes("--help") || rest.includes("-h");
-  if (asksForHelp || (path.length === 0 && rest.length === 0)) {
+  if (asksForHelp(rest) || (path.length === 0 && rest.length === 0)) {
     const entries = (await path.at(-1)?.load())?.entries ?? commands;
     for (const entry of path.length === 0 ? inGroups(entries) : entries)
       if (entry.kind === "noun" || !entry.hidden)
@@ -107,7 +131,7 @@ async function runGroup(
           path.length === 0 ? createGroup(entry).helpGroup(headingOf(entry)) : createGroup(entry),
         );
     const after = path.length === 0 ? helpEnd : "";
-    return cli.io.write(group.helpInformation() + after);
+    return cli.writeLong(group.helpInformation() + after);
   }
   const flag = rest.find((word) => word.startsWith("-") && !isCommonFlag(word));
   if (flag !== undefined)
@@ -163,5 +187,10 @@ function toMessage(error: CommanderError): string {
     .replace(/^error: /, "")
     .replaceAll(/\boption(?= ')/g, "flag")
     .replace("not specified", "is missing")
-    .replaceAll("\n(", " (");
+    .replaceAll("\n(", " (")
+    .replace(
+      /^flag '(.*)' argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s,
+      (_, flag: string, given: string, choices: string) =>
+        toChoiceMessage(flag, choices.split(", "), given),
+    );
 }

@@ -95,7 +95,9 @@ export async function reportFailure(
     // Complete: the fields of `--json` select those of the real result.
     const flags = { ...cli.flags, json: cli.flags.json && (true as const) };
     const { endedBySignals } = cli;
-    const output = createOutput({ io: cli.io, flags, clock: cli.clock, endedBySignals });
+    const { io, clock } = cli;
+    const writeLong = (text: string) => io.write(text);
+    const output = createOutput({ io, writeLong, flags, clock, endedBySignals });
     await output.done({ dry_run: true, ...error.would }, toDryRunText(error.would));
     return 0;
   }

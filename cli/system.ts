@@ -61,6 +61,11 @@ export interface System {
   readonly stopProcess: (pid: number) => boolean;
   /** Shows an address in the person's browser; false when this system has no place for one. */
   readonly openBrowser: (address: string) => boolean;
+  /**
+   * Shows a text in a pager, a line of the shell, and waits until the person leaves it. False when it does not start.
+   * It gets the terminal as it is.
+   */
+  readonly page: (pager: string, text: string) => Promise<boolean>;
   /** Calls `listener` for each stop signal until the returned function is called. */
   readonly onStop: (listener: (signal: StopSignal) => void) => () => void;
   /** Ends the process at once: for a second stop signal, and when a native call does not come back. */

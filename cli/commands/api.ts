@@ -1,3 +1,4 @@
+import { toChoice } from "../choices.ts";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { failureOf } from "../client/client.ts";
@@ -206,8 +207,7 @@ function toMethod(given: string): string {
 }
 
 function toService(given: string | undefined): ApiOptions["service"] {
-  if (given === undefined || given === "forge" || given === "vault") return given;
-  throw usageError(`--service takes forge or vault, not ${JSON.stringify(given)}`);
+  return given === undefined ? undefined : toChoice("--service", ["forge", "vault"], given);
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -27,6 +27,7 @@ export const helpTopics: readonly HelpTopic[] = [
           ["CROFT_HOME", "one folder for configuration, data, state and cache"],
           ["CROFT_CONFIG", "the configuration file"],
           ["NO_COLOR", "no colours when it is set"],
+          ["PAGER", "the program that shows long texts on a terminal; cat turns it off"],
         ]),
         "",
         '"croft config list" shows every setting, its value and where it comes from.',

@@ -50,7 +50,7 @@ export const help = {
 /** Prints the help page of a command or group, or a topic. */
 async function runHelp(cli: CliContext, { words }: HelpOptions): Promise<void> {
   if (words[0] === "exit-codes" && words.length === 1)
-    return cli.output.text(toExitCodesText(), toExitCodesValue());
+    return cli.output.page(toExitCodesText(), toExitCodesValue());
   if (words.length === 1 && (await printTopic(cli, words[0] ?? ""))) return;
   const { runProgram } = await import("../program.ts");
   const line = [...words, "--help"];
@@ -87,7 +87,7 @@ async function printTopic(cli: CliContext, word: string): Promise<boolean> {
     ].join("\n");
   const text = word === "topics" ? list() : helpTopics.find(({ name }) => name === word)?.text();
   if (text === undefined) return false;
-  await cli.output.text(text, { command: word, text });
+  await cli.output.page(text, { command: word, text });
   return true;
 }
 
@@ -142,6 +142,10 @@ export const listCommands = {
     arguments: namedList,
     flags: namedList,
     operations: { type: "array", items: { type: "string" } },
+    examples: {
+      type: "array",
+      items: toObjectSchema({ description: "string", command: "string" }),
+    },
   }),
   define(command, cli, run = runCommands): void {
     command.action(() => run(cli));

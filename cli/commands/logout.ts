@@ -1,7 +1,8 @@
+import { toChoice } from "../choices.ts";
 import { toBasic } from "../client/basic.ts";
 import { forge, vault } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
-import { CliError, toCliError, usageError } from "../errors.ts";
+import { CliError, toCliError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
 import type { NamedProfile } from "../profile/profiles.ts";
 import type { CommandModule } from "../tree/entry.ts";
@@ -81,6 +82,5 @@ async function deleteOwnToken(
 
 function toServices(given: string | undefined): readonly Service[] {
   if (given === undefined) return ["forge", "vault"];
-  if (given === "forge" || given === "vault") return [given];
-  throw usageError(`logout takes forge or vault, not ${JSON.stringify(given)}`);
+  return [toChoice("logout", ["forge", "vault"], given)];
 }

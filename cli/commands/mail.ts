@@ -90,7 +90,7 @@ async function runMailShow(cli: CliContext, id: string | undefined): Promise<voi
     );
   const { from, to, subject, date, text, source } = mail;
   const shown = `From: ${from}\nTo: ${to}\nSubject: ${subject}\nDate: ${date}\n\n${text}`;
-  await cli.output.text(shown, {
+  await cli.output.page(shown, {
     ...toShownMail(mail),
     text,
     source,

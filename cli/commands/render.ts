@@ -125,7 +125,7 @@ async function printRendered(
   if (options.terminal !== true) return cli.output.text(toReferences(html), { html });
   const { toTerminalText } = await import("../output/terminal-html.ts");
   const text = toTerminalText(html, { width: cli.io.columns, style: cli.io.style });
-  return cli.output.text(text, { html }, true);
+  return cli.output.page(text, { html }, true);
 }
 
 /** The same HTML with format characters, such as direction marks, as character references. */

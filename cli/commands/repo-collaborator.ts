@@ -1,7 +1,7 @@
+import { toChoice } from "../choices.ts";
 import { forge } from "../client/operations.ts";
 import { forgePages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
-import { usageError } from "../errors.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { personColumns } from "../support/person.ts";
 import {
@@ -81,10 +81,7 @@ export const addCollaborator = {
       .argument(...userArgument)
       .option("--permission <permission>", "read, write or admin", "write")
       .action((given: string, username: string, { permission }: { permission: string }) => {
-        if (!permissions.includes(permission))
-          throw usageError(
-            `--permission takes read, write or admin, not ${JSON.stringify(permission)}`,
-          );
+        toChoice("--permission", permissions, permission);
         return run(cli, { ...toRepositoryName(given), username, permission });
       });
   },

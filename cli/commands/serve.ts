@@ -104,7 +104,8 @@ async function runServe(
   { isBackground, hasRunner }: ServeOptions,
 ): Promise<void> {
   cli.holdStops();
-  const { readAllSettings } = await import("../profile/settings.ts");
+  const { assertKnownVariables, readAllSettings } = await import("../profile/settings.ts");
+  assertKnownVariables(cli.system);
   const { settings, paths } = readAllSettings(cli.system, cli.flags, flags);
   // The daemon brings its own undici; h3 would make Node load the one inside of it too, for the class of a header.
   const { install } = await import("undici");

@@ -151,5 +151,5 @@ async function printNames(cli: CliContext, names: readonly string[]): Promise<vo
 
 /** Prints a template's text, which can be redirected into a file; machine modes print the whole answer. */
 async function printText(cli: CliContext, text: string, answer: object): Promise<void> {
-  await cli.output.text(text, answer);
+  await cli.output.page(text, answer);
 }

@@ -26,10 +26,14 @@ export interface Output {
    * `isStyled` says that the caller has done so and added colours.
    */
   text(text: string, value: unknown, isStyled?: boolean): Promise<void>;
+  /** The same for a whole text that people read: one that is longer than the terminal is shown in a pager. */
+  page(text: string, value: unknown, isStyled?: boolean): Promise<void>;
 }
 
 export interface OutputDependencies {
   readonly io: Io;
+  /** Writes a text that may be longer than the terminal. */
+  readonly writeLong: (text: string) => Promise<void>;
   readonly flags: CommonFlags;
   /** Epoch milliseconds. */
   readonly clock: () => number;
@@ -40,7 +44,13 @@ export interface OutputDependencies {
 /** Texts have a known form and no fields; bytes and what the server sends may be anything. */
 const hasKnownForm = ({ kind }: OutputSpec) => kind === "shape" || kind === "reply";
 
-export function createOutput({ io, flags, clock, endedBySignals }: OutputDependencies): Output {
+export function createOutput({
+  io,
+  writeLong,
+  flags,
+  clock,
+  endedBySignals,
+}: OutputDependencies): Output {
   const fields = flags.json === true ? undefined : flags.json;
   const isMachine = isMachineOutput(flags);
 
@@ -49,7 +59,7 @@ export function createOutput({ io, flags, clock, endedBySignals }: OutputDepende
 
   const choose = (value: unknown) => (fields === undefined ? value : selectFields(value, fields));
 
-  return { isMachine, prepare, resource, list, stream, done, text };
+  return { isMachine, prepare, resource, list, stream, done, text, page };
 
   async function prepare(spec: OutputSpec): Promise<void> {
     if (spec.kind === "bytes" && isMachine && flags.format !== undefined)
@@ -125,6 +135,11 @@ export function createOutput({ io, flags, clock, endedBySignals }: OutputDepende
   async function text(shown: string, value: unknown, isStyled = false) {
     if (isMachine) return printDocument(choose(value));
     return io.write(isStyled ? shown : sanitizeText(shown));
+  }
+
+  async function page(shown: string, value: unknown, isStyled = false) {
+    if (isMachine) return printDocument(choose(value));
+    return writeLong(isStyled ? shown : sanitizeText(shown));
   }
 
   /** One document in the machine mode of the flags. */

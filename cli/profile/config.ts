@@ -56,6 +56,16 @@ const clientVariables: ReadonlySet<string> = new Set([
   "CROFT_CACHE_DIR",
 ]);
 
+/** Sentences about `CROFT_` variables that nothing reads. Loads the declarations of settings only for other variables. */
+export async function findVariableMistakes({
+  env,
+}: Pick<ConfigSystem, "env">): Promise<readonly string[]> {
+  const isPlain = (name: string) => !/^CROFT_(?!TEST_)/.test(name) || clientVariables.has(name);
+  if (Object.keys(env).every(isPlain)) return [];
+  const { findUnknownVariables } = await import("../../daemon/settings/resolve.ts");
+  return findUnknownVariables(env).map(({ message }) => message);
+}
+
 /** The same answer as the full way, or undefined when anything is not plain; the full way then words the mistake. */
 function readLightConfig(system: ConfigSystem, flags: CommonFlags): ClientConfig | undefined {
   const { env } = system;

@@ -34,8 +34,11 @@ export function editConfig(
     throw new CliError("invalid_config", `${path} is not valid YAML: ${toYamlReason(mistake)}`, {
       hint: "mend it in an editor",
     });
-  if (value === undefined) document.delete(key);
-  else if (isSeq(document.get(key, true))) document.set(key, document.createNode(value.split(",")));
+  // An empty file has no keys to delete.
+  if (value === undefined) {
+    if (document.contents !== null) document.delete(key);
+  } else if (isSeq(document.get(key, true)))
+    document.set(key, document.createNode(value.split(",")));
   else document.set(key, value);
   const read = () => {
     const text = document.contents === null ? "" : document.toString({ lineWidth: 0 });

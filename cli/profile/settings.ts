@@ -1,6 +1,11 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { resolvePaths, resolveSettings, SettingsError } from "../../daemon/settings/resolve.ts";
+import {
+  findUnknownVariables,
+  resolvePaths,
+  resolveSettings,
+  SettingsError,
+} from "../../daemon/settings/resolve.ts";
 import type { SettingPaths } from "../../daemon/settings/paths.ts";
 import type { SettingName } from "../../daemon/settings/settings.ts";
 import { CliError } from "../errors.ts";
@@ -10,6 +15,15 @@ import { type ConfigSystem, readTextFile, toPathEnvironment } from "./config.ts"
 
 /** Flags of one command by the name of the setting they give. */
 export type SettingFlags = Readonly<Partial<Record<SettingName, unknown>>>;
+
+/** @throws CliError `invalid_config` for each `CROFT_` variable that nothing reads: the daemon would run without it. */
+export function assertKnownVariables({ env }: Pick<ConfigSystem, "env">): void {
+  const problems = findUnknownVariables(env);
+  if (problems.length === 0) return;
+  orInvalid(() => {
+    throw new SettingsError(problems);
+  });
+}
 
 /**
  * Every setting with where it came from. `more` are the flags that only some commands have, such as `--port`;
@@ -50,8 +64,12 @@ export function readPaths(system: ConfigSystem, flags: CommonFlags): SettingPath
 
 function toInput(system: ConfigSystem, flags: CommonFlags, more: SettingFlags) {
   const { home, config, url, profile, credentialStore } = flags;
+  const unknown = new Set(findUnknownVariables(system.env).map(({ key }) => key));
+  const env = Object.fromEntries(Object.entries(system.env).filter(([name]) => !unknown.has(name)));
   return {
     ...toPathEnvironment(system),
+    // The program warns of the others; a slip in a variable must not stop what does not need it.
+    env,
     flags: {
       ...more,
       home,

@@ -1,3 +1,4 @@
+import { toChoice } from "../choices.ts";
 import { readByteSize } from "../../daemon/settings/byte-size.ts";
 import { usageError } from "../errors.ts";
 
@@ -12,6 +13,5 @@ export function toByteSize(text: string): number {
 /** The value of a flag that takes `true` or `false`; undefined when it was not given. */
 export function readTrueOrFalse(flag: string, word: string | undefined): boolean | undefined {
   if (word === undefined) return undefined;
-  if (word === "true" || word === "false") return word === "true";
-  throw usageError(`${flag} takes true or false, not ${JSON.stringify(word)}`);
+  return toChoice(flag, ["true", "false"], word) === "true";
 }

@@ -1,3 +1,4 @@
+import { toChoice } from "../choices.ts";
 import type { WireIssue } from "../../daemon/contract/forge/issues/issues.ts";
 import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
@@ -7,8 +8,7 @@ import type { RepositoryName } from "./repository.ts";
 
 /** The value of `--state` of a list. @throws CliError `usage` */
 export function toListState(given: string): string {
-  if (given === "open" || given === "closed" || given === "all") return given;
-  throw usageError(`--state takes open, closed or all, not ${JSON.stringify(given)}`);
+  return toChoice("--state", ["open", "closed", "all"], given);
 }
 
 /** A day such as 2026-12-31, or a time, as RFC 3339. @throws CliError `usage` */

@@ -1,5 +1,5 @@
 import type { WireThread } from "../../daemon/contract/forge/notifications.ts";
-import { usageError } from "../errors.ts";
+import { toChoice } from "../choices.ts";
 import { type Column, time } from "../output/cells.ts";
 
 /** Columns of a thread. Threads that the caller can no longer read have no title. */
@@ -25,10 +25,7 @@ export type ThreadStatusName = "unread" | "read" | "pinned";
 
 /** Reads such a word. @throws CliError `usage` */
 export function toStatusName(flag: string): (given: string) => ThreadStatusName {
-  return (given) => {
-    if (given === "unread" || given === "read" || given === "pinned") return given;
-    throw usageError(`${flag} takes unread, read or pinned, not ${JSON.stringify(given)}`);
-  };
+  return (given) => toChoice(flag, ["unread", "read", "pinned"], given);
 }
 
 function toStatus({ unread, pinned }: WireThread): ThreadStatusName {

@@ -1,6 +1,7 @@
-import { Command } from "commander";
+import { Command, type Option } from "commander";
 import { commands } from "../commands/root.ts";
 import type { CliContext, CliRun } from "../context.ts";
+import { type Example, loadExamples } from "../examples/examples.ts";
 import { addCommonFlags } from "../flags.ts";
 import type { CommandModule, Entry, Verb } from "./entry.ts";
 
@@ -28,6 +29,7 @@ export function createRoot(cli: CliRun): Command {
     .configureHelp({
       commandUsage: (command) => `${lineOf(command)} ${command.usage()}`,
       optionTerm: ({ flags }) => toFlagTerm(flags),
+      optionDescription: (option) => toFlagDescription(option),
     });
 }
 
@@ -75,6 +77,13 @@ export function defineCommand(command: Command, module: CommandModule, cli: CliC
 /** `--json` has a value only after `=`, which commander cannot say. */
 export function toFlagTerm(flags: string): string {
   return flags.replace("--json <fields>", "--json[=fields]");
+}
+
+/** What a flag does, with its values and whether the command needs it. */
+export function toFlagDescription({ description, argChoices, mandatory }: Option): string {
+  const notes = [mandatory ? "required" : "", argChoices?.join(", ") ?? ""];
+  const noted = notes.filter((note) => note !== "").join("; ");
+  return noted === "" ? description : `${description} (${noted})`;
 }
 
 function toUsage({ registeredArguments }: Command): string {
@@ -125,12 +134,14 @@ export interface LoadedCommand {
   readonly aliases: readonly string[];
   readonly hidden: boolean;
   readonly module: CommandModule;
+  readonly examples: readonly Example[];
   /** With arguments and flags, for reading. */
   readonly command: Command;
 }
 
 /** Loads every command: for documents, completion and tests. */
 export async function loadAllCommands(cli: CliRun): Promise<readonly LoadedCommand[]> {
+  const examples = await loadExamples();
   const load = async (entries: readonly Entry[], parent: Command, words: readonly string[]) => {
     const loaded: LoadedCommand[] = [];
     for (const entry of entries) {
@@ -146,7 +157,9 @@ export async function loadAllCommands(cli: CliRun): Promise<readonly LoadedComma
       const command = createLeaf(entry);
       attach(parent, command);
       defineCommand(command, module, cli);
-      loaded.push({ line: line.join(" "), summary, aliases, hidden, module, command });
+      const text = line.join(" ");
+      const found = examples[text] ?? [];
+      loaded.push({ line: text, summary, aliases, hidden, module, examples: found, command });
     }
     return loaded;
   };

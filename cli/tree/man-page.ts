@@ -1,6 +1,7 @@
 import { Help } from "commander";
+import { foldCommand } from "../examples/examples.ts";
 import { errorCodes, exitCodes } from "../exit-codes.ts";
-import { isCommonFlag, lineOf, type LoadedCommand } from "./command-tree.ts";
+import { isCommonFlag, lineOf, type LoadedCommand, toFlagDescription } from "./command-tree.ts";
 
 /** A manual page and the name of its file. */
 export interface ManPage {
@@ -59,7 +60,7 @@ function toPage(word: string, commands: readonly LoadedCommand[], version: strin
   ].join("\n");
 }
 
-function toSection({ line, summary, command }: LoadedCommand): string {
+function toSection({ line, summary, examples, command }: LoadedCommand): string {
   const own = command.options.filter(({ long, hidden }) => !hidden && !isCommonFlag(long ?? ""));
   return [
     `.SH ${escape(`croft ${line}`.toUpperCase())}`,
@@ -68,7 +69,12 @@ function toSection({ line, summary, command }: LoadedCommand): string {
     ...command.registeredArguments.map((argument) =>
       toItem(new Help().argumentTerm(argument), argument.description),
     ),
-    ...own.map(({ flags, description }) => toItem(flags, description)),
+    ...own.map((option) => toItem(option.flags, toFlagDescription(option))),
+    ...(examples.length === 0 ? [] : [".PP\nExamples:"]),
+    ...examples.map(
+      ([sentence, example]) =>
+        `.PP\n${escape(sentence)}:\n.PP\n.RS 4\n.nf\n${escape(foldCommand(example, 70).join("\n"))}\n.fi\n.RE`,
+    ),
   ].join("\n");
 }
 

@@ -1,6 +1,13 @@
+import { type Example, foldCommand } from "../examples/examples.ts";
 import { errorCodes, exitCodes } from "../exit-codes.ts";
 import { toFieldNames } from "../output/schema.ts";
-import { isCommonFlag, lineOf, type LoadedCommand, toFlagTerm } from "./command-tree.ts";
+import {
+  isCommonFlag,
+  lineOf,
+  type LoadedCommand,
+  toFlagDescription,
+  toFlagTerm,
+} from "./command-tree.ts";
 
 /** A command as `croft commands` and the reference pages show it. */
 export interface CommandReference {
@@ -12,6 +19,7 @@ export interface CommandReference {
   readonly flags: readonly { readonly name: string; readonly description: string }[];
   /** Names of the operations that it calls. */
   readonly operations: readonly string[];
+  readonly examples: readonly { readonly description: string; readonly command: string }[];
 }
 
 /** The facts of one command. */
@@ -20,6 +28,7 @@ export function toReference({
   summary,
   aliases,
   module,
+  examples,
   command,
 }: LoadedCommand): CommandReference {
   return {
@@ -33,9 +42,10 @@ export function toReference({
     })),
     flags: command.options.map((option) => ({
       name: toFlagTerm(option.flags),
-      description: option.description,
+      description: toFlagDescription(option),
     })),
     operations: module.operations.map(({ name }) => name),
+    examples: examples.map(([sentence, example]) => ({ description: sentence, command: example })),
   };
 }
 
@@ -59,9 +69,10 @@ function toSection(loaded: LoadedCommand): string {
     `## croft ${loaded.line}`,
     `${summary}.`,
     `    ${usage}`,
+    ["```sh", ...loaded.examples.flatMap(toExampleLines), "```"].join("\n"),
     aliases.length === 0 ? "" : `Also: ${aliases.map((alias) => `\`${alias}\``).join(", ")}.`,
     words.map(({ name, description }) => `- \`${name}\`: ${description}`).join("\n"),
-    own.map(({ flags, description }) => `- \`${flags}\`: ${description}`).join("\n"),
+    own.map((option) => `- \`${option.flags}\`: ${toFlagDescription(option)}`).join("\n"),
     toKinds(loaded),
     fields.length === 0
       ? ""
@@ -69,6 +80,10 @@ function toSection(loaded: LoadedCommand): string {
     operations.length === 0 ? "" : `Calls ${operations.map((name) => `\`${name}\``).join(", ")}.`,
   ];
   return parts.filter((part) => part !== "").join("\n\n");
+}
+
+function toExampleLines([sentence, line]: Example): readonly string[] {
+  return [`# ${sentence}`, ...foldCommand(line, 100)];
 }
 
 /** Describes the shared groups of flags that the command takes. */

@@ -31,8 +31,8 @@ const introduction = `# Settings
 
 A flag is stronger than an environment variable, a variable than the config file, the file than the default. Every
 variable has a twin that ends in \`_FILE\` and names a file with the value, as container secrets do. An empty variable
-counts as unset. Unknown keys, unknown \`CROFT_\` variables and wrong types stop the program with exit code 2 and one line
-for each mistake. \`croft config list\` shows every value and where it came from.
+counts as unset. Unknown keys and wrong types stop the program with exit code 2 and one line for each mistake. An unknown
+\`CROFT_\` variable stops \`croft serve\`; other commands warn of it. \`croft config list\` shows every value and where it came from.
 
 The config file is YAML, one \`key: value\` a line: it takes comments and lists, and \`croft config set\` changes one line
 and keeps the rest. With \`CROFT_HOME\` it is \`config.yaml\` in that folder, which is the data folder too; \`state/\` below it

@@ -100,7 +100,7 @@ export function resolveSettings(input: SettingsInput): {
   const paths = resolvePaths(input);
   const problems: SettingProblem[] = [];
   const fromFile = parseConfigFile(input, problems);
-  reportUnknownVariables(input.env, problems);
+  problems.push(...findUnknownVariables(input.env));
   const settings: Record<string, unknown> = {};
   const values: ResolvedSetting[] = [];
   for (const [name, declared] of listSettings()) {
@@ -278,21 +278,20 @@ function parseConfigFile(
   return parsed as Record<string, unknown>;
 }
 
-function reportUnknownVariables(env: SettingsInput["env"], problems: SettingProblem[]): void {
+/** The variables that begin with `CROFT_` and that nothing reads, with the nearest known one. */
+export function findUnknownVariables(env: SettingsInput["env"]): readonly SettingProblem[] {
   const known = new Set<string>();
   for (const [name] of listSettings()) {
     known.add(toVariable(name)).add(`${toVariable(name)}_FILE`);
   }
-  for (const variable of Object.keys(env)) {
-    if (variable.startsWith("CROFT_") && !known.has(variable) && !isOtherVariable(variable)) {
-      const hint = suggest(variable, [...known]);
-      problems.push({
-        key: variable,
-        origin: variable,
-        message: `unknown environment variable ${variable}${hint}`,
-      });
-    }
-  }
+  return Object.keys(env)
+    .filter((variable) => variable.startsWith("CROFT_"))
+    .filter((variable) => !known.has(variable) && !isOtherVariable(variable))
+    .map((variable) => ({
+      key: variable,
+      origin: variable,
+      message: `unknown environment variable ${variable}${suggest(variable, [...known])}`,
+    }));
 }
 
 function isOtherVariable(variable: string): boolean {

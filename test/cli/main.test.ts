@@ -162,11 +162,37 @@ describe("a command line", () => {
     });
   });
 
-  test("a command line with an unknown setting in the environment says so and exits 2", async () => {
+  const unknownVariable = "unknown environment variable CROFT_PROT; did you mean CROFT_PORT?";
+
+  test("a command warns of an unknown variable and runs", async () => {
     const env = { CROFT_PROT: "1" };
-    const ran = await runCli(["config", "list"], { home: "/nowhere", env });
+    const ran = await runCli(["config", "get", "port"], { home: "/nowhere", env });
+    expect(ran).toMatchObject({ code: 0, err: `warning: ${unknownVariable}\n` });
+  });
+
+  test("a command with machine output does not warn: standard error is for one line of error", async () => {
+    const env = { CROFT_PROT: "1" };
+    const ran = await runCli(["config", "get", "port", "--json"], { home: "/nowhere", env });
+    expect(ran).toMatchObject({ code: 0, err: "" });
+  });
+
+  test("croft serve refuses an unknown variable", async () => {
+    const env = { CROFT_PROT: "1" };
+    const ran = await runCli(["serve", "--json"], { home: "/nowhere", env });
+    expect(ran).toMatchObject({ code: 2, out: "" });
+    expect(ran.error()).toMatchObject({ code: "invalid_config", message: unknownVariable });
+  });
+
+  test.each([
+    [["repo", "lst"], "did you mean list?"],
+    [["repo", "list", "--limt", "3"], "Did you mean --limit?"],
+    [["repo", "list", "--format", "ymal"], "did you mean yaml?"],
+    [["job", "list", "--state", "waitng"], 'waiting, running or dead, not "waitng"; did you mean'],
+    [["issue", "list", "a/b", "--state", "closd"], 'not "closd"; did you mean closed?'],
+  ])("%j suggests what comes near", async (words, hint) => {
+    const ran = await runCli(words, { home: "/nowhere" });
     expect(ran.code).toBe(2);
-    expect(ran.err).toContain("unknown environment variable CROFT_PROT; did you mean CROFT_PORT?");
+    expect(ran.err).toContain(hint);
   });
 });
 

@@ -1,9 +1,9 @@
+import { toChoice } from "../../choices.ts";
 import type { WireUser } from "../../../daemon/contract/forge/accounts/users.ts";
 import type { InputOf } from "../../client/operation.ts";
 import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
-import { usageError } from "../../errors.ts";
 import { type Column, time } from "../../output/cells.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
 import { type CommandModule, type Entry, noun, verb } from "../../tree/entry.ts";
@@ -69,8 +69,7 @@ async function runUserList(cli: CliContext, query: UserListOptions): Promise<voi
 /** The server takes every other word for false. */
 function toTrueFalse(flag: string): (given: string) => string {
   return (given) => {
-    if (given === "true" || given === "false") return given;
-    throw usageError(`${flag} takes true or false, not ${JSON.stringify(given)}`);
+    return toChoice(flag, ["true", "false"], given);
   };
 }
 

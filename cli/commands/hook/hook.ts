@@ -1,9 +1,9 @@
+import { toChoice } from "../../choices.ts";
 import type { Command } from "commander";
 import type { Operation } from "../../client/operation.ts";
 import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
-import { usageError } from "../../errors.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "../../support/repository.ts";
 import { type CommandModule, type Entry, noun, verb } from "../../tree/entry.ts";
@@ -95,8 +95,7 @@ export function createHookCommands(scope: HookScope) {
   async function runList(cli: CliContext, options: Place & { readonly type?: string }) {
     const { type, ...place } = options;
     // The server takes every other word for system.
-    if (type !== undefined && !["system", "default", "all"].includes(type))
-      throw usageError(`--type takes system, default or all, not ${JSON.stringify(type)}`);
+    if (type !== undefined) toChoice("--type", ["system", "default", "all"], type);
     const pages = forgePages(cli.client, operations.list, {
       params: toParams(place),
       query: { type },
@@ -208,8 +207,7 @@ export function createHookCommands(scope: HookScope) {
     { state, ...params }: HookOptions & { readonly state?: string },
   ): Promise<void> {
     // The server takes every other word for no filter.
-    if (state !== undefined && !["waiting", "delivered", "failed"].includes(state))
-      throw usageError(`--state takes waiting, delivered or failed, not ${JSON.stringify(state)}`);
+    if (state !== undefined) toChoice("--state", ["waiting", "delivered", "failed"], state);
     const pages = forgePages(cli.client, operations.listDeliveries, { params, query: { state } });
     await cli.output.list(pages, deliveryColumns);
   }

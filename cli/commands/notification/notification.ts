@@ -1,3 +1,4 @@
+import { toChoice } from "../../choices.ts";
 import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
@@ -103,9 +104,7 @@ export async function runNotificationList(
 }
 
 function toSubjectName(given: string): SubjectName {
-  if (given === "issue" || given === "pull" || given === "commit" || given === "repository")
-    return given;
-  throw usageError(`--type takes issue, pull, commit or repository, not ${JSON.stringify(given)}`);
+  return toChoice("--type", ["issue", "pull", "commit", "repository"], given);
 }
 
 const countNotifications = {

@@ -52,7 +52,6 @@ describe("without a config file the settings are read without their declarations
     ["CROFT_CREDENTIAL_STORE takes one of", { CROFT_CREDENTIAL_STORE: "cloud" }, {}],
     ["CROFT_NO_INPUT takes true or false", { CROFT_NO_INPUT: "maybe" }, {}],
     ["CROFT_PROFILE takes a text on one line", { CROFT_PROFILE: "a\nb" }, {}],
-    ["unknown environment variable CROFT_TOKN_COMMAND", { CROFT_TOKN_COMMAND: "x" }, {}],
   ])(
     "an invalid setting is reported in the same words by flag and variable: %s",
     async (words, env, flags) => {

@@ -34,6 +34,8 @@ export interface FakeSystemOptions {
   readonly platform?: NodeJS.Platform;
   /** What `daemon start` runs. */
   readonly program?: readonly [string, ...string[]];
+  /** False: no pager starts. */
+  readonly hasPager?: boolean;
   /** Polling is hurried, patience of a second and more is not, unless this says otherwise. */
   readonly hurried?: boolean;
   /** None when absent: no test touches the keyring of the machine it runs on. */
@@ -47,6 +49,8 @@ export interface FakeSystem extends System {
   readonly exits: number[];
   /** Addresses that a browser was to show. */
   readonly opened: readonly string[];
+  /** Texts that were shown in a pager, with its line. */
+  readonly paged: readonly { readonly pager: string; readonly text: string }[];
 }
 
 export function fakeSystem(options: FakeSystemOptions): FakeSystem {
@@ -64,6 +68,7 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
   const listeners = new Set<(signal: StopSignal) => void>();
   const exits: number[] = [];
   const opened: string[] = [];
+  const paged: { readonly pager: string; readonly text: string }[] = [];
   return {
     env: { CROFT_HOME: options.home, CROFT_CREDENTIAL_STORE: "file", ...options.env },
     workingDirectory: options.workingDirectory ?? options.home,
@@ -99,6 +104,7 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
     isProcessAlive: options.isProcessAlive ?? ((pid) => pid === process.pid),
     processMark: options.processMark ?? (() => undefined),
     stopProcess: () => true,
+    page: async (pager, text) => options.hasPager !== false && paged.push({ pager, text }) > 0,
     openBrowser: (address) => opened.push(address) > 0,
     onStop(listener) {
       listeners.add(listener);
@@ -113,6 +119,7 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
     stops: { send: (signal) => listeners.forEach((listener) => listener(signal)) },
     exits,
     opened,
+    paged,
   };
 }
 

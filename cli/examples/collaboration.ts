@@ -1,0 +1,292 @@
+import type { Examples } from "./examples.ts";
+
+/** Examples of issues, organizations, notifications and rendering. */
+export const examples: Examples = {
+  "issue list": [
+    ["List open issues", "croft issue list keeper/notes"],
+    [
+      "List closed bugs of a user",
+      "croft issue list keeper/notes --state closed --label bug --assignee mira",
+    ],
+  ],
+  "issue search": [
+    ["List the issues assigned to you", "croft issue search --assigned"],
+    ["Search the issues of an organization", "croft issue search crash --owner acme --state all"],
+  ],
+  "issue view": [
+    ["Show an issue", "croft issue view keeper/notes#7"],
+    ["Show it with its comments", "croft issue view keeper/notes#7 --comments"],
+  ],
+  "issue timeline": [
+    ["List comments and events", "croft issue timeline keeper/notes#7"],
+    ["Print them as JSON, one a line", "croft issue timeline keeper/notes#7 --all --ndjson"],
+  ],
+  "issue create": [
+    ["Create an issue", 'croft issue create keeper/notes --title "The build fails"'],
+    [
+      "Create a labelled bug with its text from a file",
+      'croft issue create keeper/notes --title "Crash" --label bug --body - < notes.md',
+    ],
+  ],
+  "issue edit": [
+    [
+      "Assign an issue and put it into a milestone",
+      'croft issue edit keeper/notes#7 --assign mira --milestone "Version 1"',
+    ],
+    ["Add a label", "croft issue edit keeper/notes#7 --add-label bug"],
+  ],
+  "issue close": [
+    ["Close an issue", "croft issue close keeper/notes#7"],
+    ["Close it with a comment", 'croft issue close keeper/notes#7 --comment "Fixed in v1.1"'],
+  ],
+  "issue reopen": [
+    ["Reopen an issue", "croft issue reopen keeper/notes#7"],
+    ["Reopen it with a comment", 'croft issue reopen keeper/notes#7 --comment "It is back"'],
+  ],
+  "issue comment": [
+    ["Comment on an issue", 'croft issue comment keeper/notes#7 --body "Seen here as well"'],
+    ["Comment with a text from a file", "croft issue comment keeper/notes#7 --body - < notes.md"],
+  ],
+  "issue react": [
+    ["React to an issue", "croft issue react keeper/notes#7 rocket"],
+    [
+      "Take a reaction to a comment back",
+      "croft issue react keeper/notes#7 +1 --comment 31 --remove",
+    ],
+  ],
+  "issue lock": [
+    ["Lock an issue", "croft issue lock keeper/notes#7"],
+    ["Lock it and say why", "croft issue lock keeper/notes#7 --reason resolved"],
+  ],
+  "issue unlock": [
+    ["Unlock an issue", "croft issue unlock keeper/notes#7"],
+    ["Show the request only", "croft issue unlock keeper/notes#7 --dry-run"],
+  ],
+  "issue pin": [
+    ["Pin an issue", "croft issue pin keeper/notes#7"],
+    ["Show the request only", "croft issue pin keeper/notes#7 --dry-run"],
+  ],
+  "issue unpin": [
+    ["Unpin an issue", "croft issue unpin keeper/notes#7"],
+    ["Show the request only", "croft issue unpin keeper/notes#7 --dry-run"],
+  ],
+  "issue delete": [
+    ["Delete an issue", "croft issue delete keeper/notes#7 --yes"],
+    ["Show the request only", "croft issue delete keeper/notes#7 --dry-run"],
+  ],
+  "label list": [
+    ["List the labels of a repository", "croft label list keeper/notes"],
+    ["List those of an organization", "croft label list acme"],
+  ],
+  "label create": [
+    ["Create a label", "croft label create keeper/notes bug --color d73a4a"],
+    [
+      "Create an exclusive label of an organization",
+      "croft label create acme priority/high --color b60205 --exclusive",
+    ],
+  ],
+  "label edit": [
+    ["Rename a label", "croft label edit keeper/notes bug --name defect"],
+    ["Offer a label no longer", "croft label edit keeper/notes bug --archived"],
+  ],
+  "label delete": [
+    ["Delete a label", "croft label delete keeper/notes bug --yes"],
+    ["Show the request only", "croft label delete keeper/notes bug --dry-run"],
+  ],
+  "milestone list": [
+    ["List open milestones", "croft milestone list keeper/notes"],
+    [
+      "List all of them with their due dates",
+      "croft milestone list keeper/notes --state all --template '{{.title}} {{.due_on}}'",
+    ],
+  ],
+  "milestone view": [
+    ["Show a milestone", 'croft milestone view keeper/notes "Version 1"'],
+    [
+      "Print how many issues are open",
+      'croft milestone view keeper/notes "Version 1" --jq .open_issues',
+    ],
+  ],
+  "milestone create": [
+    ["Create a milestone", 'croft milestone create keeper/notes "Version 1"'],
+    [
+      "Create one with a last day",
+      'croft milestone create keeper/notes "Version 1" --due 2026-12-31',
+    ],
+  ],
+  "milestone edit": [
+    ["Close a milestone", 'croft milestone edit keeper/notes "Version 1" --close'],
+    ["Move the last day", 'croft milestone edit keeper/notes "Version 1" --due 2027-01-31'],
+  ],
+  "milestone delete": [
+    ["Delete a milestone", 'croft milestone delete keeper/notes "Version 1" --yes'],
+    ["Show the request only", 'croft milestone delete keeper/notes "Version 1" --dry-run'],
+  ],
+  "notification list": [
+    ["List unread and pinned threads", "croft notification list"],
+    [
+      "List unread threads of a repository",
+      "croft notification list --status unread --repo keeper/notes",
+    ],
+  ],
+  "notification inbox": [
+    ["Open your inbox", "croft notification inbox"],
+    ["Open the threads of one repository", "croft notification inbox --repo keeper/notes"],
+  ],
+  "notification count": [
+    ["Count your unread threads", "croft notification count"],
+    ["Print the number", "croft notification count --jq .new"],
+  ],
+  "notification view": [
+    ["Show a thread", "croft notification view 9"],
+    ["Print what it is about", "croft notification view 9 --jq .subject.title"],
+  ],
+  "notification mark": [
+    ["Mark threads as read", "croft notification mark 9 10 --as read"],
+    [
+      "Mark all threads of a repository as read",
+      "croft notification mark --all --as read --repo keeper/notes",
+    ],
+  ],
+  "notification watch": [
+    ["Watch a repository", "croft notification watch keeper/notes"],
+    ["Stop watching an issue", "croft notification watch keeper/notes#7 --off"],
+  ],
+  "org list": [
+    ["List your organizations", "croft org list"],
+    ["List every organization that you may see", "croft org list --all-visible --all"],
+  ],
+  "org view": [
+    ["Show an organization", "croft org view acme"],
+    ["Print its description", "croft org view acme --jq .description"],
+  ],
+  "org create": [
+    ["Create an organization", "croft org create acme"],
+    ["Create a private one", 'croft org create acme --visibility private --full-name "Acme Works"'],
+  ],
+  "org edit": [
+    ["Change the description", 'croft org edit acme --description "Tools for everyone"'],
+    ["Show it to its members only", "croft org edit acme --visibility private"],
+  ],
+  "org rename": [
+    ["Rename an organization", "croft org rename acme acme-works"],
+    ["Show the request only", "croft org rename acme acme-works --dry-run"],
+  ],
+  "org delete": [
+    ["Delete an organization", "croft org delete acme --yes"],
+    ["Show the request only", "croft org delete acme --dry-run"],
+  ],
+  "org permission": [
+    ["Show what a user may do", "croft org permission acme mira"],
+    ["Print whether the user is an owner", "croft org permission acme mira --jq .is_owner"],
+  ],
+  "org member list": [
+    ["List the members", "croft org member list acme"],
+    ["List those who show their membership", "croft org member list acme --public"],
+  ],
+  "org member remove": [
+    ["Remove a member", "croft org member remove acme mira --yes"],
+    ["Show the request only", "croft org member remove acme mira --dry-run"],
+  ],
+  "org member publicize": [
+    ["Show your membership to everyone", "croft org member publicize acme mira"],
+    ["Show the request only", "croft org member publicize acme mira --dry-run"],
+  ],
+  "org member conceal": [
+    ["Hide your membership", "croft org member conceal acme mira --yes"],
+    ["Show the request only", "croft org member conceal acme mira --dry-run"],
+  ],
+  "team list": [
+    ["List your teams", "croft team list"],
+    ["List the teams of an organization", "croft team list acme"],
+  ],
+  "team view": [
+    ["Show a team", "croft team view acme/writers"],
+    ["Print its permission", "croft team view acme/writers --jq .permission"],
+  ],
+  "team create": [
+    ["Create a team that writes", "croft team create acme writers --permission write"],
+    [
+      "Create a team that may only write issues",
+      "croft team create acme helpers --unit issues=write",
+    ],
+  ],
+  "team edit": [
+    ["Rename a team", "croft team edit acme/writers --name authors"],
+    ["Give it all repositories", "croft team edit acme/writers --all-repositories true"],
+  ],
+  "team delete": [
+    ["Delete a team", "croft team delete acme/writers --yes"],
+    ["Show the request only", "croft team delete acme/writers --dry-run"],
+  ],
+  "team member list": [
+    ["List the members", "croft team member list acme/writers"],
+    ["Print their names", "croft team member list acme/writers --jq '.[].login'"],
+  ],
+  "team member add": [
+    ["Add a user", "croft team member add acme/writers mira"],
+    ["Show the request only", "croft team member add acme/writers mira --dry-run"],
+  ],
+  "team member remove": [
+    ["Remove a user", "croft team member remove acme/writers mira --yes"],
+    ["Show the request only", "croft team member remove acme/writers mira --dry-run"],
+  ],
+  "team repo list": [
+    ["List the repositories of a team", "croft team repo list acme/writers"],
+    ["Print their names", "croft team repo list acme/writers --jq '.[].full_name'"],
+  ],
+  "team repo add": [
+    ["Give a team a repository", "croft team repo add acme/writers acme/notes"],
+    ["Show the request only", "croft team repo add acme/writers acme/notes --dry-run"],
+  ],
+  "team repo remove": [
+    ["Take a repository from a team", "croft team repo remove acme/writers acme/notes --yes"],
+    ["Show the request only", "croft team repo remove acme/writers acme/notes --dry-run"],
+  ],
+  "template gitignore list": [
+    ["List the templates", "croft template gitignore list"],
+    ["Print their names", "croft template gitignore list --jq '.[]'"],
+  ],
+  "template gitignore view": [
+    ["Print a template", "croft template gitignore view Node"],
+    ["Write it to a file", "croft template gitignore view Node > .gitignore"],
+  ],
+  "template label list": [
+    ["List label sets", "croft template label list"],
+    ["Print their names", "croft template label list --jq '.[]'"],
+  ],
+  "template label view": [
+    ["Show the labels of a set", "croft template label view Default"],
+    [
+      "Print names and colours",
+      "croft template label view Default --template '{{.name}} {{.color}}'",
+    ],
+  ],
+  "template license list": [
+    ["List licenses", "croft template license list"],
+    ["Print their keys", "croft template license list --jq '.[].key'"],
+  ],
+  "template license view": [
+    ["Print a license", "croft template license view MIT"],
+    ["Write it to a file", "croft template license view MIT > LICENSE"],
+  ],
+  "render markdown": [
+    ["Render a file as HTML", "croft render markdown notes.md"],
+    ["Read a file in the terminal", "croft render markdown notes.md --terminal"],
+  ],
+  "render markup": [
+    ["Render a file as HTML", "croft render markup notes.md"],
+    [
+      "Render standard input as the file that it is",
+      "croft render markup - --file-path docs/notes.md < notes.md",
+    ],
+  ],
+  "org avatar set": [
+    ["Upload a picture", "croft org avatar set acme face.png"],
+    ["Show the request only", "croft org avatar set acme face.png --dry-run"],
+  ],
+  "org avatar delete": [
+    ["Go back to the drawn picture", "croft org avatar delete acme --yes"],
+    ["Show the request only", "croft org avatar delete acme --dry-run"],
+  ],
+};

@@ -1,0 +1,159 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createContext } from "../../../cli/context.ts";
+import { foldCommand, loadExamples } from "../../../cli/examples/examples.ts";
+import { neverStopping } from "../../../cli/report.ts";
+import { loadAllCommands } from "../../../cli/tree/command-tree.ts";
+import {
+  type ContractAnswers,
+  contractDaemon,
+  type SampleFields,
+} from "../support/contract-daemon.ts";
+import type { SeenRequest } from "../support/fake-daemon.ts";
+import { type FakeStorage, fakeStorage, toItems } from "../support/fake-storage.ts";
+import { fakeSystem, runCli, temporaryHome } from "../support/run-cli.ts";
+import { fakeJwt, signIn } from "../support/signed-in.ts";
+import { toShellLine } from "./shell-line.ts";
+
+const examples = await loadExamples();
+const loaded = await loadAllCommands(
+  createContext(fakeSystem({ home: "/nowhere" }), neverStopping),
+);
+const lines = loaded.filter(({ hidden }) => !hidden).map(({ line }) => line);
+
+describe("examples are complete", () => {
+  test.each(lines)("croft %s has two examples or more, and each of them is one of it", (line) => {
+    const found = examples[line] ?? [];
+    expect(found.length).toBeGreaterThanOrEqual(2);
+    for (const [, example] of found)
+      expect(toShellLine(example).words.join(" ")).toMatch(new RegExp(`^${line}(?: |$)`));
+  });
+
+  test("every example belongs to a command", () => {
+    expect(Object.keys(examples).filter((line) => !lines.includes(line))).toEqual([]);
+  });
+});
+
+/** Commands of a home and its processes, which home.test.ts runs. */
+const ofAHome =
+  /^(?:init|serve|daemon |key |mail |install|runner register|runner run|git |repo clone)/;
+
+const all = Object.entries(examples)
+  .filter(([line]) => !ofAHome.test(line))
+  .flatMap(([, found]) => found.map(([, line]) => line));
+
+describe("examples run", () => {
+  test.each(all)("%s", async (line) => {
+    await using home = await temporaryHome();
+    const { words, input } = toShellLine(line);
+    await writeWorkFiles(home.path);
+    await using daemon = await contractDaemon(answersOf(fakeStorage(toItems(stored))), fields);
+    await signIn(home.path, {
+      url: daemon.url,
+      forgeToken: "token",
+      forgeUsername: "keeper",
+      vault: {},
+    });
+    const ran = await runCli(words, {
+      home: home.path,
+      workingDirectory: join(home.path, "work"),
+      env: { CROFT_URL: daemon.url },
+      ...(input === undefined
+        ? {}
+        : { stdin: await readFile(join(home.path, "work", input), "utf8") }),
+    });
+    expect(ran.code, `${ran.err}\ncalled ${daemon.called.join(", ")}`).toBe(0);
+  });
+});
+
+/** The items of the connection Papers. */
+const stored = {
+  "2026/": "",
+  "2026/report.pdf": "pdf",
+  "2026/invoice.pdf": "pdf",
+  "notes.md": "# Notes",
+  "more.md": "# More",
+};
+
+/** Fields that examples look for. */
+const fields: SampleFields = {
+  "forge.repos.labels.list": { name: "bug" },
+  "forge.orgs.labels.list": { name: "priority/high" },
+  "forge.orgs.teams.list": { name: "writers" },
+  "forge.repos.actions.runs.get": { status: "completed" },
+  "vault.auth.token.list": { name: "backup" },
+  "vault.topics.list": { name: "Invoices" },
+  "vault.cloud.connections.list": { provider: "webdav" },
+};
+
+/** Answers with more to them than a schema says. */
+function answersOf({ answers }: FakeStorage): ContractAnswers {
+  const toStorage = (request: SeenRequest) => {
+    const path = request.path.split("?")[0]?.replace(/connections\/[^/]+/, "connections/c1");
+    return answers[`${request.method} ${path}`]!(request);
+  };
+  return {
+    "vault.auth.session.login": () => ({
+      body: {
+        access_token: fakeJwt(Date.now() + 900_000),
+        user: { id: "1", handle: "mira", email: "mira@example.org", role: "user" },
+      },
+      headers: { "Set-Cookie": "refresh_token=r; Max-Age=57600; Path=/api/auth/refresh; HttpOnly" },
+    }),
+    "vault.cloud.providers.list": () => ({
+      body: {
+        items: [toProvider("local_folder", "root"), toProvider("webdav", "url", "username")],
+      },
+    }),
+    "vault.cloud.items.list": toStorage,
+    "vault.cloud.items.mkdir": toStorage,
+    "vault.cloud.items.upload": toStorage,
+    "vault.cloud.items.download": toStorage,
+  };
+}
+
+function toProvider(type: string, ...names: readonly string[]) {
+  const setting = { type: "text", required: true, help: "…", choices: null, default: null };
+  return {
+    type,
+    title: type,
+    sign_in: "settings",
+    available: true,
+    missing_settings: [],
+    settings: [
+      ...names.map((name) => ({ ...setting, name, secret: false })),
+      ...(type === "webdav" ? [{ ...setting, name: "password", secret: true }] : []),
+    ],
+  };
+}
+
+/** The files that examples name. */
+async function writeWorkFiles(home: string): Promise<void> {
+  const work = join(home, "work");
+  await mkdir(join(work, "photos"), { recursive: true });
+  const files: Readonly<Record<string, string>> = {
+    "password.txt": "correct horse battery staple\n",
+    "passwords.txt": "correct horse battery staple\nanother horse battery staple\n",
+    "reset.txt": "http://127.0.0.1/reset-password?token=abc\nanother horse battery staple\n",
+    "passphrase.txt": "a long passphrase of the backup\n",
+    "token.txt": "0123456789abcdef0123456789abcdef01234567\n",
+    "secret.txt": "a secret\n",
+    "api-key.txt": "sk-0123456789abcdef\n",
+    "value.txt": "north\n",
+    "notes.md": "# Notes\n",
+    "report.pdf": "%PDF-1.7",
+    "photos/one.jpg": "jpg",
+    "face.png": "png",
+    "laptop.pub": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGx8 mira@laptop\n",
+  };
+  for (const [path, text] of Object.entries(files)) await writeFile(join(work, path), text);
+}
+
+test("a long example is folded where a shell goes on reading", () => {
+  expect(foldCommand("croft repo list --jq '.[] | select(.x)' --all > file", 30)).toEqual([
+    "croft repo list \\",
+    "  --jq '.[] | select(.x)' \\",
+    "  --all > file",
+  ]);
+});
