@@ -134,8 +134,8 @@ export const examples: Examples = {
     ["Show the request only", "croft account avatar delete --dry-run"],
   ],
   "git setup": [
-    ["Let git use your sign-in", "croft git setup"],
-    ["Take the entries away again", "croft git setup --undo"],
+    ["Let git use your sign-in", "croft git setup --yes"],
+    ["Take the entries away again", "croft git setup --undo --yes"],
   ],
   "git credential": [
     ["Answer a request of git", "croft git credential get < request.txt"],
