@@ -176,4 +176,8 @@ export const examples: Examples = {
     ["Print the version", "croft version"],
     ["Print the version of Node", "croft version --jq .node"],
   ],
+  dashboard: [
+    ["Show accounts, storage, hooks, runs and jobs", "croft dashboard"],
+    ["Print what the screen shows as JSON", "croft dashboard --json"],
+  ],
 };

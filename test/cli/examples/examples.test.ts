@@ -110,6 +110,8 @@ function answersOf({ answers }: FakeStorage): ContractAnswers {
     "vault.cloud.items.mkdir": toStorage,
     "vault.cloud.items.upload": toStorage,
     "vault.cloud.items.download": toStorage,
+    "vault.cloud.items.upload_batch": toStorage,
+    "vault.cloud.items.download_batch": toStorage,
   };
 }
 
