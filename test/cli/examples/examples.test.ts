@@ -35,7 +35,7 @@ describe("examples are complete", () => {
   });
 });
 
-/** Commands of a home and its processes, which home.test.ts runs. */
+/** Commands of a home and its processes, which home-examples.test.ts runs. */
 const ofAHome =
   /^(?:init|serve|daemon |key |mail |install|runner register|runner run|git |repo clone)/;
 
