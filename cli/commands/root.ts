@@ -46,6 +46,17 @@ export const commands: readonly Entry[] = [
   noun("render", "Render Markdown and markup as HTML", () => import("./render.ts")),
   verb("api", "Send an API request", async () => (await import("./api.ts")).api),
   noun("config", "Manage settings", () => import("./config.ts")),
+  verb(
+    "export",
+    "Print the home as YAML, without secrets",
+    async () => (await import("./home-file/commands.ts")).exportHome,
+  ),
+  verb(
+    "apply",
+    "Make the home like a YAML file",
+    async () => (await import("./home-file/commands.ts")).applyHome,
+    { aliases: ["import"] },
+  ),
   noun("profile", "Manage profiles of daemons and accounts", () => import("./profile.ts")),
   noun("key", "Manage the master key", () => import("./key.ts")),
   noun("job", "Manage background jobs", () => import("./job.ts")),
@@ -125,6 +136,6 @@ export const commandGroups: readonly (readonly [heading: string, names: readonly
     ],
   ],
   ["Vault:", ["vault"]],
-  ["Home:", ["config", "key", "job", "mail"]],
+  ["Home:", ["config", "export", "apply", "key", "job", "mail"]],
   ["Scripts:", ["api", "completion", "commands", "schema", "help", "version"]],
 ];

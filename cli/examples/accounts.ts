@@ -161,4 +161,15 @@ export const examples: Examples = {
     ["List whom you follow", "croft user following"],
     ["List whom another user follows", "croft user following mira"],
   ],
+  "account reset-password": [
+    ["Mail yourself a link", "croft account reset-password --email mira@example.org"],
+    ["Show the request only", "croft account reset-password --email mira@example.org --dry-run"],
+  ],
+  "account confirm-reset": [
+    [
+      "Set a new password with the link of the mail",
+      "croft account confirm-reset --password-stdin < reset.txt",
+    ],
+    ["Show the request only", "croft account confirm-reset --password-stdin --dry-run < reset.txt"],
+  ],
 };

@@ -180,4 +180,12 @@ export const examples: Examples = {
     ["Show accounts, storage, hooks, runs and jobs", "croft dashboard"],
     ["Print what the screen shows as JSON", "croft dashboard --json"],
   ],
+  export: [
+    ["Write the home to a file", "croft export > home.yaml"],
+    ["Print the names of its users", "croft export --jq '.users[].username'"],
+  ],
+  apply: [
+    ["Show how the home differs from a file", "croft apply -f home.yaml --dry-run"],
+    ["Make the home like the file", "croft apply -f home.yaml"],
+  ],
 };

@@ -32,6 +32,8 @@ export interface ScheduledTasksDeps {
     readonly documents: Pick<Documents, "reconcile">;
     readonly uploads: Pick<DocumentUploads, "deleteExpired">;
   };
+  /** Writes a nightly backup of the whole home; undefined when none is wanted. */
+  readonly backUp: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   readonly log: Pick<Log, "warn">;
   readonly workflows: ForgeActions["upkeep"];
   readonly git: Git;
@@ -46,13 +48,15 @@ const DELIVERIES_KEPT_MS = 7 * DAY_MS;
 /** Age after which an object without references is deleted: a younger one may belong to an upload that is not recorded yet. */
 const UNREFERENCED_KEPT_MS = DAY_MS;
 const BACKUPS_KEPT = 7;
+/** Time limit of a backup of the whole home. */
+const BACKUP_MS = 6 * HOUR_MS;
 /** Time limit of the tasks that run git in every repository, one after the other. */
 const ALL_REPOSITORIES_MS = 12 * HOUR_MS;
 
 /** Returns all scheduled tasks, in the order of the list. A new task is one more entry. */
 export function scheduledTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
   const { db, directory, clock, limiter, sessions, hookLog, cache, auditExports } = deps;
-  const { objects, documents, log, workflows } = deps;
+  const { objects, documents, log, workflows, backUp } = deps;
   const care = createRepositoryCare(deps);
   return [
     {
@@ -186,6 +190,16 @@ export function scheduledTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
           },
         ]
       : []),
+    ...(backUp === undefined
+      ? []
+      : [
+          {
+            name: "backup_home",
+            schedule: "45 3 * * *",
+            timeoutMs: BACKUP_MS,
+            run: async (signal: AbortSignal) => void (await backUp(signal)),
+          },
+        ]),
   ];
 }
 

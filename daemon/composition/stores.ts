@@ -30,6 +30,7 @@ import {
   type RestoredHome,
   type RestoreOptions,
 } from "../../storage/backup/restore-backup.ts";
+import { writeNightlyBackup } from "../../storage/backup/nightly-backup.ts";
 import {
   type BackupOptions,
   type BackupSummary,
@@ -41,6 +42,7 @@ import {
   type CheckHomeOptions,
 } from "../../storage/check/check-home.ts";
 import { createGit } from "../../storage/git/git.ts";
+import { copyBeforeMigration } from "../../storage/engine/rotating-backup.ts";
 import { createReserve, type Reserve } from "../../storage/reserve.ts";
 import { isDiskFull } from "../../storage/system-errors.ts";
 import {
@@ -64,6 +66,8 @@ export interface Stores {
   close(): Promise<void>;
 }
 
+/** Copies from before migrations: enough to go back over a few upgrades. */
+const MIGRATION_COPIES_KEPT = 3;
 /** Interval of attempts to refill a released reserve. */
 const REFILL_MS = 60_000;
 
@@ -124,6 +128,15 @@ async function openStoresOnce(
       // Another writer would need the lock that this process holds.
       isSoleWriter: true,
       onStuck: (message) => log.error({}, message),
+      copyBeforeMigration: async (database, version) => {
+        const copy = await copyBeforeMigration(database, version, {
+          folder: directory.backups,
+          temporaryFolder: directory.tmp,
+          kept: MIGRATION_COPIES_KEPT,
+          now: clock(),
+        });
+        log.info({ copy }, "copied the database before updating its schema");
+      },
     });
     opened.push(() => db.close());
     await endFirstStart?.();
@@ -208,6 +221,27 @@ export async function backUpHome(
     mark: String(process.pid),
     write,
   });
+}
+
+/** Returns what writes a nightly backup to `backup_folder`; undefined without one, and with a database on a server. */
+export function createNightlyBackup(
+  { settings, paths, version, clock }: DaemonInput,
+  directory: DataDirectory,
+): ((signal: AbortSignal) => Promise<string>) | undefined {
+  const { backupFolder: folder, backupKept: kept, backupPassphrase: passphrase } = settings;
+  if (folder === undefined || settings.databaseUrl !== undefined) return undefined;
+  return (signal) =>
+    writeNightlyBackup({
+      directory,
+      folder,
+      kept,
+      passphrase,
+      signal,
+      configFile: paths.configFile,
+      version,
+      now: clock(),
+      mark: "nightly",
+    });
 }
 
 /** See `check` in main.ts. */

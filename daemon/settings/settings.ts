@@ -137,6 +137,16 @@ export const settingDeclarations = {
     help: "Its secret",
     secret: true,
   }),
+  backupFolder: optional("Storage", filePath, "no nightly backups of the whole home", {
+    help: "Where nightly backups of the whole home are written, as croft daemon backup does",
+  }),
+  backupKept: setting("Storage", integer(1, 1_000, "backups"), 7, {
+    help: "Nightly backups that are kept; older ones are deleted",
+  }),
+  backupPassphrase: optional("Storage", text, "backups without keys", {
+    help: "Seals the keys in nightly backups",
+    secret: true,
+  }),
   repositoriesDir: setting("Storage", filePath, inData("repositories"), {
     help: "Bare repositories, OWNER/NAME.git",
     defaultText: "repositories in the data folder",

@@ -53,17 +53,32 @@ export interface MigratableDatabase extends Database {
  * The next run completes an interrupted one. Throws `failed` without any change when the database was made by a later
  * version of croft or an applied step has been edited.
  */
-export function migrate(db: MigratableDatabase, migrations: readonly Migration[]): Promise<void> {
-  return db.whileMigrating(() => applyMissing(db, migrations));
+export function migrate(
+  db: MigratableDatabase,
+  migrations: readonly Migration[],
+  options: MigrateOptions = {},
+): Promise<void> {
+  return db.whileMigrating(() => applyMissing(db, migrations, options));
 }
 
-async function applyMissing(db: Database, migrations: readonly Migration[]): Promise<void> {
+export interface MigrateOptions {
+  /** Runs before the first missing step of a database that has steps already. Its failure keeps the schema as it is. */
+  readonly beforeChange?: (firstStep: Migration) => Promise<void>;
+}
+
+async function applyMissing(
+  db: Database,
+  migrations: readonly Migration[],
+  { beforeChange }: MigrateOptions,
+): Promise<void> {
   for (const statement of toDialectStatements(HISTORY, db.dialect)) await db.run(statement);
   const applied = await listApplied(db);
   for (const row of applied) assertKnown(row, migrations, db.dialect);
   const versions = new Set(applied.map((row) => row.version));
-  for (const migration of migrations)
-    if (!versions.has(migration.version)) await apply(db, migration);
+  const missing = migrations.filter(({ version }) => !versions.has(version));
+  const [first] = missing;
+  if (first !== undefined && applied.length > 0) await beforeChange?.(first);
+  for (const migration of missing) await apply(db, migration);
 }
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (

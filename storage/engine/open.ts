@@ -13,6 +13,8 @@ export interface OpenOptions {
   readonly clock: () => number;
   /** The folder of the numbered `.sql` files, when not beside this source: a bundle has them elsewhere. */
   readonly migrationsDirectory?: string | undefined;
+  /** Keeps a copy of an embedded database before its schema changes, with the number of the first step. */
+  readonly copyBeforeMigration?: (db: SqliteDatabase, version: number) => Promise<void>;
   /** No other process writes the embedded database: see `SqliteOptions`. */
   readonly isSoleWriter?: boolean;
   /** Called when a transaction is rolled back because it stayed open too long: a bug in its callback. */
@@ -39,7 +41,9 @@ export async function openDatabase(
     return closingOnFailure(db, async () => {
       // Otherwise a request would fail later when it reads a damaged page.
       await assertIntact(db);
-      await migrate(db, migrations);
+      await migrate(db, migrations, {
+        beforeChange: async ({ version }) => options.copyBeforeMigration?.(db, version),
+      });
     });
   }
   if (/^postgres(?:ql)?:\/\//.test(url)) {

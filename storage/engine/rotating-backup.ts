@@ -15,10 +15,13 @@ export interface RotatingBackupOptions {
   readonly now: number;
 }
 
-/** Returns whether a file has the name of such a copy. */
+/** Returns whether a file has the name of such a copy, or of one from before a migration. */
 export function isCopyName(name: string): boolean {
-  return /^croft-\d{8}-\d{6}\.db$/.test(name);
+  return NIGHTLY.test(name) || BEFORE_MIGRATION.test(name);
 }
+
+const NIGHTLY = /^croft-\d{8}-\d{6}\.db$/;
+const BEFORE_MIGRATION = /^croft-\d{8}-\d{6}-before-\d{4}\.db$/;
 
 /** Formats a time (epoch milliseconds) for the name of a copy: `20261121-173000`, in UTC. */
 export function copyTime(now: number): string {
@@ -32,18 +35,41 @@ export function copyTime(now: number): string {
  */
 export async function backUpDatabase(
   db: Pick<SqliteDatabase, "backup" | "path" | "quickCheck">,
-  { folder, temporaryFolder, kept, now }: RotatingBackupOptions,
+  options: RotatingBackupOptions,
 ): Promise<string> {
-  const name = `croft-${copyTime(now)}.db`;
+  await assertIntact(db);
+  return writeCopy(db, `croft-${copyTime(options.now)}.db`, NIGHTLY, options);
+}
+
+/**
+ * Writes a copy of a database whose schema is about to change, `croft-YYYYMMDD-HHMMSS-before-NNNN.db` with the number of the
+ * first step, and deletes the oldest such copies beyond `kept`. An earlier croft reads the copy. Returns the path.
+ */
+export function copyBeforeMigration(
+  db: Pick<SqliteDatabase, "backup">,
+  version: number,
+  options: RotatingBackupOptions,
+): Promise<string> {
+  const step = String(version).padStart(4, "0");
+  const name = `croft-${copyTime(options.now)}-before-${step}.db`;
+  return writeCopy(db, name, BEFORE_MIGRATION, options);
+}
+
+/** Writes a copy and prunes those whose names have the same form. */
+async function writeCopy(
+  db: Pick<SqliteDatabase, "backup">,
+  name: string,
+  form: RegExp,
+  { folder, temporaryFolder, kept }: RotatingBackupOptions,
+): Promise<string> {
   const half = join(temporaryFolder, `backup-${name}`);
   await rm(half, { force: true });
-  await assertIntact(db);
   await db.backup(half);
   await syncFile(half);
   const path = join(folder, name);
   await rename(half, path);
   await syncFolder(folder);
-  const copies = (await readdir(folder)).filter(isCopyName).toSorted();
+  const copies = (await readdir(folder)).filter((one) => form.test(one)).toSorted();
   for (const old of copies.slice(0, Math.max(0, copies.length - kept)))
     await rm(join(folder, old), { force: true });
   return path;

@@ -147,6 +147,7 @@ async function writeWorkFiles(home: string): Promise<void> {
     "report.pdf": "%PDF-1.7",
     "photos/one.jpg": "jpg",
     "face.png": "png",
+    "home.yaml": "version: 1\nusers:\n  - { username: mira, email: mira@example.org }\n",
     "laptop.pub": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGx8 mira@laptop\n",
   };
   for (const [path, text] of Object.entries(files)) await writeFile(join(work, path), text);

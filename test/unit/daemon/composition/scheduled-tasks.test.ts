@@ -63,6 +63,7 @@ const tasks = (told: string[] = []) => {
       startDueSchedules: async () => void told.push("due schedules"),
     },
     cache: { reconcile: async () => void told.push("cache") },
+    backUp: async () => told.push("backup of the home"),
     auditExports: { writeMissing: async () => told.push("exports") },
     objects: {
       sweep: async ({ before, isInUse }) => {

@@ -1,0 +1,147 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { forge, vault } from "../../client/operations.ts";
+import type { CliContext } from "../../context.ts";
+import { type CliError, exitCodeOf, toCliError } from "../../errors.ts";
+import type { Column } from "../../output/cells.ts";
+import { wholeList } from "../../output/pages.ts";
+import { shapeList, toObjectSchema } from "../../output/spec.ts";
+import type { CommandModule } from "../../tree/entry.ts";
+import type { Change } from "./plan.ts";
+
+const reads = [forge.listUsers, forge.listTokens, forge.listOrganizations, forge.listHooks];
+
+export const exportHome = {
+  operations: [...reads, vault.listUsers, forge.getCurrentUser],
+  output: { kind: "any" },
+  define(command, cli, run = runExport): void {
+    command.action(() => run(cli));
+  },
+} satisfies CommandModule;
+
+/** Prints the home as YAML, without secrets. A caller who may not list the users of the vault gets the rest. */
+async function runExport(cli: CliContext): Promise<void> {
+  const { canReadVault, readHome } = await import("./read-home.ts");
+  const { toYaml } = await import("../../output/yaml.ts");
+  const hasVault = await canReadVault(cli);
+  if (!hasVault)
+    cli.io.note('The users of the vault are left out: "croft login vault" as an administrator.');
+  const home = await readHome(cli, { vault: hasVault });
+  const { vault_users: vaultUsers, ...rest } = home;
+  const value = hasVault ? { ...rest, vault_users: vaultUsers } : rest;
+  const head =
+    "# A home as text: croft apply -f FILE makes a home like it. Passwords, values of tokens, secrets of hooks and files\n" +
+    '# are not in it; "croft daemon backup" takes those along.\n';
+  await cli.output.text(head + toYaml(value), value);
+}
+
+export interface ApplyOptions {
+  /** A path, or `-` for standard input. */
+  readonly file: string;
+}
+
+/** A change and its result. */
+interface AppliedChange extends Change {
+  /** Of an account that was created; must be changed at the first sign-in. */
+  readonly password: string | null;
+  readonly error: string | null;
+}
+
+const fieldChange = toObjectSchema({ field: "string", from: {}, to: {} });
+
+export const applyHome = {
+  operations: [
+    ...reads,
+    vault.listUsers,
+    forge.getCurrentUser,
+    forge.createUser,
+    forge.editUser,
+    forge.createOrganization,
+    forge.editOrganization,
+    forge.createHook,
+    forge.editHook,
+    vault.createUser,
+    vault.setUserStatus,
+  ],
+  output: shapeList({
+    action: "string",
+    kind: "string",
+    name: "string",
+    changes: { type: "array", items: fieldChange },
+    reason: "string?",
+    password: "string?",
+    error: "string?",
+  }),
+  writes: true,
+  define(command, cli, run = runApply): void {
+    command
+      .requiredOption("-f, --file <file>", "the text of a home, or - for standard input")
+      .action(({ file }: ApplyOptions) => run(cli, { file }));
+  },
+} satisfies CommandModule;
+
+/**
+ * Makes the home like the file: creates what is missing, edits what differs, deletes nothing. Run again, it does what is
+ * left. A change that fails does not keep the others from being made; the exit code is 14 then.
+ */
+async function runApply(cli: CliContext, { file }: ApplyOptions): Promise<void> {
+  const { parseHomeFile } = await import("./home-file.ts");
+  const text =
+    file === "-"
+      ? await cli.io.readInput()
+      : await readFile(resolve(cli.system.workingDirectory, file), "utf8");
+  const wanted = await parseHomeFile(text, file === "-" ? "standard input" : file);
+  const { readHome } = await import("./read-home.ts");
+  const { planChanges } = await import("./plan.ts");
+  const present = await readHome(cli, { vault: wanted.vault_users.length > 0 });
+  const plan = planChanges(wanted, present);
+  const applied: AppliedChange[] = [];
+  for (const change of plan) applied.push(await applyOne(cli, change));
+  await cli.output.list(wholeList(applied), columns);
+  if (cli.flags.dryRun) cli.io.note("Nothing was changed.");
+  else if (applied.some(({ kind, error }) => kind === "setting" && error === null))
+    cli.io.note('Settings count from the next start on: "croft daemon restart".');
+  const failed = applied.filter(({ error }) => error !== null).length;
+  if (failed > 0) cli.finishWith(PARTLY_DONE);
+}
+
+const PARTLY_DONE = 14;
+
+async function applyOne(cli: CliContext, change: Change): Promise<AppliedChange> {
+  if (cli.flags.dryRun || change.action === "skip")
+    return { ...change, password: null, error: null };
+  const { makeChange } = await import("./make-change.ts");
+  try {
+    return { ...change, password: await makeChange(cli, change), error: null };
+  } catch (error) {
+    const failure = toCliError(error);
+    // Neither the next request nor the next change would do better.
+    if (isHopeless(failure)) throw failure;
+    return { ...change, password: null, error: failure.message };
+  }
+}
+
+/** Interrupted, not signed in, no daemon, or a mistake of croft itself. */
+function isHopeless(failure: CliError): boolean {
+  return [1, 3, 4, 10, 130, 143].includes(exitCodeOf(failure));
+}
+
+const columns: readonly Column<AppliedChange>[] = [
+  { header: "action", cell: ({ action }) => action },
+  { header: "kind", cell: ({ kind }) => kind },
+  { header: "name", cell: ({ name }) => name },
+  {
+    header: "changes",
+    cell: ({ changes, reason }) =>
+      reason ??
+      changes.map(({ field, from, to }) =>
+        from === null ? `${field}: ${toWord(to)}` : `${field}: ${toWord(from)} -> ${toWord(to)}`,
+      ),
+  },
+  { header: "password", cell: ({ password }) => password },
+  { header: "error", cell: ({ error }) => error },
+];
+
+function toWord(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

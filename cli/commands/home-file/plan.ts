@@ -1,0 +1,119 @@
+import { isDeepStrictEqual } from "node:util";
+import { type HomeFile, keyOfHook } from "./home-file.ts";
+
+/** A field that differs; `from` is null where the home has nothing. */
+export interface FieldChange {
+  readonly field: string;
+  readonly from: unknown;
+  readonly to: unknown;
+}
+
+/** One difference between a file and a home. `skip` is one that `apply` cannot remove; `reason` says why. */
+export interface Change {
+  readonly action: "create" | "edit" | "skip";
+  readonly kind: "user" | "organization" | "hook" | "vault_user" | "setting" | "token";
+  readonly name: string;
+  readonly changes: readonly FieldChange[];
+  readonly reason: string | null;
+}
+
+/**
+ * The changes that make `present` like `wanted`. A field that the file leaves out stays as it is, and nothing is deleted.
+ * Users come first, because organizations are created for them.
+ */
+export function planChanges(wanted: HomeFile, present: HomeFile): readonly Change[] {
+  return [
+    ...planList("user", wanted.users, present.users, ({ username }) => username),
+    ...planTokens(wanted, present),
+    ...planList("organization", wanted.organizations, present.organizations, ({ name }) => name),
+    ...planList("hook", wanted.hooks, present.hooks, keyOfHook).map(withoutSecretAddress(wanted)),
+    ...planList("vault_user", wanted.vault_users, present.vault_users, ({ handle }) => handle).map(
+      withoutVaultEdits,
+    ),
+    ...planSettings(wanted, present),
+  ];
+}
+
+/** Fields that name the object or are planned by themselves. */
+const planned: ReadonlySet<string> = new Set(["tokens", "username", "handle"]);
+/** Fields that only a creation takes. */
+const fixed: ReadonlySet<string> = new Set(["owner"]);
+
+/** Names differ by more than upper and lower case, as the daemon has it. */
+function planList<Entry extends object>(
+  kind: Change["kind"],
+  wanted: readonly Entry[],
+  present: readonly Entry[],
+  nameOf: (entry: Entry) => string,
+): Change[] {
+  const byName = new Map(present.map((entry) => [nameOf(entry).toLowerCase(), entry]));
+  return wanted.flatMap((entry): Change[] => {
+    const name = nameOf(entry);
+    const old = byName.get(name.toLowerCase()) as Readonly<Record<string, unknown>> | undefined;
+    const changes = Object.entries(entry)
+      .filter(([field, value]) => value !== undefined && !planned.has(field))
+      .filter(([field]) => old === undefined || !fixed.has(field))
+      .map(([field, to]): FieldChange => ({ field, from: old?.[field] ?? null, to: to as unknown }))
+      .filter(({ from, to }) => old === undefined || !isSame(from, to));
+    if (old === undefined) return [{ action: "create", kind, name, changes, reason: null }];
+    return changes.length === 0 ? [] : [{ action: "edit", kind, name, changes, reason: null }];
+  });
+}
+
+/** The order of events and the like says nothing; an absent text is an empty one. */
+function isSame(from: unknown, to: unknown): boolean {
+  const sort = (value: unknown) =>
+    Array.isArray(value) ? value.map(String).toSorted() : (value ?? "");
+  return isDeepStrictEqual(sort(from), sort(to));
+}
+
+/** Values of tokens are secrets, so the owners make them. */
+function planTokens(wanted: HomeFile, present: HomeFile): Change[] {
+  const known = new Set(
+    present.users.flatMap(({ username, tokens = [] }) =>
+      tokens.map(({ name }) => `${username.toLowerCase()}/${name}`),
+    ),
+  );
+  return wanted.users.flatMap(({ username, tokens = [] }) =>
+    tokens
+      .map(({ name }) => `${username.toLowerCase()}/${name}`)
+      .filter((name) => !known.has(name))
+      .map((name) => ({
+        action: "skip" as const,
+        kind: "token" as const,
+        name,
+        changes: [],
+        reason: "its owner makes it: croft token create",
+      })),
+  );
+}
+
+/** A hook without its address can be edited, if it exists, but not created. */
+function withoutSecretAddress({ hooks }: HomeFile): (change: Change) => Change {
+  const known = new Set(hooks.filter(({ url }) => url !== undefined).map(keyOfHook));
+  return (change) =>
+    change.action !== "create" || known.has(change.name)
+      ? change
+      : { ...change, action: "skip", reason: "its url is a secret: add it to the file" };
+}
+
+/** The vault changes e-mail address and role by no request of an administrator. */
+function withoutVaultEdits(change: Change): Change {
+  const isPossible = change.changes.every(({ field }) => field === "active");
+  if (change.action !== "edit" || isPossible) return change;
+  const reason = "the vault does not let administrators change e-mail addresses and roles";
+  return { ...change, action: "skip", reason };
+}
+
+function planSettings(wanted: HomeFile, present: HomeFile): Change[] {
+  return Object.entries(wanted.settings)
+    .map(([field, to]): FieldChange => ({ field, from: present.settings[field] ?? null, to }))
+    .filter(({ from, to }) => !isSame(from, to))
+    .map((change) => ({
+      action: change.from === null ? "create" : "edit",
+      kind: "setting",
+      name: change.field,
+      changes: [change],
+      reason: null,
+    }));
+}

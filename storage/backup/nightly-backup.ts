@@ -1,0 +1,53 @@
+import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { copyTime } from "../engine/rotating-backup.ts";
+import { syncFolder } from "../sync.ts";
+import { type BackupOptions, writeBackup } from "./write-backup.ts";
+
+export interface NightlyBackupOptions extends Omit<BackupOptions, "write"> {
+  /** The folder of the backups; it is created. Other files in it stay untouched. */
+  readonly folder: string;
+  /** The number of backups to keep, this one included. */
+  readonly kept: number;
+  readonly signal: AbortSignal;
+}
+
+const NAME = /^croft-home-\d{8}-\d{6}\.tar$/;
+
+/**
+ * Writes a backup of the home to `croft-home-YYYYMMDD-HHMMSS.tar` (UTC) and deletes the oldest ones beyond `kept`. It appears
+ * under its name when it is whole; a crash leaves a `.partial` file, which the next run deletes. Deletes nothing when the
+ * backup fails. Returns the path. @throws StorageError
+ */
+export async function writeNightlyBackup(options: NightlyBackupOptions): Promise<string> {
+  const { folder, kept, signal, now } = options;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(folder))
+    if (name.endsWith(PARTIAL) && NAME.test(name.slice(0, -PARTIAL.length)))
+      await rm(join(folder, name), { force: true });
+  const path = join(folder, `croft-home-${copyTime(now)}.tar`);
+  const file = await open(path + PARTIAL, "wx", 0o600);
+  try {
+    await writeBackup({
+      ...options,
+      write: async (chunk) => {
+        signal.throwIfAborted();
+        await file.writeFile(chunk);
+      },
+    });
+    await file.sync();
+  } catch (error) {
+    await file.close();
+    await rm(path + PARTIAL, { force: true });
+    throw error;
+  }
+  await file.close();
+  await rename(path + PARTIAL, path);
+  await syncFolder(folder);
+  const backups = (await readdir(folder)).filter((name) => NAME.test(name)).toSorted();
+  for (const old of backups.slice(0, Math.max(0, backups.length - kept)))
+    await rm(join(folder, old), { force: true });
+  return path;
+}
+
+const PARTIAL = ".partial";

@@ -1,0 +1,177 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { applyHome, type ApplyOptions } from "../../../../cli/commands/home-file/commands.ts";
+import { startTestDaemon, type TestDaemon } from "../../../support/daemon.ts";
+import { optionsOf } from "../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+
+const slackUrl = "https://hooks.slack.example/services/T0/B0/secret-of-slack";
+const secrets = ["secret-of-slack", "secret-of-hook", "user:password", "token-in-query"];
+
+let old: TestDaemon;
+let fresh: TestDaemon;
+let home: Awaited<ReturnType<typeof temporaryHome>>;
+
+beforeAll(async () => {
+  [old, fresh] = await Promise.all([startTestDaemon(), startTestDaemon()]);
+  home = await temporaryHome();
+});
+afterAll(async () => {
+  await Promise.all([old, fresh, home].map((one) => one[Symbol.asyncDispose]()));
+});
+
+/** Runs a line against a daemon as its first administrator. */
+function on(daemon: TestDaemon, words: readonly string[], stdin?: string) {
+  return runCli(words, {
+    home: home.path,
+    env: { CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: daemon.first?.forge.token },
+    ...(stdin === undefined ? {} : { stdin }),
+  });
+}
+
+async function done(daemon: TestDaemon, line: string, stdin?: string): Promise<void> {
+  const ran = await on(daemon, [...line.split(" "), "--json"], stdin);
+  expect({ line, code: ran.code, err: ran.err }).toEqual({ line, code: 0, err: "" });
+}
+
+test("the line becomes options", async () => {
+  expect(await optionsOf<ApplyOptions>(applyHome.define, ["-f", "home.yaml"])).toEqual({
+    file: "home.yaml",
+  });
+});
+
+describe("a home goes from one daemon to another as text", () => {
+  test("export holds accounts, organizations, names of tokens, hooks and settings, and no secret", async () => {
+    await done(old, "admin user create --username mira --email mira@example.org --random-password");
+    await done(old, "admin user edit mira --location Bergen --admin true --visibility limited");
+    await done(old, "token create backup --scope read:repository");
+    await done(old, "admin org create acme --owner mira --description Tools");
+    const hook = "admin hook create https://ci.example.org/hook --event push --event release";
+    await done(old, `${hook} --secret-stdin`, "secret-of-hook");
+    await done(old, `admin hook create ${slackUrl} --type slack --channel #builds`);
+    await done(old, "admin hook create https://user:password@ci.example.org/a --default");
+    await done(old, "admin hook create https://ci.example.org/?t=token-in-query --inactive");
+    await done(old, "config set log_level warn");
+
+    const ran = await on(old, ["export"]);
+    expect(ran.code).toBe(0);
+    for (const secret of [...secrets, old.first?.forge.token ?? ""])
+      expect(ran.out).not.toContain(secret);
+    expect(parse(ran.out)).toMatchObject({
+      version: 1,
+      users: [
+        { username: old.first?.forge.username, admin: true },
+        { username: "mira", location: "Bergen", admin: true, visibility: "limited" },
+      ],
+      organizations: [{ name: "acme", description: "Tools" }],
+      settings: { log_level: "warn" },
+    });
+    const { users, hooks } = parse(ran.out) as {
+      users: { tokens?: { name: string }[] }[];
+      hooks: { url?: string; events: string[] }[];
+    };
+    expect(users[0]?.tokens?.map(({ name }) => name)).toContain("backup");
+    expect(hooks).toContainEqual(
+      expect.objectContaining({
+        url: "https://ci.example.org/hook",
+        events: ["push", "release"],
+      }),
+    );
+    expect(hooks.filter(({ url }) => url === undefined)).toHaveLength(3);
+    expect(ran.err).toContain("users of the vault are left out");
+    await writeFile(join(home.path, "home.yaml"), ran.out);
+    await done(old, "config set log_level --unset");
+  });
+
+  const apply = ["apply", "-f", "home.yaml"];
+
+  test("apply --dry-run shows the difference and changes nothing", async () => {
+    const ran = await on(fresh, [...apply, "--dry-run", "--json"]);
+    expect(ran.code).toBe(0);
+    const plan = ran.json() as { action: string; kind: string; name: string }[];
+    const short = plan.map(({ action, kind, name }) => `${action} ${kind} ${name}`);
+    expect(short).toContain("create user mira");
+    expect(short).toContain("create organization acme");
+    expect(short).toContain("create hook system gitea https://ci.example.org/hook");
+    expect(short).toContain("create setting log_level");
+    expect(short).toContain(`skip token ${old.first?.forge.username}/backup`);
+    const users = await on(fresh, ["admin", "user", "list", "--json"]);
+    expect(users.json()).toHaveLength(1);
+  });
+
+  test("apply makes the home like the file, and does nothing when run again", async () => {
+    const ran = await on(fresh, [...apply, "--json"]);
+    expect(ran.code).toBe(0);
+    expect(ran.err).toContain("croft daemon restart");
+    const made = ran.json() as { name: string; kind: string; password: string | null }[];
+    expect(made.find(({ kind, name }) => kind === "user" && name === "mira")?.password).toMatch(
+      /^\S{16,}$/,
+    );
+    const again = await on(fresh, [...apply, "--json"]);
+    const left = again.json() as { action: string }[];
+    expect(left.filter(({ action }) => action !== "skip")).toEqual([]);
+
+    const exported = parse((await on(fresh, ["export"])).out) as Record<string, unknown>;
+    const given = parse(await readFile(join(home.path, "home.yaml"), "utf8")) as typeof exported;
+    expect(exported["organizations"]).toEqual(given["organizations"]);
+    expect(exported["settings"]).toEqual(given["settings"]);
+    expect((exported["users"] as object[])[1]).toEqual((given["users"] as object[])[1]);
+  });
+
+  test("apply edits what differs and leaves alone what the file does not name", async () => {
+    const text = JSON.stringify({
+      version: 1,
+      users: [{ username: "MIRA", email: "mira@example.org", location: "Oslo" }],
+      hooks: [
+        { scope: "system", type: "gitea", url: "https://ci.example.org/hook", events: ["issues"] },
+      ],
+    });
+    const ran = await on(fresh, ["apply", "-f", "-", "--json"], text);
+    expect(ran.json()).toMatchObject([
+      {
+        action: "edit",
+        kind: "user",
+        changes: [{ field: "location", from: "Bergen", to: "Oslo" }],
+      },
+      {
+        action: "edit",
+        kind: "hook",
+        changes: [{ field: "events", from: ["push", "release"], to: ["issues"] }],
+      },
+    ]);
+    const mira = await on(fresh, ["admin", "user", "view", "mira", "--json"]);
+    expect(mira.json()).toMatchObject({ location: "Oslo", visibility: "limited", is_admin: true });
+    expect((await on(fresh, ["apply", "-f", "-", "--json"], text)).json()).toEqual([]);
+  });
+
+  test("a change that fails leaves the others, and the exit code is 14", async () => {
+    const text = JSON.stringify({
+      version: 1,
+      users: [
+        { username: "no spaces", email: "x@example.org" },
+        { username: "otto", email: "otto@example.org" },
+      ],
+    });
+    const ran = await on(fresh, ["apply", "-f", "-", "--json"], text);
+    expect(ran.code).toBe(14);
+    expect(ran.json()).toMatchObject([
+      { name: "no spaces", error: expect.stringContaining("invalid") as string },
+      { name: "otto", error: null },
+    ]);
+  });
+});
+
+describe("a text that does not describe a home", () => {
+  test.each([
+    ["not YAML", "a: [", "is not valid YAML"],
+    ["another version", "version: 2", "version:"],
+    ["an unknown field", "version: 1\nusers: [{username: a, email: b, pasword: c}]", "users.0"],
+    ["aliases without end", "a: &a [x]\nversion: *a", "not"],
+  ])("is refused: %s", async (_, text, words) => {
+    const ran = await on(fresh, ["apply", "-f", "-", "--json"], text);
+    expect(ran).toMatchObject({ code: 2, out: "" });
+    expect(ran.error()["message"]).toContain(words);
+  });
+});
