@@ -44,6 +44,7 @@ import type * as npm from "../../daemon/contract/forge/packages/npm.ts";
 import type * as rendering from "../../daemon/contract/forge/rendering.ts";
 import type * as branchProtections from "../../daemon/contract/forge/repositories/branch-protections.ts";
 import type * as collaborators from "../../daemon/contract/forge/repositories/collaborators.ts";
+import type * as topics from "../../daemon/contract/forge/repositories/topics.ts";
 import type * as deployKeys from "../../daemon/contract/forge/repositories/deploy-keys.ts";
 import type * as repositoryLists from "../../daemon/contract/forge/repositories/lists.ts";
 import type * as newRepositories from "../../daemon/contract/forge/repositories/new-repositories.ts";
@@ -124,6 +125,7 @@ type Forge = typeof adminEmails &
   typeof repositoryLists &
   typeof collaborators &
   typeof deployKeys &
+  typeof topics &
   typeof branchProtections &
   typeof git &
   typeof repositories &

@@ -80,6 +80,7 @@ export const entries: readonly Entry[] = [
     "Manage users who may use a repository",
     () => import("./repo-collaborator.ts"),
   ),
+  noun("topic", "Manage topics of repositories", () => import("./repo-topic.ts")),
   noun("deploy-key", "Manage keys that open one repository", () => import("./repo-deploy-key.ts")),
   noun("hook", "Manage hooks of a repository", async () => ({
     entries: (await import("./hook/hook.ts")).repositoryEntries,
@@ -108,6 +109,7 @@ async function runRepoList(cli: CliContext, owner: string | undefined): Promise<
 interface RepoSearchOptions {
   readonly term: string;
   readonly description?: true;
+  readonly topic?: true;
   readonly sort?: string;
   readonly order?: string;
   readonly archived?: string;
@@ -120,6 +122,7 @@ const searchRepos = {
     command
       .argument("[term]", "a part of the name; commas separate several terms")
       .option("--description", "search descriptions, too")
+      .option("--topic", "take the term for the name of a topic")
       .option("--archived <true|false>", "only archived ones, or none of them")
       .option("--sort <by>", "alpha, created, updated, size or id")
       .option("--order <asc|desc>", "the direction")
@@ -131,11 +134,12 @@ const searchRepos = {
 
 /** Prints the repositories that match. */
 async function runRepoSearch(cli: CliContext, options: RepoSearchOptions): Promise<void> {
-  const { term, description, sort, order, archived } = options;
+  const { term, description, topic, sort, order, archived } = options;
   const pages = forgeSearchPages(cli.client, forge.searchRepositories, {
     query: {
       q: term,
       includeDesc: description,
+      topic,
       archived: readTrueOrFalse("--archived", archived),
       // An order counts only beside a sort.
       sort: sort ?? (order === undefined ? undefined : "alpha"),

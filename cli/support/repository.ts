@@ -34,6 +34,8 @@ export const repositoryColumns: readonly Column<WireRepository>[] = [
 export const repositoryLines: readonly Column<WireRepository>[] = [
   ...repositoryColumns,
   { header: "description", cell: ({ description }) => description },
+  { header: "topics", cell: ({ topics }) => topics.join(", ") },
+  { header: "language", cell: ({ language }) => language },
   { header: "empty", cell: ({ empty }) => empty },
   { header: "archived", cell: ({ archived }) => archived },
   { header: "branches", cell: ({ branch_count: branches }) => branches },

@@ -40,6 +40,7 @@ import { createPushJudge } from "../forge/repositories/protected-refs.ts";
 import { deployKeyRoutes } from "../forge/repositories/deploy-keys.routes.ts";
 import { collaboratorRoutes } from "../forge/repositories/collaborators.routes.ts";
 import { starRoutes } from "../forge/repositories/stars.routes.ts";
+import { topicRoutes } from "../forge/repositories/topics.routes.ts";
 import { repositoryRoutes } from "../forge/repositories/repositories.routes.ts";
 import type { Rendering } from "../forge/rendering/rendering.service.ts";
 import { createStatusPublisher } from "../forge/statuses/status-hooks.ts";
@@ -231,6 +232,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...avatarRoutes(createAvatars({ db, store: deps.objects })),
       ...branchProtectionRoutes(repositories.protections),
       ...deployKeyRoutes(repositories),
+      ...topicRoutes(repositories),
       ...teamRepositoryRoutes({
         ...repositories,
         teamRepositories: createTeamRepositories({ db, lists: repositories.lists }),

@@ -43,6 +43,7 @@ import { renderingEndpoints } from "./forge/rendering.ts";
 import { branchProtectionEndpoints } from "./forge/repositories/branch-protections.ts";
 import { collaboratorEndpoints } from "./forge/repositories/collaborators.ts";
 import { deployKeyEndpoints } from "./forge/repositories/deploy-keys.ts";
+import { repositoryTopicEndpoints } from "./forge/repositories/topics.ts";
 import { repositoryListEndpoints } from "./forge/repositories/lists.ts";
 import { repositoryEndpoints } from "./forge/repositories/repositories.ts";
 import { repositoryHookEndpoints } from "./forge/hooks/repository-hooks.ts";
@@ -97,6 +98,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...collaboratorEndpoints,
   ...branchProtectionEndpoints,
   ...deployKeyEndpoints,
+  ...repositoryTopicEndpoints,
   ...transferEndpoints,
   ...repositoryHookEndpoints,
   ...avatarEndpoints,

@@ -108,6 +108,7 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
       body: CANARY,
     }),
   );
+  await made(by("hermit", "PUT", `${path}/topics/${CANARY}`));
   const deployKey = await made(
     by("hermit", "POST", `${path}/keys`, { title: CANARY, key: DEPLOY_KEYS[0] }),
   );
@@ -166,6 +167,7 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
     thread: String(thread.id),
     repositoryHook: String(repositoryHook.id),
     repositoryDelivery: String(repositoryDelivery),
+    topic: "changed",
     deployKey: String(deployKey.id),
     systemHook: String(systemHook.id),
     systemDelivery: String(systemDelivery),
@@ -318,6 +320,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
     config: { url: "http://127.0.0.1:9/", content_type: "json" },
   },
   "forge.repos.hooks.edit": { active: false },
+  "forge.repos.topics.replace": { topics: ["changed"] },
   "forge.repos.keys.add": { title: "changed", key: DEPLOY_KEYS[1] },
   "forge.packages.npm.tags.set": "1.0.0",
   "forge.packages.npm.scoped.tags.set": "1.0.0",

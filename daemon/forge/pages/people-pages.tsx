@@ -13,6 +13,7 @@ import type { WireRepository } from "../../contract/forge/repositories/repositor
 import { toSignIn } from "./account-pages.tsx";
 import { Form, Pager, Time } from "./elements.tsx";
 import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
+import { TopicList } from "./repository-head.tsx";
 
 const LIMIT = 30;
 const NOTIFICATIONS = "/notifications";
@@ -30,7 +31,9 @@ export function peoplePages(): PageRoute[] {
 async function showStart({ call, request, instanceName }: PageContext) {
   const page = toPageNumber(request);
   const q = request.query.get("q") ?? "";
-  const query = { q, sort: "updated", order: "desc", page: String(page), limit: String(LIMIT) };
+  const topic = request.query.get("topic") ?? "";
+  const window = { page: String(page), limit: String(LIMIT) };
+  const query = { q, topic, sort: "updated", order: "desc", ...window };
   const { body, total = 0 } = await call(searchRepositories, { query });
   return {
     kind: "page",
@@ -58,6 +61,7 @@ function RepositoryList({ repositories }: { repositories: readonly WireRepositor
           <a href={toPath(repository.owner.login, repository.name)}>{repository.full_name}</a>{" "}
           {repository.private ? <span className="state plain-state">private</span> : null}
           {repository.description === "" ? null : <p>{repository.description}</p>}
+          <TopicList topics={repository.topics} />
           <p className="quiet">
             Updated <Time at={repository.updated_at} />
           </p>

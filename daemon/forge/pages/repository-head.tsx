@@ -10,6 +10,22 @@ export async function loadHead({ call }: PageContext, params: PageParams): Promi
   return (await call(getRepository, { params: { owner, repo } })).body;
 }
 
+/** The topics of a repository, each with a search for the repositories that have it. */
+export function TopicList({ topics }: { topics: readonly string[] }) {
+  if (topics.length === 0) return null;
+  return (
+    <p className="quiet">
+      Topics:{" "}
+      {topics.map((topic, index) => (
+        <span key={topic}>
+          {index === 0 ? "" : ", "}
+          <a href={`/?topic=1&q=${encodeURIComponent(topic)}`}>{topic}</a>
+        </span>
+      ))}
+    </p>
+  );
+}
+
 /** The name of a repository and its tabs. */
 export function RepositoryHead({
   repository,
@@ -38,6 +54,7 @@ export function RepositoryHead({
         {repository.archived ? <span className="state plain-state">archived</span> : null}
       </h1>
       {repository.description === "" ? null : <p>{repository.description}</p>}
+      <TopicList topics={repository.topics} />
       <nav className="tabs" aria-label="Repository">
         {tabs
           .filter(([key]) => key !== "issues" || repository.has_issues)

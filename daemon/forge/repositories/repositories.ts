@@ -27,6 +27,7 @@ import { createDeployKeys, type DeployKeys } from "./deploy-keys.service.ts";
 import { createRepositoryLists, type RepositoryLists } from "./repository-lists.service.ts";
 import { createRepositoriesService, type Repositories } from "./repositories.service.ts";
 import { createStars, type Stars } from "./stars.service.ts";
+import { createTopics, type Topics } from "./topics.service.ts";
 import { createTransfers, type Transfers } from "./transfers.service.ts";
 import { createUnadopted, type Unadopted } from "./unadopted.service.ts";
 
@@ -53,6 +54,7 @@ export interface ForgeRepositories {
   readonly collaborators: Collaborators;
   readonly protections: BranchProtections;
   readonly deployKeys: DeployKeys;
+  readonly topics: Topics;
   readonly transfers: Transfers;
   readonly unadopted: Unadopted;
   readonly urls: ForgeUrls;
@@ -76,6 +78,7 @@ export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepos
     collaborators: createCollaborators(deps),
     protections: createBranchProtections(deps),
     deployKeys: createDeployKeys(deps),
+    topics: createTopics(deps),
     transfers: createTransfers({ ...deps, moves, enqueue: jobs.enqueue }),
     unadopted: createUnadopted({ ...deps, moves, sweepSoon }),
     urls,

@@ -24,8 +24,7 @@ const sorts: Readonly<Record<string, RepositorySort>> = {
 };
 
 /**
- * Converts the query of a search. Returns undefined for a search that cannot match: topics, forks and mirrors do not exist
- * here. Throws `unprocessable` for an unknown mode, sort or order.
+ * Converts the query of a search. Returns undefined for a search that cannot match: forks and mirrors do not exist here. Throws `unprocessable` for an unknown mode, sort or order.
  */
 export function toRepositorySearch(
   query: QueryOf<typeof searchRepositories>,
@@ -37,11 +36,12 @@ export function toRepositorySearch(
   if (query.sort !== "" && !["", "asc", "desc"].includes(order))
     throw new AppError("unprocessable", `Invalid sort order: "${order}"`);
   if (sort === undefined) throw new AppError("unprocessable", `Invalid sort mode: "${query.sort}"`);
-  if (mode === "fork" || mode === "mirror" || query.topic) return undefined;
+  if (mode === "fork" || mode === "mirror") return undefined;
   if (q.includes("\0")) return undefined;
   const ofUser = uid > 0 ? uid : undefined;
   return {
     term: q,
+    isOfTopics: query.topic,
     includesDescription: query.includeDesc,
     ...(query.exclusive && mode !== "collaborative" ? { ownerId: ofUser } : { reachedBy: ofUser }),
     notOwnedBy: mode === "collaborative" ? ofUser : undefined,

@@ -52,7 +52,7 @@ export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): W
     template: repository.isTemplate,
     mirror: false,
     size: repository.sizeKib,
-    language: "",
+    language: repository.language,
     languages_url: `${url}/languages`,
     html_url: toUrl(urls, `/${fullName}`),
     url,
@@ -95,7 +95,7 @@ export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): W
             teams: transfer.teams.map((team) => toTeamView(team, transfer.recipient, urls)),
           },
         }),
-    topics: [],
+    topics: [...repository.topics],
     licenses: [...repository.licenses],
   };
 }

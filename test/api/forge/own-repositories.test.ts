@@ -177,7 +177,7 @@ describe("lists and search", () => {
     expect(await search("q=zeta&sort=alpha&order=desc&limit=1")).toEqual(["shy/zeta-open"]);
     expect(await search("q=zeta&archived=true")).toEqual([]);
     expect(await search("q=zeta&template=true")).toEqual([]);
-    for (const query of ["topic=true", "mode=fork", "mode=mirror", "starredBy=1", "q=%00"])
+    for (const query of ["q=zeta&topic=true", "mode=fork", "mode=mirror", "starredBy=1", "q=%00"])
       expect(await search(query), query).toEqual([]);
     for (const query of ["mode=odd", "sort=odd", "sort=id&order=odd"])
       expect((await api("GET", `/repos/search?${query}`)).status, query).toBe(422);

@@ -11,6 +11,7 @@ export type RepositorySettings = Readonly<Record<string, unknown>>;
 
 const settingsSchema = z.record(z.string(), z.unknown());
 const licensesSchema = z.array(z.string());
+const topicsSchema = z.array(z.string());
 
 /** A repository of the forge. Times are epoch milliseconds. */
 export interface ForgeRepository {
@@ -39,6 +40,10 @@ export interface ForgeRepository {
   readonly trustModel: string;
   /** Keys of license templates. */
   readonly licenses: readonly string[];
+  /** By name; written by the functions of the topics table. */
+  readonly topics: readonly string[];
+  /** The one with the most bytes; empty when it is not known. */
+  readonly language: string;
   readonly sizeKib: number;
   /** The path of the files, relative to the folder of repositories, with slashes. */
   readonly path: string;
@@ -58,6 +63,8 @@ export type NewForgeRepository = Omit<
   | "openIssueCount"
   | "archivedAt"
   | "starCount"
+  | "topics"
+  | "language"
   | "createdAt"
   | "updatedAt"
 >;
@@ -100,6 +107,8 @@ export async function insertRepository(
     openIssueCount: 0,
     archivedAt: undefined,
     starCount: 0,
+    topics: [],
+    language: "",
     createdAt: tx.now,
     updatedAt: tx.now,
   };
@@ -283,6 +292,8 @@ interface RepositoryRow {
   object_format: string;
   trust_model: string;
   licenses: string;
+  topics: string;
+  language: string;
   size_kib: number;
   path: string;
   needs_move: number;
@@ -309,6 +320,8 @@ const repositoryColumns = [
   "object_format",
   "trust_model",
   "licenses",
+  "topics",
+  "language",
   "size_kib",
   "path",
   "needs_move",
@@ -336,6 +349,8 @@ function toRepository(row: RepositoryRow): ForgeRepository {
     objectFormat: row.object_format === "sha256" ? "sha256" : "sha1",
     trustModel: row.trust_model,
     licenses: parseColumn(licensesSchema, row.licenses, "forge_repositories.licenses"),
+    topics: parseColumn(topicsSchema, row.topics, "forge_repositories.topics"),
+    language: row.language,
     sizeKib: row.size_kib,
     path: row.path,
     needsMove: row.needs_move === 1,
@@ -364,6 +379,8 @@ function toRow(repository: ForgeRepository): { [C in keyof RepositoryRow]: SqlVa
     object_format: repository.objectFormat,
     trust_model: repository.trustModel,
     licenses: JSON.stringify(repository.licenses),
+    topics: JSON.stringify(repository.topics),
+    language: repository.language,
     size_kib: repository.sizeKib,
     path: repository.path,
     needs_move: Number(repository.needsMove),

@@ -10,8 +10,10 @@ export interface RepositorySearch {
   readonly reader: Reader;
   /** Only public repositories of public owners, for every reader. */
   readonly isPublicOnly: boolean;
-  /** Words separated by commas, any of which occurs in the name; empty is no filter. */
+  /** Words separated by commas, any of which occurs in the name or a topic; empty is no filter. */
   readonly term: string;
+  /** Whether the words are names of topics, and nothing else is searched. */
+  readonly isOfTopics?: boolean;
   /** Whether the description is searched as well. */
   readonly includesDescription: boolean;
   readonly ownerId?: number | undefined;
@@ -92,7 +94,11 @@ function toCondition(dialect: Database["dialect"], search: RepositorySearch): Co
       dialect === "sqlite" ? `INSTR(${text}, ?) > 0` : `STRPOS(${text}, ?) > 0`;
     const texts = ["r.lower_name", ...(search.includesDescription ? ["LOWER(r.description)"] : [])];
     const looks = words.flatMap((word) => texts.map((text) => ({ sql: contains(text), word })));
-    add(looks.map(({ sql }) => sql).join(" OR "), ...looks.map(({ word }) => word));
+    const isOfTopics = search.isOfTopics === true;
+    const topic = isOfTopics ? "t.name = ?" : contains("t.name");
+    const sql = `r.id IN (SELECT t.repository_id FROM forge_repository_topics t WHERE ${topic})`;
+    const all = [...(isOfTopics ? [] : looks), ...words.map((word) => ({ sql, word }))];
+    add(all.map((each) => each.sql).join(" OR "), ...all.map(({ word }) => word));
   }
   return {
     sql: parts.map(({ sql }) => `(${sql})`).join(" AND "),

@@ -1,0 +1,125 @@
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
+import {
+  type ForgeTopic,
+  listTopicsOf,
+  replaceTopics,
+  searchTopics,
+} from "../../../storage/tables/forge/repositories/topics.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { assertNotArchived, openRepository } from "../issues/issue-access.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { notFound } from "../refusals.ts";
+import { reaches } from "./access.ts";
+import { noAdministrator, type RepositoryPath } from "./repositories.service.ts";
+
+/** Result of a change of topics. `too_many`: the repository would have more than allowed. */
+export type TopicOutcome =
+  | { readonly kind: "changed" }
+  | { readonly kind: "invalid"; readonly names: readonly string[] }
+  | { readonly kind: "too_many" };
+
+/**
+ * Topics of repositories. Names are lower-case letters, digits, dashes and dots, at most 35 characters; capitals and white
+ * space around a name are taken away. Every function about a repository refuses with `not_found` a caller who may not read
+ * it; changes refuse with `forbidden` a caller who does not administer it, and with `archived` an archived repository.
+ */
+export interface Topics {
+  /** Returns a page of the topics, by name, and the count of all. */
+  list(
+    path: RepositoryPath,
+    window: PageWindow,
+    caller: ForgeCaller | undefined,
+  ): Promise<{ readonly names: readonly string[]; readonly total: number }>;
+  replace(
+    path: RepositoryPath,
+    names: readonly string[],
+    caller: ForgeCaller,
+  ): Promise<TopicOutcome>;
+  /** Adds a topic; idempotent. */
+  add(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<TopicOutcome>;
+  /** Takes a topic away. Throws `not_found` for one that the repository does not have. */
+  remove(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<TopicOutcome>;
+  /** Returns a page of the topics of repositories that the caller may read, those of the most repositories first. */
+  search(
+    term: string,
+    window: PageWindow,
+    caller: ForgeCaller | undefined,
+  ): Promise<{ readonly topics: readonly ForgeTopic[]; readonly total: number }>;
+}
+
+/** Most topics of one repository. */
+const TOPICS_MAX = 25;
+const NAME_CHARACTERS_MAX = 35;
+const NAME = /^[a-z0-9][-.a-z0-9]*$/;
+const CHANGED = { kind: "changed" } as const;
+
+export function createTopics({ db }: { readonly db: Database }): Topics {
+  return {
+    async list(path, window, caller) {
+      const { repository } = await openRepository(db, path, caller, "/topics", "any");
+      const { limit, offset } = toRows(window);
+      const { topics } = repository;
+      return { names: topics.slice(offset, offset + limit), total: topics.length };
+    },
+
+    async replace(path, given, caller) {
+      const names = [...new Set(given.map(toName).filter((name) => name !== ""))];
+      return change(path, caller, "", async () => {
+        if (names.length > TOPICS_MAX) return { kind: "too_many" };
+        const invalid = names.filter((name) => !isTopicName(name));
+        return invalid.length > 0 ? { kind: "invalid", names: invalid } : names;
+      });
+    },
+
+    async add(path, given, caller) {
+      const name = toName(given);
+      return change(path, caller, `/${encodeURIComponent(given)}`, async (before) => {
+        if (!isTopicName(name)) return { kind: "invalid", names: [name] };
+        if (before.includes(name)) return CHANGED;
+        return before.length >= TOPICS_MAX ? { kind: "too_many" } : [...before, name];
+      });
+    },
+
+    async remove(path, given, caller) {
+      const name = toName(given);
+      return change(path, caller, `/${encodeURIComponent(given)}`, async (before) => {
+        if (!isTopicName(name)) return { kind: "invalid", names: [name] };
+        if (!before.includes(name)) throw notFound();
+        return before.filter((each) => each !== name);
+      });
+    },
+
+    async search(term, window, caller) {
+      const search = { reader: caller?.user, isPublicOnly: isPublicOnly(caller) };
+      // PostgreSQL stores no NUL, so no topic contains one.
+      if (term.includes("\0")) return { topics: [], total: 0 };
+      return searchTopics(db, { ...search, term: term.toLowerCase() }, toRows(window));
+    },
+  };
+
+  /** Gives a repository the topics that `decide` returns for those that it has, in one transaction. */
+  async function change(
+    path: RepositoryPath,
+    caller: ForgeCaller,
+    rest: string,
+    decide: (before: readonly string[]) => Promise<readonly string[] | TopicOutcome>,
+  ): Promise<TopicOutcome> {
+    const opened = await openRepository(db, path, caller, `/topics${rest}`, "any");
+    if (!reaches(opened.access, "admin")) throw noAdministrator();
+    assertNotArchived(opened);
+    const { id } = opened.repository;
+    return db.transaction(async (tx: Transaction) => {
+      if ((await findRepositoryById(tx, id)) === undefined) throw notFound();
+      const after = await decide(await listTopicsOf(tx, id));
+      if ("kind" in after) return after;
+      await replaceTopics(tx, id, after);
+      return CHANGED;
+    });
+  }
+}
+
+const toName = (given: string) => given.trim().toLowerCase();
+
+const isTopicName = (name: string) => name.length <= NAME_CHARACTERS_MAX && NAME.test(name);
