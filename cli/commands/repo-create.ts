@@ -9,7 +9,7 @@ import {
   type NewRepositoryFlags,
   toNewRepositoryBody,
 } from "../support/new-repository.ts";
-import { repositoryLines } from "../support/repository.ts";
+import { repositoryLines, toRepositoryName } from "../support/repository.ts";
 import type { CommandModule } from "../tree/entry.ts";
 import { cloneRepository, toRemoteUrl } from "./repo-clone.ts";
 
@@ -17,6 +17,10 @@ export interface RepoCreateOptions extends NewRepositoryFlags {
   /** The name of the source folder when absent. */
   readonly name?: string;
   readonly org?: string;
+  /** The template repository that it begins from, as OWNER/NAME. */
+  readonly fromTemplate?: string;
+  /** What it takes from the template, by the names of `templateItems`. */
+  readonly with?: string;
   /** A folder with a local repository that gets the new one as a remote. */
   readonly source?: string;
   /** The name of that remote; `origin` when absent. */
@@ -27,7 +31,12 @@ export interface RepoCreateOptions extends NewRepositoryFlags {
 }
 
 export const createRepo = {
-  operations: [forge.createOwnRepository, forge.createOrganizationRepository],
+  operations: [
+    forge.createOwnRepository,
+    forge.createOrganizationRepository,
+    forge.generateRepository,
+    forge.getCurrentUser,
+  ],
   output: resourceOf(forge.createOwnRepository, 201),
   define(command, cli, run = runRepoCreate): void {
     addNewRepositoryFlags(
@@ -35,6 +44,11 @@ export const createRepo = {
         .argument("[name]", "the name of the repository; by default that of the --source folder")
         .option("--org <organization>", "the organization that owns it; you by default"),
     )
+      .option("--from-template <owner/name>", "begin with the content of a template repository")
+      .option(
+        "--with <items>",
+        "content, topics, labels, webhooks, protections: what to take from the template; content by default",
+      )
       .option("--source <folder>", "a local repository that gets the new one as a remote")
       .option("--remote <name>", "the name of that remote; origin by default")
       .option("--push", "push the current branch of the --source folder")
@@ -48,7 +62,7 @@ export const createRepo = {
 } satisfies CommandModule;
 
 function assertFlags(name: string | undefined, flags: RepoCreateOptions): void {
-  const { source, remote, push, clone, ssh, init } = flags;
+  const { source, remote, push, clone, ssh, init, fromTemplate } = flags;
   if (name?.includes("/") === true)
     throw usageError(
       `${JSON.stringify(name)} is not a name`,
@@ -62,6 +76,23 @@ function assertFlags(name: string | undefined, flags: RepoCreateOptions): void {
     throw usageError("--push and --remote take --source, the folder of a local repository");
   if (source !== undefined && (clone === true || init === true))
     throw usageError("--source excludes --clone and --init: the folder has the first commit");
+  if (flags.with !== undefined && fromTemplate === undefined)
+    throw usageError("--with takes --from-template");
+  if (fromTemplate !== undefined) {
+    toRepositoryName(fromTemplate);
+    const excluded = [
+      ["--source", source],
+      ["--init", init],
+      ["--readme", flags.readme],
+      ["--gitignore", flags.gitignore],
+      ["--license", flags.license],
+      ["--labels", flags.labels],
+      ["--as-template", flags.asTemplate],
+      ["--trust-model", flags.trustModel],
+      ["--object-format", flags.objectFormat],
+    ].find(([, value]) => value !== undefined);
+    if (excluded !== undefined) throw usageError(`--from-template excludes ${String(excluded[0])}`);
+  }
   if (ssh === true && source === undefined && clone !== true)
     throw usageError("--ssh takes --source or --clone");
 }
@@ -78,9 +109,11 @@ async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promi
       : {}),
   };
   const made =
-    org === undefined
-      ? await cli.client.call(forge.createOwnRepository, { body })
-      : await cli.client.call(forge.createOrganizationRepository, { params: { org }, body });
+    options.fromTemplate !== undefined
+      ? await generate(cli, options.fromTemplate, name, options)
+      : org === undefined
+        ? await cli.client.call(forge.createOwnRepository, { body })
+        : await cli.client.call(forge.createOrganizationRepository, { params: { org }, body });
   const repository = made.body;
   if (local !== undefined) {
     const url = await toRemoteUrl(cli, repository, ssh);
@@ -98,6 +131,44 @@ async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promi
   if (options.clone === true)
     await cloneRepository(cli, repository, { target: repository.name, ssh });
   await cli.output.resource(repository, repositoryLines);
+}
+
+/** What a repository may take from its template, by the words of `--with`. */
+const templateItems: Readonly<Record<string, string>> = {
+  content: "git_content",
+  topics: "topics",
+  labels: "labels",
+  webhooks: "webhooks",
+  protections: "protected_branch",
+};
+
+async function generate(
+  cli: CliContext,
+  template: string,
+  name: string,
+  options: RepoCreateOptions,
+) {
+  const items = (options.with ?? "content").split(",").map((word) => word.trim());
+  const unknown = items.find((word) => templateItems[word] === undefined);
+  if (unknown !== undefined)
+    throw usageError(
+      `--with takes ${Object.keys(templateItems).join(", ")}, not ${JSON.stringify(unknown)}`,
+    );
+  const { body: user } =
+    options.org === undefined
+      ? await cli.client.call(forge.getCurrentUser, {})
+      : { body: undefined };
+  return cli.client.call(forge.generateRepository, {
+    params: toRepositoryName(template),
+    body: {
+      owner: options.org ?? user?.username,
+      name,
+      description: options.description,
+      private: options.private,
+      default_branch: options.defaultBranch,
+      ...Object.fromEntries(items.map((word) => [templateItems[word], true])),
+    },
+  });
 }
 
 interface LocalRepository {

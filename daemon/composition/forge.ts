@@ -168,6 +168,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     events,
     jobs: queue,
     templates: miscellaneous.templates,
+    copyHooks: hooks.hooks.copyOf,
   });
   await folders.recover();
   await git.run(["--version"], { directory: settings.repositoriesDir }).catch((error: unknown) => {

@@ -15,6 +15,8 @@ export interface NewFiles {
   readonly defaultBranch: string;
   /** Absent: the repository stays empty. */
   readonly firstCommit?: InitialCommit;
+  /** Writes other content into the folder. */
+  readonly fill?: (directory: string) => Promise<void>;
 }
 
 /** Result of a move: `missing`: the source does not exist; `taken`: the target exists. */
@@ -65,7 +67,7 @@ export async function openRepositoryFiles({
   const toPath = (path: string) => join(root, path);
 
   const files: RepositoryFiles = {
-    async create({ key, objectFormat, defaultBranch, firstCommit }) {
+    async create({ key, objectFormat, defaultBranch, firstCommit, fill }) {
       const path = `${ASIDE}/${NEW}${key}`;
       const directory = toPath(path);
       await mkdir(directory, { mode: 0o700 });
@@ -82,7 +84,9 @@ export async function openRepositoryFiles({
           { directory },
         );
         if (firstCommit !== undefined) await writeInitialCommit(git, directory, firstCommit);
-        const sizeKib = firstCommit === undefined ? 0 : await readSizeKib(git, directory);
+        await fill?.(directory);
+        const isEmpty = firstCommit === undefined && fill === undefined;
+        const sizeKib = isEmpty ? 0 : await readSizeKib(git, directory);
         await syncTree(directory);
         return { path, sizeKib };
       } catch (error) {

@@ -24,6 +24,8 @@ export interface DatedPerson extends CommitPerson {
 export interface NewCommit {
   /** Undefined for the first commit of a repository. */
   readonly parent: string | undefined;
+  /** The tree that the changes begin with, instead of the parent's. */
+  readonly tree?: string;
   readonly author: DatedPerson;
   readonly committer: DatedPerson;
   readonly message: string;
@@ -39,7 +41,7 @@ export interface NewCommit {
 export async function writeCommit(
   git: Git,
   directory: string,
-  { parent, author, committer, message, changes, key }: NewCommit,
+  { parent, tree, author, committer, message, changes, key }: NewCommit,
 ): Promise<string> {
   // The ref exists in the stream alone: its last command takes it away before git writes refs.
   const ref = `refs/croft/new-${key}`;
@@ -49,6 +51,7 @@ export async function writeCommit(
     ),
     toData(Buffer.from(message)),
     Buffer.from(parent === undefined ? "" : `from ${parent}\n`),
+    Buffer.from(tree === undefined ? "" : `M 040000 ${tree} ""\n`),
   ];
   for (const change of changes) {
     if (change.kind === "delete") {
@@ -61,7 +64,7 @@ export async function writeCommit(
       parts.push(Buffer.from(`M ${mode} inline ${quote(change.path)}\n`), toData(content));
     else parts.push(Buffer.from(`M ${mode} ${content.blobId} ${quote(change.path)}\n`));
   }
-  const nothing = "0".repeat(parent?.length ?? 40);
+  const nothing = "0".repeat((parent ?? tree)?.length ?? 40);
   parts.push(Buffer.from(`\nget-mark :1\nreset ${ref}\nfrom ${nothing}\n\ndone\n`));
   const output = await git.run(["fast-import", "--quiet", "--done", "--date-format=raw"], {
     directory,

@@ -320,6 +320,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
     config: { url: "http://127.0.0.1:9/", content_type: "json" },
   },
   "forge.repos.hooks.edit": { active: false },
+  "forge.repos.generate": { owner: "root", name: "changed", git_content: true },
   "forge.repos.topics.replace": { topics: ["changed"] },
   "forge.repos.keys.add": { title: "changed", key: DEPLOY_KEYS[1] },
   "forge.packages.npm.tags.set": "1.0.0",

@@ -87,6 +87,8 @@ export interface Hooks {
   remove(home: HookHome, id: HookId): Promise<void>;
   /** Copies all default hooks, with their secrets, to a new repository. */
   copyDefaults(tx: Transaction, repositoryId: number): Promise<void>;
+  /** Copies the hooks of a repository, with their secrets, to a new one. */
+  copyOf(tx: Transaction, fromRepositoryId: number, toRepositoryId: number): Promise<void>;
 }
 
 /** Hooks of one repository: each event makes a row for each of them. */
@@ -185,15 +187,27 @@ export function createHooks({
         await deleteHook(tx, id);
       }),
 
-    async copyDefaults(tx, repositoryId) {
-      for (const hook of await listDefaultHooks(tx)) {
-        const target = targets.open(hook);
-        await insertHook(tx, { ...hook, scope: "repository", repositoryId }, (id) =>
-          targets.seal(id, target),
-        );
-      }
+    copyDefaults: async (tx, repositoryId) => copy(tx, await listDefaultHooks(tx), repositoryId),
+
+    async copyOf(tx, fromRepositoryId, toRepositoryId) {
+      const window = { limit: HOOKS_MAX, offset: 0 };
+      const { hooks } = await listHooksOfRepository(tx, fromRepositoryId, window);
+      await copy(tx, hooks, toRepositoryId);
     },
   };
+
+  async function copy(
+    tx: Transaction,
+    hooks: readonly ForgeHook[],
+    repositoryId: number,
+  ): Promise<void> {
+    for (const hook of hooks) {
+      const target = targets.open(hook);
+      await insertHook(tx, { ...hook, scope: "repository", repositoryId }, (id) =>
+        targets.seal(id, target),
+      );
+    }
+  }
 }
 
 /** Returns a hook of `home`. Throws `not_found` for another one's: copies of default hooks belong to their repositories. */

@@ -73,6 +73,14 @@ export interface CreateRepositoryDeps {
   readonly commitEmail: (user: ForgeUser) => string;
 }
 
+/** What a new repository gets besides its options. */
+export interface RepositoryExtras {
+  /** Writes the first commit of the default branch into the folder, and returns whether it did. */
+  readonly fill?: (directory: string, author: CommitPerson) => Promise<boolean>;
+  /** Called in the transaction that records the repository, before its creation is published. */
+  readonly recorded?: (tx: Transaction, repository: ForgeRepository) => Promise<void>;
+}
+
 /** The default branch of a new repository. */
 export const DEFAULT_BRANCH = "main";
 const trustModels = new Set(["collaborator", "committer", "collaboratorcommitter"]);
@@ -88,6 +96,7 @@ export async function createRepository(
   ownerName: string,
   wanted: CreateRepositoryOptions,
   actor: ForgeUser,
+  extras: RepositoryExtras = {},
 ): Promise<OwnedRepository> {
   const { db, files, moves } = deps;
   if (wanted.autoInit) assertReadme(wanted.readme);
@@ -104,8 +113,8 @@ export async function createRepository(
   if (await files.exists(place)) throw filesExist(owner, wanted.name);
 
   const defaultBranch = wanted.defaultBranch === "" ? DEFAULT_BRANCH : wanted.defaultBranch;
-  const { path, sizeKib } = await refusing(() =>
-    createFiles(deps, { owner, actor, wanted, objectFormat, defaultBranch }),
+  const { path, sizeKib, hasBranch } = await refusing(() =>
+    createFiles(deps, { owner, actor, wanted, objectFormat, defaultBranch, extras }),
   );
   const made = await record();
   if (await moves.complete(made.id)) return reread(db, made, owner);
@@ -135,8 +144,8 @@ export async function createRepository(
               isPrivate: wanted.isPrivate,
               isTemplate: wanted.isTemplate,
               settings: toNewSettings(wanted.isTemplate),
-              isEmpty: !wanted.autoInit,
-              branchCount: wanted.autoInit ? 1 : 0,
+              isEmpty: !hasBranch,
+              branchCount: hasBranch ? 1 : 0,
               defaultBranch,
               objectFormat,
               trustModel: toTrustModel(wanted.trustModel),
@@ -147,6 +156,7 @@ export async function createRepository(
             },
           },
           deps.events,
+          extras.recorded,
         );
       });
     } catch (error) {
@@ -174,16 +184,31 @@ async function createFiles(
     wanted,
     objectFormat,
     defaultBranch,
+    extras,
   }: {
     readonly owner: ForgeUser;
     readonly actor: ForgeUser;
     readonly wanted: CreateRepositoryOptions;
     readonly objectFormat: ObjectFormat;
     readonly defaultBranch: string;
+    readonly extras: RepositoryExtras;
   },
-): Promise<{ readonly path: string; readonly sizeKib: number }> {
+): Promise<{ readonly path: string; readonly sizeKib: number; readonly hasBranch: boolean }> {
   const key = newId();
-  if (!wanted.autoInit) return files.create({ key, objectFormat, defaultBranch });
+  if (!wanted.autoInit) {
+    const { fill } = extras;
+    let hasBranch = false;
+    const content =
+      fill === undefined
+        ? {}
+        : {
+            fill: async (directory: string) => {
+              hasBranch = await fill(directory, toPerson(actor, commitEmail));
+            },
+          };
+    const made = await files.create({ key, objectFormat, defaultBranch, ...content });
+    return { ...made, hasBranch };
+  }
   const at = clock();
   const content = await createFirstFiles(templates, {
     repositoryName: wanted.name,
@@ -201,7 +226,8 @@ async function createFiles(
     at,
     files: content,
   };
-  return files.create({ key, objectFormat, defaultBranch, firstCommit });
+  const made = await files.create({ key, objectFormat, defaultBranch, firstCommit });
+  return { ...made, hasBranch: true };
 }
 
 function toPerson(user: ForgeUser, commitEmail: (user: ForgeUser) => string): CommitPerson {
@@ -252,6 +278,7 @@ export async function recordRepository(
   tx: Transaction,
   { owner, actor, isAdopted, labels, repository: wanted }: NewRepository,
   events: RepositoryEvents,
+  recorded?: RepositoryExtras["recorded"],
 ): Promise<ForgeRepository> {
   const repository = await insertRepository(tx, { ...wanted, ownerId: owner.id });
   await deleteRepositoryRedirect(tx, owner.id, wanted.name);
@@ -269,6 +296,7 @@ export async function recordRepository(
   const members = isOfOrganization ? await listRepositoryTeamMembers(tx, where) : [];
   for (const userId of new Set([actor.id, ...members]))
     await insertWatch(tx, { repositoryId: repository.id, userId, createdAt: tx.now });
+  await recorded?.(tx, repository);
   await events.created?.(tx, { repository, owner, actor, isAdopted });
   return repository;
 }

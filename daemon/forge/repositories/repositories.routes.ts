@@ -3,6 +3,7 @@ import {
   createOrganizationRepository,
   createOwnRepository,
   createRepository,
+  generateRepository,
 } from "../../contract/forge/repositories/new-repositories.ts";
 import {
   listOrganizationRepositories,
@@ -34,6 +35,7 @@ import type { RepositoryLists, RepositoryPage } from "./repository-lists.service
 import { toRepositorySearch } from "./repository-search.view.ts";
 import type { Repositories } from "./repositories.service.ts";
 import { toRepositoryView } from "./repository.view.ts";
+import type { GenerateOptions, GenerateRepository } from "./templates/generate.service.ts";
 import type { Transfers } from "./transfers.service.ts";
 import type { Unadopted } from "./unadopted.service.ts";
 
@@ -43,9 +45,11 @@ export function repositoryRoutes({
   lists,
   transfers,
   unadopted,
+  generate,
   urls,
 }: {
   readonly repositories: Repositories;
+  readonly generate: GenerateRepository;
   readonly lists: RepositoryLists;
   readonly transfers: Transfers;
   readonly unadopted: Unadopted;
@@ -67,6 +71,13 @@ export function repositoryRoutes({
       status: 201,
       body: toRepositoryView(
         await repositories.createInOrganization(params.org, toCreateOptions(body), caller),
+        urls,
+      ),
+    })),
+    handle(generateRepository, async ({ caller, params, body, request }) => ({
+      status: 201,
+      body: toRepositoryView(
+        await generate(params, toGenerateOptions(body), caller, request.signal),
         urls,
       ),
     })),
@@ -154,6 +165,25 @@ function toCreateOptions(body: BodyOf<typeof createRepository>): CreateRepositor
     defaultBranch: body.default_branch ?? "",
     trustModel: body.trust_model ?? "",
     objectFormat: body.object_format_name ?? "",
+  };
+}
+
+/** Converts the body of a generation; absent members get their defaults. */
+function toGenerateOptions(body: BodyOf<typeof generateRepository>): GenerateOptions {
+  return {
+    owner: body.owner ?? "",
+    name: body.name,
+    description: body.description ?? "",
+    isPrivate: body.private ?? false,
+    defaultBranch: body.default_branch ?? "",
+    takes: {
+      content: body.git_content ?? false,
+      topics: body.topics ?? false,
+      labels: body.labels ?? false,
+      webhooks: body.webhooks ?? false,
+      protectedBranch: body.protected_branch ?? false,
+      others: body.git_hooks === true || body.avatar === true,
+    },
   };
 }
 

@@ -177,8 +177,8 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
 }
 
 /** A token for public things only cannot create what it could not read afterwards. */
-function assertMayBePrivate(
-  wanted: CreateRepositoryOptions,
+export function assertMayBePrivate(
+  wanted: Pick<CreateRepositoryOptions, "isPrivate">,
   owner: ForgeUser,
   caller: ForgeCaller,
 ): void {

@@ -1,6 +1,6 @@
 // Repositories: rows, owners, names and folders on disk. Start here: one factory wires up the services of this folder.
 // The git protocol is in ../git.
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
 import {
@@ -28,6 +28,7 @@ import { createRepositoryLists, type RepositoryLists } from "./repository-lists.
 import { createRepositoriesService, type Repositories } from "./repositories.service.ts";
 import { createStars, type Stars } from "./stars.service.ts";
 import { createTopics, type Topics } from "./topics.service.ts";
+import { createGenerator, type GenerateRepository } from "./templates/generate.service.ts";
 import { createTransfers, type Transfers } from "./transfers.service.ts";
 import { createUnadopted, type Unadopted } from "./unadopted.service.ts";
 
@@ -44,6 +45,8 @@ export interface ForgeRepositoriesDeps {
   readonly urls: ForgeUrls;
   readonly log: Log;
   readonly folders: RepositoryFolders;
+  /** Copies the hooks of a repository, with their secrets, to another one. */
+  readonly copyHooks: (tx: Transaction, from: number, to: number) => Promise<void>;
 }
 
 /** The forge's repositories. */
@@ -55,6 +58,7 @@ export interface ForgeRepositories {
   readonly protections: BranchProtections;
   readonly deployKeys: DeployKeys;
   readonly topics: Topics;
+  readonly generate: GenerateRepository;
   readonly transfers: Transfers;
   readonly unadopted: Unadopted;
   readonly urls: ForgeUrls;
@@ -75,6 +79,7 @@ export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepos
     }),
     lists,
     stars: createStars({ ...deps, lists }),
+    generate: createGenerator({ ...deps, moves, locate, commitEmail }),
     collaborators: createCollaborators(deps),
     protections: createBranchProtections(deps),
     deployKeys: createDeployKeys(deps),

@@ -68,8 +68,34 @@ export const createRepository = endpoint({
   replies,
 });
 
+export const generateRepository = endpoint({
+  name: "forge.repos.generate",
+  method: "POST",
+  path: "/api/v1/repos/:owner/:repo/generate",
+  summary: "Create a repository from a template repository",
+  gate: forgeUser("repository"),
+  params: z.object({ owner: z.string(), repo: z.string() }),
+  body: z.object({
+    owner: optionalText(),
+    name: requiredText({ max: 100, rules: [["AlphaDashDot", isAlphaDashDot]] }),
+    default_branch: optionalText({ max: 100, rules: [["GitRefName", isRefName]] }),
+    description: optionalText({ max: 2048 }),
+    private: optionalFlag,
+    // What the new repository takes from the template: at least one.
+    git_content: optionalFlag,
+    topics: optionalFlag,
+    git_hooks: optionalFlag,
+    webhooks: optionalFlag,
+    avatar: optionalFlag,
+    labels: optionalFlag,
+    protected_branch: optionalFlag,
+  }),
+  replies: { ...replies, 503: apiError },
+});
+
 export const newRepositoryEndpoints = [
   createRepository,
   createOwnRepository,
   createOrganizationRepository,
+  generateRepository,
 ];

@@ -1,0 +1,218 @@
+import type { Database, Transaction } from "../../../../storage/engine/database.ts";
+import type { Git } from "../../../../storage/git/git.ts";
+import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
+import {
+  insertBranchProtection,
+  listBranchProtections,
+} from "../../../../storage/tables/forge/repositories/branch-protections.ts";
+import { insertLabels, listLabels } from "../../../../storage/tables/forge/repositories/labels.ts";
+import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
+import {
+  listTopicsOf,
+  replaceTopics,
+} from "../../../../storage/tables/forge/repositories/topics.ts";
+import { listRepositoryMakers } from "../../../../storage/tables/forge/repositories/transfers.ts";
+import { AppError } from "../../../errors.ts";
+import type { ForgeCaller } from "../../caller.ts";
+import { createTransferLimiter } from "../../git/transfer-limiter.ts";
+import { openRepository, type OpenedRepository } from "../../issues/issue-access.ts";
+import type { ForgeUrls } from "../../urls.ts";
+import { findAccess, reaches } from "../access.ts";
+import {
+  createRepository,
+  type CreateRepositoryDeps,
+  type CreateRepositoryOptions,
+} from "../create-repository.ts";
+import { assertMayBePrivate, type RepositoryPath } from "../repositories.service.ts";
+import { getVisibleAccount } from "../repository-lists.service.ts";
+import type { RepositoryDetails } from "../repository.view.ts";
+import { keepsCode } from "../repository-settings.view.ts";
+import { createExpansion } from "./expansion.ts";
+import { writeTemplateCommit } from "./template-content.ts";
+
+/** What a new repository takes from its template. */
+export interface GenerateOptions {
+  /** The name of the new owner. */
+  readonly owner: string;
+  readonly name: string;
+  readonly description: string;
+  readonly isPrivate: boolean;
+  /** Empty is the template's. */
+  readonly defaultBranch: string;
+  readonly takes: {
+    readonly content: boolean;
+    readonly topics: boolean;
+    readonly labels: boolean;
+    readonly webhooks: boolean;
+    readonly protectedBranch: boolean;
+    /** Things that repositories do not have here; asking for them alone is allowed. */
+    readonly others: boolean;
+  };
+}
+
+/**
+ * Creates a repository from a template. Refuses with `unprocessable` a repository that is no template and a request that
+ * takes nothing, with `not_found` a template that the caller may not read and an unknown owner, with `forbidden` an owner
+ * for whom the caller may not create repositories, and hooks or protections of a template that the caller does not
+ * administer; and as `createRepository` does. Everything is recorded in one transaction.
+ */
+export type GenerateRepository = (
+  path: RepositoryPath,
+  wanted: GenerateOptions,
+  caller: ForgeCaller,
+  signal: AbortSignal,
+) => Promise<RepositoryDetails>;
+
+export interface GenerateRepositoryDeps extends CreateRepositoryDeps {
+  readonly db: Database;
+  readonly git: Git;
+  readonly urls: ForgeUrls;
+  readonly locate: (repository: ForgeRepository) => Promise<string>;
+  /** Copies the hooks of a repository, with their secrets, to another one. */
+  readonly copyHooks: (tx: Transaction, from: number, to: number) => Promise<void>;
+}
+
+/** Copies at one time, and of one user; others wait. */
+const limits = { atOnce: 4, perKey: 1, waiting: 32 } as const;
+/** A repository has no more labels. */
+const LABELS_MAX = 10_000;
+
+export function createGenerator(deps: GenerateRepositoryDeps): GenerateRepository {
+  const { db, git, urls, locate, clock, newId } = deps;
+  const limiter = createTransferLimiter(limits);
+
+  return async (path, wanted, caller, signal) => {
+    const template = await openRepository(db, path, caller, "/generate");
+    const { takes } = wanted;
+    if (!template.repository.isTemplate)
+      throw new AppError("unprocessable", "this is not a template repo");
+    if (!Object.values(takes).includes(true))
+      throw new AppError("unprocessable", "must select at least one template item");
+    assertMayTake(template, takes);
+    const owner = await findOwner(wanted.owner, caller);
+    assertMayBePrivate(wanted, owner, caller);
+    const release = await limiter.acquire(`user ${caller.user.id}`, signal);
+    try {
+      return await generate(template, owner, wanted, caller.user);
+    } finally {
+      release();
+    }
+  };
+
+  async function generate(
+    template: OpenedRepository,
+    owner: ForgeUser,
+    wanted: GenerateOptions,
+    actor: ForgeUser,
+  ): Promise<RepositoryDetails> {
+    const source = template.repository;
+    const { takes, name, description } = wanted;
+    const hasContent = takes.content && !source.isEmpty && keepsCode(source.settings);
+    const defaultBranch = wanted.defaultBranch || source.defaultBranch;
+    const at = clock();
+    const expand = createExpansion(template, { name, owner, description }, { urls, at });
+    const made = await createRepository(
+      deps,
+      owner.name,
+      toOptions(source, wanted, defaultBranch),
+      actor,
+      {
+        ...(hasContent
+          ? {
+              fill: async (directory: string, person) =>
+                writeTemplateCommit(
+                  {
+                    git,
+                    directory: await locate(source),
+                    branch: source.defaultBranch,
+                    expand,
+                    author: { ...person, seconds: Math.floor(at / 1000), zone: "+0000" },
+                    key: newId(),
+                  },
+                  { directory, branch: defaultBranch },
+                ),
+            }
+          : {}),
+        recorded: (tx, repository) => copyRows(tx, source.id, repository.id, takes),
+      },
+    );
+    const access = await findAccess(db, made, actor);
+    return { ...made, watchers: 1, access, isSignedIn: true };
+  }
+
+  async function copyRows(
+    tx: Transaction,
+    from: number,
+    to: number,
+    takes: GenerateOptions["takes"],
+  ): Promise<void> {
+    if (takes.topics) await replaceTopics(tx, to, await listTopicsOf(tx, from));
+    if (takes.labels) {
+      const window = { limit: LABELS_MAX, offset: 0 };
+      await insertLabels(
+        tx,
+        { repositoryId: to },
+        await listLabels(tx, { repositoryId: from }, window),
+      );
+    }
+    if (takes.webhooks) await deps.copyHooks(tx, from, to);
+    if (takes.protectedBranch)
+      for (const rule of await listBranchProtections(tx, from))
+        await insertBranchProtection(tx, to, rule);
+  }
+
+  async function findOwner(name: string, caller: ForgeCaller): Promise<ForgeUser> {
+    const { user } = caller;
+    const owner = name === "" ? undefined : await findVisible(name, caller);
+    if (owner === undefined)
+      throw new AppError("not_found", `request owner \`${name}\` does not exist`);
+    if (owner.id === user.id || user.isAdmin) return owner;
+    if (owner.kind !== "organization")
+      throw new AppError("forbidden", "Only admin can generate repository for other user.");
+    if (!(await listRepositoryMakers(db, owner.id)).includes(user.id))
+      throw new AppError(
+        "forbidden",
+        "Given user is not allowed to create repository in organization.",
+      );
+    return owner;
+  }
+
+  async function findVisible(name: string, caller: ForgeCaller): Promise<ForgeUser | undefined> {
+    try {
+      return await getVisibleAccount(db, name, caller);
+    } catch (error) {
+      if (error instanceof AppError && error.code === "not_found") return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Addresses and secrets of hooks, and rules of branches, are shown to administrators only. */
+function assertMayTake({ access }: OpenedRepository, takes: GenerateOptions["takes"]): void {
+  if ((takes.webhooks || takes.protectedBranch) && !reaches(access, "admin"))
+    throw new AppError(
+      "forbidden",
+      "only administrators of the template take its webhooks and branch protections",
+    );
+}
+
+function toOptions(
+  source: ForgeRepository,
+  { name, description, isPrivate }: GenerateOptions,
+  defaultBranch: string,
+): CreateRepositoryOptions {
+  return {
+    name,
+    description,
+    isPrivate,
+    isTemplate: false,
+    issueLabels: "",
+    autoInit: false,
+    gitignores: "",
+    license: "",
+    readme: "",
+    defaultBranch,
+    trustModel: source.trustModel,
+    objectFormat: source.objectFormat,
+  };
+}

@@ -1,0 +1,162 @@
+import { setImmediate } from "node:timers/promises";
+import { copyTree } from "../../../../storage/git/copy-tree.ts";
+import type { Git } from "../../../../storage/git/git.ts";
+import { findObjects, readObjects } from "../../../../storage/git/objects.ts";
+import { findEntries, listTree, type TreeEntry } from "../../../../storage/git/trees.ts";
+import {
+  type DatedPerson,
+  type TreeChange,
+  writeCommit,
+} from "../../../../storage/git/write-commit.ts";
+import { AppError } from "../../../errors.ts";
+import { cleanFilePath } from "../../code/paths.ts";
+import { compileGlob } from "../glob.ts";
+import { type Expand, toSafePath } from "./expansion.ts";
+
+/** The file of globs: the files that it names are expanded, and it is left out itself. */
+const RULES = ".gitea/template";
+const limits = {
+  /** Bytes of the rules, and of one file that is expanded; a larger one is copied as it is. */
+  fileBytes: 1024 * 1024,
+  /** Globs, and characters of all of them. */
+  globs: 50,
+  globCharacters: 2_000,
+  /** Longest path that is compared with globs. */
+  pathCharacters: 1_024,
+  /** Files that are expanded, and bytes of them. */
+  files: 2_000,
+  bytes: 32 * 1024 * 1024,
+  /** Entries of the tree that are looked at. */
+  entries: 200_000,
+} as const;
+/** Other requests are served after as many paths. */
+const PATHS_AT_ONCE = 100;
+
+/** The content of a template, for a new repository. */
+export interface TemplateContent {
+  readonly git: Git;
+  /** The folder of the template's files. */
+  readonly directory: string;
+  /** The branch that is copied. */
+  readonly branch: string;
+  readonly expand: Expand;
+  readonly author: DatedPerson;
+  readonly key: string;
+}
+
+/**
+ * Writes the first commit of a new repository: the tree of the template's branch, with variables expanded in the files
+ * that `.gitea/template` names. Returns false when the branch does not exist. Refuses with `unprocessable` a template that
+ * expands more files than allowed. @throws GitError
+ */
+export async function writeTemplateCommit(
+  content: TemplateContent,
+  target: { readonly directory: string; readonly branch: string },
+): Promise<boolean> {
+  const { git, directory, branch, expand, author, key } = content;
+  const [root] = await findObjects(git, [`refs/heads/${branch}^{tree}`], { directory });
+  if (root?.type !== "tree") return false;
+  await copyTree(git, { directory, tree: root.id }, target.directory);
+  const changes = await toChanges(git, directory, root.id, expand);
+  const commit = await writeCommit(git, target.directory, {
+    parent: undefined,
+    tree: root.id,
+    author,
+    committer: author,
+    message: "Initial commit\n",
+    changes,
+    key,
+  });
+  await git.run(["update-ref", `refs/heads/${target.branch}`, commit], {
+    directory: target.directory,
+  });
+  return true;
+}
+
+async function toChanges(
+  git: Git,
+  directory: string,
+  tree: string,
+  expand: Expand,
+): Promise<readonly TreeChange[]> {
+  const rules = (await findEntries(git, tree, [RULES], { directory })).get(RULES);
+  if (rules === undefined || !isRegular(rules) || rules.size > limits.fileBytes) return [];
+  const [text] = await readObjects(git, [rules.id], { directory });
+  const globs = toGlobs(text?.toString("utf8") ?? "");
+  const removed: TreeChange[] = [{ kind: "delete", path: RULES }];
+  const matching = globs.length === 0 ? [] : await listMatching(git, directory, tree, globs);
+  const texts = await readObjects(
+    git,
+    matching.map(({ id }) => id),
+    { directory },
+  );
+  const written = matching.map((entry, index): TreeChange => {
+    const content = Buffer.from(expand(texts[index]?.toString("latin1") ?? ""), "latin1");
+    const path = toPath(entry.path, expand);
+    if (path !== entry.path) removed.push({ kind: "delete", path: entry.path });
+    return { kind: "write", path, isExecutable: entry.mode === "100755", content };
+  });
+  return [...removed, ...written];
+}
+
+const isRegular = ({ type, mode }: TreeEntry) => type === "blob" && mode.startsWith("100");
+
+type Glob = (path: string) => boolean;
+
+/** Reads the globs of a file of rules; lines that are empty, comments or malformed are left out. */
+function toGlobs(text: string): readonly Glob[] {
+  const lines = text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"));
+  const characters = lines.reduce((sum, line) => sum + line.length, 0);
+  if (lines.length > limits.globs || characters > limits.globCharacters)
+    throw new AppError(
+      "unprocessable",
+      `${RULES} of the template has more than ${limits.globs} globs or ${limits.globCharacters} characters`,
+    );
+  return lines.flatMap((line) => compileGlob(line, { isOfPaths: true }) ?? []);
+}
+
+async function listMatching(
+  git: Git,
+  directory: string,
+  tree: string,
+  globs: readonly Glob[],
+): Promise<readonly TreeEntry[]> {
+  const matching: TreeEntry[] = [];
+  let bytes = 0;
+  let seen = 0;
+  for await (const entry of listTree(git, tree, { directory, isRecursive: true })) {
+    seen += 1;
+    if (seen > limits.entries) throw tooLarge();
+    if (seen % PATHS_AT_ONCE === 0) await setImmediate();
+    if (!isRegular(entry) || entry.path === RULES || entry.size > limits.fileBytes) continue;
+    if (entry.path.length > limits.pathCharacters) continue;
+    if (!globs.some((matches) => matches(entry.path))) continue;
+    bytes += entry.size;
+    matching.push(entry);
+    // The headers of objects count as well where they are read.
+    if (matching.length > limits.files || bytes > limits.bytes - limits.files * 200)
+      throw tooLarge();
+  }
+  return matching;
+}
+
+const tooLarge = () =>
+  new AppError(
+    "unprocessable",
+    `the template expands more than ${limits.files} files or ${limits.bytes} bytes`,
+  );
+
+/** Expands the variables in a path. A result that cannot be a path of a repository is not used. */
+function toPath(path: string, expand: Expand): string {
+  const expanded = Buffer.from(expand(Buffer.from(path).toString("latin1")), "latin1").toString();
+  if (expanded === path) return path;
+  try {
+    return cleanFilePath(toSafePath(expanded));
+  } catch (error) {
+    if (error instanceof AppError) return path;
+    throw error;
+  }
+}

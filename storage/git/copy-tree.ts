@@ -1,0 +1,52 @@
+import { pipeline } from "node:stream/promises";
+import { type Git, GitError, type GitProcess } from "./git.ts";
+
+/** A tree of a repository. */
+export interface TreeSource {
+  readonly directory: string;
+  /** The id of the tree. */
+  readonly tree: string;
+}
+
+/** The longest copy: it reads and writes each object once. */
+const COPY_MS = 10 * 60_000;
+
+/**
+ * Copies a tree with all its objects into another repository of the same object format; no ref names it. Submodules stay
+ * names of commits. @throws GitError
+ */
+export async function copyTree(
+  git: Git,
+  { directory, tree }: TreeSource,
+  target: string,
+): Promise<void> {
+  const flags = ["--revs", "--stdout", "--threads=1", "-q"];
+  const reader = git.start(["pack-objects", ...flags], { directory });
+  const writer = git.start(["index-pack", "--stdin"], { directory: target });
+  const timer = setTimeout(() => {
+    reader.stop();
+    writer.stop();
+  }, COPY_MS);
+  try {
+    // Its only output is the name of the pack.
+    writer.stdout.resume();
+    reader.stdin.on("error", () => reader.stop());
+    reader.stdin.end(`${tree}\n`);
+    await pipeline(reader.stdout, writer.stdin).catch(() => {
+      // The exit codes tell which of the two has failed.
+      reader.stop();
+      writer.stop();
+    });
+    await assertEnded(reader, "pack-objects");
+    await assertEnded(writer, "index-pack");
+  } finally {
+    clearTimeout(timer);
+    reader.stop();
+    writer.stop();
+  }
+}
+
+async function assertEnded(child: GitProcess, command: string): Promise<void> {
+  const { exitCode, stderr } = await child.ended;
+  if (exitCode !== 0) throw new GitError("failed", `git ${command} failed: ${stderr}`);
+}
