@@ -182,7 +182,8 @@ function toGenerateOptions(body: BodyOf<typeof generateRepository>): GenerateOpt
       labels: body.labels ?? false,
       webhooks: body.webhooks ?? false,
       protectedBranch: body.protected_branch ?? false,
-      others: body.git_hooks === true || body.avatar === true,
+      gitHooks: body.git_hooks ?? false,
+      avatar: body.avatar ?? false,
     },
   };
 }

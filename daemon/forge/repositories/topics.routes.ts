@@ -5,11 +5,10 @@ import {
   replaceTopics,
   searchTopics,
 } from "../../contract/forge/repositories/topics.ts";
-import { assertNever } from "../../errors.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
-import { toWireTime } from "../urls.ts";
-import type { TopicOutcome, Topics } from "./topics.service.ts";
+import type { Topics } from "./topics.service.ts";
+import { toTopicReply, toTopicView } from "./topics.view.ts";
 
 /** Routes of the topics of repositories. */
 export function topicRoutes({ topics }: { readonly topics: Topics }): Route[] {
@@ -19,46 +18,17 @@ export function topicRoutes({ topics }: { readonly topics: Topics }): Route[] {
       return { status: 200, body: { topics: [...names] }, total };
     }),
     handle(replaceTopics, async ({ caller, params, body }) =>
-      toReply(await topics.replace(params, body.topics ?? [], caller), "list"),
+      toTopicReply(await topics.replace(params, body.topics ?? [], caller), "list"),
     ),
     handle(addTopic, async ({ caller, params }) =>
-      toReply(await topics.add(params, params.topic, caller), "one"),
+      toTopicReply(await topics.add(params, params.topic, caller), "one"),
     ),
     handle(deleteTopic, async ({ caller, params }) =>
-      toReply(await topics.remove(params, params.topic, caller), "one"),
+      toTopicReply(await topics.remove(params, params.topic, caller), "one"),
     ),
     handle(searchTopics, async ({ caller, query }) => {
       const { topics: found, total } = await topics.search(query.q, query, caller);
-      const body = found.map(({ id, name, repositories, createdAt, updatedAt }) => ({
-        id,
-        topic_name: name,
-        repo_count: repositories,
-        created: toWireTime(createdAt),
-        updated: toWireTime(updatedAt),
-      }));
-      return { status: 200, body: { topics: body }, total };
+      return { status: 200, body: { topics: found.map(toTopicView) }, total };
     }),
   ];
-}
-
-/** The reference words the two kinds of requests differently. */
-function toReply(outcome: TopicOutcome, of: "list" | "one") {
-  const refuse = (body: {
-    readonly invalidTopics?: string[] | string | null;
-    readonly message: string;
-  }) => ({ status: 422 as const, body });
-  switch (outcome.kind) {
-    case "changed":
-      return { status: 204 as const };
-    case "too_many":
-      return of === "list"
-        ? refuse({ invalidTopics: null, message: "Exceeding maximum number of topics per repo" })
-        : refuse({ message: "Exceeding maximum allowed topics per repo." });
-    case "invalid":
-      return of === "list"
-        ? refuse({ invalidTopics: [...outcome.names], message: "Topic names are invalid" })
-        : refuse({ invalidTopics: outcome.names[0] ?? "", message: "Topic name is invalid" });
-    default:
-      return assertNever(outcome);
-  }
 }

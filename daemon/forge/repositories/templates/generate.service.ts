@@ -45,8 +45,9 @@ export interface GenerateOptions {
     readonly labels: boolean;
     readonly webhooks: boolean;
     readonly protectedBranch: boolean;
-    /** Things that repositories do not have here; asking for them alone is allowed. */
-    readonly others: boolean;
+    /** Repositories have neither here; asking for one of them alone is allowed. */
+    readonly gitHooks: boolean;
+    readonly avatar: boolean;
   };
 }
 
