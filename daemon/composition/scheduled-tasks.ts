@@ -10,7 +10,7 @@ import { isObjectReferenced } from "../../storage/tables/common/object-reference
 import { analyseTables } from "../../storage/tables/common/statistics.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeActions } from "../forge/actions/actions.ts";
-import type { CronTask } from "../forge/cron/cron.ts";
+import type { CronTask, DisabledTask } from "../forge/cron/cron.ts";
 import type { Log } from "../utilities/logging.ts";
 import type { Documents } from "../vault/documents/documents.service.ts";
 import type { DocumentUploads } from "../vault/documents/uploads.service.ts";
@@ -53,15 +53,59 @@ const BACKUP_MS = 6 * HOUR_MS;
 /** Time limit of the tasks that run git in every repository, one after the other. */
 const ALL_REPOSITORIES_MS = 12 * HOUR_MS;
 
-/** Returns all scheduled tasks, in the order of the list. A new task is one more entry. */
-export function scheduledTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
+/** Gitea's tasks in its order (forge behaviour, 12.1). Those that `ownTasks` lacks have nothing to do here. */
+const GITEA_TASKS = [
+  "update_mirrors",
+  "repo_health_check",
+  "check_repo_stats",
+  "archive_cleanup",
+  "sync_external_users",
+  "deleted_branches_cleanup",
+  "update_migration_poster_id",
+  "cleanup_hook_task_table",
+  "cleanup_packages",
+  "sync_repo_licenses",
+  "delete_inactive_accounts",
+  "delete_repo_archives",
+  "git_gc_repos",
+  "resync_all_sshkeys",
+  "resync_all_sshprincipals",
+  "resync_all_hooks",
+  "reinit_missing_repos",
+  "delete_missing_repos",
+  "delete_generated_repository_avatars",
+  "delete_old_actions",
+  "update_checker",
+  "delete_old_system_notices",
+  "gc_lfs",
+  "rebuild_issue_indexer",
+  "stop_zombie_tasks",
+  "stop_endless_tasks",
+  "cancel_abandoned_jobs",
+  "start_schedule_tasks",
+  "cleanup_actions",
+] as const;
+
+/** Returns the tasks of the list: Gitea's in its order, disabled where they have nothing to do here, then croft's own. */
+export function scheduledTasks(deps: ScheduledTasksDeps): readonly (CronTask | DisabledTask)[] {
+  const own = ownTasks(deps);
+  const named = new Map(own.map((task) => [task.name, task]));
+  const isGiteas = (name: string) => GITEA_TASKS.some((known) => known === name);
+  return [
+    ...GITEA_TASKS.map((name) => named.get(name) ?? ({ name, schedule: "-" } as const)),
+    ...own.filter(({ name }) => !isGiteas(name)),
+  ];
+}
+
+/** Returns the tasks that do something. A new task is one more entry. */
+function ownTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
   const { db, directory, clock, limiter, sessions, hookLog, cache, auditExports } = deps;
   const { objects, documents, log, workflows, backUp } = deps;
   const care = createRepositoryCare(deps);
   return [
     {
       name: "repo_health_check",
-      schedule: "@weekly",
+      schedule: "@midnight",
       timeoutMs: ALL_REPOSITORIES_MS,
       run: (signal) => care.checkAll(signal),
     },
@@ -141,10 +185,15 @@ export function scheduledTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
       run: async () => void (await workflows.failSilentTasks()),
     },
     {
-      // Limits of single jobs are minutes, so they are looked at more often than Gitea's task of this name does.
       name: "stop_endless_tasks",
-      schedule: "@every 1m",
+      schedule: "@every 30m",
       atStart: true,
+      run: () => workflows.stopOverdueTasks(),
+    },
+    {
+      // Limits of single jobs are minutes, so they are looked at more often than Gitea's task does.
+      name: "stop_overdue_jobs",
+      schedule: "@every 1m",
       run: () => workflows.stopOverdueTasks(),
     },
     {

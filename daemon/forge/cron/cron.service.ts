@@ -11,13 +11,13 @@ import { createSchedules, type Schedules, toScheduleKind } from "../../jobs/sche
 import type { Log } from "../../utilities/logging.ts";
 import type { PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
-import { type CronTask, toNext } from "./cron.ts";
+import { type CronTask, type DisabledTask, isEnabled, toNext } from "./cron.ts";
 
 /** A task with its runs. */
 export interface TaskStatus {
-  readonly task: CronTask;
-  /** Epoch milliseconds. */
-  readonly nextAt: number;
+  readonly task: CronTask | DisabledTask;
+  /** Epoch milliseconds; undefined for a disabled task. */
+  readonly nextAt: number | undefined;
   /** Undefined before the first run. */
   readonly record: CronRecord | undefined;
 }
@@ -29,8 +29,8 @@ export interface CronTasks {
     window: PageWindow,
   ): Promise<{ readonly tasks: readonly TaskStatus[]; readonly total: number }>;
   /**
-   * Runs a task now, and waits at most `WAIT_MS` for its end. Does nothing if the task is already running. Throws
-   * `not_found`.
+   * Runs a task now, and waits at most `WAIT_MS` for its end. Does nothing if the task is disabled or already running.
+   * Throws `not_found`.
    */
   run(name: string): Promise<void>;
   /** Schedules the next run of each task. To be called after the queue has started. */
@@ -43,7 +43,8 @@ export interface CronDeps {
   readonly clock: () => number;
   readonly queue: JobQueue;
   readonly log: Log;
-  readonly tasks: readonly CronTask[];
+  /** In the order of the list. */
+  readonly tasks: readonly (CronTask | DisabledTask)[];
   /** For schedules that name hours or days. */
   readonly timeZone: string;
 }
@@ -56,11 +57,12 @@ const ERROR_CHARACTERS_MAX = 500;
 /** Creates the tasks, each of which is a schedule of the job queue. */
 export function createCronTasks(deps: CronDeps): CronTasks {
   const { db, clock, queue, log, tasks, timeZone } = deps;
-  const nexts = new Map(tasks.map(({ name, schedule }) => [name, toNext(schedule, timeZone)]));
+  const enabled = tasks.filter(isEnabled);
+  const nexts = new Map(enabled.map(({ name, schedule }) => [name, toNext(schedule, timeZone)]));
   const waiting = new Set<{ readonly name: string; readonly resolve: () => void }>();
   const schedules = createSchedules(
     { queue, db, clock },
-    tasks.map((task) => ({
+    enabled.map((task) => ({
       name: toScheduleName(task),
       next: (after) => nexts.get(task.name)?.(after) ?? after,
       atStart: task.atStart ?? false,
@@ -77,8 +79,7 @@ export function createCronTasks(deps: CronDeps): CronTasks {
       const due = new Map((await listDueTimes(db)).map(({ kind, runAt }) => [kind, runAt]));
       const seen = tasks.slice(from, from + limit).map((task) => ({
         task,
-        nextAt:
-          due.get(toScheduleKind(toScheduleName(task))) ?? nexts.get(task.name)?.(clock()) ?? 0,
+        nextAt: due.get(toScheduleKind(toScheduleName(task))) ?? nexts.get(task.name)?.(clock()),
         record: records.get(task.name),
       }));
       return { tasks: seen, total: tasks.length };
@@ -87,6 +88,7 @@ export function createCronTasks(deps: CronDeps): CronTasks {
     async run(name) {
       const task = tasks.find((each) => each.name === name);
       if (task === undefined) throw notFound();
+      if (!isEnabled(task)) return;
       const kind = toScheduleKind(toScheduleName(task));
       const running = await listJobs(db, { state: "running", kind }, { limit: 1, offset: 0 });
       const record = (await listCronRecords(db)).get(name);
@@ -135,7 +137,7 @@ export function createCronTasks(deps: CronDeps): CronTasks {
 }
 
 /** Returns the name of a task's schedule, with a prefix that other schedules do not have. */
-function toScheduleName({ name }: CronTask): string {
+function toScheduleName({ name }: Pick<CronTask, "name">): string {
   return `cron.${name}`;
 }
 

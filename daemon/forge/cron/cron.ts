@@ -21,6 +21,17 @@ export interface CronTask {
   run(signal: AbortSignal): Promise<void>;
 }
 
+/** A task of Gitea that has nothing to do here: it is listed, and a run does nothing. */
+export interface DisabledTask {
+  readonly name: string;
+  readonly schedule: "-";
+}
+
+/** Returns whether a task has something to do. */
+export function isEnabled(task: CronTask | DisabledTask): task is CronTask {
+  return "run" in task;
+}
+
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
 /**

@@ -7,7 +7,7 @@ export function toCronView({ task, nextAt, record }: TaskStatus): WireCron {
   return {
     name: task.name,
     schedule: task.schedule,
-    next: toWireTime(nextAt),
+    next: nextAt === undefined ? unfilledTime : toWireTime(nextAt),
     prev: record === undefined ? unfilledTime : toWireTime(record.startedAt),
     exec_times: record?.execTimes ?? 0,
   };

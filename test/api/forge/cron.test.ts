@@ -19,6 +19,8 @@ interface Task {
   readonly name: string;
   readonly exec_times: number;
   readonly prev: string;
+  readonly schedule: string;
+  readonly next: string;
 }
 const taskOf = async (name: string) =>
   ((await api("GET", "/admin/cron?limit=50")).json as Task[]).find((task) => task.name === name);
@@ -37,10 +39,24 @@ test("an unknown task is 404, in other letters too", async () => {
     expect((await api("POST", `/admin/cron/${name}`)).json.message).toBe("not found");
 });
 
+test("tasks of Gitea without a subject here are listed as disabled, and running one does nothing", async () => {
+  const tasks = (await api("GET", "/admin/cron?limit=50")).json as Task[];
+  expect(tasks.slice(0, 29).map(({ name }) => name)).toEqual(
+    expect.arrayContaining(["update_mirrors", "gc_lfs", "cleanup_actions", "git_gc_repos"]),
+  );
+  const scheduleOf = (name: string) => tasks.find((task) => task.name === name)?.schedule;
+  expect(scheduleOf("repo_health_check")).toBe("@midnight");
+  expect(scheduleOf("stop_endless_tasks")).toBe("@every 30m");
+  const disabled = { schedule: "-", next: "0001-01-01T00:00:00Z", exec_times: 0 };
+  expect(await taskOf("update_mirrors")).toMatchObject(disabled);
+  expect((await api("POST", "/admin/cron/update_mirrors")).status).toBe(204);
+  expect(await taskOf("update_mirrors")).toMatchObject(disabled);
+});
+
 test("every task runs on demand and answers 204 without a body", async () => {
   await api("POST", "/admin/users/keeper/repos", { name: "cared-for", auto_init: true });
   const tasks = (await api("GET", "/admin/cron?limit=50")).json as Task[];
-  for (const { name } of tasks) {
+  for (const { name } of tasks.filter(({ schedule }) => schedule !== "-")) {
     const before = (await taskOf(name))?.exec_times ?? 0;
     const answer = await api("POST", `/admin/cron/${name}`);
     expect([name, answer.status, answer.text]).toEqual([name, 204, ""]);

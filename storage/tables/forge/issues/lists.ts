@@ -100,7 +100,7 @@ function toCondition(
     if (id !== undefined)
       add(`id IN (SELECT t.issue_id FROM ${table} t WHERE t.${column} = ?)`, id);
   };
-  const { sql, values: within } = toWithin(filter.within, toContains);
+  const { sql, values: within } = toWithin(filter.within, dialect);
   add(sql, ...within);
   if (filter.state !== "all") add("is_closed = ?", Number(filter.state === "closed"));
   if (filter.authorId !== undefined) add("author_id = ?", filter.authorId);
@@ -139,22 +139,23 @@ function toCondition(
 }
 
 /** Returns the condition for the repositories; a search leaves out those whose issues are turned off or elsewhere. */
-function toWithin(within: IssueFilter["within"], toContains: (text: string) => string): Condition {
+function toWithin(within: IssueFilter["within"], dialect: Database["dialect"]): Condition {
   if ("repositoryId" in within) return { sql: "repository_id = ?", values: [within.repositoryId] };
   const readable = toReadable(within.reader, within.isPublicOnly, "repo.issues");
-  // The column is compact JSON, in which a quotation mark of a text is escaped: neither part occurs inside of a text.
-  const keepsIssues = `NOT (${toContains("r.settings")}) AND NOT (${toContains("r.settings")})`;
   const { ownerId } = within;
   return {
     sql: `repository_id IN (SELECT r.id FROM forge_repositories r JOIN forge_users u ON u.id = r.owner_id
-          WHERE (${readable.sql}) AND ${keepsIssues}${ownerId === undefined ? "" : " AND r.owner_id = ?"})`,
-    values: [
-      ...readable.values,
-      '"has_issues":false',
-      '"external_tracker":',
-      ...(ownerId === undefined ? [] : [ownerId]),
-    ],
+          WHERE (${readable.sql}) AND ${keepsIssues[dialect]}${ownerId === undefined ? "" : " AND r.owner_id = ?"})`,
+    values: [...readable.values, ...(ownerId === undefined ? [] : [ownerId])],
   };
 }
+
+/** Whether a repository `r` has issues here, by the members of its settings. */
+const keepsIssues = {
+  sqlite: `(COALESCE(json_extract(r.settings, '$.has_issues'), 1) <> 0
+    AND json_type(r.settings, '$.external_tracker') IS NULL)`,
+  postgres: `(COALESCE(CAST(r.settings AS JSONB) ->> 'has_issues', 'true') <> 'false'
+    AND CAST(r.settings AS JSONB) -> 'external_tracker' IS NULL)`,
+} as const;
 
 const toMarks = (list: readonly unknown[]) => list.map(() => "?").join(", ");

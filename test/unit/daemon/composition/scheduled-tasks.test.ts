@@ -6,6 +6,7 @@ import { createLimiter } from "../../../../daemon/http/limits.ts";
 import { createJobQueue } from "../../../../daemon/jobs/queue.ts";
 import { PermanentJobError } from "../../../../daemon/jobs/job-kind.ts";
 import type { Log } from "../../../../daemon/utilities/logging.ts";
+import { isEnabled } from "../../../../daemon/forge/cron/cron.ts";
 import { scheduledTasks } from "../../../../daemon/composition/scheduled-tasks.ts";
 import { toDataDirectory } from "../../../../storage/data-directory.ts";
 import { openSqlite, type SqliteDatabase } from "../../../../storage/engine/sqlite.ts";
@@ -87,7 +88,7 @@ const tasks = (told: string[] = []) => {
   });
   const run = async (name: string) => {
     const task = list.find((each) => each.name === name);
-    if (task === undefined) throw new Error(`no task ${name}`);
+    if (task === undefined || !isEnabled(task)) throw new Error(`no task ${name}`);
     await task.run(new AbortController().signal);
   };
   return { list, run };
