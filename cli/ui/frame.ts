@@ -52,6 +52,39 @@ export function bodyHeight(
   return Math.max(1, rows - 1 - others);
 }
 
+/** From this many columns on, what a row stands for is shown beside the list. */
+const WIDE_COLUMNS = 120;
+/** Share of the line that the list keeps. */
+const LIST_SHARE = 0.5;
+
+/** A screen that shows a list and what its chosen row stands for. */
+export interface Split {
+  readonly list: Size;
+  readonly text: Size;
+}
+
+/** Returns how a wide screen is divided; undefined where there is no room for two. */
+export function splitOf(size: Size): Split | undefined {
+  if (size.columns < WIDE_COLUMNS) return undefined;
+  const columns = Math.floor(size.columns * LIST_SHARE);
+  return { list: { ...size, columns }, text: { ...size, columns: size.columns - columns - 2 } };
+}
+
+/** Draws a list and a text side by side, divided by a line. */
+export function drawSideBySide(
+  list: readonly string[],
+  text: readonly string[],
+  split: Split,
+  style: Style,
+): readonly string[] {
+  const width = innerWidth(split.list);
+  return Array.from({ length: Math.max(list.length, text.length) }, (_, index) => {
+    const line = list[index] ?? "";
+    const gap = " ".repeat(Math.max(0, width - stringWidth(line)));
+    return `${line}${gap} ${style.dim("│")} ${text[index] ?? ""}`;
+  });
+}
+
 /** The whole screen as lines. Texts may come from elsewhere: control characters are gone here at the latest. */
 export function drawFrame(frame: Frame, size: Size, style: Style): readonly string[] {
   const width = innerWidth(size);

@@ -13,9 +13,11 @@ import {
   bodyHeight,
   drawFailure,
   drawFrame,
+  drawSideBySide,
   innerWidth,
   type KeyHint,
   type Question,
+  splitOf,
 } from "../frame.ts";
 import { createHelp } from "../help.ts";
 import type { ListWindow } from "../list-window.ts";
@@ -108,7 +110,8 @@ export function listHeight(state: BrowseState, size: Size): number {
     warning: isOther ? undefined : warningOf(state),
     panel: isOther ? [] : Array.from({ length: panelRows(state, size) }, () => ""),
   });
-  return Math.max(1, rows - (isOther ? 0 : headRows(state, size)));
+  const hasList = !isOther || splitOf(size) !== undefined;
+  return Math.max(1, rows - (hasList ? headRows(state, size) : 0));
 }
 
 /** The whole screen. `now` is in epoch milliseconds. */
@@ -128,7 +131,7 @@ export function drawBrowse(
         title: addressOf(preview.place, preview.item.name),
         isPath: true,
         aside: sizeOf(preview.item),
-        body: (preview.lines?.text ?? toPreviewLines(preview, size, style, now)).slice(preview.top),
+        body: drawPreview(state, preview, size, style, now),
         status: message?.text ?? "",
         hints: previewHints,
       },
@@ -153,6 +156,21 @@ export function drawBrowse(
     size,
     style,
   );
+}
+
+/** The file, on a wide screen beside its folder. */
+function drawPreview(
+  state: BrowseState,
+  preview: Preview,
+  size: Size,
+  style: Style,
+  now: number,
+): readonly string[] {
+  const lines = preview.lines?.text ?? toPreviewLines(preview, size, style, now);
+  const text = lines.slice(preview.top);
+  const split = splitOf(size);
+  if (split === undefined) return text;
+  return drawSideBySide(drawFolder(state, split.list, style, now), text, split, style);
 }
 
 function addressOf({ connection, path }: Place, name?: string): string {
@@ -320,10 +338,11 @@ export function layOutPreview(preview: Preview, size: Size, style: Style, now: n
 
 function toPreviewLines(
   { item, text, problem }: Preview,
-  size: Size,
+  screen: Size,
   style: Style,
   now: number,
 ): readonly string[] {
+  const size = splitOf(screen)?.text ?? screen;
   const changed = item.modified_at === null ? "" : `, changed ${toAgo(item.modified_at, now)}`;
   const head = [style.dim(`${item.content_type ?? "file"}${changed}`), ""];
   if (problem !== undefined) return [...head, ...drawFailure(problem, size, style).slice(0, -2)];

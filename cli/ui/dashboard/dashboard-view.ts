@@ -7,9 +7,11 @@ import {
   bodyHeight,
   drawFailure,
   drawFrame,
+  drawSideBySide,
   innerWidth,
   type KeyHint,
   type Question,
+  splitOf,
   toProblemText,
 } from "../frame.ts";
 import { createHelp, type Help } from "../help.ts";
@@ -37,9 +39,6 @@ export interface DashboardState {
   readonly message: Message | undefined;
 }
 
-/** From this width on, the details of the chosen row stand beside the list. */
-const WIDE_COLUMNS = 120;
-const DETAILS_SHARE = 0.4;
 /** No column but the first is wider. */
 const COLUMN_MAX = 28;
 /** The first column keeps at least this much; the last columns go before it. */
@@ -134,47 +133,32 @@ function drawBody(state: DashboardState, size: Size, style: Style): readonly str
     return ["", `  ${state.filter === "" ? state.empty : "Nothing matches the search."}`];
   const width = innerWidth(size);
   const chosen = rows[window.cursor];
-  if (size.columns >= WIDE_COLUMNS && state.shown !== 0) {
-    const right = Math.floor(width * DETAILS_SHARE);
-    const details = drawDetails(chosen, right - GAP, style);
-    const left = width - right;
-    const list = drawList(state, left - GAP, size, style);
-    const count = Math.max(list.length, details.length);
-    return Array.from({ length: count }, (_, index) => {
-      const { text, cells } = list[index] ?? { text: "", cells: 0 };
-      return `${text}${" ".repeat(left - cells)}${style.dim("│")} ${details[index] ?? ""}`;
-    });
-  }
+  const split = state.shown === 0 ? undefined : splitOf(size);
+  if (split !== undefined)
+    return drawSideBySide(
+      drawList(state, split.list, style),
+      drawDetails(chosen, innerWidth(split.text), style),
+      split,
+      style,
+    );
   if (areDetailsOpen)
     return ["", ...drawDetails(chosen, width - GAP, style).map((line) => `  ${line}`)];
-  return drawList(state, width, size, style).map(({ text }) => text);
+  return drawList(state, size, style);
 }
 
-/** A painted line and how many cells it takes. */
-interface Line {
-  readonly text: string;
-  readonly cells: number;
-}
-
-function drawList(state: DashboardState, width: number, size: Size, style: Style): readonly Line[] {
+function drawList(state: DashboardState, size: Size, style: Style): readonly string[] {
   const { columns, rows, window } = state;
   const shown = rows.slice(window.top, window.top + listHeight(state, size));
   const mark = 4;
-  const widths = toColumnWidths(columns, rows, width - mark);
-  const head = toCells(
-    columns.map((name) => name.toUpperCase()),
-    widths,
-  );
+  const widths = toColumnWidths(columns, rows, innerWidth(size) - mark);
+  const head = columns.map((name) => name.toUpperCase());
   return [
-    { text: style.dim(`${" ".repeat(mark)}${head}`), cells: mark + stringWidth(head) },
-    ...shown.map((row, index): Line => {
+    style.dim(" ".repeat(mark) + toCells(head, widths)),
+    ...shown.map((row, index) => {
       const isChosen = window.top + index === window.cursor;
       const text = toCells(row.cells.map(sanitizeLine), widths);
       const sign = paintOf(row.tone, style)(signs[row.tone]);
-      return {
-        text: `${isChosen ? "❯" : " "} ${sign} ${isChosen ? style.bold(text) : text}`,
-        cells: mark + stringWidth(text),
-      };
+      return `${isChosen ? "❯" : " "} ${sign} ${isChosen ? style.bold(text) : text}`;
     }),
   ];
 }

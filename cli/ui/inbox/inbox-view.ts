@@ -11,9 +11,11 @@ import {
   bodyHeight,
   drawFailure,
   drawFrame,
+  drawSideBySide,
   innerWidth,
   type KeyHint,
   type Question,
+  splitOf,
 } from "../frame.ts";
 import { createHelp } from "../help.ts";
 import type { ListWindow } from "../list-window.ts";
@@ -118,9 +120,7 @@ export function drawInbox(
         ...common,
         title: titleOf(open.thread),
         aside: statusOf(open.thread),
-        body: (
-          layOutThread(open, size, style).lines?.text ?? toThreadLines(open, size, style)
-        ).slice(open.top),
+        body: drawThread(state, open, size, style, now),
         status: message?.text ?? factsOf(open.thread, now),
         hints: threadHints,
       },
@@ -140,6 +140,21 @@ export function drawInbox(
     size,
     style,
   );
+}
+
+/** The open thread, on a wide screen beside the list. */
+function drawThread(
+  state: InboxState,
+  open: OpenThread,
+  size: Size,
+  style: Style,
+  now: number,
+): readonly string[] {
+  const lines = layOutThread(open, size, style).lines?.text ?? toThreadLines(open, size, style);
+  const text = lines.slice(open.top);
+  const split = splitOf(size);
+  if (split === undefined) return text;
+  return drawSideBySide(drawList(state, split.list, style, now), text, split, style);
 }
 
 function toTitle({ view, repository, words }: InboxState, { columns }: Size): string {
@@ -274,7 +289,12 @@ export function layOutThread(open: OpenThread, size: Size, style: Style): OpenTh
   });
 }
 
-function toThreadLines({ thread, text, problem }: OpenThread, size: Size, style: Style): string[] {
+function toThreadLines(
+  { thread, text, problem }: OpenThread,
+  screen: Size,
+  style: Style,
+): string[] {
+  const size = splitOf(screen)?.text ?? screen;
   const width = innerWidth(size);
   const address = thread.subject?.html_url ?? "";
   const title = sanitizeLine(titleOf(thread));

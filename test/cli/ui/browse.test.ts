@@ -536,6 +536,24 @@ describe("looking", () => {
     );
   });
 
+  test("from 120 columns on, a text stands beside its folder", async () => {
+    await inBrowser(
+      tree(),
+      async (screen) => {
+        await screen.press(`jj${keys.enter}`, "a.txt");
+        await screen.sees("│ hello");
+        expect(screen.screen()).toMatch(/^ {3}empty\/ .*│ hello\n❯ {2}a\.txt .* │$/m);
+        await screen.press("q");
+        await screen.sees((text) => !text.includes("│"));
+        await screen.press("q");
+      },
+      {
+        columns: 120,
+        answers: { [`GET ${base}/items/a.txt/download`]: { body: Buffer.from("hello") } },
+      },
+    );
+  });
+
   test("what is no text is not fetched", async () => {
     await inBrowser(tree(), async (screen, { seen }) => {
       await screen.press(`jjj${keys.enter}`, "a.txt");

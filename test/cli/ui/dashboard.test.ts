@@ -244,7 +244,7 @@ test("from 120 columns the details stand beside the list, without control charac
     async (screen) => {
       await screen.press("3", "1 run,");
       await screen.sees("│ repository");
-      expect(screen.screen()).toContain("❯ x mira/garden #3 Water the garden");
+      expect(screen.screen()).toContain("❯ x mira/garden #3 Water");
       expect(screen.screen()).toContain("ci.yml");
       await screen.press("qq");
     },

@@ -171,8 +171,12 @@ describe("the inbox", () => {
     await inInbox(few(), async (screen) => {
       await screen.sees("a all");
       screen.resize(40, 12);
-      await screen.sees((text) => !text.includes("a all") && text.includes("q leave"));
-      expect(Math.max(...screen.rows().map((row) => row.length))).toBeLessThan(40);
+      await screen.sees(
+        (text) =>
+          !text.includes("a all") &&
+          text.includes("q leave") &&
+          text.split("\n").every((row) => row.length < 40),
+      );
       screen.resize(100, 30);
       await screen.press("q", "a all");
     });
@@ -413,6 +417,24 @@ describe("an open thread", () => {
         ]);
       },
       { answers },
+    );
+  });
+
+  test("from 120 columns on, an open thread stands beside the list", async () => {
+    await inInbox(
+      few(),
+      async (screen) => {
+        await screen.press(keys.enter, "Footer");
+        await screen.sees("It covers");
+        expect(screen.rows()[2]).toMatch(
+          /^❯ {3}(?:mira\/website +)?Footer overlaps the imprint +1h │ http:\/\/x\/mira\/website\/issues\/1$/,
+        );
+        expect(screen.rows()[3]).toMatch(/Backup says that all.* │$/);
+        await screen.press("q");
+        await screen.sees((text) => !text.includes("│"));
+        await screen.press("q");
+      },
+      { answers, columns: 120 },
     );
   });
 
