@@ -15,6 +15,8 @@ import type * as users from "../../daemon/contract/forge/accounts/users.ts";
 import type * as actions from "../../daemon/contract/forge/actions/actions.ts";
 import type * as ownerActions from "../../daemon/contract/forge/actions/owner-actions.ts";
 import type * as actionRunners from "../../daemon/contract/forge/actions/runners.ts";
+import type * as artifactService from "../../daemon/contract/forge/actions/artifact-service.ts";
+import type * as artifacts from "../../daemon/contract/forge/actions/artifacts.ts";
 import type * as repositoryActions from "../../daemon/contract/forge/actions/repository-actions.ts";
 import type * as branches from "../../daemon/contract/forge/code/branches.ts";
 import type * as commits from "../../daemon/contract/forge/code/commits.ts";
@@ -96,6 +98,8 @@ type Forge = typeof adminEmails &
   typeof users &
   typeof actions &
   typeof repositoryActions &
+  typeof artifacts &
+  typeof artifactService &
   typeof branches &
   typeof commits &
   typeof contents &

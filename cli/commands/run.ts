@@ -7,7 +7,8 @@ import { usageError } from "../errors.ts";
 import { type Column, time } from "../output/cells.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
-import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+import { type RunName, toRunName } from "../support/run-name.ts";
+import { type CommandModule, type Entry, noun, verb } from "../tree/entry.ts";
 import { watchRun } from "./run-watch.ts";
 
 export const entries: readonly Entry[] = [
@@ -19,6 +20,11 @@ export const entries: readonly Entry[] = [
   verb("cancel", "Cancel a run", () => cancelRun),
   verb("rerun", "Run the jobs of a run again", () => rerunRun),
   verb("delete", "Delete a run that has ended", () => deleteRun),
+  verb("download", "Download artifacts of a run", async () => {
+    const { downloadArtifacts } = await import("./run-artifact.ts");
+    return downloadArtifacts;
+  }),
+  noun("artifact", "Manage artifacts of runs", () => import("./run-artifact.ts")),
 ];
 
 interface RunFilters {
@@ -118,11 +124,6 @@ function toRunSource(
   if (given !== undefined) return { kind: "repository", ...toRepositoryName(given) };
   if (workflow !== undefined) throw usageError("--workflow needs a repository");
   return org === undefined ? { kind: "user" } : { kind: "organization", org };
-}
-
-interface RunName extends RepositoryName {
-  /** The id of a run or job. */
-  readonly id: number;
 }
 
 export const viewRun = {
@@ -300,12 +301,4 @@ async function runDelete(cli: CliContext, { owner, repo, id }: RunName): Promise
   await cli.prompts.confirm(`Delete run ${id} with its jobs and logs?`);
   await cli.client.call(forge.deleteRun, { params: { owner, repo, run: id } });
   await cli.output.done({ run: id }, `Deleted run ${id}.`);
-}
-
-function toRunName(given: string): RunName {
-  const at = given.lastIndexOf("/");
-  const id = Number(given.slice(at + 1));
-  if (at === -1 || !Number.isSafeInteger(id) || id < 1)
-    throw usageError(`a run or job is named OWNER/NAME/ID, not ${JSON.stringify(given)}`);
-  return { ...toRepositoryName(given.slice(0, at)), id };
 }

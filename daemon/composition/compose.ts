@@ -110,6 +110,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     }),
     packages: { api: createPackagesApi(forgeApi), routes: forge.registryRoutes },
     git: { api: createGitApi(forgeApi), routes: forge.gitRoutes },
+    artifacts: forge.workflows.artifactService,
     vault: { api: createVaultApi(people.vault.authentication), routes: vault.routes },
     objects,
     runnerHandler: forge.workflows.runnerHandler,

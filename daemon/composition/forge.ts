@@ -134,6 +134,12 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     jobs: queue,
     urls,
     publisher: hooks.publisher,
+    objects: deps.objects,
+    limits: {
+      artifactBytesMax: settings.maxUploadBytes,
+      runArtifactBytesMax: settings.maxRunArtifactBytes,
+      artifactDays: settings.artifactDays,
+    },
     reportBug: (error) => log.error({ err: error }, "a call of a runner failed"),
   });
   const events = joinRepositoryEvents(

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isRunnerProtocol, surfaceOf } from "../contract/api-of.ts";
+import type { ArtifactCaller } from "../forge/actions/artifacts/artifacts-api.ts";
 import type { ForgeCaller } from "../forge/caller.ts";
 import { createAccessLog } from "../http/access-log.ts";
 import { bindRoutes, type BinderOptions, type RateLimiter } from "../http/bind.ts";
@@ -30,6 +31,7 @@ export function createTransport(
     forge,
     packages,
     git,
+    artifacts,
     vault,
     objects,
     runnerHandler,
@@ -38,6 +40,7 @@ export function createTransport(
     readonly forge: ApiParts<ForgeCaller>;
     readonly packages: ApiParts<ForgeCaller>;
     readonly git: ApiParts<ForgeCaller>;
+    readonly artifacts: ApiParts<ArtifactCaller>;
     readonly vault: ApiParts<VaultCaller>;
     readonly objects: OpenObjects;
     /** Serves the paths below `/api/actions`. */
@@ -77,6 +80,7 @@ export function createTransport(
       forge: mount(forge),
       packages: mount(packages),
       git: mount(git),
+      artifacts: mount(artifacts),
       vault: mount(vault),
     },
     apiOf: surfaceOf,

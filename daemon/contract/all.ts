@@ -1,5 +1,7 @@
 import type { AnyEndpoint } from "./endpoint.ts";
 import { adminActionEndpoints } from "./forge/actions/actions.ts";
+import { artifactServiceEndpoints } from "./forge/actions/artifact-service.ts";
+import { artifactEndpoints } from "./forge/actions/artifacts.ts";
 import { repositoryActionEndpoints } from "./forge/actions/repository-actions.ts";
 import { ownerActionEndpoints } from "./forge/actions/owner-actions.ts";
 import { runnerEndpoints } from "./forge/actions/runners.ts";
@@ -123,6 +125,8 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...repositoryActionEndpoints,
   ...ownerActionEndpoints,
   ...runnerEndpoints,
+  ...artifactEndpoints,
+  ...artifactServiceEndpoints,
   ...secretEndpoints,
   ...variableEndpoints,
   ...workflowEndpoints,

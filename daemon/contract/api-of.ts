@@ -1,8 +1,11 @@
 /**
- * The surfaces of the daemon: the two APIs, and the two protocols of the forge that have addresses and error bodies of
+ * The surfaces of the daemon: the two APIs, and the three protocols of the forge that have addresses and error bodies of
  * their own.
  */
-export type Surface = "forge" | "packages" | "git" | "vault";
+export type Surface = "forge" | "packages" | "git" | "artifacts" | "vault";
+
+/** Address below which the artifact service of jobs is. The toolkit of actions fixes it, at the root of the server. */
+export const ARTIFACT_SERVICE = "/twirp/github.actions.results.api.v1.ArtifactService";
 
 /**
  * Returns the surface that serves `path`, or undefined when none does. Everything below `/api/` that is not the forge's
@@ -15,6 +18,7 @@ export function surfaceOf(path: string): Surface | undefined {
     return "forge";
   if (collapsed.startsWith("/api/packages/")) return "packages";
   if (isRunnerProtocol(path)) return "forge";
+  if (path.startsWith("/twirp/")) return "artifacts";
   if (path.startsWith("/api/") || path.startsWith("/oauth/start/")) return "vault";
   if (/^\/[^/]+\/[^/]+\/(?:info\/refs|git-upload-pack|git-receive-pack)$/.test(collapsed))
     return "git";
@@ -26,7 +30,7 @@ export function isRunnerProtocol(path: string): boolean {
   return /^\/api\/actions(?:\/|$)/.test(collapseSlashes(path));
 }
 
-/** Returns the API that documents an operation: packages and git are part of the forge. */
+/** Returns the API that documents an operation: packages, git and artifacts are part of the forge. */
 export function apiOf(declared: { readonly path: string }): "forge" | "vault" {
   return surfaceOf(declared.path) === "vault" ? "vault" : "forge";
 }

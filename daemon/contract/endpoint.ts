@@ -22,6 +22,8 @@ export type ScopeCategory =
  * `forge_basic` (signed in by Basic authentication: self or site administrator of the account in the path).
  * Vault: `anyone`, `vault_account` (any role), `vault_user` (regular users only), `vault_administrator`. A machine token is
  * accepted unless the gate says `refusesMachineTokens`; one of scope `read` on GET only.
+ * Artifacts of jobs: `forge_job` (the runtime token of a job that runs), `forge_artifact_address` (an address that the
+ * forge has signed; credentials do not count).
  */
 export type Gate =
   | { readonly who: "anyone"; readonly scope?: ScopeCategory }
@@ -43,7 +45,8 @@ export type Gate =
       /** Requires a session instead of a machine token, because the route gives access that outlives the token. */
       readonly refusesMachineTokens?: true;
     }
-  | { readonly who: "vault_upload_address" };
+  | { readonly who: "vault_upload_address" }
+  | { readonly who: "forge_job" | "forge_artifact_address" };
 
 export const anyone = { who: "anyone" } as const satisfies Gate;
 /** Open to anonymous callers; a token needs the scope. */
@@ -78,6 +81,8 @@ export const vaultUserInSession = {
   refusesMachineTokens: true,
 } as const satisfies Gate;
 export const uploadAddress = { who: "vault_upload_address" } as const satisfies Gate;
+export const forgeJob = { who: "forge_job" } as const satisfies Gate;
+export const artifactAddress = { who: "forge_artifact_address" } as const satisfies Gate;
 export const vaultAdministrator = { who: "vault_administrator" } as const satisfies Gate;
 /** Administrators that signed in; machine tokens are refused. */
 export const vaultAdministratorInSession = {

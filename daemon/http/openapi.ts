@@ -155,6 +155,7 @@ function toSecurity({ gate }: Endpoint): Json[] {
   switch (gate.who) {
     case "anyone":
     case "vault_upload_address":
+    case "forge_artifact_address":
       return [];
     case "forge_basic":
       return [{ basic: [] }];
@@ -165,6 +166,7 @@ function toSecurity({ gate }: Endpoint): Json[] {
     case "vault_account":
     case "vault_user":
     case "vault_administrator":
+    case "forge_job":
       return [{ bearer: [] }];
   }
 }

@@ -164,6 +164,9 @@ export const settingDeclarations = {
   ocr: setting("Storage", onOff, false, {
     help: "Recognise text in images and scanned PDFs (English print); takes seconds a page",
   }),
+  artifactDays: setting("Storage", integer(1, 36_500, "days"), 90, {
+    help: "How long artifacts of workflow runs are kept; a job may name a shorter time",
+  }),
   auditExportDays: setting("Storage", integer(1, 36_500, "days"), 400, {
     help: "How long daily audit exports are kept",
   }),
@@ -178,6 +181,9 @@ export const settingDeclarations = {
     help: "Largest JSON body of a request",
   }),
   maxUploadBytes: setting("Limits", byteSize(0), 5 * gibibyte, { help: "Largest upload" }),
+  maxRunArtifactBytes: setting("Limits", byteSize(0), 20 * gibibyte, {
+    help: "Artifacts of one workflow run in all",
+  }),
   defaultQuotaBytes: setting("Limits", byteSize(0), 100 * mebibyte, {
     help: "Storage of a newly registered vault user",
   }),

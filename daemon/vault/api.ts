@@ -97,6 +97,8 @@ function assertAllowed(caller: VaultCaller | undefined, gate: Gate): void {
     case "forge_user":
     case "forge_site_admin":
     case "forge_basic":
+    case "forge_job":
+    case "forge_artifact_address":
       throw new Error(`gate ${gate.who} on a vault route`);
     default:
       assertNever(gate);

@@ -72,7 +72,15 @@ const PARAMETERS: Readonly<Record<string, string>> = {
 
 describe("an anonymous caller", () => {
   test.each(
-    of("forge_user", "forge_site_admin", "vault_account", "vault_user", "vault_administrator"),
+    of(
+      "forge_user",
+      "forge_site_admin",
+      "forge_job",
+      "forge_artifact_address",
+      "vault_account",
+      "vault_user",
+      "vault_administrator",
+    ),
   )("%s is 401", async (_name, declared) => expect(await statusOf(declared, {})).toBe(401));
 
   test.each(of("forge_basic"))("%s is 403", async (_name, declared) =>

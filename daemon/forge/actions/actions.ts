@@ -1,5 +1,6 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
+import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { Keyring } from "../../../storage/keys/keyring.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
@@ -10,6 +11,12 @@ import type { ForgeUrls } from "../urls.ts";
 import { actionRoutes } from "./actions.routes.ts";
 import { createActions } from "./actions.service.ts";
 import type { ActingUser } from "../caller.ts";
+import { createArtifactAddresses } from "./artifacts/artifact-addresses.ts";
+import { createArtifactUploads } from "./artifacts/artifact-uploads.service.ts";
+import { createArtifactsApi } from "./artifacts/artifacts-api.ts";
+import { artifactRoutes, artifactServiceRoutes } from "./artifacts/artifacts.routes.ts";
+import { createArtifacts } from "./artifacts/artifacts.service.ts";
+import { createRunningTasks } from "./artifacts/running-tasks.ts";
 import { createRuntimeTokens } from "./artifacts/runtime-tokens.ts";
 import { createRunnerHandler } from "./protocol/connect-handler.ts";
 import { createLogs } from "./runners/logs.service.ts";
@@ -50,8 +57,20 @@ export interface ForgeActionsDeps {
   readonly jobs: Pick<JobQueue, "enqueue" | "register">;
   readonly urls: ForgeUrls;
   readonly publisher: Pick<HookPublisher, "publish" | "hasSubscribers">;
+  /** Keeps the bytes of artifacts. */
+  readonly objects: ObjectStore;
+  readonly limits: {
+    /** Largest artifact. */
+    readonly artifactBytesMax: number;
+    /** All artifacts of a run. */
+    readonly runArtifactBytesMax: number;
+    /** How long artifacts are kept at most. */
+    readonly artifactDays: number;
+  };
   readonly reportBug: (error: unknown) => void;
 }
+
+const DAY_MS = 86_400_000;
 
 /** Workflows: runs made from pushes, and the runners that execute their jobs. */
 export type ForgeActions = ReturnType<typeof createForgeActions>;
@@ -77,6 +96,16 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const runtimeTokens = createRuntimeTokens({ keyring });
   const tasks = createTasks({ db, clock, random, urls, engine, secrets, masks, runtimeTokens });
   const logs = createLogs({ db, masks });
+  const addresses = createArtifactAddresses(deps);
+  const artifacts = createArtifacts({ db, store: deps.objects, addresses });
+  const uploads = createArtifactUploads({
+    ...deps,
+    store: deps.objects,
+    addresses,
+    bytesMax: deps.limits.artifactBytesMax,
+    runBytesMax: deps.limits.runArtifactBytesMax,
+    keptMs: deps.limits.artifactDays * DAY_MS,
+  });
   const open = (tx: Transaction, runId: number) => openRun(tx, urls, runId);
   const reruns = createReruns({ db, engine, open });
   const findCommit = createCommitFinder(deps);
@@ -103,7 +132,16 @@ export function createForgeActions(deps: ForgeActionsDeps) {
       ...workflowRoutes({ workflows: createWorkflows({ ...deps, findCommit, starter }), urls }),
       ...secretRoutes({ levels, secrets }),
       ...variableRoutes({ levels, variables }),
+      ...artifactRoutes({ artifacts, urls }),
     ],
+    /** The artifact service of jobs, which has credentials and errors of its own. */
+    artifactService: {
+      api: createArtifactsApi({
+        runningTasks: createRunningTasks({ db, runtimeTokens }),
+        addresses,
+      }),
+      routes: artifactServiceRoutes({ artifacts, uploads }),
+    },
     /** Serves `/api/actions`. */
     runnerHandler: createRunnerHandler({
       registration,

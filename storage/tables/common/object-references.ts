@@ -27,6 +27,13 @@ export const objectColumns: readonly ObjectColumn[] = [
     size: "NULL",
     where: "object_sha256 IS NOT NULL",
   },
+  {
+    table: "forge_action_artifacts",
+    hash: "object_sha256",
+    size: "size",
+    where: "object_sha256 IS NOT NULL",
+  },
+  { table: "forge_action_artifact_blocks", hash: "object_sha256", size: "size", where: "1 = 1" },
 ];
 
 /** An object that rows name. */

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allEndpoints } from "../../../daemon/contract/all.ts";
-import { apiOf } from "../../../daemon/contract/api-of.ts";
+import { apiOf, ARTIFACT_SERVICE } from "../../../daemon/contract/api-of.ts";
 import { type Endpoint, eventStream } from "../../../daemon/contract/endpoint.ts";
 import { startTestDaemon, type TestDaemon, type TestRequest } from "../../support/daemon.ts";
 
@@ -58,7 +58,9 @@ beforeAll(async () => {
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
 
-const endpoints = (allEndpoints as readonly Endpoint[]).filter((each) => apiOf(each) === "forge");
+const endpoints = (allEndpoints as readonly Endpoint[]).filter(
+  (each) => apiOf(each) === "forge" && !each.path.startsWith(ARTIFACT_SERVICE),
+);
 const named = (list: readonly Endpoint[]) => list.map((each) => [each.name, each] as const);
 const withScope = endpoints.filter(({ gate }) => "scope" in gate && gate.scope !== undefined);
 

@@ -1,4 +1,4 @@
-// Where the bytes of documents are, for reconciliation and for the sweep of objects.
+// Where the bytes of documents are, for reconciliation.
 import type { Queries, Transaction } from "../../../engine/database.ts";
 
 /** One internal document as reconciliation needs it. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../../../../storage/engine/database.ts";
+import { isObjectReferenced } from "../../../../../storage/tables/common/object-references.ts";
 import {
   deletePackagesOf,
   deleteVersion,

@@ -1,0 +1,235 @@
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { lstat, mkdir, rename, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import type { WireArtifact } from "../../daemon/contract/forge/actions/artifacts.ts";
+import type { ByteDownload } from "../client/bytes.ts";
+import { forge } from "../client/operations.ts";
+import { forgeFieldPages } from "../client/paging.ts";
+import type { CliContext } from "../context.ts";
+import { CliError, DryRun, usageError } from "../errors.ts";
+import { type Column, size, time } from "../output/cells.ts";
+import { readPages } from "../output/pages.ts";
+import { listOf, shape } from "../output/spec.ts";
+import { extractArchive } from "../support/extract-archive.ts";
+import type { RepositoryName } from "../support/repository.ts";
+import { type RunName, toRunName } from "../support/run-name.ts";
+import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List the artifacts of a run", () => listRunArtifacts, { aliases: ["ls"] }),
+  verb("delete", "Delete an artifact of a run", () => deleteRunArtifact),
+];
+
+const columns: readonly Column<WireArtifact>[] = [
+  { header: "id", cell: ({ id }) => id },
+  { header: "name", cell: ({ name }) => name },
+  { header: "size", cell: ({ size_in_bytes: total }) => size(total) },
+  { header: "attempt", cell: ({ workflow_run: run }) => run.run_attempt },
+  { header: "created", cell: ({ created_at: at }) => time(at) },
+  {
+    header: "expires",
+    cell: ({ expired, expires_at: at }) => (expired ? "expired" : time(at)),
+  },
+];
+
+export const listRunArtifacts = {
+  operations: [forge.listRunArtifacts, forge.listArtifacts],
+  output: listOf(forge.listRunArtifacts, "artifacts"),
+  define(command, cli, run = runList): void {
+    command
+      .argument("<run>", "the run as OWNER/NAME/ID, or a repository as OWNER/NAME for all its runs")
+      .action((given: string) => run(cli, toRunOrRepository(given)));
+  },
+} satisfies CommandModule;
+
+/** Prints the artifacts of a run, or of all runs of a repository. */
+async function runList(
+  cli: CliContext,
+  { owner, repo, id }: RepositoryName & { readonly id?: number },
+): Promise<void> {
+  const params = { owner, repo };
+  const pages =
+    id === undefined
+      ? forgeFieldPages(cli.client, forge.listArtifacts, { params }, "artifacts")
+      : forgeFieldPages(
+          cli.client,
+          forge.listRunArtifacts,
+          { params: { ...params, run: id } },
+          "artifacts",
+        );
+  await cli.output.list(pages, columns);
+}
+
+export interface ArtifactDeleteOptions extends RunName {
+  readonly name: string;
+}
+
+export const deleteRunArtifact = {
+  operations: [forge.deleteArtifact, forge.listRunArtifacts],
+  output: shape({ artifact: "integer" }),
+  destructive: true,
+  define(command, cli, run = runDelete): void {
+    command
+      .argument("<run>", "the run as OWNER/NAME/ID")
+      .argument("<name>", "the name of the artifact")
+      .action((given: string, name: string) => run(cli, { ...toRunName(given), name }));
+  },
+} satisfies CommandModule;
+
+/** Deletes the newest artifact of a name. */
+async function runDelete(
+  cli: CliContext,
+  { owner, repo, id, name }: ArtifactDeleteOptions,
+): Promise<void> {
+  const [artifact] = await findArtifacts(cli, { owner, repo, id }, name);
+  if (artifact === undefined) throw noArtifact(id, name);
+  await cli.prompts.confirm(`Delete the artifact ${name} of run ${id}?`);
+  const params = { owner, repo, artifact_id: artifact.id };
+  await cli.client.call(forge.deleteArtifact, { params });
+  await cli.output.done({ artifact: artifact.id }, `Deleted the artifact ${name} of run ${id}.`);
+}
+
+export interface DownloadOptions extends RunName {
+  /** All artifacts of the run when absent. */
+  readonly name?: string;
+  readonly dir?: string;
+  /** Replaces files that exist. */
+  readonly force?: boolean;
+}
+
+export const downloadArtifacts = {
+  operations: [forge.listRunArtifacts, forge.openArtifact, forge.downloadArtifactBytes],
+  output: shape({ path: "string", artifacts: "integer", files: "integer" }),
+  writes: true,
+  define(command, cli, run = runDownload): void {
+    command
+      .argument("<run>", "the run as OWNER/NAME/ID")
+      .argument("[name]", "the artifact; all of the run if it is not given")
+      .option("-D, --dir <folder>", "the folder for the files; the current one if it is not given")
+      .option("--force", "replace files that exist")
+      .action(
+        (given: string, name: string | undefined, flags: Pick<DownloadOptions, "dir" | "force">) =>
+          run(cli, { ...toRunName(given), ...flags, ...(name === undefined ? {} : { name }) }),
+      );
+  },
+} satisfies CommandModule;
+
+/**
+ * Downloads artifacts and unpacks their archives: a named one into the folder itself, otherwise each into a folder of its
+ * name. A file that exists is kept, and the command fails, unless `--force` is given.
+ */
+async function runDownload(cli: CliContext, options: DownloadOptions): Promise<void> {
+  const { name, dir = "." } = options;
+  const folder = resolve(cli.system.workingDirectory, dir);
+  const artifacts = newestOfEachName(await findArtifacts(cli, options, name));
+  if (artifacts.length === 0) throw noArtifact(options.id, name);
+  const targetOf = (artifact: WireArtifact) =>
+    name === undefined ? join(folder, artifact.name) : folder;
+  if (cli.flags.dryRun)
+    throw new DryRun({
+      downloads: artifacts.map((each) => ({ artifact: each.name, path: targetOf(each) })),
+    });
+  let files = 0;
+  for (const artifact of artifacts)
+    files += await downloadInto(cli, options, artifact, targetOf(artifact));
+  const count = artifacts.length;
+  await cli.output.done(
+    { path: folder, artifacts: count, files },
+    `Downloaded ${count} artifact${count === 1 ? "" : "s"} with ${files} file${files === 1 ? "" : "s"} into ${dir}.`,
+  );
+}
+
+/** Downloads one artifact and returns how many files it has. */
+async function downloadInto(
+  cli: CliContext,
+  { owner, repo, force = false }: DownloadOptions,
+  artifact: WireArtifact,
+  target: string,
+): Promise<number> {
+  const opened = await cli.client.call(
+    forge.openArtifact,
+    { params: { owner, repo, artifact_id: artifact.id } },
+    { accept: ({ status }) => status === 302 },
+  );
+  const { location = "" } = opened.headers;
+  const sig = URL.canParse(location) ? (new URL(location).searchParams.get("sig") ?? "") : "";
+  const download = await cli.client.download(forge.downloadArtifactBytes, { query: { sig } });
+  await mkdir(target, { recursive: true });
+  const temporary = join(target, `.${artifact.name}-${artifact.id}.part`);
+  try {
+    await receive(artifact, download, temporary);
+    const isArchive = download.headers["content-type"] === "application/zip";
+    if (isArchive) return await extractArchive(temporary, target, { overwrite: force });
+    const path = join(target, artifact.name);
+    if (!force && (await lstat(path).catch(() => undefined)) !== undefined)
+      throw new CliError("file_error", `${path} exists`, { hint: "--force replaces it" });
+    await rename(temporary, path);
+    return 1;
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+/** Writes the bytes to a file. Throws `file_error` when they do not match the digest of the artifact. */
+async function receive(
+  { name, digest }: WireArtifact,
+  { stream }: ByteDownload,
+  path: string,
+): Promise<void> {
+  const hash = createHash("sha256");
+  await pipeline(
+    stream,
+    async function* (chunks: AsyncIterable<Buffer>) {
+      for await (const chunk of chunks) {
+        hash.update(chunk);
+        yield chunk;
+      }
+    },
+    createWriteStream(path),
+  );
+  if (digest !== undefined && digest !== `sha256:${hash.digest("hex")}`)
+    throw new CliError("file_error", `the artifact ${name} did not arrive whole`);
+}
+
+async function findArtifacts(
+  cli: CliContext,
+  { owner, repo, id }: RunName,
+  name: string | undefined,
+): Promise<WireArtifact[]> {
+  const query = name === undefined ? {} : { name };
+  const pages = forgeFieldPages(
+    cli.client,
+    forge.listRunArtifacts,
+    { params: { owner, repo, run: id }, query },
+    "artifacts",
+  );
+  const found: WireArtifact[] = [];
+  for await (const { items } of readPages(pages, { page: undefined, limit: undefined, all: true }))
+    found.push(...items.filter(({ expired }) => !expired));
+  // Newer ids are of newer attempts.
+  return found.toSorted((one, other) => other.id - one.id);
+}
+
+/** Keeps the first of each name. */
+function newestOfEachName(artifacts: readonly WireArtifact[]): WireArtifact[] {
+  const byName = new Map<string, WireArtifact>();
+  for (const artifact of artifacts)
+    if (!byName.has(artifact.name)) byName.set(artifact.name, artifact);
+  return [...byName.values()];
+}
+
+function noArtifact(run: number, name: string | undefined): CliError {
+  const what = name === undefined ? "no artifact" : `no artifact ${name}`;
+  return new CliError("not_found", `run ${run} has ${what} that can be downloaded`);
+}
+
+function toRunOrRepository(given: string): RepositoryName & { readonly id?: number } {
+  const parts = given.split("/");
+  if (parts.length === 3) return toRunName(given);
+  const [owner, repo] = parts;
+  if (parts.length !== 2 || !owner || !repo)
+    throw usageError(`expected OWNER/NAME/ID or OWNER/NAME, not ${JSON.stringify(given)}`);
+  return { owner, repo };
+}

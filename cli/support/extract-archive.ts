@@ -1,0 +1,110 @@
+import { createWriteStream } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { type Entry, openPromise, type ZipFile } from "yauzl";
+import { CliError } from "../errors.ts";
+
+const ENTRIES_MAX = 100_000;
+/** Unpacked bytes of one archive in all: a bomb of a few megabytes would fill the disk. */
+const UNPACKED_BYTES_MAX = 64 * 1024 ** 3;
+const FILE_TYPE_MASK = 0o170000;
+const SYMBOLIC_LINK = 0o120000;
+
+/**
+ * Unpacks the files of a ZIP archive into a folder and returns how many there are. Names that lead out of the folder and
+ * symbolic links are refused. Throws `file_error` for an archive that is damaged and, without `overwrite`, for a file that
+ * exists; files that were unpacked before stay.
+ */
+export async function extractArchive(
+  archive: string,
+  folder: string,
+  { overwrite }: { readonly overwrite: boolean },
+): Promise<number> {
+  const zip = await openPromise(archive, { lazyEntries: true, autoClose: false }).catch(
+    (error: unknown) => {
+      throw toFileError("the archive is damaged", error);
+    },
+  );
+  try {
+    let files = 0;
+    let bytes = 0;
+    for (let entry = await readEntry(zip); entry !== undefined; entry = await readEntry(zip)) {
+      files += 1;
+      bytes += entry.uncompressedSize;
+      if (files > ENTRIES_MAX || bytes > UNPACKED_BYTES_MAX)
+        throw new CliError("file_error", "the archive is too large to be unpacked");
+      await extractEntry(zip, entry, folder, overwrite);
+    }
+    return files;
+  } finally {
+    zip.close();
+  }
+}
+
+async function extractEntry(
+  zip: ZipFile,
+  entry: Entry,
+  folder: string,
+  overwrite: boolean,
+): Promise<void> {
+  const { fileName } = entry;
+  const target = join(folder, fileName);
+  const mode = entry.externalFileAttributes >>> 16;
+  if ((mode & FILE_TYPE_MASK) === SYMBOLIC_LINK)
+    throw new CliError("file_error", `the archive has the symbolic link ${fileName}`);
+  try {
+    if (fileName.endsWith("/")) {
+      await mkdir(target, { recursive: true });
+      return;
+    }
+    await mkdir(dirname(target), { recursive: true });
+    const isProgram = (mode & 0o111) !== 0;
+    await pipeline(
+      await openEntry(zip, entry),
+      createWriteStream(target, {
+        flags: overwrite ? "w" : "wx",
+        mode: isProgram ? 0o777 : 0o666,
+      }),
+    );
+  } catch (error) {
+    throw toFileError(`could not unpack ${fileName}`, error);
+  }
+}
+
+function openEntry(zip: ZipFile, entry: Entry): Promise<Readable> {
+  return new Promise((resolve, reject) =>
+    zip.openReadStream(entry, (error, stream) =>
+      error === null ? resolve(stream) : reject(error),
+    ),
+  );
+}
+
+/** Returns the next entry; undefined at the end. */
+function readEntry(zip: ZipFile): Promise<Entry | undefined> {
+  return new Promise((resolve, reject) => {
+    const settle = (work: () => void) => {
+      zip.removeAllListeners("entry").removeAllListeners("end").removeAllListeners("error");
+      zip.on("error", () => undefined);
+      work();
+    };
+    zip.once("entry", (entry: Entry) => settle(() => resolve(entry)));
+    zip.once("end", () => settle(() => resolve(undefined)));
+    zip.once("error", (error) =>
+      settle(() => reject(toFileError("the archive is damaged", error))),
+    );
+    zip.readEntry();
+  });
+}
+
+function toFileError(text: string, error: unknown): CliError {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const reason =
+    code === "EEXIST"
+      ? "the file exists; --force replaces it"
+      : error instanceof Error
+        ? error.message
+        : String(error);
+  return new CliError("file_error", `${text}: ${reason}`, { cause: error });
+}

@@ -1,0 +1,178 @@
+// The artifact service of jobs, as the toolkit of actions calls it: Twirp with JSON, and signed addresses for the bytes.
+import { z } from "zod";
+import { ARTIFACT_SERVICE } from "../../api-of.ts";
+import { artifactAddress, bytes, empty, endpoint, forgeJob, stream } from "../../endpoint.ts";
+
+const apiOnly = "the toolkit of actions calls it from jobs";
+
+/** The body of an error of Twirp. */
+export const serviceError = z.object({ code: z.string(), msg: z.string() });
+
+const refusals = { 400: serviceError, 401: serviceError, 404: serviceError } as const;
+
+/** Characters of the longest name and content type. */
+const NAME_CHARACTERS_MAX = 255;
+
+/** What the toolkit refuses in a name, too: it becomes the name of a file on any system. */
+const artifactName = z
+  .string()
+  .min(1)
+  .max(NAME_CHARACTERS_MAX)
+  .regex(/^[^\\/":<>|*?\p{Cc}\p{Cs}]+$/u, "name contains a character that no file name may have");
+
+const mediaType = z
+  .string()
+  .max(NAME_CHARACTERS_MAX)
+  .regex(/^[\w.+-]+\/[\w.+-]+(?:;[ -~]*)?$/);
+
+/** A number of 64 bits, which JSON of protobuf writes as text. */
+const int64 = z
+  .union([z.string().regex(/^\d{1,15}$/), z.int().min(0)])
+  .transform((value) => Number(value));
+
+/** Members of protobuf may be written in snake case or camel case. */
+const message = <S extends z.ZodRawShape>(shape: S) =>
+  z.preprocess(
+    (value) =>
+      typeof value === "object" && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(
+            Object.entries(value).map(([name, member]) => [
+              name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+              member,
+            ]),
+          )
+        : value,
+    z.object({
+      workflow_run_backend_id: z.string(),
+      workflow_job_run_backend_id: z.string(),
+      ...shape,
+    }),
+  );
+
+export const createArtifact = endpoint({
+  name: "forge.actions.artifacts.service.create",
+  method: "POST",
+  path: `${ARTIFACT_SERVICE}/CreateArtifact`,
+  summary: "Begin the upload of an artifact by a job",
+  gate: forgeJob,
+  body: message({
+    name: artifactName,
+    version: z.int().optional(),
+    expires_at: z.iso.datetime({ offset: true }).nullish(),
+    mime_type: mediaType.nullish(),
+  }),
+  replies: {
+    200: z.object({ ok: z.boolean(), signed_upload_url: z.string() }),
+    ...refusals,
+    413: serviceError,
+  },
+  apiOnly,
+});
+
+export const finalizeArtifact = endpoint({
+  name: "forge.actions.artifacts.service.finalize",
+  method: "POST",
+  path: `${ARTIFACT_SERVICE}/FinalizeArtifact`,
+  summary: "Complete the upload of an artifact",
+  gate: forgeJob,
+  body: message({ name: artifactName, size: int64.default(0), hash: z.string().nullish() }),
+  replies: {
+    200: z.object({ ok: z.boolean(), artifact_id: z.string() }),
+    ...refusals,
+    503: serviceError,
+    507: serviceError,
+  },
+  apiOnly,
+});
+
+export const listJobArtifacts = endpoint({
+  name: "forge.actions.artifacts.service.list",
+  method: "POST",
+  path: `${ARTIFACT_SERVICE}/ListArtifacts`,
+  summary: "List the artifacts that a job can read",
+  gate: forgeJob,
+  body: message({ name_filter: z.string().nullish(), id_filter: int64.nullish() }),
+  replies: {
+    200: z.object({
+      artifacts: z.array(
+        z.object({
+          workflow_run_backend_id: z.string(),
+          workflow_job_run_backend_id: z.string(),
+          database_id: z.string(),
+          name: z.string(),
+          size: z.string(),
+          created_at: z.string(),
+          digest: z.string(),
+        }),
+      ),
+    }),
+    ...refusals,
+  },
+  apiOnly,
+});
+
+export const signArtifactAddress = endpoint({
+  name: "forge.actions.artifacts.service.sign",
+  method: "POST",
+  path: `${ARTIFACT_SERVICE}/GetSignedArtifactURL`,
+  summary: "Get an address from which a job downloads an artifact",
+  gate: forgeJob,
+  body: message({ name: artifactName }),
+  replies: { 200: z.object({ signed_url: z.string() }), ...refusals },
+  apiOnly,
+});
+
+export const deleteJobArtifact = endpoint({
+  name: "forge.actions.artifacts.service.delete",
+  method: "POST",
+  path: `${ARTIFACT_SERVICE}/DeleteArtifact`,
+  summary: "Delete an artifact of the job's run attempt",
+  gate: forgeJob,
+  body: message({ name: artifactName }),
+  replies: { 200: z.object({ ok: z.boolean(), artifact_id: z.string() }), ...refusals },
+  apiOnly,
+});
+
+const signed = z.object({ sig: z.string() });
+
+export const uploadArtifactPart = endpoint({
+  name: "forge.actions.artifacts.upload",
+  method: "PUT",
+  path: `${ARTIFACT_SERVICE}/UploadArtifact`,
+  summary: "Upload a block of an artifact, the list of its blocks, or the whole",
+  gate: artifactAddress,
+  query: signed.extend({
+    comp: z
+      .string()
+      .default("")
+      .transform((word) => word.toLowerCase())
+      .pipe(z.enum(["", "block", "appendblock", "blocklist"])),
+    blockid: z
+      .string()
+      .regex(/^[\w+/=-]{0,256}$/)
+      .default(""),
+  }),
+  body: stream("application/octet-stream", "application/xml"),
+  replies: { 201: empty, ...refusals, 413: serviceError, 507: serviceError },
+  apiOnly,
+});
+
+export const downloadArtifactBytes = endpoint({
+  name: "forge.actions.artifacts.download",
+  method: "GET",
+  path: `${ARTIFACT_SERVICE}/DownloadArtifact`,
+  summary: "Download an artifact from a signed address; ranges are served",
+  gate: artifactAddress,
+  query: signed,
+  replies: { 200: bytes, ...refusals, 503: serviceError },
+});
+
+export const artifactServiceEndpoints = [
+  createArtifact,
+  finalizeArtifact,
+  listJobArtifacts,
+  signArtifactAddress,
+  deleteJobArtifact,
+  uploadArtifactPart,
+  downloadArtifactBytes,
+];

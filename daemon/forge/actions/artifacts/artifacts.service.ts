@@ -1,0 +1,170 @@
+import type { Readable } from "node:stream";
+import type { Database } from "../../../../storage/engine/database.ts";
+import type { ObjectStore } from "../../../../storage/objects/object-store.ts";
+import {
+  type ActionArtifact,
+  deleteArtifact,
+  findArtifact,
+  listArtifacts,
+  listReadyArtifacts,
+} from "../../../../storage/tables/forge/actions/artifacts.ts";
+import { type ActionRun, findRun } from "../../../../storage/tables/forge/actions/runs.ts";
+import { AppError } from "../../../errors.ts";
+import type { ForgeCaller } from "../../caller.ts";
+import { openRepository, type OpenedRepository } from "../../issues/issue-access.ts";
+import { type PageWindow, toRows } from "../../page-window.ts";
+import { notFound } from "../../refusals.ts";
+import { assertReaches } from "../../repositories/access.ts";
+import type { RepositoryPath } from "../../repositories/repositories.service.ts";
+import { hasActions } from "../runs/workflow-files.ts";
+import type { ArtifactAddresses } from "./artifact-addresses.ts";
+import type { RunningTask } from "./running-tasks.ts";
+
+/** An artifact with what its view shows. */
+export interface SeenArtifact {
+  readonly what: OpenedRepository;
+  readonly run: ActionRun;
+  readonly artifact: ActionArtifact;
+}
+
+/** Bytes that the holder of an address may download. */
+export interface ArtifactDownload {
+  readonly artifact: ActionArtifact;
+  readonly sha256: string;
+  /** Opens the bytes from `start` to `end`, both included. Throws `unavailable` when they are missing or damaged. */
+  open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
+}
+
+type ArtifactPath = RepositoryPath & { readonly artifact_id: number };
+type ListQuery = PageWindow & { readonly name: string };
+
+/** Artifacts as users and jobs read them. Functions with a path throw `not_found` for what the caller may not see. */
+export type Artifacts = ReturnType<typeof createArtifacts>;
+
+export function createArtifacts({
+  db,
+  store,
+  addresses,
+}: {
+  readonly db: Database;
+  readonly store: ObjectStore;
+  readonly addresses: ArtifactAddresses;
+}) {
+  return {
+    async list(path: RepositoryPath, caller: ForgeCaller | undefined, query: ListQuery) {
+      const what = await open(path, caller, "/artifacts");
+      return find(what, undefined, query);
+    },
+
+    async listOfRun(
+      path: RepositoryPath & { readonly run: number },
+      caller: ForgeCaller | undefined,
+      query: ListQuery,
+    ) {
+      const what = await open(path, caller, `/runs/${path.run}/artifacts`);
+      const run = await findRun(db, path.run);
+      if (run?.repositoryId !== what.repository.id) throw notFound();
+      return find(what, run.id, query);
+    },
+
+    get: (path: ArtifactPath, caller: ForgeCaller | undefined) => getArtifact(path, caller, ""),
+
+    async remove(path: ArtifactPath, caller: ForgeCaller): Promise<void> {
+      const { what, artifact } = await getArtifact(path, caller, "");
+      assertReaches(what, "write");
+      await db.transaction((tx) => deleteArtifact(tx, artifact.id));
+    },
+
+    /** Returns an address from which the bytes are downloaded without credentials. Throws `not_found` once they have expired. */
+    async getAddress(path: ArtifactPath, caller: ForgeCaller | undefined): Promise<string> {
+      const { artifact } = await getArtifact(path, caller, "/zip");
+      if (artifact.state !== "ready") throw new AppError("not_found", "Artifact has expired");
+      return addresses.sign({ artifactId: artifact.id, use: "download" });
+    },
+
+    /** Lists what a job can read: of each name the artifact of the newest attempt. */
+    async listReadable({ runId, fromAttempt, attempt }: RunningTask): Promise<ActionArtifact[]> {
+      const all = await listReadyArtifacts(db, { runId, fromAttempt, toAttempt: attempt });
+      const newest = new Map<string, ActionArtifact>();
+      for (const artifact of all)
+        if (!newest.has(artifact.name)) newest.set(artifact.name, artifact);
+      return [...newest.values()];
+    },
+
+    async getReadableAddress(task: RunningTask, name: string): Promise<string> {
+      const found = (await this.listReadable(task)).find((artifact) => artifact.name === name);
+      if (found === undefined) throw artifactNotFound();
+      return addresses.sign({ artifactId: found.id, use: "download" });
+    },
+
+    /** Deletes an artifact of the task's own attempt, and returns its id. */
+    async removeOfTask({ runId, attempt }: RunningTask, name: string): Promise<number> {
+      const own = { runId, fromAttempt: attempt, toAttempt: attempt };
+      return db.transaction(async (tx) => {
+        const found = (await listReadyArtifacts(tx, own)).find((each) => each.name === name);
+        if (found === undefined) throw artifactNotFound();
+        await deleteArtifact(tx, found.id);
+        return found.id;
+      });
+    },
+
+    /** Throws `not_found` for an artifact that was deleted or has expired. */
+    async download(artifactId: number): Promise<ArtifactDownload> {
+      const artifact = await findArtifact(db, artifactId);
+      if (artifact?.state !== "ready" || artifact.sha256 === undefined) throw artifactNotFound();
+      const { sha256, size } = artifact;
+      return {
+        artifact,
+        sha256,
+        async open(range) {
+          const opened = await store.open(sha256, size, range);
+          if (opened === undefined)
+            throw new AppError("unavailable", "the bytes of this artifact are missing or damaged");
+          return opened;
+        },
+      };
+    },
+  };
+
+  async function open(
+    path: RepositoryPath,
+    caller: ForgeCaller | undefined,
+    rest: string,
+  ): Promise<OpenedRepository> {
+    const what = await openRepository(db, path, caller, `/actions${rest}`, "repo.actions");
+    if (!hasActions(what.repository)) throw notFound();
+    return what;
+  }
+
+  async function find(what: OpenedRepository, runId: number | undefined, query: ListQuery) {
+    const filter = {
+      repositoryId: what.repository.id,
+      ...(runId === undefined ? {} : { runId }),
+      ...(query.name === "" ? {} : { name: query.name }),
+    };
+    const { artifacts, total } = await listArtifacts(db, filter, toRows(query));
+    const runs = new Map<number, ActionRun | undefined>();
+    const seen: SeenArtifact[] = [];
+    for (const artifact of artifacts) {
+      if (!runs.has(artifact.runId)) runs.set(artifact.runId, await findRun(db, artifact.runId));
+      const run = runs.get(artifact.runId);
+      if (run !== undefined) seen.push({ what, run, artifact });
+    }
+    return { artifacts: seen, total };
+  }
+
+  async function getArtifact(
+    path: ArtifactPath,
+    caller: ForgeCaller | undefined,
+    rest: string,
+  ): Promise<SeenArtifact> {
+    const what = await open(path, caller, `/artifacts/${path.artifact_id}${rest}`);
+    const artifact = await findArtifact(db, path.artifact_id);
+    const isSeen = artifact?.repositoryId === what.repository.id && artifact.state !== "pending";
+    const run = isSeen ? await findRun(db, artifact.runId) : undefined;
+    if (artifact === undefined || run === undefined) throw artifactNotFound();
+    return { what, run, artifact };
+  }
+}
+
+const artifactNotFound = () => new AppError("not_found", "artifact not found");
