@@ -1,4 +1,3 @@
-import { StringDecoder } from "node:string_decoder";
 import type { WireJob, WireRun } from "../../daemon/contract/forge/actions/shapes.ts";
 import { forge } from "../client/operations.ts";
 import { forgeFieldPages } from "../client/paging.ts";
@@ -7,6 +6,7 @@ import { CliError, usageError } from "../errors.ts";
 import { type Column, time } from "../output/cells.ts";
 import { readPages } from "../output/pages.ts";
 import { shapeList } from "../output/spec.ts";
+import { readJobLog } from "../support/job-log.ts";
 import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
 import type { CommandModule } from "../tree/entry.ts";
 import { canShowScreen } from "../ui/can-show-screen.ts";
@@ -159,20 +159,7 @@ function createSource(cli: CliContext, { owner, repo }: RepositoryName): RunSour
       }
       return jobs;
     },
-    async *readLog(job, fromRow) {
-      const { stream } = await client.download(forge.getJobLog, {
-        params: { owner, repo, job_id: job },
-        query: { from_row: fromRow },
-      });
-      const decoder = new StringDecoder("utf8");
-      let rest = "";
-      for await (const chunk of stream) {
-        const text = rest + decoder.write(chunk as Buffer);
-        const end = text.lastIndexOf("\n") + 1;
-        rest = text.slice(end);
-        if (end > 0) yield text.slice(0, end);
-      }
-    },
+    readLog: (job, fromRow) => readJobLog(client, { owner, repo, id: job }, { from: fromRow }),
     async rerun(run, onlyFailed) {
       const params = { owner, repo, run };
       if (onlyFailed) await client.call(forge.rerunFailedJobs, { params });

@@ -7,6 +7,7 @@ import { usageError } from "../errors.ts";
 import { type Column, time } from "../output/cells.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
+import { readJobLog } from "../support/job-log.ts";
 import { type RunName, toRunName } from "../support/run-name.ts";
 import { type CommandModule, type Entry, noun, verb } from "../tree/entry.ts";
 import { watchRun } from "./run-watch.ts";
@@ -206,26 +207,27 @@ export const printLog = {
   },
 } satisfies CommandModule;
 
-/** Prints a log. With `follow`, asks for the rows after those printed until the job has ended. */
+/** Prints a log as it arrives. With `follow`, asks for the rows after those printed until the job has ended. */
 async function runLog(cli: CliContext, { owner, repo, id, follow }: LogOptions): Promise<void> {
-  const params = { owner, repo, job_id: id };
   if (follow === true && cli.output.isMachine)
     throw usageError("--follow prints lines as they come, which is no JSON");
+  const whole: string[] = [];
   let rows = 0;
   for (;;) {
     // Asked first: what is logged until the job ends is in the answer that follows.
-    const { body: job } = await cli.client.call(forge.getJob, { params });
-    if (follow !== true || job.runner_name !== undefined) {
-      const { body: text } = await cli.client.call(forge.getJobLog, {
-        params,
-        query: { from_row: rows },
-      });
-      rows += text.split("\n").length - 1;
-      if (text !== "") await cli.output.text(text, { log: text });
-    }
-    if (follow !== true || job.status === "completed") return;
+    const { body: job } = await cli.client.call(forge.getJob, {
+      params: { owner, repo, job_id: id },
+    });
+    if (follow !== true || job.runner_name !== undefined)
+      for await (const text of readJobLog(cli.client, { owner, repo, id }, { from: rows })) {
+        rows += text.split("\n").length - 1;
+        if (cli.output.isMachine) whole.push(text);
+        else await cli.output.text(text, undefined);
+      }
+    if (follow !== true || job.status === "completed") break;
     await sleep(FOLLOW_EVERY_MS);
   }
+  if (cli.output.isMachine) await cli.output.text("", { log: whole.join("") });
 }
 
 const changedOutput = shape({ run: "integer" });

@@ -30,7 +30,7 @@ import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Actions, SeenJob, SeenRun } from "./actions.service.ts";
 import type { ActionLevels } from "./secrets/levels.service.ts";
-import { toJobView, toRunView } from "./actions.view.ts";
+import { toJobView, toLogAnswer, toLogRange, toRunView } from "./actions.view.ts";
 
 /** Returns the routes of runs and jobs, of the instance, of owners and of repositories. */
 export function actionRoutes({
@@ -116,10 +116,8 @@ export function actionRoutes({
       status: 200,
       body: toJobView(await actions.getJob(params, caller), urls),
     })),
-    handle(getJobLog, async ({ caller, params, query }) => ({
-      status: 200,
-      headers: { "Content-Type": "text/plain; charset=utf-8" },
-      body: await actions.readLog(params, caller, query.from_row),
-    })),
+    handle(getJobLog, async ({ caller, params, query }) =>
+      toLogAnswer(await actions.openLog(params, caller, toLogRange(query))),
+    ),
   ];
 }

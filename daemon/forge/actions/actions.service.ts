@@ -38,7 +38,7 @@ import { assertReaches, findAccess } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
-import type { Logs } from "./runners/logs.service.ts";
+import type { LogRange, Logs } from "./runners/logs.service.ts";
 import type { RunEngine } from "./runs/advance-run.ts";
 import type { Reruns } from "./runs/rerun.ts";
 import { hasActions } from "./runs/workflow-files.ts";
@@ -218,18 +218,16 @@ export function createActions(deps: ActionsDeps) {
       return seen;
     },
 
-    /** Returns the log from a row on. Throws `not_found` for a job that no runner has taken. */
-    async readLog(
+    /** Finds the log of a job, which may still grow. Throws `not_found` for a job that no runner has taken. */
+    async openLog(
       path: JobPath,
       caller: ForgeCaller | undefined,
-      fromRow: number,
-    ): Promise<string> {
+      range: LogRange,
+    ): Promise<AsyncGenerator<string>> {
       const job = await openJob(path, caller, "/logs");
       const [task] = await listTasksOfJobs(db, [job.originalJobId ?? job.id]);
       if (task === undefined) throw notFound();
-      const chunks: string[] = [];
-      for await (const chunk of logs.read(task.id, Math.max(0, fromRow))) chunks.push(chunk);
-      return chunks.join("");
+      return logs.read(task.id, range);
     },
   };
 

@@ -1,12 +1,15 @@
+import { Readable } from "node:stream";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ActionRun } from "../../../storage/tables/forge/actions/runs.ts";
 import { type ActionStatus } from "../../../storage/tables/forge/actions/statuses.ts";
 import type { WireJob, WireRun, WireRunner } from "../../contract/forge/actions/shapes.ts";
 import { toEmbeddedUserView, toGhostView } from "../accounts/user.view.ts";
+import type { BytesAnswer } from "../../http/handle.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, neverTime, toApiUrl, toUrl, toWireTime } from "../urls.ts";
 import type { SeenJob, SeenRun } from "./actions.service.ts";
+import type { LogRange } from "./runners/logs.service.ts";
 import type { SeenRunner } from "./runners/runners.service.ts";
 
 /** A page of runners. */
@@ -96,6 +99,40 @@ export function toJobView({ what, run, job, task, steps }: SeenJob, urls: ForgeU
     created_at: toWireTime(job.createdAt),
     started_at: toTime(job.startedAt),
     completed_at: toTime(job.completedAt),
+  };
+}
+
+/** The rows that a query names: `rows` 0 is all of them. */
+export function toLogRange(query: { readonly from_row: number; readonly rows: number }): LogRange {
+  return {
+    from: Math.max(0, query.from_row),
+    count: query.rows > 0 ? query.rows : Number.MAX_SAFE_INTEGER,
+  };
+}
+
+/** Bytes that wait for a slow reader of a log. */
+const LOG_BUFFER_BYTES = 64 * 1024;
+
+/** The text of a log as a stream. Its length is not known before its end. */
+export function toLogAnswer(log: AsyncGenerator<string>): BytesAnswer {
+  return {
+    status: 200,
+    bytes: {
+      size: undefined,
+      contentType: "text/plain; charset=utf-8",
+      etag: undefined,
+      lastModified: undefined,
+      async open() {
+        // Read before the head is sent: a log that cannot be read is answered with an error.
+        const first = await log.next();
+        const rows = async function* () {
+          if (first.done === true) return;
+          yield first.value;
+          yield* log;
+        };
+        return Readable.from(rows(), { objectMode: false, highWaterMark: LOG_BUFFER_BYTES });
+      },
+    },
   };
 }
 

@@ -132,7 +132,11 @@ async function showJob(context: PageContext, params: PageParams) {
   const { body: run } = await call(getRun, { params });
   const { body: all } = await call(listRunJobs, { params, query: { limit: "50" } });
   const job = all.jobs.find((each) => String(each.id) === id);
-  const log = await readText(call, getJobLog, { params: { owner, repo, job: id } }, LOG_BYTES_MAX);
+  // A job that no runner has taken has no log.
+  const log =
+    job?.runner_name === undefined
+      ? { text: "", isWhole: true }
+      : await readText(call, getJobLog, { params: { owner, repo, job_id: id } }, LOG_BYTES_MAX);
   return {
     kind: "page",
     title: `${job?.name ?? "Job"} of ${run.display_title}`,

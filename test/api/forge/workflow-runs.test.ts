@@ -187,6 +187,8 @@ describe("a push with a workflow", () => {
     const at = "2026-01-01T00:00:00.000Z";
     expect((await read()).text).toBe(`${at} one\n${at} two\n${at} three with a break\n`);
     expect((await read("?from_row=1")).text).toBe(`${at} two\n${at} three with a break\n`);
+    expect((await read("?from_row=1&rows=1")).text).toBe(`${at} two\n`);
+    expect((await read("?from_row=3")).text).toBe("");
     expect((await append(3, ["x"], false, other)).json.message).toBe(
       "update task: invalid runner for task",
     );

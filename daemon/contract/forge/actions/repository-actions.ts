@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyoneWithin, empty, endpoint, forgeUser, text } from "../../endpoint.ts";
+import { anyoneWithin, bytesOf, empty, endpoint, forgeUser } from "../../endpoint.ts";
 import {
   apiError,
   paging,
@@ -164,11 +164,11 @@ export const getJobLog = endpoint({
   name: "forge.repos.actions.jobs.logs",
   method: "GET",
   path: "/api/v1/repos/:owner/:repo/actions/jobs/:job_id/logs",
-  summary: "Read the log of a job, also while it grows",
+  summary: "Read the log of a job, or a range of its rows, also while it grows",
   gate: read,
   params: jobParams,
-  query: z.object({ from_row: queryInteger }),
-  replies: { 200: text("text/plain; charset=utf-8"), ...seen },
+  query: z.object({ from_row: queryInteger, rows: queryInteger }),
+  replies: { 200: bytesOf("text/plain; charset=utf-8"), ...seen },
 });
 
 export const repositoryActionEndpoints = [

@@ -22,6 +22,14 @@ export interface LogLine {
   readonly content: string;
 }
 
+/** The rows of a log that are read. */
+export interface LogRange {
+  /** Position of the first row, from 0. */
+  readonly from: number;
+  /** How many rows at most. */
+  readonly count: number;
+}
+
 /** Rows that a runner appends to a log. */
 export interface LogRows {
   readonly taskId: number;
@@ -98,17 +106,20 @@ export function createLogs({
       throw new Error(`the log of task ${taskId} is appended to by several requests`);
     },
 
-    /** Yields the text of a log from a row on, chunk by chunk: one line a row, each `time content`. */
-    async *read(taskId: number, fromRow: number): AsyncGenerator<string> {
-      let next = 0;
-      for (;;) {
+    /**
+     * Yields the text of a log chunk by chunk: one line a row, each `time content`. At most one chunk is in memory, whatever
+     * the length of the log.
+     */
+    async *read(taskId: number, { from, count }: LogRange): AsyncGenerator<string> {
+      const end = from + count;
+      for (let next = from; next < end;) {
         const chunk = await findLogChunk(db, taskId, next);
         if (chunk === undefined) return;
-        next = chunk.firstRow + chunk.rowCount;
-        if (next <= fromRow) continue;
         const text = (await decompress(chunk.content)).toString("utf8");
-        const skipped = Math.max(0, fromRow - chunk.firstRow);
-        yield skipped === 0 ? text : text.split("\n").slice(skipped).join("\n");
+        const last = chunk.firstRow + chunk.rowCount;
+        const isWhole = next === chunk.firstRow && last <= end;
+        yield isWhole ? text : cutRows(text, next - chunk.firstRow, end - chunk.firstRow);
+        next = last;
       }
     },
   };
@@ -135,4 +146,15 @@ function toLine(time: number, content: string): string {
       ? `${content.slice(0, ROW_CHARACTERS_MAX)} (cut after ${ROW_CHARACTERS_MAX} characters)`
       : content;
   return `${new Date(time).toISOString()} ${text}\n`;
+}
+
+/** Returns the rows of a text from one position up to another, which is left out. */
+function cutRows(text: string, from: number, to: number): string {
+  let start = 0;
+  let end = 0;
+  for (let row = 0; row < to && end < text.length; row += 1) {
+    if (row === from) start = end;
+    end = text.indexOf("\n", end) + 1;
+  }
+  return text.slice(start, end);
 }

@@ -269,21 +269,24 @@ export async function insertLogChunk(
   );
 }
 
-/** Returns the next compressed rows of a log from a row on; undefined at its end. */
+/** Returns the compressed rows of a log that have a row, or begin right at it; undefined at the end of the log. */
 export async function findLogChunk(
   db: Queries,
   taskId: number,
-  fromRow: number,
+  row: number,
 ): Promise<
   { readonly firstRow: number; readonly rowCount: number; readonly content: Uint8Array } | undefined
 > {
-  const row = await db.get<{ first_row: number; row_count: number; content: Uint8Array }>(
-    `SELECT first_row, row_count, content FROM forge_action_log_chunks
-     WHERE task_id = ? AND first_row >= ? ORDER BY first_row LIMIT 1`,
+  const found = await db.get<{ first_row: number; row_count: number; content: Uint8Array }>(
+    `SELECT first_row, row_count, content FROM (
+       SELECT first_row, row_count, content FROM forge_action_log_chunks
+       WHERE task_id = ? AND first_row <= ? ORDER BY first_row DESC LIMIT 1) AS chunk
+     WHERE first_row + row_count > ?`,
     taskId,
-    fromRow,
+    row,
+    row,
   );
-  return row && { firstRow: row.first_row, rowCount: row.row_count, content: row.content };
+  return found && { firstRow: found.first_row, rowCount: found.row_count, content: found.content };
 }
 
 interface TaskRow {

@@ -20,7 +20,6 @@ import {
 } from "../../../../../storage/tables/forge/packages/lists.ts";
 import { deleteTag, listTags, setTag } from "../../../../../storage/tables/forge/packages/tags.ts";
 import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
-import { isObjectReferenced } from "../../../../../storage/tables/common/object-references.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newUserRow } from "../../../../support/forge/forge-rows.ts";
 
