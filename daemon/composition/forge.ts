@@ -139,6 +139,8 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       artifactBytesMax: settings.maxUploadBytes,
       runArtifactBytesMax: settings.maxRunArtifactBytes,
       artifactDays: settings.artifactDays,
+      logDays: settings.workflowLogDays,
+      runDays: settings.workflowRunDays,
     },
     reportBug: (error) => log.error({ err: error }, "a call of a runner failed"),
   });

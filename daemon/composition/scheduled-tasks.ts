@@ -208,6 +208,11 @@ function ownTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
       run: (signal) => workflows.startDueSchedules(signal),
     },
     {
+      name: "cleanup_actions",
+      schedule: "@midnight",
+      run: (signal) => workflows.cleanUp(signal),
+    },
+    {
       name: "reconcile_byte_cache",
       schedule: "@midnight",
       run: () => cache.reconcile(),

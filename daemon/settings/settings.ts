@@ -167,6 +167,12 @@ export const settingDeclarations = {
   artifactDays: setting("Storage", integer(1, 36_500, "days"), 90, {
     help: "How long artifacts of workflow runs are kept; a job may name a shorter time",
   }),
+  workflowLogDays: setting("Storage", integer(1, 36_500, "days"), 365, {
+    help: "How long the logs of workflow jobs are kept",
+  }),
+  workflowRunDays: setting("Storage", integer(1, 36_500, "days"), 400, {
+    help: "How long workflow runs are kept, with their jobs",
+  }),
   auditExportDays: setting("Storage", integer(1, 36_500, "days"), 400, {
     help: "How long daily audit exports are kept",
   }),

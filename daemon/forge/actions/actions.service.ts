@@ -218,7 +218,7 @@ export function createActions(deps: ActionsDeps) {
       return seen;
     },
 
-    /** Finds the log of a job, which may still grow. Throws `not_found` for a job that no runner has taken. */
+    /** Finds the log of a job, which may still grow. Throws `not_found` for a job that no runner has taken, and once it has expired. */
     async openLog(
       path: JobPath,
       caller: ForgeCaller | undefined,
@@ -227,6 +227,7 @@ export function createActions(deps: ActionsDeps) {
       const job = await openJob(path, caller, "/logs");
       const [task] = await listTasksOfJobs(db, [job.originalJobId ?? job.id]);
       if (task === undefined) throw notFound();
+      if (task.isLogExpired) throw new AppError("not_found", "the log of this job has expired");
       return logs.read(task.id, range);
     },
   };

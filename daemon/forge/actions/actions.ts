@@ -28,6 +28,7 @@ import { createRunEngine } from "./runs/advance-run.ts";
 import { createJobStatusReports } from "./runs/job-statuses.ts";
 import { openRun } from "./runs/open-run.ts";
 import { createCommitFinder } from "../git/commit-readers.ts";
+import { createActionRetention } from "./runs/retention.ts";
 import { createReruns } from "./runs/rerun.ts";
 import { createWorkflowSchedules } from "./runs/schedules.ts";
 import { createRunHooks, joinRunReports } from "./runs/run-hooks.ts";
@@ -66,6 +67,9 @@ export interface ForgeActionsDeps {
     readonly runArtifactBytesMax: number;
     /** How long artifacts are kept at most. */
     readonly artifactDays: number;
+    /** How long logs and runs are kept after their end. */
+    readonly logDays: number;
+    readonly runDays: number;
   };
   readonly reportBug: (error: unknown) => void;
 }
@@ -157,6 +161,8 @@ export function createForgeActions(deps: ForgeActionsDeps) {
       stopOverdueTasks: tasks.stopOverdue,
       cancelAbandonedJobs: tasks.cancelAbandoned,
       startDueSchedules: schedules.startDue,
+      /** Deletes artifacts, logs and runs that have expired. */
+      cleanUp: createActionRetention({ db, clock, ...deps.limits }).cleanUp,
     },
     /** Answers held requests of runners, which would keep a stopping daemon waiting. */
     beginStop: () => stop.abort(),

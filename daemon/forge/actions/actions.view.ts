@@ -95,6 +95,8 @@ export function toJobView({ what, run, job, task, steps }: SeenJob, urls: ForgeU
       ...toState(step.status),
       started_at: toTime(step.startedAt),
       completed_at: toTime(step.completedAt),
+      log_index: step.logIndex,
+      log_length: step.logLength,
     })),
     created_at: toWireTime(job.createdAt),
     started_at: toTime(job.startedAt),

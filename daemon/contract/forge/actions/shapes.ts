@@ -68,6 +68,9 @@ export const jobShape = z.object({
       conclusion,
       started_at: wireTime,
       completed_at: wireTime,
+      /** The first row of the step in the log of the job, and how many rows it has. */
+      log_index: z.int(),
+      log_length: z.int(),
     }),
   ),
   created_at: wireTime,

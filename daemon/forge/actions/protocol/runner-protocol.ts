@@ -160,15 +160,31 @@ function toWireTask({ id, payload, context, needs, secrets, vars }: AssignedTask
   };
 }
 
-function toStep({ id, result, startedAt, stoppedAt }: TaskState["steps"][number]) {
+function toStep({
+  id,
+  result,
+  startedAt,
+  stoppedAt,
+  logIndex,
+  logLength,
+}: TaskState["steps"][number]) {
   const ended = toResult(result);
   return {
     number: Number(id),
     status: ended ?? (startedAt === undefined ? ("waiting" as const) : ("running" as const)),
     startedAt: toTime(startedAt),
     completedAt: toTime(stoppedAt),
+    logIndex: toRows(logIndex),
+    logLength: toRows(logLength),
   };
 }
+
+/** A number of rows. What a runner sends beyond any log counts as none. */
+function toRows(rows: bigint): number {
+  return rows > 0n && rows <= ROWS_MAX ? Number(rows) : 0;
+}
+
+const ROWS_MAX = 1_000_000_000n;
 
 const WORDS = ["success", "failure", "cancelled", "skipped"] as const;
 

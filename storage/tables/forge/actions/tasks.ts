@@ -11,6 +11,8 @@ export interface ActionTask {
   readonly status: ActionStatus;
   readonly logRows: number;
   readonly isLogSealed: boolean;
+  /** Whether its log has been deleted. */
+  readonly isLogExpired: boolean;
   /** Bytes of the log before compression. */
   readonly logBytes: number;
   /** What the log must not show, sealed; undefined once the log has ended. */
@@ -30,6 +32,9 @@ export interface ActionStep {
   readonly status: ActionStatus;
   readonly startedAt: number | undefined;
   readonly completedAt: number | undefined;
+  /** Its first row in the log of the task, and how many rows it has. */
+  readonly logIndex: number;
+  readonly logLength: number;
 }
 
 /** Adds a task with its steps, which wait. */
@@ -200,10 +205,13 @@ export async function updateStep(
   step: Omit<ActionStep, "name">,
 ): Promise<void> {
   await tx.run(
-    "UPDATE forge_action_steps SET status = ?, started_at = ?, completed_at = ? WHERE task_id = ? AND number = ?",
+    `UPDATE forge_action_steps SET status = ?, started_at = ?, completed_at = ?, log_index = ?, log_length = ?
+     WHERE task_id = ? AND number = ?`,
     step.status,
     step.startedAt ?? null,
     step.completedAt ?? null,
+    step.logIndex,
+    step.logLength,
     taskId,
     step.number,
   );
@@ -232,7 +240,7 @@ export async function listSteps(
   const steps = new Map<number, ActionStep[]>();
   if (taskIds.length === 0) return steps;
   const rows = await db.all<StepRow>(
-    `SELECT task_id, number, name, status, started_at, completed_at FROM forge_action_steps
+    `SELECT task_id, number, name, status, started_at, completed_at, log_index, log_length FROM forge_action_steps
      WHERE task_id IN (${taskIds.map(() => "?").join(", ")}) ORDER BY task_id, number`,
     ...taskIds,
   );
@@ -244,6 +252,8 @@ export async function listSteps(
       status: toActionStatus(row.status),
       startedAt: row.started_at ?? undefined,
       completedAt: row.completed_at ?? undefined,
+      logIndex: row.log_index,
+      logLength: row.log_length,
     });
     steps.set(row.task_id, list);
   }
@@ -297,6 +307,7 @@ interface TaskRow {
   status: string;
   log_rows: number;
   is_log_sealed: number;
+  is_log_expired: number;
   log_bytes: number;
   sealed_masks: string | null;
   started_at: number;
@@ -312,9 +323,11 @@ interface StepRow {
   status: string;
   started_at: number | null;
   completed_at: number | null;
+  log_index: number;
+  log_length: number;
 }
 
-const columns = `id, job_id, runner_id, runner_name, status, log_rows, is_log_sealed, log_bytes, sealed_masks, started_at,
+const columns = `id, job_id, runner_id, runner_name, status, log_rows, is_log_sealed, is_log_expired, log_bytes, sealed_masks, started_at,
   reported_at, completed_at, cancelling_at`;
 
 function toTask(row: TaskRow): ActionTask {
@@ -326,6 +339,7 @@ function toTask(row: TaskRow): ActionTask {
     status: toActionStatus(row.status),
     logRows: row.log_rows,
     isLogSealed: row.is_log_sealed === 1,
+    isLogExpired: row.is_log_expired === 1,
     logBytes: row.log_bytes,
     sealedMasks: row.sealed_masks ?? undefined,
     startedAt: row.started_at,
