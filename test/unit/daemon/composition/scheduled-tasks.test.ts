@@ -62,6 +62,7 @@ const tasks = (told: string[] = []) => {
       stopOverdueTasks: async () => void told.push("overdue tasks"),
       cancelAbandonedJobs: async () => void told.push("abandoned jobs"),
       startDueSchedules: async () => void told.push("due schedules"),
+      cleanUp: async () => void told.push("expired runs"),
     },
     cache: { reconcile: async () => void told.push("cache") },
     backUp: async () => told.push("backup of the home"),
