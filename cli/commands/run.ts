@@ -3,7 +3,7 @@ import type { WireJob, WireRun } from "../../daemon/contract/forge/actions/shape
 import { forge } from "../client/operations.ts";
 import { forgeFieldPages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
-import { usageError } from "../errors.ts";
+import { CliError, usageError } from "../errors.ts";
 import { type Column, time } from "../output/cells.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
@@ -189,6 +189,8 @@ async function runJobs(
 
 interface LogOptions extends RunName {
   readonly follow?: boolean;
+  /** The name of a step, or its number from 1. */
+  readonly step?: string;
 }
 
 /** Polling interval of a growing log. */
@@ -201,14 +203,20 @@ export const printLog = {
     command
       .argument("<job>", "the job as OWNER/NAME/ID")
       .option("--follow", "print new lines until the job ends")
-      .action((given: string, options: { readonly follow?: boolean }) =>
-        run(cli, { ...toRunName(given), ...options }),
-      );
+      .option("--step <step>", "only this step: its name, or its number from 1")
+      .action((given: string, options: Pick<LogOptions, "follow" | "step">) => {
+        if (options.follow === true && options.step !== undefined)
+          throw usageError("give --follow or --step, not both");
+        return run(cli, { ...toRunName(given), ...options });
+      });
   },
 } satisfies CommandModule;
 
 /** Prints a log as it arrives. With `follow`, asks for the rows after those printed until the job has ended. */
-async function runLog(cli: CliContext, { owner, repo, id, follow }: LogOptions): Promise<void> {
+async function runLog(
+  cli: CliContext,
+  { owner, repo, id, follow, step }: LogOptions,
+): Promise<void> {
   if (follow === true && cli.output.isMachine)
     throw usageError("--follow prints lines as they come, which is no JSON");
   const whole: string[] = [];
@@ -218,8 +226,9 @@ async function runLog(cli: CliContext, { owner, repo, id, follow }: LogOptions):
     const { body: job } = await cli.client.call(forge.getJob, {
       params: { owner, repo, job_id: id },
     });
-    if (follow !== true || job.runner_name !== undefined)
-      for await (const text of readJobLog(cli.client, { owner, repo, id }, { from: rows })) {
+    const range = step === undefined ? { from: rows } : toStepRange(job, step);
+    if (range !== undefined && (follow !== true || job.runner_name !== undefined))
+      for await (const text of readJobLog(cli.client, { owner, repo, id }, range)) {
         rows += text.split("\n").length - 1;
         if (cli.output.isMachine) whole.push(text);
         else await cli.output.text(text, undefined);
@@ -228,6 +237,23 @@ async function runLog(cli: CliContext, { owner, repo, id, follow }: LogOptions):
     await sleep(FOLLOW_EVERY_MS);
   }
   if (cli.output.isMachine) await cli.output.text("", { log: whole.join("") });
+}
+
+/** Returns the rows of a step; undefined when it has none. Those of a running step go on to the end of the log. */
+function toStepRange(
+  { steps }: WireJob,
+  step: string,
+): { readonly from: number; readonly rows: number } | undefined {
+  const found = steps.find(
+    ({ name, number }) => name === step || (/^\d+$/.test(step) && number === Number(step) - 1),
+  );
+  if (found === undefined) {
+    const names = steps.map(({ name, number }) => `${number + 1} ${name}`).join(", ");
+    throw new CliError("not_found", `the job has no step ${step}`, { hint: `its steps: ${names}` });
+  }
+  const isRunning = found.status === "in_progress";
+  if (!isRunning && found.log_length === 0) return undefined;
+  return { from: found.log_index, rows: isRunning ? 0 : found.log_length };
 }
 
 const changedOutput = shape({ run: "integer" });

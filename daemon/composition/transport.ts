@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isRunnerProtocol, surfaceOf } from "../contract/api-of.ts";
 import type { ArtifactCaller } from "../forge/actions/artifacts/artifacts-api.ts";
+import type { ForgeActions } from "../forge/actions/actions.ts";
+import { createProtocolLog } from "../forge/actions/protocol/protocol-log.ts";
 import type { ForgeCaller } from "../forge/caller.ts";
 import { createAccessLog } from "../http/access-log.ts";
 import { bindRoutes, type BinderOptions, type RateLimiter } from "../http/bind.ts";
@@ -44,7 +46,7 @@ export function createTransport(
     readonly vault: ApiParts<VaultCaller>;
     readonly objects: OpenObjects;
     /** Serves the paths below `/api/actions`. */
-    readonly runnerHandler: NodeHandler;
+    readonly runnerHandler: ForgeActions["runnerHandler"];
     /** Answers requests for the pages of the forge. */
     readonly answerPage: AnswerPage;
   },
@@ -74,6 +76,8 @@ export function createTransport(
     addressKey: limiter.addressKey,
     report,
   });
+  const { clock } = input;
+  const logProtocol = createProtocolLog({ toServerRequest, report, clock });
   const { checkHost } = addresses;
   const handler = createNodeHandler({
     apis: {
@@ -85,7 +89,8 @@ export function createTransport(
     },
     apiOf: surfaceOf,
     handlerOf: (path, message) => {
-      if (isRunnerProtocol(path)) return runnerHandler;
+      if (isRunnerProtocol(path))
+        return (request, response) => runnerHandler(request, response, logProtocol);
       return isPage(path, message, pages) ? forgePages : undefined;
     },
     pages,

@@ -7,12 +7,12 @@ export function createAccessLog(
   log: Log,
   { observe }: Pick<Metrics, "observe">,
 ): (result: RequestReport) => void {
-  return ({ request, route, status, error }) => {
+  return ({ request, route, status, error, level: given }) => {
     const seconds = (performance.now() - request.startedAt) / 1000;
     const { method } = request;
     observe({ route, method, status, seconds });
-    const level = levelOf(method, status);
-    if (!log.isLevelEnabled(level)) return;
+    const level = given ?? levelOf(method, status);
+    if (level === "none" || !log.isLevelEnabled(level)) return;
     const facts = {
       request_id: request.id,
       route,

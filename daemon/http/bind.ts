@@ -51,6 +51,8 @@ export interface RequestReport {
   readonly status: number;
   /** The bug behind a 500, or the cause of a refusal. */
   readonly error: unknown;
+  /** Level of the line in the access log, where it does not follow from method and status; `none` writes no line. */
+  readonly level?: "info" | "debug" | "none";
 }
 
 /** Dependencies and limits of the binder. */

@@ -31,6 +31,13 @@ const gzipCompression: Compression = {
   },
 };
 
+/** Reports a request of a method for the access log, once its response is closed. */
+export type LogRequest = (
+  message: IncomingMessage,
+  response: ServerResponse,
+  method: string,
+) => void;
+
 /**
  * Serves the runner protocol below `/api/actions`: Connect and gRPC-Web, with bodies of JSON and protobuf. It stands beside
  * the binder, since its services declare their own messages; every method but Register and Ping needs the credentials of
@@ -38,7 +45,7 @@ const gzipCompression: Compression = {
  */
 export function createRunnerHandler(
   deps: RunnerProtocolDeps,
-): (message: IncomingMessage, response: ServerResponse) => void {
+): (message: IncomingMessage, response: ServerResponse, logged: LogRequest) => void {
   const router = createConnectRouter({
     grpc: false,
     readMaxBytes: MESSAGE_BYTES_MAX,
@@ -50,9 +57,10 @@ export function createRunnerHandler(
   const handlers = new Map(
     router.handlers.map((handler) => [`${RUNNER_PROTOCOL_PREFIX}${handler.requestPath}`, handler]),
   );
-  return (message, response) => {
+  return (message, response, logged) => {
     const [path = ""] = (message.url ?? "").split("?", 1);
     const handler = handlers.get(path.replaceAll(/\/{2,}/g, "/"));
+    logged(message, response, handler === undefined ? "unknown" : handler.method.name);
     if (handler === undefined) {
       respondPlain(response, 404, "404 page not found\n");
       return;

@@ -112,18 +112,35 @@ test("a pushed workflow is listed, logged, cancelled and deleted by commands", a
   const { task } = await fetchTask(daemon, runner);
   const rows = [{ time: "2026-01-01T00:00:00Z", content: "hello" }];
   await callRunner(daemon, "UpdateLog", { taskId: String(task?.id), index: 0, rows }, runner);
+  const state = { id: String(task?.id), steps: [{ id: "0", startedAt: rows[0]?.time }] };
+  await callRunner(daemon, "UpdateTask", { state }, runner);
 
   const [job] = (await croft("run", "jobs", name)).json() as { id: number }[];
   expect((await croft("run", "log", `mira/one/${job?.id}`)).json()).toEqual({
     log: "2026-01-01T00:00:00.000Z hello\n",
   });
+  const logOf = async (step: string) =>
+    (await croft("run", "log", `mira/one/${job?.id}`, "--step", step)).json();
+  expect(await logOf("1")).toEqual({ log: "2026-01-01T00:00:00.000Z hello\n" });
+  // The second row is not of the step.
+  await callRunner(
+    daemon,
+    "UpdateLog",
+    { taskId: String(task?.id), index: 1, rows: [{ ...rows[0], content: "bye" }] },
+    runner,
+  );
+  const ended = { id: "0", result: "RESULT_SUCCESS", logIndex: "0", logLength: "1" };
+  await callRunner(daemon, "UpdateTask", { state: { ...state, steps: [ended] } }, runner);
+  expect(await logOf("Run x")).toEqual({ log: "2026-01-01T00:00:00.000Z hello\n" });
+  const unknown = await croft("run", "log", `mira/one/${job?.id}`, "--step", "Run y");
+  expect([unknown.code, unknown.err]).toEqual([6, expect.stringContaining("1 Run x")]);
   expect((await croft("run", "cancel", name)).code).toBe(0);
   expect((await croft("run", "view", name)).json()).toMatchObject({ conclusion: "cancelled" });
   const followed = await runCli(["run", "log", `mira/one/${job?.id}`, "--follow"], {
     home: home.path,
     env,
   });
-  expect(followed.out).toBe("2026-01-01T00:00:00.000Z hello\n");
+  expect(followed.out).toBe("2026-01-01T00:00:00.000Z hello\n2026-01-01T00:00:00.000Z bye\n");
   expect((await croft("run", "delete", name, "--yes")).code).toBe(0);
   expect((await croft("run", "list", "mira/one")).json()).toEqual([]);
 
