@@ -1,3 +1,4 @@
+import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { WireJob, WireRun } from "../../daemon/contract/forge/actions/shapes.ts";
 import { forge } from "../client/operations.ts";
@@ -128,7 +129,7 @@ function toRunSource(
 }
 
 export const viewRun = {
-  operations: [forge.getRun],
+  operations: [forge.getRun, forge.getRunSummary],
   output: resourceOf(forge.getRun),
   define(command, cli, run = runView): void {
     command
@@ -137,7 +138,7 @@ export const viewRun = {
   },
 } satisfies CommandModule;
 
-/** Prints one run; that of an invalid file with its error. */
+/** Prints one run: that of an invalid file with its error, and for people the summaries of its steps. */
 async function runView(cli: CliContext, { owner, repo, id }: RunName): Promise<void> {
   const { body } = await cli.client.call(forge.getRun, { params: { owner, repo, run: id } });
   await cli.output.resource(body, [
@@ -145,6 +146,15 @@ async function runView(cli: CliContext, { owner, repo, id }: RunName): Promise<v
     { header: "commit", cell: ({ head_sha: sha }) => sha },
     { header: "error", cell: ({ error = "" }) => error },
   ]);
+  if (cli.output.isMachine) return;
+  const input = { params: { owner, repo, run: id } };
+  const { stream } = await cli.client.download(forge.getRunSummary, input);
+  const decoder = new StringDecoder("utf8");
+  let isFirst = true;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    await cli.output.text(`${isFirst ? "\n" : ""}${decoder.write(chunk)}`, undefined);
+    isFirst = false;
+  }
 }
 
 const jobColumns: readonly Column<WireJob>[] = [

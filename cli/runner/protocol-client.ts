@@ -55,6 +55,29 @@ export function createRunnerClient({ transport, url, credentials }: RunnerClient
       call(method.updateTask, init, signal),
     updateLog: (init: MessageInitShape<typeof method.updateLog.input>, signal: AbortSignal) =>
       call(method.updateLog, init, signal),
+
+    /** Stores the summary of a step, signed by the runtime token of its job. */
+    async putSummary(
+      path: string,
+      token: string,
+      text: string,
+      signal: AbortSignal,
+    ): Promise<void> {
+      const { status, body } = await transport.send({
+        method: "PUT",
+        url: `${await url()}/api/actions_pipeline/_apis/pipelines/${path}`,
+        headers: {
+          ...clientHeaders,
+          "Content-Type": "text/markdown",
+          Authorization: `Bearer ${token}`,
+        },
+        body: text,
+        signal,
+      });
+      if (status === 200) return;
+      const { msg = `the daemon answered ${status}` } = parseServiceError(body.toString("utf8"));
+      throw new RunnerRefused(msg, status >= 500 || status === 429);
+    },
   };
 
   async function call<I extends DescMessage, O extends DescMessage>(
@@ -94,6 +117,16 @@ function toRefusal(status: number, text: string): RunnerRefused {
   const isRefused = code === "unknown" || (status >= 400 && status < 500 && status !== 429);
   const words = message.replace(/^rpc error: code = \w+ desc = /, "");
   return new RunnerRefused(words === "" ? `the daemon answered ${status}` : words, !isRefused);
+}
+
+function parseServiceError(text: string): { readonly msg?: string } {
+  try {
+    const { msg } = JSON.parse(text) as Record<string, unknown>;
+    return typeof msg === "string" ? { msg } : {};
+  } catch {
+    // A proxy in between answers pages of its own.
+    return {};
+  }
 }
 
 function parseError(text: string): { readonly code: string; readonly message: string } {

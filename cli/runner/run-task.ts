@@ -70,7 +70,7 @@ export async function runTask(task: WireTask, deps: TaskDeps): Promise<JobEnd["r
     cancelled.abort();
     stopped.abort();
   };
-  const { send, sendLog } = createSender(task, deps);
+  const { send, sendLog, sendSummary } = createSender(task, deps);
   const masker = createMasker();
   for (const secret of toSecrets(task)) masker.add(secret);
   const sender = createLogSender({ send: sendLog, clock, sleep, onLost });
@@ -122,6 +122,7 @@ export async function runTask(task: WireTask, deps: TaskDeps): Promise<JobEnd["r
       sleep,
       clock,
       platform,
+      sendSummary,
       runnerName: deps.name,
       searchPath: system.env["PATH"] ?? "",
       cancelled: cancelled.signal,
@@ -283,7 +284,20 @@ function createSender(task: WireTask, { client, system, abandoned }: TaskDeps) {
       );
       return Number(ackIndex);
     });
-  return { send, sendLog };
+  const sendSummary = (step: number, text: string): Promise<void> => {
+    const token = String(toGithub(task)["gitea_runtime_token"] ?? "");
+    const [run, job] = readRuntimeIds(token);
+    const path = `workflows/${run}/jobs/${job}/steps/${step}/summary`;
+    return retry(() => client.putSummary(path, token, text, abandoned));
+  };
+  return { send, sendLog, sendSummary };
+}
+
+/** Reads the ids of run and job from the claims of a runtime token, as the toolkit of actions does. */
+function readRuntimeIds(token: string): readonly [run: string, job: string] {
+  const claims = Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8");
+  const [, run = "", job = ""] = /"Actions\.Results:(\d+):(\d+)"/.exec(claims) ?? [];
+  return [run, job];
 }
 
 function toTimes(startedAt: number | undefined, stoppedAt: number | undefined) {

@@ -18,7 +18,7 @@ export function surfaceOf(path: string): Surface | undefined {
     return "forge";
   if (collapsed.startsWith("/api/packages/")) return "packages";
   if (isRunnerProtocol(path)) return "forge";
-  if (path.startsWith("/twirp/")) return "artifacts";
+  if (/^\/(?:twirp|api\/actions_pipeline)\//.test(path)) return "artifacts";
   if (path.startsWith("/api/") || path.startsWith("/oauth/start/")) return "vault";
   if (/^\/[^/]+\/[^/]+\/(?:info\/refs|git-upload-pack|git-receive-pack)$/.test(collapsed))
     return "git";

@@ -58,6 +58,17 @@ export async function readCommandFiles(files: CommandFiles): Promise<StepValues>
   };
 }
 
+/** Largest summary of a step. */
+const SUMMARY_BYTES_MAX = 1024 * 1024;
+
+/** Reads the summary that a step has written. @throws CommandFileError */
+export async function readSummary({ summary }: CommandFiles): Promise<string> {
+  const text = await read(summary);
+  if (Buffer.byteLength(text) > SUMMARY_BYTES_MAX)
+    throw new CommandFileError(`GITHUB_STEP_SUMMARY has at most ${SUMMARY_BYTES_MAX} bytes`);
+  return text;
+}
+
 /** Parses lines of `NAME=value`, and values of several lines as `NAME<<DELIMITER`. @throws CommandFileError */
 export function parseValues(text: string, file: string): Record<string, string> {
   const values = new Map<string, string>();

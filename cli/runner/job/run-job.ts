@@ -39,6 +39,8 @@ export interface RunJobDeps {
   readonly cancelled: AbortSignal;
   /** Aborted when also the steps after a cancellation must end. */
   readonly stopped: AbortSignal;
+  /** Sends the summary of a step. Rejects when the daemon does not take it. */
+  readonly sendSummary: (step: number, text: string) => Promise<void>;
   /** Cancels the job: it has used up its time. */
   readonly cancel: () => void;
 }
@@ -67,7 +69,8 @@ export async function runJob(deps: RunJobDeps): Promise<JobEnd> {
   const done = new AbortController();
   let isTimedOut = false;
   try {
-    const session = await createSession(deps);
+    const summaries = createStepSummaries(deps);
+    const session = await createSession(deps, summaries.add);
     const contexts = toContexts(session, frame);
     for (const env of payload.env)
       for (const [name, value] of Object.entries(
@@ -84,8 +87,9 @@ export async function runJob(deps: RunJobDeps): Promise<JobEnd> {
       // The job has ended in time.
       () => undefined,
     );
-    await runSteps(session, frame, payload.steps, createObserver(deps));
+    await runSteps(session, frame, payload.steps, createObserver(deps, summaries));
     if (!(await runPosts(session, frame))) frame.hasFailed = true;
+    await summaries.send();
     const outputs = await readOutputs(session, frame, payload);
     const isCancelled = deps.cancelled.aborted && !isTimedOut;
     const hasFailed = frame.hasFailed || isTimedOut;
@@ -98,7 +102,37 @@ export async function runJob(deps: RunJobDeps): Promise<JobEnd> {
   }
 }
 
-async function createSession(deps: RunJobDeps): Promise<JobSession> {
+/** Collects the summaries of steps and sends that of each at its end. */
+function createStepSummaries({ sendSummary, masker, log }: RunJobDeps) {
+  let step = 0;
+  let text = "";
+  let isSent = true;
+  return {
+    add(more: string) {
+      if (more === "") return;
+      text += more.endsWith("\n") ? more : `${more}\n`;
+      isSent = false;
+    },
+    begin(number: number) {
+      step = number;
+      text = "";
+      isSent = true;
+    },
+    /** A summary that cannot be sent is no reason for a job to fail. */
+    async send(): Promise<void> {
+      if (isSent) return;
+      isSent = true;
+      await sendSummary(step, masker.mask(text)).catch((error: unknown) =>
+        log.write(`::warning::the summary of the step was not kept: ${toReason(error)}`),
+      );
+    },
+  };
+}
+
+async function createSession(
+  deps: RunJobDeps,
+  addSummary: JobSession["addSummary"],
+): Promise<JobSession> {
   const { task, payload, place, folders, log, masker, sleep, cancelled, stopped, newName } = deps;
   const contexts = await createContexts(task, payload, deps);
   const { secrets, vars } = task;
@@ -114,6 +148,7 @@ async function createSession(deps: RunJobDeps): Promise<JobSession> {
     cancelled,
     stopped,
     newName,
+    addSummary,
     evaluation: createEvaluation(folders.workspace),
     repositories: createRepositories({
       ...deps,
@@ -129,17 +164,22 @@ async function createSession(deps: RunJobDeps): Promise<JobSession> {
 }
 
 /** Reports steps with their times and their rows of the log. */
-function createObserver({ reporter, log, clock }: RunJobDeps): StepObserver {
+function createObserver(
+  { reporter, log, clock }: RunJobDeps,
+  summaries: ReturnType<typeof createStepSummaries>,
+): StepObserver {
   let startedAt: number | undefined;
   let logIndex = 0;
   return {
     started(number) {
+      summaries.begin(number);
       startedAt = clock();
       logIndex = log.rows;
       const running = { result: undefined, stoppedAt: undefined, logLength: 0 };
       reporter.setStep({ number, startedAt, logIndex, ...running });
     },
-    ended(number, result) {
+    async ended(number, result) {
+      await summaries.send();
       const isSkipped = startedAt === undefined;
       reporter.setStep({
         number,

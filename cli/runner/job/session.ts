@@ -34,6 +34,8 @@ export interface JobSession {
   readonly stopped: AbortSignal;
   /** What runs at the end of the job, in reverse order. */
   readonly posts: PostStep[];
+  /** Adds what a program of the current step has written for the page of the run. */
+  readonly addSummary: (text: string) => void;
   /** Returns a name for a folder that no other step has. */
   readonly newName: (prefix: string) => string;
 }

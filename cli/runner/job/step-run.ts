@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { createCommandFiles, readCommandFiles } from "./command-files.ts";
+import { createCommandFiles, readCommandFiles, readSummary } from "./command-files.ts";
 import { toRunnerVariables } from "./environment.ts";
 import type { Contexts } from "./evaluation.ts";
 import type { StepDefinition } from "./payload.ts";
@@ -91,6 +91,7 @@ export async function runProgram(run: StepRun, program: StepProgram): Promise<Pe
       ...toRunnerVariables(session, contexts, files),
     },
   });
+  session.addSummary(await readSummary(files));
   const written = await readCommandFiles(files);
   for (const [name, value] of Object.entries(written.env)) session.env.set(name, value);
   session.path.unshift(...written.path.toReversed());

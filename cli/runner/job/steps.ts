@@ -11,7 +11,7 @@ import { type Performed, StepError, type StepRun, withinTime } from "./step-run.
 /** Called when a step of the job begins and ends. */
 export interface StepObserver {
   started(index: number): void;
-  ended(index: number, result: StepResult): void;
+  ended(index: number, result: StepResult): Promise<void>;
 }
 
 /** Runs steps one after the other. Failures are recorded in the frame; nothing is thrown for them. */
@@ -23,7 +23,7 @@ export async function runSteps(
 ): Promise<void> {
   for (const [index, step] of steps.entries()) {
     const outcome = await runStep(session, frame, step, () => observer?.started(index));
-    observer?.ended(index, outcome.conclusion);
+    await observer?.ended(index, outcome.conclusion);
     if (step.id !== undefined) frame.results.set(step.id, outcome);
     if (outcome.conclusion === "failure") frame.hasFailed = true;
   }

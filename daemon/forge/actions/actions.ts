@@ -16,6 +16,7 @@ import { createArtifactUploads } from "./artifacts/artifact-uploads.service.ts";
 import { createArtifactsApi } from "./artifacts/artifacts-api.ts";
 import { artifactRoutes, artifactServiceRoutes } from "./artifacts/artifacts.routes.ts";
 import { createArtifacts } from "./artifacts/artifacts.service.ts";
+import { createSummaries } from "./artifacts/summaries.service.ts";
 import { createRunningTasks } from "./artifacts/running-tasks.ts";
 import { createRuntimeTokens } from "./artifacts/runtime-tokens.ts";
 import { createRunnerHandler } from "./protocol/connect-handler.ts";
@@ -102,6 +103,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const logs = createLogs({ db, masks });
   const addresses = createArtifactAddresses(deps);
   const artifacts = createArtifacts({ db, store: deps.objects, addresses });
+  const summaries = createSummaries({ db, masks });
   const uploads = createArtifactUploads({
     ...deps,
     store: deps.objects,
@@ -136,7 +138,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
       ...workflowRoutes({ workflows: createWorkflows({ ...deps, findCommit, starter }), urls }),
       ...secretRoutes({ levels, secrets }),
       ...variableRoutes({ levels, variables }),
-      ...artifactRoutes({ artifacts, urls }),
+      ...artifactRoutes({ artifacts, summaries, urls }),
     ],
     /** The artifact service of jobs, which has credentials and errors of its own. */
     artifactService: {
@@ -144,7 +146,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
         runningTasks: createRunningTasks({ db, runtimeTokens }),
         addresses,
       }),
-      routes: artifactServiceRoutes({ artifacts, uploads }),
+      routes: artifactServiceRoutes({ artifacts, summaries, uploads }),
     },
     /** Serves `/api/actions`. */
     runnerHandler: createRunnerHandler({

@@ -112,25 +112,30 @@ export function toLogRange(query: { readonly from_row: number; readonly rows: nu
   };
 }
 
-/** Bytes that wait for a slow reader of a log. */
+/** Bytes that wait for a slow reader. */
 const LOG_BUFFER_BYTES = 64 * 1024;
 
 /** The text of a log as a stream. Its length is not known before its end. */
 export function toLogAnswer(log: AsyncGenerator<string>): BytesAnswer {
+  return toTextAnswer(log, "text/plain; charset=utf-8");
+}
+
+/** A text that is read while it is sent. */
+export function toTextAnswer(text: AsyncGenerator<string>, contentType: string): BytesAnswer {
   return {
     status: 200,
     bytes: {
       size: undefined,
-      contentType: "text/plain; charset=utf-8",
+      contentType,
       etag: undefined,
       lastModified: undefined,
       async open() {
-        // Read before the head is sent: a log that cannot be read is answered with an error.
-        const first = await log.next();
+        // Read before the head is sent: a text that cannot be read is answered with an error.
+        const first = await text.next();
         const rows = async function* () {
           if (first.done === true) return;
           yield first.value;
-          yield* log;
+          yield* text;
         };
         return Readable.from(rows(), { objectMode: false, highWaterMark: LOG_BUFFER_BYTES });
       },

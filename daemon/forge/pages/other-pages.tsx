@@ -1,15 +1,22 @@
-import { getJobLog, getRun, listRunJobs } from "../../contract/forge/actions/repository-actions.ts";
+import {
+  getJobLog,
+  getRun,
+  getRunSummary,
+  listRunJobs,
+} from "../../contract/forge/actions/repository-actions.ts";
 import {
   getPackageVersion,
   listPackageFiles,
 } from "../../contract/forge/packages/admin-packages.ts";
-import { State, Time, UserLink } from "./elements.tsx";
+import { Rendered, State, Time, UserLink } from "./elements.tsx";
 import { type PageContext, type PageParams, type PageRoute, toPath } from "./page.ts";
 import { readText } from "./read-text.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
 
 /** The end of a log that a page shows. */
 const LOG_BYTES_MAX = 512 * 1024;
+/** Summaries that a page shows. */
+const SUMMARY_BYTES_MAX = 256 * 1024;
 
 /** Versions of packages, and runs of workflows with their jobs. */
 export function otherPages(): PageRoute[] {
@@ -79,11 +86,16 @@ async function showPackage({ call }: PageContext, params: PageParams) {
 }
 
 async function showRun(context: PageContext, params: PageParams) {
-  const { call } = context;
+  const { call, render } = context;
   const repository = await loadHead(context, params);
   const { body: run } = await call(getRun, { params });
   const { body: jobs } = await call(listRunJobs, { params, query: { limit: "50" } });
   const home = toPath(params["owner"] ?? "", params["repo"] ?? "");
+  const summary = await readText(call, getRunSummary, { params }, SUMMARY_BYTES_MAX);
+  const html =
+    summary.text === ""
+      ? undefined
+      : await render({ text: summary.text, mode: "markdown", context: home });
   return {
     kind: "page",
     title: `${run.display_title} in ${repository.full_name}`,
@@ -120,6 +132,13 @@ async function showRun(context: PageContext, params: PageParams) {
             </li>
           ))}
         </ul>
+        {summary.text === "" ? null : (
+          <>
+            <h2>Summary</h2>
+            <Rendered html={html} text={summary.text} />
+            {summary.isWhole ? null : <p>The summary is longer: croft run view shows all of it.</p>}
+          </>
+        )}
       </>
     ),
   } as const;

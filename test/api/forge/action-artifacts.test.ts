@@ -57,6 +57,12 @@ async function takeJob(repository: ReturnType<typeof createWorkflowRepository>) 
   return {
     call,
     put,
+    /** Stores the summary of a step; the ids are those of the job unless others are given. */
+    summarize: (step: number, text: string, ids: { run?: string; job?: string } = {}) =>
+      daemon.request(
+        `/api/actions_pipeline/_apis/pipelines/workflows/${ids.run ?? run}/jobs/${ids.job ?? job}/steps/${step}/summary`,
+        { method: "PUT", bearer, body: text, headers: { "Content-Type": "text/markdown" } },
+      ),
     /** Uploads an artifact in one block. */
     async upload(name: string, content: string, fields: object = {}) {
       const { json } = await call("CreateArtifact", { name, version: 7, ...fields });
@@ -284,6 +290,38 @@ describe("the runtime token of a job", () => {
       ["plate", 2],
     ]);
   });
+});
+
+test("a summary of a step is replaced, deleted and bounded, and belongs to the job of the token", async () => {
+  const { summarize, repository, run, end } = await startJob(
+    "summaries",
+    "a: { runs-on: NAME, steps: [{ run: x }, { run: y }] }",
+  );
+  const read = async () =>
+    (await people.api("GET", `${repository.api}/runs/${run.id}/summary`)).text;
+  expect(await read()).toBe("");
+  const stored = await summarize(1, "second");
+  expect([stored.status, stored.json]).toEqual([
+    200,
+    { message: "success", sizeBytes: 6, runAttempt: 1 },
+  ]);
+  await summarize(0, "lost");
+  await summarize(0, "first");
+  expect(await read()).toBe("## a\n\nfirst\n\nsecond\n\n");
+  expect((await summarize(1, "")).json.message).toBe("cleared");
+  expect(await read()).toBe("## a\n\nfirst\n\n");
+  expect((await summarize(2, "x")).status).toBe(400);
+  expect((await summarize(0, "x", { job: "999" })).status).toBe(400);
+  expect((await summarize(0, "x", { run: "999" })).status).toBe(400);
+  expect((await summarize(0, "x".repeat(1024 * 1024 + 1))).status).toBe(413);
+  await people.api("PATCH", "/repos/mira/summaries", { private: true });
+  const stranger = await daemon.request(`/api/v1${repository.api}/runs/${run.id}/summary`, {
+    token: people.tokenOf("theo"),
+  });
+  expect(stranger.status).toBe(404);
+  await end();
+  expect((await summarize(0, "late")).status).toBe(401);
+  expect(await read()).toBe("## a\n\nfirst\n\n");
 });
 
 test("users see and delete artifacts as they reach the repository, and a deleted run takes its own along", async () => {

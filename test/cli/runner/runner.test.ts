@@ -370,3 +370,43 @@ async function findMarked(): Promise<string[]> {
   }
   return found;
 }
+
+test(
+  "summaries of steps are kept without secrets, and shown on the page of the run and by run view",
+  { timeout: 60_000 },
+  async () => {
+    await using runner = await startRunner("summed");
+    await people.api("POST", "/admin/users/mira/repos", { name: "summed" });
+    const secret = { data: "canary-of-the-summary" };
+    await people.api("PUT", "/repos/mira/summed/actions/secrets/KEY", secret);
+    const id = await workflows.push("summed", {
+      ...workflow(`jobs:
+  a:
+    name: 'job *one*'
+    runs-on: summed
+    env: { KEY: '\${{ secrets.KEY }}' }
+    steps:
+      - run: 'echo "**bold** $KEY" >> $GITHUB_STEP_SUMMARY'
+      - run: echo nothing
+      - run: 'echo "| a |\\n|---|\\n| <script>alert(1)</script>cell |" > $GITHUB_STEP_SUMMARY; exit 1'
+`),
+    });
+    expect(Object.values(await workflows.ended("summed", id))).toEqual(["failure"]);
+    const { text, headers } = await people.api(
+      "GET",
+      `/repos/mira/summed/actions/runs/${id}/summary`,
+    );
+    expect(headers.get("content-type")).toBe("text/markdown; charset=utf-8");
+    expect(text).toMatch(/^## job \\\*one\\\*\n\n\*\*bold\*\* \*\*\*\n\n\| a \|/);
+    expect(text).not.toContain("canary");
+    const page = await daemon.request(`/mira/summed/actions/runs/${id}`, {
+      headers: { Accept: "text/html" },
+    });
+    expect(page.text).toContain("<strong>bold</strong>");
+    expect(page.text).toContain("job *one*");
+    expect(page.text).not.toContain("<script>alert");
+    const env = { CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: people.tokenOf("mira") };
+    const viewed = await runCli(["run", "view", `mira/summed/${id}`], { home: runner.home, env });
+    expect(viewed.out).toContain("**bold** ***");
+  },
+);

@@ -1,7 +1,16 @@
 // The artifact service of jobs, as the toolkit of actions calls it: Twirp with JSON, and signed addresses for the bytes.
 import { z } from "zod";
 import { ARTIFACT_SERVICE } from "../../api-of.ts";
-import { artifactAddress, bytes, empty, endpoint, forgeJob, stream } from "../../endpoint.ts";
+import {
+  artifactAddress,
+  bytes,
+  empty,
+  endpoint,
+  forgeJob,
+  stream,
+  wholeBytes,
+} from "../../endpoint.ts";
+import { pathInteger } from "../common.ts";
 
 const apiOnly = "the toolkit of actions calls it from jobs";
 
@@ -167,7 +176,27 @@ export const downloadArtifactBytes = endpoint({
   replies: { 200: bytes, ...refusals, 503: serviceError },
 });
 
+const SUMMARY_BYTES_MAX = 1024 * 1024;
+
+export const putStepSummary = endpoint({
+  name: "forge.actions.summaries.put",
+  method: "PUT",
+  path: "/api/actions_pipeline/_apis/pipelines/workflows/:run/jobs/:job/steps/:step/summary",
+  summary: "Store the summary of a step, in Markdown; an empty one deletes it",
+  gate: forgeJob,
+  params: z.object({ run: pathInteger, job: pathInteger, step: pathInteger }),
+  body: wholeBytes("text/markdown"),
+  maxBodyBytes: SUMMARY_BYTES_MAX,
+  replies: {
+    200: z.object({ message: z.string(), sizeBytes: z.int(), runAttempt: z.int() }),
+    ...refusals,
+    413: serviceError,
+  },
+  apiOnly: "runners send what steps write into GITHUB_STEP_SUMMARY",
+});
+
 export const artifactServiceEndpoints = [
+  putStepSummary,
   createArtifact,
   finalizeArtifact,
   listJobArtifacts,

@@ -52,6 +52,16 @@ export const getRun = endpoint({
   replies: { 200: runShape, ...seen },
 });
 
+export const getRunSummary = endpoint({
+  name: "forge.repos.actions.runs.summary",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/actions/runs/:run/summary",
+  summary: "Read what the steps of a run have written as their summary, in Markdown",
+  gate: read,
+  params: runParams,
+  replies: { 200: bytesOf("text/markdown; charset=utf-8"), ...seen },
+});
+
 export const deleteRun = endpoint({
   name: "forge.repos.actions.runs.delete",
   method: "DELETE",
@@ -174,6 +184,7 @@ export const getJobLog = endpoint({
 export const repositoryActionEndpoints = [
   listRepositoryRuns,
   getRun,
+  getRunSummary,
   deleteRun,
   cancelRun,
   rerunRun,

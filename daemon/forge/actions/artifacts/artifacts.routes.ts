@@ -4,6 +4,7 @@ import {
   downloadArtifactBytes,
   finalizeArtifact,
   listJobArtifacts,
+  putStepSummary,
   signArtifactAddress,
   uploadArtifactPart,
 } from "../../../contract/forge/actions/artifact-service.ts";
@@ -14,6 +15,7 @@ import {
   listRunArtifacts,
   openArtifact,
 } from "../../../contract/forge/actions/artifacts.ts";
+import { getRunSummary } from "../../../contract/forge/actions/repository-actions.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { ForgeUrls } from "../../urls.ts";
@@ -21,13 +23,17 @@ import { toArtifactDownload, toArtifactView } from "./artifact.view.ts";
 import type { ArtifactUploads } from "./artifact-uploads.service.ts";
 import { handleArtifact } from "./artifacts-api.ts";
 import type { Artifacts, SeenArtifact } from "./artifacts.service.ts";
+import { toTextAnswer } from "../actions.view.ts";
+import type { Summaries } from "./summaries.service.ts";
 
 /** Returns the routes by which users see artifacts. */
 export function artifactRoutes({
   artifacts,
+  summaries,
   urls,
 }: {
   readonly artifacts: Artifacts;
+  readonly summaries: Summaries;
   readonly urls: ForgeUrls;
 }): Route[] {
   const toList = (found: { readonly artifacts: readonly SeenArtifact[]; readonly total: number }) =>
@@ -54,6 +60,9 @@ export function artifactRoutes({
       await artifacts.remove(params, caller);
       return { status: 204, body: undefined };
     }),
+    handle(getRunSummary, async ({ caller, params }) =>
+      toTextAnswer(await summaries.open(params, caller), "text/markdown; charset=utf-8"),
+    ),
     handle(openArtifact, async ({ caller, params }) => ({
       status: 302,
       headers: { Location: await artifacts.getAddress(params, caller) },
@@ -64,12 +73,20 @@ export function artifactRoutes({
 /** Returns the routes by which jobs upload and download artifacts. */
 export function artifactServiceRoutes({
   artifacts,
+  summaries,
   uploads,
 }: {
   readonly artifacts: Artifacts;
+  readonly summaries: Summaries;
   readonly uploads: ArtifactUploads;
 }): Route[] {
   return [
+    handleArtifact(putStepSummary, async ({ caller, params, body }) => {
+      await summaries.put(caller, params, body);
+      const message = body.byteLength === 0 ? "cleared" : "success";
+      const { byteLength: sizeBytes } = body;
+      return { status: 200, body: { message, sizeBytes, runAttempt: caller.attempt } };
+    }),
     handleArtifact(createArtifact, async ({ caller, body }) => ({
       status: 200,
       body: {
