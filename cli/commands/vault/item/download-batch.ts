@@ -86,7 +86,7 @@ export function createDownloadBatches(cli: CliContext, connectionId: string): Do
     // The loop below reports the failure as well.
     reading.catch(() => undefined);
     for await (const part of archive) {
-      const { name, size = 0, pax } = part.header;
+      const { name, size, pax } = part.header;
       const chunks = (await Array.fromAsync(part)) as Buffer[];
       const bytes = Buffer.concat(chunks);
       if (name === OUTCOMES_ENTRY) {

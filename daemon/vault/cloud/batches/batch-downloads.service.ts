@@ -181,7 +181,7 @@ export function createBatchDownloads(
       }
     } finally {
       for (const { opening } of ahead)
-        opening?.then((content) => "release" in content && content.release());
+        void opening?.then((content) => "release" in content && content.release());
     }
   }
 
