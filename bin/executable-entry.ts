@@ -1,7 +1,8 @@
-import { createRequire, enableCompileCache } from "node:module";
+import { createRequire, enableCompileCache, Module } from "node:module";
 import { homedir, tmpdir, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { getRawAsset } from "node:sea";
+import { RUN_SCRIPT } from "../cli/runner/run-script.ts";
 import { guardAddons } from "./addons.ts";
 import type { Runtime } from "./unpack.ts";
 import { keepUnpacked, unpackRuntime } from "./unpack.ts";
@@ -18,7 +19,14 @@ const runtime: Runtime = {
   read: (path) => new Uint8Array(getRawAsset(path)),
 };
 
-start();
+if (process.argv[2] === RUN_SCRIPT) runScript();
+else start();
+
+/** Runs a script as Node would: the runner has no other Node for JavaScript actions. */
+function runScript(): void {
+  process.argv.splice(1, 2);
+  Module.runMain();
+}
 
 function start(): void {
   const userId = process.getuid?.();

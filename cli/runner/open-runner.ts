@@ -11,6 +11,7 @@ import { parseLabel } from "./labels.ts";
 import { createRunnerClient } from "./protocol-client.ts";
 import { acquireRunnerLock } from "./runner-lock.ts";
 import { removeRunnerState, type RunnerState, toJobsPath } from "./runner-state.ts";
+import { RUN_SCRIPT } from "./run-script.ts";
 import { runRunner } from "./runner.ts";
 
 export interface RunnerOptions {
@@ -57,8 +58,8 @@ export async function openRunner(
       allow: state.allow,
       isEphemeral: state.ephemeral,
       engine: await findEngine(system.env),
-      // The single executable is no Node that runs files.
-      node: system.program.length > 1 ? [system.program[0]] : ["node"],
+      // The single executable has Node in it.
+      node: system.program.length > 1 ? [system.program[0]] : [system.program[0], RUN_SCRIPT],
       architecture: arch(),
       root,
       capacity,

@@ -53,6 +53,23 @@ test("it says its version and leaves a private, whole runtime in the cache folde
   expect((await stat(join(home, ".cache", "croft", runtime))).mode & 0o777).toBe(0o700);
 });
 
+test("it runs a script with its own Node, as the runner of workflows does", async () => {
+  await writeFile(join(home, "other.mjs"), "export const word = 'module';\n");
+  await writeFile(
+    join(home, "script.mjs"),
+    "import { word } from './other.mjs';\nawait 1;\nconsole.log(word, process.argv.slice(2).join());\n",
+  );
+  await writeFile(
+    join(home, "script.cjs"),
+    "console.log(require.main === module, process.argv.slice(2).join());\n",
+  );
+  const run = (script: string) =>
+    runCroft(command, ["__run-script", join(home, script), "one", "two"], { home });
+  expect(await run("script.mjs")).toEqual({ code: 0, stdout: "module one,two\n", stderr: "" });
+  expect(await run("script.cjs")).toEqual({ code: 0, stdout: "true one,two\n", stderr: "" });
+  expect((await run("absent.cjs")).code).toBe(1);
+});
+
 test("twenty first starts at once all succeed", { timeout: twoMinutesMs }, async () => {
   const runs = await Promise.all(
     Array.from({ length: 20 }, () => runCroft(command, ["--version"], { home })),
