@@ -1,7 +1,7 @@
 import type { Queries } from "../../../storage/engine/database.ts";
 import {
   type AuditFilter,
-  type AuditRecord,
+  type AuditRow,
   listAuditAfter,
 } from "../../../storage/tables/vault/audit.ts";
 
@@ -10,7 +10,7 @@ const BATCH = 1_000;
 /** Yields audit records as CSV (RFC 4180), oldest first: the header line, then batches of lines. */
 export async function* toAuditCsv(db: Queries, filter: AuditFilter): AsyncGenerator<string> {
   yield auditCsvHead;
-  let last: AuditRecord | undefined;
+  let last: AuditRow | undefined;
   do {
     const records = await listAuditAfter(db, filter, last, BATCH);
     last = records.at(-1);
@@ -33,7 +33,7 @@ const auditCsvHead = toCsvLine([
 ]);
 
 /** The metadata is JSON text. */
-function toAuditCsvLine(record: AuditRecord): string {
+function toAuditCsvLine(record: AuditRow): string {
   return toCsvLine([
     String(record.id),
     new Date(record.createdAt).toISOString(),
@@ -45,7 +45,7 @@ function toAuditCsvLine(record: AuditRecord): string {
     record.actorHandle,
     record.resourceId,
     record.ipAddress,
-    JSON.stringify(record.metadata),
+    record.metadata,
   ]);
 }
 

@@ -30,8 +30,11 @@ const BUDGET_MS = 60_000;
 /** Processor time of text recognition of one file, besides. */
 const RECOGNITION_BUDGET_MS = 180_000;
 const THREAD_MEMORY_MIB = 512;
-/** A picture of 40 million pixels takes 460 MiB to decode and recognize. */
-const GROWTH_BYTES_MAX = 1024 * 1024 * 1024;
+/**
+ * A picture of 40 million pixels takes 460 MiB to decode and recognize. The system's allocator keeps what small pieces took
+ * for the next threads, so the process may stay this much larger.
+ */
+const GROWTH_BYTES_MAX = 640 * 1024 * 1024;
 const THREAD_IDLE_MS = 30_000;
 const WAITING_MAX = 64;
 

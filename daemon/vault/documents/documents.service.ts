@@ -40,8 +40,8 @@ export interface DocumentDetail {
   readonly document: VaultDocument;
   /** Names of its topics, sorted. */
   readonly topics: readonly string[];
-  /** Undefined in lists, and until it was extracted. */
-  readonly extractedText?: string | undefined;
+  /** Null without a text; absent in lists and for a recipient of a share. */
+  readonly extractedText?: string | null;
   /** In lists with a query: the passage that matches. */
   readonly snippet?: string | undefined;
 }
@@ -179,7 +179,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     async find(caller, id) {
       const { document, permission } = await getReadable(caller, id);
       const detail = await toDetail(document);
-      return permission === "owner" ? detail : { ...detail, extractedText: undefined };
+      return permission === "owner" ? detail : { document, topics: detail.topics };
     },
 
     toDetail,
@@ -318,7 +318,11 @@ export function createDocuments(deps: DocumentsDeps): Documents {
   async function toDetail(document: VaultDocument): Promise<DocumentDetail> {
     const topics = await listTopicsOfDocuments(db, [document.id]);
     const extractedText = await findDocumentText(db, document.id);
-    return { document, topics: topics.get(document.id) ?? [], extractedText };
+    return {
+      document,
+      topics: topics.get(document.id) ?? [],
+      extractedText: extractedText ?? null,
+    };
   }
 
   async function withTopics(documents: readonly VaultDocument[]): Promise<DocumentDetail[]> {

@@ -31,10 +31,10 @@ export function toDocumentView({ document, topics }: DocumentDetail) {
 
 /** A document as its owner sees it. */
 export function toDocumentReply<S extends 200 | 201>(status: S, detail: DocumentDetail) {
-  return {
-    status,
-    body: { ...toDocumentView(detail), extracted_text: detail.extractedText ?? null },
-  } as const;
+  const { extractedText } = detail;
+  const view = toDocumentView(detail);
+  const body = extractedText === undefined ? view : { ...view, extracted_text: extractedText };
+  return { status, body } as const;
 }
 
 /** One page of a list. */

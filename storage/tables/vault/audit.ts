@@ -26,6 +26,9 @@ export interface AuditRecord extends NewAuditRecord {
   readonly createdAt: number;
 }
 
+/** A stored record as it is exported: the metadata is the stored JSON text. */
+export type AuditRow = Omit<AuditRecord, "metadata"> & { readonly metadata: string };
+
 /** Adds a record, in the transaction of the change that it describes. */
 export async function insertAudit(tx: Transaction, record: NewAuditRecord): Promise<void> {
   await tx.run(
@@ -84,7 +87,7 @@ export async function listAuditAfter(
   filter: AuditFilter,
   after: Pick<AuditRecord, "createdAt" | "id"> | undefined,
   limit: number,
-): Promise<AuditRecord[]> {
+): Promise<AuditRow[]> {
   const { parts, values } = toConditions(filter);
   if (after !== undefined) {
     parts.push("(created_at, id) > (?, ?)");
@@ -99,7 +102,7 @@ export async function listAuditAfter(
     ...values,
     limit,
   );
-  return rows.map(toRecord);
+  return rows.map(toAuditRow);
 }
 
 /** Returns the time of the oldest record in epoch milliseconds; undefined without records. */
@@ -118,6 +121,11 @@ const COLUMNS = `audit.id, audit.event_type, audit.user_id, audit.actor_id, audi
   actor.handle AS actor_handle`;
 
 function toRecord(row: Row): AuditRecord {
+  const { metadata, ...record } = toAuditRow(row);
+  return { ...record, metadata: parseColumn(metadataSchema, metadata, "vault_audit.metadata") };
+}
+
+function toAuditRow(row: Row): AuditRow {
   return {
     id: row["id"] as number,
     eventType: row["event_type"] as string,
@@ -125,7 +133,7 @@ function toRecord(row: Row): AuditRecord {
     actorId: (row["actor_id"] ?? undefined) as string | undefined,
     resourceId: (row["resource_id"] ?? undefined) as string | undefined,
     ipAddress: (row["ip_address"] ?? undefined) as string | undefined,
-    metadata: parseColumn(metadataSchema, row["metadata"] as string, "vault_audit.metadata"),
+    metadata: row["metadata"] as string,
     createdAt: row["created_at"] as number,
     userHandle: (row["user_handle"] ?? undefined) as string | undefined,
     userEmail: (row["user_email"] ?? undefined) as string | undefined,
