@@ -5,13 +5,12 @@ import { errorCodes, exitCodes } from "../exit-codes.ts";
 import type { Column } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { toJson } from "../output/sanitize.ts";
-import { shape, shapeList, toObjectSchema } from "../output/spec.ts";
+import { shapeList, toObjectSchema } from "../output/spec.ts";
 import { neverStopping } from "../report.ts";
 import { loadAllCommands } from "../tree/command-tree.ts";
 import type { CommandModule } from "../tree/entry.ts";
 import { findCommand } from "../tree/find-command.ts";
 import type { CommandReference } from "../tree/reference.ts";
-import { version } from "../version.ts";
 import { commands } from "./root.ts";
 
 interface HelpOptions {
@@ -191,19 +190,4 @@ async function runSchema(cli: CliContext, { words }: SchemaOptions): Promise<voi
   if (schema === undefined)
     throw new CliError("unsupported", `the output of "croft ${words.join(" ")}" has no fixed form`);
   await cli.output.text(`${toJson(schema, 2)}\n`, schema);
-}
-
-export const showVersion = {
-  operations: [],
-  output: shape({ version: "string", node: "string", platform: "string" }),
-  define(command, cli, run = runVersion): void {
-    command.action(() => run(cli));
-  },
-} satisfies CommandModule;
-
-/** Prints the version of croft, of Node and of the platform. */
-async function runVersion(cli: CliContext): Promise<void> {
-  const { nodeVersion, platform } = cli.system;
-  const facts = { version, node: nodeVersion, platform };
-  await cli.output.text(`croft ${version}\n`, facts);
 }

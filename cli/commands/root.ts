@@ -96,7 +96,7 @@ export const commands: readonly Entry[] = [
     async () => (await import("./help.ts")).schema,
   ),
   verb("help", "Show help for a command or topic", async () => (await import("./help.ts")).help),
-  verb("version", "Print the version", async () => (await import("./help.ts")).showVersion),
+  verb("version", "Print the version", async () => (await import("./version.ts")).showVersion),
   verb(
     "__complete",
     "Values for completion scripts",

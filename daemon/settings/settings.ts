@@ -312,6 +312,9 @@ export const settingDeclarations = {
     help: "Where login keeps credentials; auto takes the keyring when it works, else a file of mode 0600",
     flag: "--credential-store <store>",
   }),
+  updateUrl: optional("Command line", address("http", "https"), "no check", {
+    help: "Where croft version --check finds the latest release: an address in the form of Gitea's releases/latest",
+  }),
   noInput: setting("Command line", onOff, false, {
     help: "Never ask; name the missing flag instead",
   }),
