@@ -95,12 +95,15 @@ export async function runRunner(deps: RunnerDeps): Promise<void> {
 
   async function start(task: WireTask): Promise<void> {
     const id = Number(task.id);
+    // The daemon may have gone away after it handed the task over.
+    const url = await connect(deps.url);
+    // A runner that stops leaves the task: it is handed over again.
+    if (url === undefined) return;
     const mark = Buffer.from(system.random(12)).toString("hex");
     const folder = await createTaskFolder(deps.root, id, mark);
     const { repository, job, run_id: run } = toGithub(task);
     const what = `task ${id}: ${String(job)} of run ${String(run)} in ${String(repository)}`;
     note(`${what} started`);
-    const url = await deps.url();
     const work = runTask(task, {
       ...deps,
       url,

@@ -41,13 +41,15 @@ test(
     const around = { home, env: { CROFT_RATE_LIMITS: "off", CROFT_LOG_LEVEL: "warn" } };
     let daemon: ServedCroft | undefined;
     let runner: ChildProcess | undefined;
+    let said = "";
     const serve = async () => {
       daemon = await serveCroft(command, around);
     };
     const run = () => {
       runner = startCroft(command, ["runner", "run", "--capacity", String(JOBS)], around);
       runner.stdout?.resume();
-      runner.stderr?.resume();
+      said = "";
+      runner.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
       runner.stdin?.end();
     };
     try {
@@ -78,12 +80,15 @@ test(
           await daemon?.end("SIGKILL");
           await serve();
         } else {
+          // A killed daemon must not end its runner.
+          expect(runner?.exitCode, said).toBeNull();
           const ended = new Promise((resolve) => runner?.once("exit", resolve));
           runner?.kill("SIGKILL");
           await ended;
           run();
         }
       }
+      expect(runner?.exitCode, said).toBeNull();
       await expect.poll(() => isBusy(api), { timeout: 120_000, interval: 500 }).toBe(false);
 
       const before = new Map(seen);

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
@@ -7,6 +6,7 @@ import type { ActionStatus } from "../../../../storage/tables/forge/actions/stat
 import type { Logs } from "../runners/logs.service.ts";
 import { type Registration, RunnerRefusal } from "../runners/registration.service.ts";
 import type { AssignedTask, Tasks } from "../runners/tasks.service.ts";
+import { createVersionWatch } from "./version-watch.ts";
 import { pingService, Result, runnerService, type TaskState } from "./schema.ts";
 
 export interface RunnerProtocolDeps {
@@ -20,8 +20,8 @@ export interface RunnerProtocolDeps {
 
 /** How long a request for work is held. Runners give up after 5 s. */
 const HOLD_MS = 3_000;
-/** How often a held request looks for work. */
-const LOOK_EVERY_MS = 100;
+/** How often the version of the queue is read for all held requests. */
+const LOOK_EVERY_MS = 50;
 /** Runner status on the wire. */
 const STATUS_IDLE = 1;
 const STATUS_OFFLINE = 3;
@@ -32,6 +32,7 @@ const CAPABILITIES_HEADER = "X-Gitea-Actions-Capabilities";
 /** Adds the services of the runner protocol to a router (forge behaviour, 16.5). */
 export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDeps): void {
   const { registration, tasks, logs, stopping } = deps;
+  const versions = createVersionWatch({ read: tasks.readVersion, everyMs: LOOK_EVERY_MS });
 
   router.service(pingService, {
     ping: ({ data }) => ({ data: `Hello, ${data}!` }),
@@ -66,7 +67,8 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
             ? undefined
             : await tasks.assignAgain(runner, tasksHeader.split(",").map(Number));
         if (lost !== undefined) return { tasksVersion, task: toWireTask(lost) };
-        const version = await waitForWork(known, context.signal);
+        const ended = AbortSignal.any([context.signal, stopping]);
+        const version = await versions.wait(known, HOLD_MS, ended);
         if (version === known) return { tasksVersion };
         const task = await tasks.assign(await authenticate(context));
         return {
@@ -106,17 +108,6 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
   function authenticate({ requestHeader }: HandlerContext): Promise<ActionRunner> {
     const uuid = requestHeader.get("x-runner-uuid") ?? "";
     return registration.authenticate(uuid, requestHeader.get("x-runner-token") ?? "");
-  }
-
-  /** Returns the version of the queue, once it differs from what the runner knows or the request has been held. */
-  async function waitForWork(known: number, signal: AbortSignal): Promise<number> {
-    const ended = AbortSignal.any([signal, stopping]);
-    for (let waited = 0; ; waited += LOOK_EVERY_MS) {
-      const version = await tasks.readVersion();
-      if (version !== known || waited >= HOLD_MS || ended.aborted) return version;
-      // An abort ends the wait early; the version is returned as it is.
-      await sleep(LOOK_EVERY_MS, undefined, { signal: ended }).catch(() => undefined);
-    }
   }
 
   /** Refusals have code unknown and status 500, as runners expect; a bug is logged under a fixed text. */

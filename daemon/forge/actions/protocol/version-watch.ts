@@ -1,0 +1,65 @@
+/** Waits until the version of the queue differs from a known one. */
+export interface VersionWatch {
+  /**
+   * Returns the version once it differs from `known`, else the same version after `holdMs` or when the signal aborts.
+   * @throws what reading the version throws
+   */
+  wait(known: number, holdMs: number, signal: AbortSignal): Promise<number>;
+}
+
+interface Waiter {
+  readonly known: number;
+  readonly resolve: (version: number) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Shares one look at the version among all who wait, so that a hundred idle runners cost as much as one. */
+export function createVersionWatch({
+  read,
+  everyMs,
+}: {
+  readonly read: () => Promise<number>;
+  readonly everyMs: number;
+}): VersionWatch {
+  const waiters = new Set<Waiter>();
+  let isLooking = false;
+
+  return {
+    async wait(known, holdMs, signal) {
+      const version = await read();
+      if (version !== known || signal.aborted) return version;
+      return new Promise<number>((resolve, reject) => {
+        const end = () => {
+          clearTimeout(timer);
+          signal.removeEventListener("abort", giveUp);
+          waiters.delete(waiter);
+        };
+        const waiter: Waiter = {
+          known,
+          resolve: (found) => (end(), resolve(found)),
+          reject: (error) => (end(), reject(error)),
+        };
+        const giveUp = () => waiter.resolve(known);
+        const timer = setTimeout(giveUp, holdMs);
+        signal.addEventListener("abort", giveUp, { once: true });
+        waiters.add(waiter);
+        if (!isLooking) void look();
+      });
+    },
+  };
+
+  /** Looks as long as anything waits. Never rejects: an error goes to those who wait. */
+  async function look(): Promise<void> {
+    isLooking = true;
+    while (waiters.size > 0) {
+      await new Promise<void>((resolve) => void setTimeout(resolve, everyMs));
+      try {
+        const version = await read();
+        for (const waiter of waiters) if (waiter.known !== version) waiter.resolve(version);
+      } catch (error) {
+        for (const waiter of waiters) waiter.reject(error);
+      }
+    }
+    isLooking = false;
+  }
+}
