@@ -122,7 +122,7 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   return {
     users,
     emails: createOwnEmails(deps.db),
-    settings: createOwnSettings(deps.db),
+    settings: createOwnSettings(deps),
     followers: createFollowers(deps),
     organizations,
     ownOrganizations: createOwnOrganizations({ ...deps, cursors, organizations, dependents }),

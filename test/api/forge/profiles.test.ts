@@ -92,6 +92,32 @@ describe("one's own settings", () => {
   });
 });
 
+describe("heatmaps", () => {
+  test("issues and comments are counted as far as the caller may read them", async () => {
+    const [mira, nora] = [await newUser(), await newUser()];
+    const name = await newRepository(mira);
+    const path = `/repos/${mira}/${name}/issues`;
+    expect((await by(nora, "POST", path, { title: "Torn" })).status).toBe(201);
+    await by(nora, "POST", `${path}/1/comments`, { body: "Still torn" });
+    const totalOf = async (user: string) => {
+      const { json } = await by(user, "GET", `/users/${nora}/heatmap`);
+      for (const { timestamp } of json) expect(timestamp % 900).toBe(0);
+      return json.reduce(
+        (sum: number, one: { contributions: number }) => sum + one.contributions,
+        0,
+      );
+    };
+    expect(await totalOf(mira)).toBe(2);
+    const other = await newUser();
+    await by(mira, "PATCH", `/repos/${mira}/${name}`, { private: true });
+    expect([await totalOf(mira), await totalOf(other)]).toEqual([2, 0]);
+    await by(nora, "PATCH", "/user/settings", { hide_activity: true });
+    expect(await totalOf(mira)).toBe(0);
+    const hidden = await newUser(undefined, { visibility: "private" });
+    expect((await by(mira, "GET", `/users/${hidden}/heatmap`)).status).toBe(404);
+  });
+});
+
 describe("pictures", () => {
   const pathOf = (address: string) => new URL(address).pathname;
 

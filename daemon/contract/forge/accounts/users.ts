@@ -57,6 +57,22 @@ export const getUser = endpoint({
   replies: { 200: userShape, ...signedInReplies, 404: apiError },
 });
 
+/** Empty for an account that hides its activity from the caller. */
+export const getUserHeatmap = endpoint({
+  name: "forge.users.heatmap",
+  method: "GET",
+  path: "/api/v1/users/:username/heatmap",
+  summary: "How many issues and comments a user wrote in the last year, by quarters of an hour",
+  gate: anyoneWithin("user"),
+  params: usernameParams,
+  replies: {
+    200: z.array(z.object({ timestamp: z.int(), contributions: z.int() })),
+    ...signedInReplies,
+    404: apiError,
+  },
+  apiOnly: "pages draw a calendar of it",
+});
+
 /** Ours: the reference changes passwords on its web pages only. */
 export const changeOwnPassword = endpoint({
   name: "forge.user.password.change",
@@ -68,4 +84,4 @@ export const changeOwnPassword = endpoint({
   replies: { 204: empty, ...signedInReplies, 422: apiError, 429: apiError },
 });
 
-export const userEndpoints = [getCurrentUser, getUser, changeOwnPassword];
+export const userEndpoints = [getCurrentUser, getUser, getUserHeatmap, changeOwnPassword];
