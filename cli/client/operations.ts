@@ -46,6 +46,7 @@ import type * as npm from "../../daemon/contract/forge/packages/npm.ts";
 import type * as rendering from "../../daemon/contract/forge/rendering.ts";
 import type * as branchProtections from "../../daemon/contract/forge/repositories/branch-protections.ts";
 import type * as collaborators from "../../daemon/contract/forge/repositories/collaborators.ts";
+import type * as languages from "../../daemon/contract/forge/repositories/languages.ts";
 import type * as topics from "../../daemon/contract/forge/repositories/topics.ts";
 import type * as deployKeys from "../../daemon/contract/forge/repositories/deploy-keys.ts";
 import type * as repositoryLists from "../../daemon/contract/forge/repositories/lists.ts";
@@ -130,6 +131,7 @@ type Forge = typeof adminEmails &
   typeof collaborators &
   typeof deployKeys &
   typeof topics &
+  typeof languages &
   typeof branchProtections &
   typeof git &
   typeof repositories &

@@ -139,3 +139,20 @@ async function runSet(cli: CliContext, { owner, repo, topics }: TopicOptions): P
   const names = topics.length === 0 ? "no topics" : `the topics ${topics.join(", ")}`;
   await cli.output.done({ full_name: fullName, topics }, `${fullName} has ${names}.`);
 }
+
+export const showLanguages = {
+  operations: [forge.listLanguages],
+  output: resourceOf(forge.listLanguages),
+  define(command, cli, run = runLanguages): void {
+    command
+      .argument(...repositoryArgument)
+      .action((given: string) => run(cli, toRepositoryName(given)));
+  },
+} satisfies CommandModule;
+
+/** Prints the bytes by language, the most first. */
+async function runLanguages(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
+  const { body } = await cli.client.call(forge.listLanguages, { params: { owner, repo } });
+  const rows = Object.entries(body).map(([name, bytes]) => `${name}\t${bytes}\n`);
+  await cli.output.text(rows.join(""), body);
+}

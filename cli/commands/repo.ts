@@ -72,6 +72,11 @@ export const entries: readonly Entry[] = [
     "List the users who watch a repository",
     async () => (await import("./repo-star.ts")).listWatchers,
   ),
+  verb(
+    "languages",
+    "Show the languages of a repository",
+    async () => (await import("./repo-topic.ts")).showLanguages,
+  ),
   noun("branch", "Manage branches of a repository", () => import("./repo-branch.ts")),
   noun("tag", "Manage tags of a repository", () => import("./repo-tag.ts")),
   noun("protection", "Manage rules that protect branches", () => import("./repo-protection.ts")),

@@ -38,6 +38,7 @@ import {
 import { branchProtectionRoutes } from "../forge/repositories/branch-protections.routes.ts";
 import { createPushJudge } from "../forge/repositories/protected-refs.ts";
 import { deployKeyRoutes } from "../forge/repositories/deploy-keys.routes.ts";
+import { createLanguages } from "../forge/repositories/languages/languages.service.ts";
 import { collaboratorRoutes } from "../forge/repositories/collaborators.routes.ts";
 import { starRoutes } from "../forge/repositories/stars.routes.ts";
 import { topicRoutes } from "../forge/repositories/topics.routes.ts";
@@ -144,10 +145,13 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     },
     reportBug: (error) => log.error({ err: error }, "a call of a runner failed"),
   });
+  const languages = createLanguages({ db, git, locate, enqueue: queue.enqueue });
+  queue.register(languages.job);
   const events = joinRepositoryEvents(
     hooks.repositoryEvents,
     repositoryEvents,
     workflows.repositoryEvents,
+    languages.events,
   );
   const streams = createThreadStreams({
     db,
@@ -241,7 +245,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...avatarRoutes(createAvatars({ db, store: deps.objects })),
       ...branchProtectionRoutes(repositories.protections),
       ...deployKeyRoutes(repositories),
-      ...topicRoutes(repositories),
+      ...topicRoutes({ ...repositories, languages }),
       ...teamRepositoryRoutes({
         ...repositories,
         teamRepositories: createTeamRepositories({ db, lists: repositories.lists }),

@@ -46,6 +46,7 @@ import { branchProtectionEndpoints } from "./forge/repositories/branch-protectio
 import { collaboratorEndpoints } from "./forge/repositories/collaborators.ts";
 import { deployKeyEndpoints } from "./forge/repositories/deploy-keys.ts";
 import { repositoryTopicEndpoints } from "./forge/repositories/topics.ts";
+import { languageEndpoints } from "./forge/repositories/languages.ts";
 import { repositoryListEndpoints } from "./forge/repositories/lists.ts";
 import { repositoryEndpoints } from "./forge/repositories/repositories.ts";
 import { repositoryHookEndpoints } from "./forge/hooks/repository-hooks.ts";
@@ -101,6 +102,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...branchProtectionEndpoints,
   ...deployKeyEndpoints,
   ...repositoryTopicEndpoints,
+  ...languageEndpoints,
   ...transferEndpoints,
   ...repositoryHookEndpoints,
   ...avatarEndpoints,

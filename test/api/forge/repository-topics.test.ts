@@ -133,3 +133,34 @@ test("searches find and count the topics and repositories that the caller may re
   expect((await by("olga", "DELETE", "/repos/olga/open")).status).toBe(204);
   expect(await search("plan", "")).toEqual([]);
 });
+
+test("languages are counted after a push of the default branch, for those who may read it", async () => {
+  const path = "/repos/olga/code";
+  await by("olga", "POST", "/user/repos", { name: "code", private: true, auto_init: true });
+  const languages = async () => (await by("olga", "GET", `${path}/languages`)).json;
+  const files = (sizes: Readonly<Record<string, number>>, branch?: string) =>
+    by("olga", "POST", `${path}/contents`, {
+      message: "Files",
+      ...(branch === undefined ? {} : { new_branch: branch }),
+      files: Object.entries(sizes).map(([name, size]) => ({
+        operation: "create",
+        path: name,
+        content: Buffer.alloc(size, "a").toString("base64"),
+      })),
+    });
+  expect(await languages()).toEqual({});
+  const code = { "a.ts": 10, "b/Makefile": 3, "c.go": 20, "d.ts": 15, "vendor/x.c": 99 };
+  expect((await files({ ...code, "notes.md": 50, __proto__: 7 })).status).toBe(201);
+  await expect.poll(languages).toEqual({ TypeScript: 25, Go: 20, Makefile: 3 });
+  expect((await by("olga", "GET", path)).json.language).toBe("TypeScript");
+  await files({ "e.rs": 100 }, "side");
+  await by("olga", "PATCH", path, { default_branch: "side" });
+  await expect.poll(async () => (await by("olga", "GET", path)).json.language).toBe("Rust");
+  for (const [token, status] of [
+    ["", 404],
+    [people.tokenOf("outsider"), 404],
+    [await people.newToken("olga", ["public-only", "all"]), 403],
+    [await people.newToken("olga", ["read:issue"]), 403],
+  ] as const)
+    expect((await api("GET", `${path}/languages`, undefined, token)).status).toBe(status);
+});
