@@ -98,7 +98,7 @@ describe("a task of workflows", () => {
     const labels = { name: "once", labels: ["kept"], ephemeral: true };
     const runner = await registerRunner(daemon, json.token, labels);
     const { task } = await fetchTask(daemon, runner);
-    const { gitea_runtime_token: bearer } = task?.context as { gitea_runtime_token: string };
+    const bearer = task?.context?.["gitea_runtime_token"] as string;
     const call = (method: string, fields: object) =>
       daemon.request(`${ARTIFACT_SERVICE}/${method}`, {
         bearer,

@@ -31,7 +31,7 @@ beforeAll(async () => {
   });
   run = `mira/one/${(await repository.waitForRuns(1)).id}`;
   const { task } = await repository.take();
-  const { gitea_runtime_token: bearer } = task?.context as { gitea_runtime_token: string };
+  const bearer = task?.context?.["gitea_runtime_token"] as string;
   const upload = async (name: string, bytes: Uint8Array<ArrayBuffer> | string, type?: string) => {
     const ids = { workflow_run_backend_id: "", workflow_job_run_backend_id: "", name };
     const call = (method: string, fields: object) =>
