@@ -65,6 +65,7 @@ export function processSystem(): System {
     stopProcess: (pid) => canSignal(pid, "SIGTERM"),
     openBrowser,
     page: showInPager,
+    openFile: (path) => openOnDesktop(path),
     onStop(listener) {
       const listeners = stopSignals.map(([signal, meaning]) => ({
         signal,
@@ -113,13 +114,17 @@ function programOf(node: string, script: string | undefined): System["program"] 
 
 /** Starts the system's own opener and leaves it to itself. A session without a desktop has nothing to show it on. */
 function openBrowser(address: string): boolean {
+  // The address comes from elsewhere, and openers start programs for other schemes.
+  return /^https?:/i.test(address) && openOnDesktop(address);
+}
+
+function openOnDesktop(address: string): boolean {
   const { platform, env } = process;
   const hasDesktop =
     platform === "darwin" ||
     platform === "win32" ||
     Boolean(env["DISPLAY"] || env["WAYLAND_DISPLAY"]);
-  // The address comes from elsewhere, and openers start programs for other schemes.
-  if (!hasDesktop || !/^https?:/i.test(address)) return false;
+  if (!hasDesktop) return false;
   const [program, ...words] =
     platform === "darwin"
       ? ["open"]

@@ -66,6 +66,8 @@ export interface System {
    * It gets the terminal as it is.
    */
   readonly page: (pager: string, text: string) => Promise<boolean>;
+  /** Opens a file with the program that the system has for it; false when this system has no desktop. */
+  readonly openFile: (path: string) => boolean;
   /** Calls `listener` for each stop signal until the returned function is called. */
   readonly onStop: (listener: (signal: StopSignal) => void) => () => void;
   /** Ends the process at once: for a second stop signal, and when a native call does not come back. */

@@ -84,7 +84,13 @@ export interface Client {
   exchange<E extends AnyEndpoint>(
     operation: Operation<E>,
     input: Omit<CallInput<E>, "body">,
-    content: { readonly contentType: string; readonly body: () => string | Readable },
+    content: {
+      readonly contentType: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body: () => string | Readable;
+      /** False when `body` can be called only once. */
+      readonly canRestart?: boolean;
+    },
   ): Promise<ByteDownload>;
   /** Calls an operation that takes a multipart form with a file at its end. */
   upload<E extends AnyEndpoint>(
@@ -171,16 +177,22 @@ export function createClient(
       if (answer.body === undefined) return answer;
       throw downloadFailure(service, answer.status, answer.headers, answer.body);
     },
-    async exchange(operation, input, { contentType, body }) {
+    async exchange(operation, input, { contentType, headers: more, body, canRestart }) {
       const path = toAddress(operation.path, input.params, input.query);
       const service = serviceOf(operation);
       await stopDryRun(operation, path, undefined);
       const { downloadFailure, openDownload } = await import("./bytes.ts");
-      const answer = await withRenewal(service, undefined, async (headers) =>
+      const answer = await withRenewal(service, canRestart, async (headers) =>
         openDownload(transport, {
           url: `${await authorizer.address()}${path}`,
           method: operation.method,
-          headers: { ...clientHeaders, Accept: "*/*", "Content-Type": contentType, ...headers },
+          headers: {
+            ...clientHeaders,
+            Accept: "*/*",
+            "Content-Type": contentType,
+            ...more,
+            ...headers,
+          },
           body: body(),
           signal,
           service,

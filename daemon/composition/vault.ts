@@ -107,6 +107,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     log,
     listingMaxAgeMs: settings.listingMaxAgeSeconds * 1000,
     temporaryDirectory: directory.tmp,
+    uploadBytesMax: settings.maxUploadBytes,
     defaultCacheBytes: settings.byteCacheBytes,
     publicUrl: addresses.publicUrl,
   });

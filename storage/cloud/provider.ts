@@ -5,6 +5,7 @@
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { ConnectFailure, Failure, ReadFailure } from "./outcomes.ts";
+import type { Replacement } from "./replacing.ts";
 import type { Locks } from "../locks.ts";
 
 /**
@@ -321,6 +322,11 @@ export interface CloudProvider {
       readonly contentType: string | undefined;
     },
   ): Promise<ItemOutcome>;
+  /**
+   * Replaces the bytes of a file in one step under its name, if it still is as expected; `stale` otherwise. The stream is
+   * treated as by `upload`. Absent where the provider has no such step: see `replacing.ts`.
+   */
+  replace?(input: Replacement): Promise<ItemOutcome>;
   /** Renames an item in its folder. The same name is a success without a change; a change of case alone works. */
   rename(
     input: Call & { readonly id: string; readonly name: string; readonly expected: Expected },

@@ -48,6 +48,7 @@ export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProv
     call: () => Promise<T>,
   ) => again(CHANGES_MAX, mayChangeAgain, signal, call);
 
+  const replace = provider.replace?.bind(provider);
   return {
     can: provider.can,
     list: (input) => look(input.signal, () => provider.list(input)),
@@ -60,6 +61,7 @@ export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProv
     move: (input) => change(input.signal, () => provider.move(input)),
     delete: (input) => change(input.signal, () => provider.delete(input)),
     upload: (input) => provider.upload(input),
+    ...(replace && { replace: (input) => replace(input) }),
     close: () => provider.close(),
   };
 }

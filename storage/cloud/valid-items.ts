@@ -16,6 +16,7 @@ const MARK_CHARACTERS_MAX = 4096;
  * invalid item as the only result makes the call fail.
  */
 export function withValidItems(provider: CloudProvider): CloudProvider {
+  const replace = provider.replace?.bind(provider);
   return {
     ...provider,
     async list(input) {
@@ -35,6 +36,7 @@ export function withValidItems(provider: CloudProvider): CloudProvider {
     },
     createFolder: (input) => toValidOutcome(provider.createFolder(input), changed),
     upload: (input) => toValidOutcome(provider.upload(input), changed),
+    ...(replace && { replace: (input) => toValidOutcome(replace(input), changed) }),
     rename: (input) => toValidOutcome(provider.rename(input), changed),
     move: (input) => toValidOutcome(provider.move(input), changed),
   };

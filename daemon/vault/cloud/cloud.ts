@@ -29,6 +29,11 @@ import { changeRoutes } from "./changes/changes.routes.ts";
 import { createChanges, type ChangesDeps, type CloudChanges } from "./changes/changes.service.ts";
 import { createChangeRecorder, type ChangeRecorderDeps } from "./changes/change-recorder.ts";
 import { registerRelistJob } from "./changes/relist-job.ts";
+import {
+  createReplacements,
+  type CloudReplacements,
+  type ReplacementsDeps,
+} from "./changes/replacements.service.ts";
 import { createUploads, type UploadsDeps, type CloudUploads } from "./changes/uploads.service.ts";
 import { createAdapters, type AdaptersDeps } from "./connections/adapters.ts";
 import { connectionRoutes } from "./connections/connections.routes.ts";
@@ -61,6 +66,7 @@ export interface CloudDeps
     ChangesDeps,
     ConnectionsDeps,
     ListingsDeps,
+    ReplacementsDeps,
     StoredFilesDeps,
     UploadsDeps {
   readonly cache: ByteCache;
@@ -78,6 +84,7 @@ export interface Cloud {
   readonly bytes: CloudBytes;
   readonly changes: CloudChanges;
   readonly uploads: CloudUploads;
+  readonly replacements: CloudReplacements;
   readonly batchUploads: BatchUploads;
   readonly batchDownloads: BatchDownloads;
   readonly authorization: CloudAuthorization;
@@ -111,6 +118,7 @@ export function createCloud(deps: CloudDeps): Cloud {
     bytes,
     changes,
     uploads,
+    replacements: createReplacements(deps, adapters, recorder),
     batchUploads: createBatchUploads({ log: deps.log, beginBatch }, adapters, uploads),
     batchDownloads: createBatchDownloads({ ...deps, beginBatch }, adapters, bytes),
     storedFiles: createStoredFiles(deps, {

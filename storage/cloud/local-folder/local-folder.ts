@@ -1,4 +1,4 @@
-import { lstat, mkdir, readdir, rmdir, statfs, unlink } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, rename, rmdir, statfs, unlink } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { brokenNameRule, type Failure } from "../outcomes.ts";
 import {
@@ -220,6 +220,30 @@ function createLocalFolder(
       }
     },
 
+    async replace({ id, expected, content, size, signal }) {
+      try {
+        const where = toPlace(id);
+        if (where === undefined) return { kind: "stale", note: "impossible_id" };
+        const { parentId: parent, name } = where;
+        const isCurrent = async (folder: Folder) => {
+          const stats = await lstat(folder.at(name), { bigint: true });
+          return stats.isFile() && looks.isExpected(stats, expected);
+        };
+        // Avoids a useless large upload.
+        const refusal = await inFolder(parent, async (folder) =>
+          (await isCurrent(folder)) ? undefined : ({ kind: "stale" } as const),
+        );
+        if (refusal !== undefined) return refusal;
+        return await below((root) =>
+          own(root, "tmp", (tmp) =>
+            replaceWith(root, tmp, { parent, name, content, size, signal }, isCurrent),
+          ),
+        );
+      } finally {
+        content.destroy();
+      }
+    },
+
     async rename({ id, name, expected }) {
       const where = toPlace(id);
       if (where === undefined) return { kind: "stale", note: "impossible_id" };
@@ -304,18 +328,35 @@ function createLocalFolder(
     return { folder, origin, destination, newName: () => toTemporaryName("claim", deps) };
   }
 
-  /** Writes the bytes first and opens the folder afterwards, so that it is the one that has the path at that moment. */
-  async function uploadTo(
+  /** Writes the bytes first, compares just before the rename that replaces the file, and keeps its mode. */
+  async function replaceWith(
     root: Folder,
     tmp: Folder,
-    upload: {
-      readonly parent: string;
-      readonly name: string;
-      readonly content: Readable;
-      readonly size: number | undefined;
-      readonly signal: AbortSignal;
-    },
+    what: NewFile,
+    isCurrent: (folder: Folder) => Promise<boolean>,
   ): Promise<ItemOutcome> {
+    const { parent, name } = what;
+    const path = await writeTemporary(what, tmp, toTemporaryName("upload", deps));
+    try {
+      return await using(openBelow(root, toSegments(parent) ?? []), async (folder) => {
+        await folder.verify();
+        const { mode } = await lstat(folder.at(name));
+        await chmod(path, mode & 0o777);
+        if (!(await isCurrent(folder))) return { kind: "stale" };
+        await rename(path, folder.at(name));
+        await folder.sync();
+        if (!(await isStillAt(root, parent, folder)))
+          return { kind: "unknown_outcome", note: "parent_moved" };
+        const stats = await lstat(folder.at(name), { bigint: true });
+        return { kind: "ok", item: looks.toItem(parent, name, stats) };
+      });
+    } finally {
+      await unless(["ENOENT"], unlink(path));
+    }
+  }
+
+  /** Writes the bytes first and opens the folder afterwards, so that it is the one that has the path at that moment. */
+  async function uploadTo(root: Folder, tmp: Folder, upload: NewFile): Promise<ItemOutcome> {
     const { parent, name } = upload;
     const path = await writeTemporary(upload, tmp, toTemporaryName("upload", deps));
     try {
@@ -354,6 +395,15 @@ function createLocalFolder(
       return isFile ? { kind: "invalid_destination", reason: "not_a_folder" } : undefined;
     });
   }
+}
+
+/** A file to write. */
+interface NewFile {
+  readonly parent: string;
+  readonly name: string;
+  readonly content: Readable;
+  readonly size: number | undefined;
+  readonly signal: AbortSignal;
 }
 
 async function lookAt(place: RootPlace, facts: Facts | undefined, deps: ProviderDeps) {

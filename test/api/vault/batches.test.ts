@@ -379,3 +379,110 @@ describe("the limit of requests", () => {
     expect(await namesIn(join(files, "ida", "x"))).toHaveLength(10);
   });
 });
+
+describe("replacing a file", () => {
+  const put = (base: string, id: string, body: Buffer<ArrayBuffer>, ifMatch?: string, who = mira) =>
+    who.request(`${base}/items/${encodeURIComponent(id)}/content`, {
+      method: "PUT",
+      headers: {
+        "Content-Type": "application/octet-stream",
+        ...(ifMatch === undefined ? {} : { "If-Match": ifMatch }),
+      },
+      body,
+    });
+  const etagOf = async (base: string, id: string) =>
+    (await mira.request(`${base}/items/${encodeURIComponent(id)}/detail`)).json.etag as string;
+
+  test("needs the etag of the version, and keeps the id and the record", async () => {
+    const { base, folder } = await connect();
+    await writeFile(join(folder, "a.txt"), "one");
+    await mira.request(`${base}/items`);
+    const before = await mira.request(`${base}/items/a.txt/detail`);
+    const missing = await put(base, "a.txt", Buffer.from("two"));
+    expect([missing.status, missing.json]).toEqual([428, { detail: expect.any(String) }]);
+    const wrong = await put(base, "a.txt", Buffer.from("two"), '"other"');
+    expect([wrong.status, wrong.json]).toEqual([409, { kind: "stale", reason: "item_changed" }]);
+    expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("one");
+    const done = await put(base, "a.txt", Buffer.from("three"), `"${before.json.etag}"`);
+    expect([done.status, done.json]).toEqual([
+      200,
+      {
+        kind: "uploaded",
+        provider_item_id: "a.txt",
+        name: "a.txt",
+        parent_ref: null,
+        size: 5,
+      },
+    ]);
+    expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("three");
+    const after = await mira.request(`${base}/items/a.txt/detail`);
+    expect(after.json.id).toBe(before.json.id);
+    expect(after.json.etag).not.toBe(before.json.etag);
+    const read = await mira.request(`${base}/items/a.txt/download`);
+    expect(read.text).toBe("three");
+    expect((await put(base, "a.txt", Buffer.from("four"), before.json.etag)).status).toBe(409);
+    expect((await put(base, "a.txt", Buffer.from("four"), "*")).status).toBe(200);
+    const all = await daemon.request("/api/admin/audit?event_type=cloud&per_page=2", {
+      bearer: await signInAsAdministrator(),
+    });
+    expect(all.json.items[0]).toMatchObject({
+      event_type: "cloud.file_replaced",
+      metadata: { provider_item_id: "a.txt", filename: "a.txt", size_bytes: 4 },
+    });
+  });
+
+  test("leaves the file as it was when the upload breaks off or is too large", async () => {
+    const { base, folder } = await connect();
+    await writeFile(join(folder, "a.txt"), "one");
+    await mira.request(`${base}/items`);
+    const etag = await etagOf(base, "a.txt");
+    const begin = (length: number) => {
+      const request = httpRequest(`${daemon.url}${base}/items/a.txt/content`, {
+        method: "PUT",
+        headers: {
+          Authorization: `Bearer ${mira.accessToken}`,
+          "User-Agent": "croft-test",
+          "Accept-Language": "*",
+          "Content-Length": String(length),
+          "If-Match": etag,
+        },
+      });
+      request.on("error", () => undefined);
+      return request;
+    };
+    const large = begin(UPLOAD_MAX + 1);
+    large.write("x");
+    const [refused] = await once(large, "response");
+    expect(refused.statusCode).toBe(413);
+    large.destroy();
+    const request = begin(1000);
+    await new Promise<void>((resolve) => request.write("half", () => resolve()));
+    const closed = new Promise((resolve) => request.once("close", resolve));
+    request.destroy();
+    await closed;
+    expect((await put(base, "a.txt", Buffer.from("whole"), etag)).status).toBe(200);
+    expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("whole");
+    expect(await namesIn(folder)).toEqual(["a.txt"]);
+  });
+
+  test("of two replacements of one version exactly one wins", async () => {
+    const { base, folder } = await connect();
+    await writeFile(join(folder, "a.txt"), "one");
+    await mira.request(`${base}/items`);
+    const etag = await etagOf(base, "a.txt");
+    const both = await Promise.all(
+      ["first", "second"].map((text) => put(base, "a.txt", Buffer.from(text), etag)),
+    );
+    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+  });
+
+  test("is refused for a folder, a missing file and another account", async () => {
+    const { base, folder } = await connect();
+    await mkdir(join(folder, "sub"));
+    await mira.request(`${base}/items`);
+    const bytes = Buffer.from("x");
+    expect((await put(base, "sub", bytes, "*")).status).toBe(422);
+    expect((await put(base, "none", bytes, "*")).status).toBe(409);
+    expect((await put(base, "sub", bytes, "*", noah)).status).toBe(404);
+  });
+});

@@ -68,6 +68,8 @@ export function fakeStorage(items: FakeItem[], pageSize = 1000): FakeStorage {
     if (key === `POST ${base}/items/upload`) return upload(request);
     if (key === `POST ${base}/items/batch`) return uploadBatch(request, key);
     if (key === `POST ${base}/items/batch-download`) return downloadBatch(request, key);
+    const [, changed] = /^(?:PUT|DELETE) .*\/items\/(.*?)(?:\/content)?$/.exec(key) ?? [];
+    if (changed !== undefined) return change(request, changed);
     const [, encoded = "", what] = /items\/(.*)\/(download|detail)$/.exec(key) ?? [];
     const id = encoded.split("/").map(decodeURIComponent).join("/");
     const found = items.find((one) => one.id === id);
@@ -104,6 +106,34 @@ export function fakeStorage(items: FakeItem[], pageSize = 1000): FakeStorage {
         error_message: null,
         items: page.map(toWire),
         next_cursor: start + pageSize < all.length ? String(start + pageSize) : null,
+      },
+    };
+  }
+
+  /** Replaces the bytes of a file that still has the etag, or deletes an item with everything in it. */
+  function change({ method, headers, body }: SeenRequest, encoded: string): FakeAnswer {
+    const id = encoded.split("/").map(decodeURIComponent).join("/");
+    const at = items.findIndex((one) => one.id === id);
+    const found = items[at];
+    if (found === undefined)
+      return { status: 409, body: { kind: "stale", reason: "item_changed" } };
+    if (method === "DELETE") {
+      const left = items.filter((one) => one.id !== id && !one.id.startsWith(`${id}/`));
+      items.splice(0, items.length, ...left);
+      return { body: { kind: "deleted", reason: "trashed", provider_item_id: id } };
+    }
+    const ifMatch = headers["if-match"];
+    if (ifMatch !== "*" && ifMatch !== tagOf(found.bytes ?? Buffer.alloc(0)))
+      return { status: 409, body: { kind: "stale", reason: "item_changed" } };
+    items[at] = { ...found, bytes: body, modifiedAt: new Date().toISOString() };
+    const { name, parent } = found;
+    return {
+      body: {
+        kind: "uploaded",
+        provider_item_id: id,
+        name,
+        parent_ref: parent,
+        size: body.byteLength,
       },
     };
   }
@@ -255,6 +285,6 @@ function toWire({ id, parent, name, bytes, modifiedAt }: FakeItem) {
     content_type: null,
     size: bytes?.byteLength ?? null,
     modified_at: modifiedAt ?? null,
-    etag: null,
+    etag: bytes === undefined ? null : tagOf(bytes).slice(1, -1),
   };
 }

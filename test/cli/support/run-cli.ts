@@ -106,6 +106,7 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
     stopProcess: () => true,
     page: async (pager, text) => options.hasPager !== false && paged.push({ pager, text }) > 0,
     openBrowser: (address) => opened.push(address) > 0,
+    openFile: (path) => opened.push(path) > 0,
     onStop(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

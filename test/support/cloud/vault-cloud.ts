@@ -113,6 +113,7 @@ export async function openTestCloud(options: TestCloudOptions = {}): Promise<Tes
     log,
     listingMaxAgeMs: 300_000,
     temporaryDirectory,
+    uploadBytesMax: 5 * 1024 ** 3,
     defaultCacheBytes: 512 * 1024 * 1024,
     publicUrl: () => "http://127.0.0.1:7420",
     ...options.deps,

@@ -11,11 +11,14 @@ import {
   toPathAddress,
 } from "../../../support/item-address.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
+import { moveAcross } from "./copy.ts";
 import { findFolder, explainFailure } from "./lookup.ts";
 import { withRetries } from "./transfer.ts";
 
 interface ItemMkdirOptions {
   readonly folder: Extract<ItemAddress, { kind: "path" }>;
+  /** Create missing folders above it, and accept one that exists. */
+  readonly parents: boolean;
 }
 
 export const makeFolder = {
@@ -30,24 +33,55 @@ export const makeFolder = {
   define(command, cli, run = runItemMkdir): void {
     command
       .argument("<folder>", "CONNECTION:/path/NAME; the folder above must exist")
-      .action((folder: string) => run(cli, { folder: toPathAddress(folder) }));
+      .option("-p, --parents", "create the folders above it too, and accept one that exists")
+      .action((folder: string, flags: { readonly parents?: true }) =>
+        run(cli, { folder: toPathAddress(folder), parents: flags.parents === true }),
+      );
   },
 } satisfies CommandModule;
 
-/** Makes a folder. The vault gives it a counter when its name is taken, and the answer says the name that it got. */
-async function runItemMkdir(cli: CliContext, { folder }: ItemMkdirOptions): Promise<void> {
-  const name = folder.path.at(-1);
-  if (name === undefined) throw usageError("the folder has no name", "write CONNECTION:/path/NAME");
-  const above = folder.path.slice(0, -1);
-  const parent = await createItemFinder(cli).find({ ...folder, path: above });
-  if (parent.item?.kind === "file") throw noSuchItem(folder.connection, above);
-  const { body } = await cli.client.call(vault.createFolder, {
-    params: { connection_id: parent.connection.id },
-    body: { parent_ref: parent.id, name },
-  });
-  if (body.kind !== "folder")
-    throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
-  await cli.output.done(body, `Made ${toAddressText(folder.connection, [...above, body.name])}.`);
+/**
+ * Creates a folder. An existing one is `name_collision`, unless `parents` is set. The vault gives a name that is taken meanwhile
+ * a counter, and the answer says the name that the folder got.
+ */
+async function runItemMkdir(cli: CliContext, { folder, parents }: ItemMkdirOptions): Promise<void> {
+  if (folder.path.length === 0)
+    throw usageError("the folder has no name", "write CONNECTION:/path/NAME");
+  const finder = createItemFinder(cli);
+  const text = toAddressText(folder.connection, folder.path);
+  const there = await finder.findIfThere({ ...folder, isFolder: false });
+  if (there?.item !== undefined) {
+    const { kind, name, parent_ref: parentRef, provider_item_id: id } = there.item;
+    if (!parents || kind === "file")
+      throw new CliError(
+        "name_collision",
+        `${text} already exists${kind === "file" ? " as a file" : ""}`,
+        {
+          hint: kind === "file" ? "choose another name" : "--parents accepts a folder that exists",
+        },
+      );
+    const same = { kind: "folder", provider_item_id: id, name, parent_ref: parentRef };
+    return cli.output.isMachine ? cli.output.done(same, "") : undefined;
+  }
+  let depth = folder.path.length - 1;
+  let parent = await finder.findIfThere({ ...folder, path: folder.path.slice(0, depth) });
+  while (parents && parent === undefined && depth > 0)
+    parent = await finder.findIfThere({ ...folder, path: folder.path.slice(0, --depth) });
+  if (parent === undefined || parent.item?.kind === "file")
+    throw noSuchItem(folder.connection, folder.path.slice(0, depth));
+  let { id } = parent;
+  for (const name of folder.path.slice(depth)) {
+    const { body } = await cli.client.call(vault.createFolder, {
+      params: { connection_id: parent.connection.id },
+      body: { parent_ref: id, name },
+    });
+    if (body.kind !== "folder")
+      throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
+    id = body.provider_item_id;
+    if (++depth < folder.path.length) continue;
+    const made = toAddressText(folder.connection, [...folder.path.slice(0, -1), body.name]);
+    await cli.output.done(body, `Made ${made}.`);
+  }
 }
 
 interface ItemRenameOptions {
@@ -94,9 +128,19 @@ interface ItemMoveOptions {
 }
 
 export const moveItems = {
-  operations: [vault.listConnections, vault.listItems, vault.getItemDetail, vault.moveItem],
+  operations: [
+    vault.listConnections,
+    vault.listItems,
+    vault.getItemDetail,
+    vault.moveItem,
+    vault.downloadItem,
+    vault.uploadItem,
+    vault.deleteItem,
+  ],
   output: oneOrList(vault.moveItem, resultFields),
   completions: { items: "items" },
+  /** The original is deleted after its copy in the other connection was compared. */
+  destructive: false,
   define(command, cli, run = runItemMove): void {
     command
       .argument(
@@ -119,8 +163,8 @@ export const moveItems = {
 } satisfies CommandModule;
 
 /**
- * Puts items into another folder of their connection, one after the other and each under its name. Of several, those that
- * can be are moved; then the code is `partial`.
+ * Puts items into another folder, one after the other and each under its name; a file also into another connection, by a copy
+ * that is compared. Of several, those that can be are moved; then the code is `partial`.
  */
 async function runItemMove(
   cli: CliContext,
@@ -132,6 +176,8 @@ async function runItemMove(
   const target = await findFolder(retrying, finder, folder);
   const move = async (word: string) => {
     const found = await findItem(finder, word);
+    if (found.connection.id !== target.connection.id)
+      return moveAcross(retrying, await cli.progress(), word, finder, target);
     const moving = retrying.client.call(vault.moveItem, {
       params: { connection_id: found.connection.id, item_id: found.id },
       body: {

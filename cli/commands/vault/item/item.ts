@@ -25,7 +25,12 @@ export const entries: readonly Entry[] = [
   ),
   verb("view", "Show the metadata of an item", () => viewItem),
   verb("capabilities", "Show the capabilities of an item's storage", () => viewCapabilities),
-  verb("open", "Record that an item is opened and print its URL", () => openItem),
+  verb(
+    "open",
+    "Open a file with the program that the system has for it",
+    async () => (await import("./open.ts")).openItem,
+  ),
+  verb("edit", "Edit a file in your editor", async () => (await import("./edit.ts")).edit),
   verb("cat", "Write files to standard output", () => cat),
   verb("upload", "Upload files and folders", async () => (await import("./upload.ts")).upload, {
     aliases: ["put"],
@@ -38,6 +43,18 @@ export const entries: readonly Entry[] = [
       aliases: ["get"],
     },
   ),
+  verb(
+    "sync",
+    "Make a folder the same as another one, local to remote or back",
+    async () => (await import("./sync.ts")).sync,
+  ),
+  verb(
+    "copy",
+    "Copy files to another folder or connection",
+    async () => (await import("./copy.ts")).copy,
+    { aliases: ["cp"] },
+  ),
+  verb("watch", "Print the changes of a folder", async () => (await import("./watch.ts")).watch),
   verb("mkdir", "Create a folder", async () => (await import("./change.ts")).makeFolder),
   verb("rename", "Rename an item", async () => (await import("./change.ts")).renameItem),
   verb(
@@ -128,32 +145,6 @@ async function runItemCapabilities(
       hint: "a check that succeeds finds them out: croft vault connection test",
     });
   await cli.output.resource(capabilities, capabilityColumns);
-}
-
-interface ItemOpenOptions {
-  readonly item: string;
-}
-
-export const openItem = {
-  operations: [vault.listConnections, vault.listItems, vault.openItem],
-  output: resourceOf(vault.openItem),
-  completions: { item: "items" },
-  define(command, cli, run = runItemOpen): void {
-    command
-      .argument("<item>", "CONNECTION:/path, or an item's id")
-      .action((item: string) => run(cli, { item }));
-  },
-} satisfies CommandModule;
-
-/** Puts on record that an item is opened, and prints the address of its bytes; it takes the vault's access token. */
-async function runItemOpen(cli: CliContext, { item }: ItemOpenOptions): Promise<void> {
-  const found = await findItem(createItemFinder(cli), item);
-  const asking = cli.client.call(vault.openItem, {
-    params: { connection_id: found.connection.id, item_id: found.id },
-  });
-  const { body } = await asking.catch(explainFailure(cli, item, found));
-  const { url } = await cli.client.target();
-  await cli.output.text(`${url}${body.url}\n`, body);
 }
 
 interface ItemAnalyzeOptions {

@@ -192,7 +192,11 @@ export function createRetries(cli: CliContext, progress: Progress): Retries {
     download: (operation, input, options) =>
       repeat(input, () => cli.client.download(operation, input, options)),
     exchange: (operation, input, content) =>
-      repeat(input, () => cli.client.exchange(operation, input, content)),
+      repeat(
+        input,
+        () => cli.client.exchange(operation, input, content),
+        content.canRestart !== false,
+      ),
     upload: (operation, input, form) =>
       repeat(input, () => cli.client.upload(operation, input, form), form.canRestart),
   };

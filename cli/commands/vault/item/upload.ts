@@ -42,6 +42,8 @@ export interface ItemUploadOptions extends TransferOptions {
   readonly sources: readonly string[];
   /** A folder by its path or as CONNECTION:ID, or for a single file also the path that it shall have. */
   readonly target: string;
+  /** Replace files that are there, if they still are the version that was listed. */
+  readonly replace: boolean;
 }
 
 export const upload = {
@@ -52,6 +54,7 @@ export const upload = {
     vault.createFolder,
     vault.uploadItem,
     vault.uploadBatch,
+    vault.replaceContent,
   ],
   output: shapeList(uploadFields),
   completions: { files: "transfers" },
@@ -59,24 +62,27 @@ export const upload = {
     command
       .argument("<files...>", "files to upload (- is standard input), then CONNECTION:/folder")
       .usage("<file...> CONNECTION:/path [flags]");
-    addTransferFlags(command).action((words: readonly string[], flags: TransferFlags) => {
-      const sources = words.slice(0, -1);
-      if (sources.length === 0) throw usageError("give files and then CONNECTION:/path");
-      const target = words.at(-1) ?? "";
-      // Else the last of the files would be taken for an id.
-      if (!target.includes(":"))
-        throw usageError(
-          `${target} is no folder of a connection`,
-          "write CONNECTION:/path at the end",
-        );
-      return run(cli, { sources, target, ...toTransferOptions(flags) });
-    });
+    addTransferFlags(command)
+      .option("--replace", "replace files that are there and differ")
+      .action((words: readonly string[], flags: TransferFlags & { readonly replace?: true }) => {
+        const sources = words.slice(0, -1);
+        if (sources.length === 0) throw usageError("give files and then CONNECTION:/path");
+        const target = words.at(-1) ?? "";
+        // Else the last of the files would be taken for an id.
+        if (!target.includes(":"))
+          throw usageError(
+            `${target} is no folder of a connection`,
+            "write CONNECTION:/path at the end",
+          );
+        const replace = flags.replace === true;
+        return run(cli, { sources, target, replace, ...toTransferOptions(flags) });
+      });
   },
 } satisfies CommandModule;
 
 /**
- * Uploads files, several at one time, and with `recursive` folders with everything in them. Nothing is ever overwritten: a
- * taken name is `name_collision`. Of several files those that can be are uploaded; then the code is `partial`.
+ * Uploads files, several at one time, and with `recursive` folders with everything in them. A taken name is
+ * `name_collision`, unless `replace` is set: then the file is replaced under its etag. Of several files those that can be are uploaded; then the code is `partial`.
  */
 async function runItemUpload(cli: CliContext, options: ItemUploadOptions): Promise<void> {
   const { sources, target, recursive, transfers } = options;

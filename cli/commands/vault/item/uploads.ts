@@ -7,6 +7,7 @@ import type { Progress } from "../../../output/progress.ts";
 import { failedTask, type Task } from "../../../support/batch.ts";
 import type { WireItem } from "../../../support/find-item.ts";
 import { readFolder } from "./lookup.ts";
+import { replaceFile } from "./replace-file.ts";
 import { type FileUpload, type Uploaded, uploadFile } from "./send-file.ts";
 import {
   BATCHED_BYTES_MAX,
@@ -45,6 +46,7 @@ export interface UploadTarget {
 
 interface UploadsOptions extends TransferOptions {
   readonly progress: Progress;
+  readonly replace: boolean;
   /** Set to send small files together in one request. */
   readonly batching: Retries | undefined;
 }
@@ -57,7 +59,7 @@ export async function* createUploads(
   cli: CliContext,
   sources: readonly string[],
   { folder: target, name: onlyName, plan: targetPlan }: UploadTarget,
-  { recursive, skipExisting, transfers, progress, batching }: UploadsOptions,
+  { recursive, skipExisting, replace, transfers, progress, batching }: UploadsOptions,
 ): AsyncGenerator<Task<UploadOutcome>> {
   const batches: UploadBatches | undefined =
     batching && createUploadBatches(cli, target.connectionId, batching);
@@ -126,17 +128,26 @@ export async function* createUploads(
 
   async function send(upload: PlannedUpload): Promise<UploadOutcome> {
     const { source, folder, filename, title } = upload;
-    if (recursive || skipExisting) {
+    if (recursive || skipExisting || replace) {
       const there = await findIn(folder, filename);
       if (there !== undefined) {
         const path = resolve(cli.system.workingDirectory, source);
         const isSame =
           skipExisting && source !== "-" && isSameFile("local", await stat(path), there);
         if (isSame) return { name: there.name, size: there.size, skipped: "same" };
+        if (replace && there.kind === "file") {
+          const { connectionId } = folder;
+          const replaced = await alone(() =>
+            trackTransfer(progress, title, (shown) =>
+              replaceFile(cli, connectionId, there, source, shown),
+            ),
+          );
+          return { ...replaced, skipped: null };
+        }
         throw new CliError("name_collision", `${folder.text}/${there.name} already exists`, {
           hint: skipExisting
-            ? "it differs; uploads replace nothing, so delete or rename one of them"
-            : "uploads replace nothing; --skip-existing leaves what is the same",
+            ? "it differs; --replace replaces it"
+            : "--replace replaces it, --skip-existing leaves what is the same",
         });
       }
     }

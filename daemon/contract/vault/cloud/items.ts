@@ -5,6 +5,7 @@ import {
   endpoint,
   fileParts,
   multipart,
+  stream,
   vaultUser,
   type AnyEndpoint,
 } from "../../endpoint.ts";
@@ -209,6 +210,19 @@ export const uploadItem = endpoint({
   replies: { 200: z.union([uploaded, nameTaken]), ...refusals },
 });
 
+export const replaceContent = endpoint({
+  name: "vault.cloud.items.replace",
+  method: "PUT",
+  path: "/api/cloud/connections/:connection_id/items/**:item_id/content",
+  summary:
+    "Replace the bytes of a file; If-Match has the etag of the replaced version, or * for any",
+  gate: vaultUser,
+  limit: perMinute,
+  params: itemParams,
+  body: stream("application/octet-stream"),
+  replies: { 200: uploaded, 428: detail, ...refusals },
+});
+
 /** Bounds of one batch; each counts as one request of the limit. */
 export const BATCH_FILES_MAX = 1_000;
 export const BATCH_BYTES_MAX = 1024 ** 3;
@@ -266,6 +280,7 @@ export const cloudItemEndpoints: readonly AnyEndpoint[] = [
   moveItem,
   deleteItem,
   uploadItem,
+  replaceContent,
   uploadBatch,
   downloadBatch,
   analyzeItem,

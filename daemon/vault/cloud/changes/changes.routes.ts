@@ -3,6 +3,7 @@ import {
   deleteItem,
   moveItem,
   renameItem,
+  replaceContent,
   uploadItem,
 } from "../../../contract/vault/cloud/items.ts";
 import type { Route } from "../../../http/handle.ts";
@@ -14,17 +15,21 @@ import {
   toDeleteReply,
   toMoveReply,
   toRenameReply,
+  toReplaceReply,
   toUploadReply,
 } from "./changes.view.ts";
-import { readUpload } from "./upload-form.ts";
+import type { CloudReplacements } from "./replacements.service.ts";
+import { readReplacement, readUpload } from "./upload-form.ts";
 
 /** Routes that change what a storage holds. */
 export const changeRoutes = ({
   changes,
   uploads,
+  replacements,
 }: {
   readonly changes: CloudChanges;
   readonly uploads: CloudUploads;
+  readonly replacements: CloudReplacements;
 }): Route[] => [
   handle(createFolder, async ({ caller, params, body }) =>
     toCreateFolderReply(await changes.createFolder(caller, params.connection_id, body)),
@@ -42,4 +47,9 @@ export const changeRoutes = ({
     const upload = readUpload(body);
     return toUploadReply(await uploads.upload(caller, params.connection_id, upload), upload.name);
   }),
+  handle(replaceContent, async ({ caller, params, body, request }) =>
+    toReplaceReply(
+      await replacements.replace(caller, params, readReplacement(body, request.headers)),
+    ),
+  ),
 ];

@@ -5,6 +5,7 @@ import type {
   MoveResult,
   RenameResult,
 } from "./changes.service.ts";
+import type { ReplaceResult } from "./replacements.service.ts";
 import type { UploadResult } from "./uploads.service.ts";
 
 export function toCreateFolderReply(result: CreateFolderResult) {
@@ -78,4 +79,24 @@ export function toUploadReply(result: UploadResult, name: string) {
       },
     } as const;
   return toFailureReply(result);
+}
+
+export function toReplaceReply(result: ReplaceResult) {
+  if (result.kind === "precondition_required")
+    return {
+      status: 428,
+      body: { detail: "Send If-Match with the etag of the file that is replaced, or *." },
+    } as const;
+  if (result.kind !== "uploaded") return toFailureReply(result);
+  const { id, name, parent } = result.item;
+  return {
+    status: 200,
+    body: {
+      kind: "uploaded",
+      provider_item_id: id,
+      name,
+      parent_ref: parent === "" ? null : parent,
+      size: result.size,
+    },
+  } as const;
 }

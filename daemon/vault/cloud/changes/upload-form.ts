@@ -1,6 +1,9 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
 import { itemName } from "../../../contract/vault/cloud/shapes.ts";
 import type { MultipartForm } from "../../../http/handle.ts";
 import { toFieldError } from "../field-error.ts";
+import type { ReplaceInput } from "./replacements.service.ts";
 import type { Upload } from "./uploads.service.ts";
 
 /**
@@ -34,5 +37,16 @@ export function readUpload(
     contentType: file.contentType,
     content: file.stream,
     size: file.size,
+  };
+}
+
+/** The new bytes of a file: the body of the request, with what its headers say about it. */
+export function readReplacement(content: Readable, headers: IncomingHttpHeaders): ReplaceInput {
+  const length = headers["content-length"];
+  return {
+    ifMatch: headers["if-match"],
+    content,
+    size: length === undefined ? undefined : Number(length),
+    contentType: headers["content-type"],
   };
 }

@@ -47,6 +47,7 @@ export function hideAccountFolders(
     return call();
   }
 
+  const replace = provider.replace?.bind(provider);
   return {
     ...provider,
     async list(input) {
@@ -75,6 +76,13 @@ export function hideAccountFolders(
       if (outcome.kind !== "ok") input.content.destroy();
       return outcome;
     },
+    ...(replace && {
+      async replace(input) {
+        const outcome = await unlessHidden([input.id], undefined, () => replace(input));
+        if (outcome.kind !== "ok") input.content.destroy();
+        return outcome;
+      },
+    }),
     async rename(input) {
       if (isOnTheWay(input.id)) return { kind: "forbidden", note: "account_folder" };
       const parent = input.id.split("/").slice(0, -1).join("/");

@@ -5,12 +5,8 @@ import {
   moveItems,
   renameItem,
 } from "../../../../../cli/commands/vault/item/change.ts";
-import {
-  analyzeItem,
-  cat,
-  openItem,
-  viewItem,
-} from "../../../../../cli/commands/vault/item/item.ts";
+import { analyzeItem, cat, viewItem } from "../../../../../cli/commands/vault/item/item.ts";
+import { openItem } from "../../../../../cli/commands/vault/item/open.ts";
 import { listTree } from "../../../../../cli/commands/vault/item/list.ts";
 import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
@@ -364,8 +360,12 @@ describe("item delete", () => {
 
 describe("item view, open, analyze", () => {
   test("their lines become options", async () => {
-    for (const define of [viewItem.define, openItem.define, analyzeItem.define])
+    for (const define of [viewItem.define, analyzeItem.define])
       expect(await optionsOf(define, ["home:/a"])).toEqual({ item: "home:/a" });
+    expect(await optionsOf(openItem.define, ["home:/a", "--print"])).toEqual({
+      item: "home:/a",
+      print: true,
+    });
   });
 
   test("view prints what is known", async () => {

@@ -1,0 +1,124 @@
+import { spawn, type StdioOptions } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { vault } from "../../../client/operations.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError, toCliError, usageError } from "../../../errors.ts";
+import { resourceOf } from "../../../output/spec.ts";
+import { createItemFinder } from "../../../support/find-item.ts";
+import { toItemAddress } from "../../../support/item-address.ts";
+import type { CommandModule } from "../../../tree/entry.ts";
+import { createLocalFiles, toFileName } from "./local-files.ts";
+import { findSource, isFolder } from "./lookup.ts";
+import { replaceFile } from "./replace-file.ts";
+import { saveItem } from "./save-file.ts";
+
+interface ItemEditOptions {
+  readonly item: string;
+  /** The command line of the editor. */
+  readonly editor: string | undefined;
+}
+
+export const edit = {
+  operations: [
+    vault.listConnections,
+    vault.listItems,
+    vault.getItemDetail,
+    vault.downloadItem,
+    vault.replaceContent,
+  ],
+  output: resourceOf(vault.replaceContent),
+  completions: { item: "items" },
+  define(command, cli, run = runItemEdit): void {
+    command
+      .argument("<item>", "CONNECTION:/path/to/file, or an item's id")
+      .option("--editor <command>", "the editor; VISUAL or EDITOR when it is left out")
+      .action((item: string, { editor }: { readonly editor?: string }) =>
+        run(cli, { item, editor }),
+      );
+  },
+} satisfies CommandModule;
+
+/**
+ * Downloads a file, opens it in an editor and replaces it when it was changed, if it still is the version that was downloaded.
+ * Otherwise the edited file is kept, and the error says where.
+ */
+async function runItemEdit(
+  cli: CliContext,
+  { item: word, editor }: ItemEditOptions,
+): Promise<void> {
+  const { env, platform } = cli.system;
+  const program = editor ?? env["VISUAL"] ?? env["EDITOR"];
+  if (program === undefined || program.trim() === "")
+    throw usageError("no editor is set", "set EDITOR, or give --editor");
+  const found = await findSource(cli, createItemFinder(cli), toItemAddress(word));
+  if (isFolder(found)) throw usageError(`${word} is a folder`, "only files have bytes");
+  const { connection, id, item } = found;
+  if (item === undefined) throw new CliError("not_found", `${word} is not there`);
+  const folder = await mkdtemp(join(tmpdir(), "croft-edit-"));
+  const path = join(folder, toFileName(item.name, platform));
+  let isKept = false;
+  try {
+    const params = { connection_id: connection.id, item_id: id };
+    await saveItem(
+      cli,
+      { params, name: item.name },
+      {
+        path,
+        mayReplace: false,
+        files: createLocalFiles(),
+        onBegin: () => undefined,
+        onProgress: () => undefined,
+      },
+    );
+    await chmod(path, 0o600);
+    const before = await hashOf(path);
+    await runEditor(cli, program, path);
+    if ((await hashOf(path)) === before) {
+      const same = { kind: "unchanged", provider_item_id: id, name: item.name };
+      return await cli.output.done(same, `${word} was not changed.`);
+    }
+    isKept = true;
+    const progress = { begin: () => undefined, update: () => undefined };
+    const replaced = await replaceFile(cli, connection.id, item, path, progress);
+    isKept = false;
+    await cli.output.done({ ...replaced }, `Replaced ${word}.`);
+  } catch (error) {
+    if (!isKept) throw error;
+    const failure = toCliError(error);
+    throw new CliError(failure.code, failure.message, {
+      ...failure.details,
+      hint: `your version is kept in ${path}`,
+    });
+  } finally {
+    if (!isKept) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs the editor on the terminal until it ends. The command may have arguments; the path is passed as one word. */
+async function runEditor(cli: CliContext, program: string, path: string): Promise<void> {
+  const { env, platform } = cli.system;
+  const stdio: StdioOptions = ["inherit", cli.io.isOutputTerminal ? "inherit" : 2, "inherit"];
+  // Ctrl-C belongs to the editor.
+  cli.holdStops();
+  const child =
+    platform === "win32"
+      ? spawn(`${program} "${path}"`, { stdio, shell: true, env: { ...env } })
+      : spawn("/bin/sh", ["-c", `${program} "$1"`, "sh", path], { stdio, env: { ...env } });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", resolve);
+  });
+  if (code !== 0)
+    throw new CliError("cancelled", `the editor ended with ${code ?? "a signal"}`, {
+      hint: "the file is as it was",
+    });
+}
+
+async function hashOf(path: string): Promise<string> {
+  return createHash("sha256")
+    .update(await readFile(path))
+    .digest("hex");
+}

@@ -1,0 +1,134 @@
+import type { Stats } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { CliContext } from "../../../context.ts";
+import { CliError } from "../../../errors.ts";
+import type { WireItem } from "../../../support/find-item.ts";
+import { createFileNames } from "./local-files.ts";
+import { readFolder } from "./lookup.ts";
+import { isSameFile } from "./transfer.ts";
+
+/** One file or folder below a synchronized folder. */
+export interface TreeEntry {
+  /** Relative, with slashes, as it is called on its own side. */
+  readonly path: string;
+  readonly kind: "file" | "folder" | "other";
+  readonly size: number | null;
+  readonly stats?: Stats;
+  readonly item?: WireItem;
+}
+
+/** Entries by their path as it is called on the local side, parents before their content. */
+export type Tree = ReadonlyMap<string, TreeEntry>;
+
+/** What is done with one path. */
+export interface SyncStep {
+  /** `folder`: create it. `copy`: the target has none. `replace`: it differs. `delete`: the source has none. `keep`: the same. */
+  readonly action: "folder" | "copy" | "replace" | "delete" | "keep" | "conflict";
+  readonly path: string;
+  readonly source?: TreeEntry | undefined;
+  readonly target?: TreeEntry | undefined;
+}
+
+/** Reads everything below a local folder. Links and devices are `other`: they are neither followed nor copied. */
+export async function readLocalTree(root: string): Promise<Tree> {
+  const tree = new Map<string, TreeEntry>();
+  await walk("");
+  return tree;
+
+  async function walk(above: string): Promise<void> {
+    const entries = await readdir(join(root, above), { withFileTypes: true });
+    for (const { name } of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
+      const path = above === "" ? name : `${above}/${name}`;
+      const stats = await lstat(join(root, path));
+      const kind = stats.isDirectory() ? "folder" : stats.isFile() ? "file" : "other";
+      tree.set(toKey(path), { path, kind, size: kind === "file" ? stats.size : null, stats });
+      if (kind === "folder") await walk(path);
+    }
+  }
+}
+
+/**
+ * Lists everything below a folder of a connection at the provider. Names that a local disk cannot have are replaced in the
+ * keys of the tree, as a download would. @throws CliError when a folder cannot be listed: the tree would not be whole
+ */
+export async function readRemoteTree(
+  cli: CliContext,
+  connectionId: string,
+  rootId: string,
+): Promise<Tree> {
+  const tree = new Map<string, TreeEntry>();
+  await walk(rootId, "", "", [rootId]);
+  return tree;
+
+  async function walk(
+    id: string,
+    above: string,
+    localAbove: string,
+    ids: readonly string[],
+  ): Promise<void> {
+    const { items, failure } = await readFolder(cli, connectionId, id, true);
+    if (failure !== undefined) throw failure;
+    const names = createFileNames(cli.system.platform).takeAll(items.map(({ name }) => name));
+    for (const [index, item] of items.entries()) {
+      const { name, kind, size, provider_item_id: itemId } = item;
+      const path = above === "" ? name : `${above}/${name}`;
+      const local = localAbove === "" ? (names[index] ?? "_") : `${localAbove}/${names[index]}`;
+      tree.set(toKey(local), { path, kind, size, item });
+      if (kind === "folder" && ids.includes(itemId))
+        throw new CliError("unsupported", `${path} holds itself`);
+      if (kind === "folder") await walk(itemId, path, local, [...ids, itemId]);
+    }
+  }
+}
+
+/**
+ * Compares two trees: what has to be done so that the target has what the source has. Files are the same by size and time.
+ * Deletions come last, content before its folder; a folder that goes as a whole is one step.
+ */
+export function planSync(
+  from: "local" | "remote",
+  source: Tree,
+  target: Tree,
+  deletes: boolean,
+): readonly SyncStep[] {
+  const steps: SyncStep[] = [];
+  for (const [path, one] of source) {
+    const there = target.get(path);
+    if (one.kind === "other") continue;
+    if (there !== undefined && there.kind !== one.kind)
+      steps.push({ action: "conflict", path, source: one, target: there });
+    else if (there === undefined)
+      steps.push({ action: one.kind === "folder" ? "folder" : "copy", path, source: one });
+    else if (one.kind === "file") {
+      const action = isSame(from, one, there) ? "keep" : "replace";
+      steps.push({ action, path, source: one, target: there });
+    }
+  }
+  if (!deletes) return steps;
+  const gone = [...target].filter(([path, { kind }]) => kind !== "other" && !source.has(path));
+  const folders = new Set<string>();
+  for (const [path, one] of gone) {
+    if (isBelow(path, folders)) continue;
+    if (one.kind === "folder") folders.add(path);
+    steps.push({ action: "delete", path, target: one });
+  }
+  return steps;
+}
+
+function isSame(from: "local" | "remote", source: TreeEntry, target: TreeEntry): boolean {
+  const { stats } = from === "local" ? source : target;
+  const { item } = from === "local" ? target : source;
+  return stats !== undefined && item !== undefined && isSameFile(from, stats, item);
+}
+
+function isBelow(path: string, folders: ReadonlySet<string>): boolean {
+  for (let at = path.indexOf("/"); at >= 0; at = path.indexOf("/", at + 1))
+    if (folders.has(path.slice(0, at))) return true;
+  return false;
+}
+
+/** The vault keeps names in one spelling, disks in any. */
+function toKey(path: string): string {
+  return path.normalize("NFC");
+}

@@ -1,0 +1,73 @@
+import type { Readable } from "node:stream";
+import type { Failure } from "./outcomes.ts";
+import type { Call, CloudProvider, Expected, ItemOutcome, ProviderDeps } from "./provider.ts";
+import { viaTemporaryName } from "./temporary-names.ts";
+
+/** New bytes for a file. */
+export interface Replacement extends Call {
+  readonly id: string;
+  /** The version that is replaced. */
+  readonly expected: Expected;
+  readonly content: Readable;
+  readonly size: number | undefined;
+  readonly contentType: string | undefined;
+}
+
+/**
+ * Replaces the bytes of a file that still is as expected; else `stale`, and nothing has changed. A provider with an operation
+ * of its own replaces in one step. Elsewhere the bytes are uploaded completely under a temporary name, the file is deleted
+ * under its precondition (into the trash where there is one), and the new one is renamed. A crash before the last step
+ * leaves the new bytes under the temporary name, which the next listing renames where the adapter recovers renames.
+ */
+export async function replaceFile(
+  provider: CloudProvider,
+  replacement: Replacement,
+  deps: Pick<ProviderDeps, "home" | "newId" | "locks">,
+): Promise<ItemOutcome> {
+  const { id, expected, content, signal } = replacement;
+  try {
+    if (provider.replace !== undefined) return await provider.replace(replacement);
+    const found = await provider.stat({ id, signal });
+    if (found.kind !== "ok") return toFailure(found);
+    const { name, parent, kind, etag } = found.item;
+    if (kind === "folder") return { kind: "unsupported", reason: "folder" };
+    if (expected.etag !== undefined && etag !== expected.etag) return { kind: "stale" };
+    return await viaTemporaryName(name, deps, async (temporary) => {
+      const uploaded = await provider.upload({ ...replacement, parent, name: temporary });
+      if (uploaded.kind !== "ok") return uploaded;
+      const { item } = uploaded;
+      // From here on an abort must not leave half of it.
+      const steady = new AbortController().signal;
+      const now = { id: item.id, expected: { etag: item.etag }, signal: steady };
+      const deleted = await provider.delete({
+        id,
+        expected: { ...expected, kind },
+        signal: steady,
+      });
+      if (deleted.kind !== "ok") {
+        await provider.delete({ ...now, permanently: true });
+        return deleted;
+      }
+      const renamed = await provider.rename({ ...now, name });
+      return renamed.kind === "ok"
+        ? renamed
+        : { kind: "unknown_outcome", note: "under_temporary_name" };
+    });
+  } finally {
+    content.destroy();
+  }
+}
+
+/** Maps a failed lookup; a missing item has changed. */
+function toFailure(
+  failure: Exclude<Awaited<ReturnType<CloudProvider["stat"]>>, { kind: "ok" }>,
+): Failure {
+  switch (failure.kind) {
+    case "not_found":
+    case "changed":
+    case "range_not_satisfiable":
+      return { kind: "stale" };
+    default:
+      return failure;
+  }
+}

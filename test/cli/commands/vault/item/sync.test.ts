@@ -1,0 +1,271 @@
+import { chmod, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { planSync, type Tree } from "../../../../../cli/commands/vault/item/sync-plan.ts";
+import { type FakeItem, toItems } from "../../../support/fake-storage.ts";
+import { inWork, type InWork } from "../../../support/in-work.ts";
+
+const stored = ({ storage }: InWork) =>
+  Object.fromEntries(
+    storage.items
+      .map(({ id, bytes }) => [bytes === undefined ? `${id}/` : id, String(bytes ?? "")])
+      .sort(([one = ""], [other = ""]) => (one < other ? -1 : 1)),
+  );
+
+const old = (items: FakeItem[]) =>
+  items.map((one) => ({ ...one, modifiedAt: "2001-01-01T00:00:00.000Z" }));
+
+const album = { "album/a.txt": "a", "album/deep/b.txt": "bb", 'album/q "x" \\.txt': "q" };
+
+describe("a sync from here to a connection", () => {
+  test("copies what is missing, replaces what differs and keeps the rest", async () => {
+    const there = old(toItems({ "to/": "", "to/a.txt": "other", "to/more.txt": "more" }));
+    await inWork("sync", { items: there, files: album }, async (at) => {
+      const ran = await at.go("album home:/to --json");
+      expect(ran.code).toBe(0);
+      expect(ran.json()).toMatchObject([
+        { item: "deep", action: "folder", error: null },
+        { item: "a.txt", action: "replace", size: 1, error: null },
+        { item: "deep/b.txt", action: "copy", size: 2, error: null },
+        { item: 'q "x" \\.txt', action: "copy", size: 1, error: null },
+      ]);
+      expect(stored(at)).toEqual({
+        "to/": "",
+        "to/a.txt": "a",
+        "to/deep/": "",
+        "to/deep/b.txt": "bb",
+        "to/more.txt": "more",
+        'to/q "x" \\.txt': "q",
+      });
+    });
+  });
+
+  test("deletes with --delete only, after a confirmation, and not after a failure", async () => {
+    const there = old(toItems({ "to/": "", "to/gone/": "", "to/gone/x": "x", "to/y": "y" }));
+    await inWork("sync", { items: there, files: album }, async (at) => {
+      const unasked = await at.go("album home:/to --delete --json");
+      expect(unasked.error()).toMatchObject({ code: "missing_input", hint: "give --yes" });
+      expect(stored(at)).toHaveProperty("to/y");
+      at.storage.override = (_, key) =>
+        key.endsWith("/batch")
+          ? { status: 503, body: { detail: "The provider is ill" } }
+          : undefined;
+      const failed = await at.go("album home:/to --delete --yes --json");
+      expect(failed.code).not.toBe(0);
+      expect(stored(at)).toHaveProperty("to/y");
+      at.storage.override = () => undefined;
+      const ran = await at.go("album home:/to --delete --yes --json=item,action");
+      expect(ran.code).toBe(0);
+      expect((ran.json() as { action: string }[]).slice(-2)).toEqual([
+        { item: "gone", action: "delete" },
+        { item: "y", action: "delete" },
+      ]);
+      expect(Object.keys(stored(at))).toEqual([
+        "to/",
+        "to/a.txt",
+        "to/deep/",
+        "to/deep/b.txt",
+        'to/q "x" \\.txt',
+      ]);
+    });
+  });
+
+  test("--dry-run prints the plan and changes nothing", async () => {
+    const there = old(toItems({ "to/": "", "to/a.txt": "other", "to/y": "y" }));
+    await inWork("sync", { items: there, files: album }, async (at) => {
+      const ran = await at.go("album home:/to --delete --dry-run --json");
+      expect(ran.json()).toMatchObject({
+        plan: [
+          { action: "replace", path: "a.txt", size: 1 },
+          { action: "folder", path: "deep", size: null },
+          { action: "copy", path: "deep/b.txt", size: 2 },
+          { action: "copy", path: 'q "x" \\.txt', size: 1 },
+          { action: "delete", path: "y", size: 1 },
+        ],
+      });
+      expect(at.seen.filter(({ method }) => method !== "GET")).toEqual([]);
+    });
+  });
+
+  test("a file that another client changed after the plan is not replaced", async () => {
+    const there = old(toItems({ "to/": "", "to/a.txt": "other" }));
+    await inWork("sync", { items: there, files: { "album/a.txt": "a" } }, async (at) => {
+      at.storage.override = ({ method }) => {
+        if (method !== "PUT") return undefined;
+        at.storage.items[1] = { ...there[1]!, bytes: Buffer.from("theirs") };
+        return undefined;
+      };
+      const ran = await at.go("album home:/to --json");
+      expect(ran.error()).toMatchObject({ code: "stale", exit_code: 7 });
+      expect(stored(at)["to/a.txt"]).toBe("theirs");
+    });
+  });
+
+  test("a file in the place of a folder is a conflict, and nothing is deleted", async () => {
+    const there = old(toItems({ "to/": "", "to/deep": "a file", "to/y": "y" }));
+    await inWork("sync", { items: there, files: album }, async (at) => {
+      const ran = await at.go("album home:/to --delete --yes --json");
+      expect(ran.code).toBe(14);
+      expect(ran.json()).toContainEqual(
+        expect.objectContaining({
+          item: "deep/b.txt",
+          error: expect.objectContaining({ code: "conflict" }),
+        }),
+      );
+      expect(stored(at)).toHaveProperty("to/y");
+    });
+  });
+});
+
+describe("a sync from a connection to here", () => {
+  test("copies, replaces and deletes; a second run changes nothing", async () => {
+    const items = toItems({ "docs/": "", "docs/a.txt": "new", "docs/in/": "", "docs/in/b": "b" });
+    const files = { "here/a.txt": "older", "here/gone/x": "x", "here/keep": "k" };
+    await inWork("sync", { items, files }, async (at) => {
+      await symlink("keep", join(at.work, "here/link"));
+      const ran = await at.go("home:/docs here --delete --yes --json");
+      expect(ran.code).toBe(0);
+      expect(await readFile(join(at.work, "here/a.txt"), "utf8")).toBe("new");
+      expect((await readdir(join(at.work, "here"))).toSorted()).toEqual(["a.txt", "in", "link"]);
+      const again = await at.go("home:/docs ./here --delete --yes --json");
+      expect([again.code, again.json()]).toEqual([0, []]);
+    });
+  });
+
+  test("hostile names stay in the folder, and a link in the target is not followed", async () => {
+    const items: FakeItem[] = [
+      { id: "1", parent: "", name: "..", bytes: Buffer.from("x") },
+      { id: "2", parent: "", name: "a/../../b", bytes: Buffer.from("y") },
+      { id: "3", parent: "", name: "sub" },
+      { id: "4", parent: "3", name: "f", bytes: Buffer.from("z") },
+    ];
+    await inWork("sync", { items, files: { "out/": "", "here/": "" } }, async (at) => {
+      await symlink(join(at.work, "out"), join(at.work, "here/sub"));
+      const ran = await at.go("home:/ here --json");
+      expect(ran.code).toBe(14);
+      expect(await readdir(join(at.work, "out"))).toEqual([]);
+      expect((await readdir(join(at.work, "here"))).toSorted()).toEqual(["_", "a_.._.._b", "sub"]);
+      expect((await readdir(at.work)).toSorted()).toEqual(["here", "out"]);
+    });
+  });
+
+  test("a folder that cannot be listed stops the sync before anything is changed", async () => {
+    await inWork(
+      "sync",
+      { items: toItems({ "docs/": "" }), files: { "here/x": "x" } },
+      async (at) => {
+        at.storage.override = ({ path }) =>
+          path.includes("refresh=true") && path.includes("parent_ref=docs")
+            ? {
+                body: {
+                  parent_ref: "docs",
+                  refresh_state: "failed",
+                  error_code: "offline",
+                  error_message: "offline",
+                  listed_at: "x",
+                  items: [],
+                  next_cursor: null,
+                },
+              }
+            : undefined;
+        const ran = await at.go("home:/docs here --delete --yes --json");
+        expect(ran.error()).toMatchObject({ code: "provider_offline" });
+        expect(await readdir(join(at.work, "here"))).toEqual(["x"]);
+      },
+    );
+  });
+});
+
+test("a plan deletes a folder as one step and passes links over", () => {
+  const tree = (paths: Readonly<Record<string, "file" | "folder" | "other">>): Tree =>
+    new Map(Object.entries(paths).map(([path, kind]) => [path, { path, kind, size: null }]));
+  const steps = planSync(
+    "local",
+    tree({ link: "other" }),
+    tree({ a: "folder", "a/b": "folder", "a/b/c": "file", "a-b": "file", link: "other" }),
+    true,
+  );
+  expect(steps.map(({ action, path }) => [action, path])).toEqual([
+    ["delete", "a"],
+    ["delete", "a-b"],
+  ]);
+});
+
+test("two places of one kind are a usage error", async () => {
+  await inWork("sync", {}, async ({ go }) => {
+    expect((await go("home:/a home:/b --json")).error()).toMatchObject({ code: "usage" });
+    expect((await go("./a ./b --json")).error()).toMatchObject({ code: "usage" });
+  });
+});
+
+describe("item edit", () => {
+  const editor = async (work: string, script: string) => {
+    await writeFile(join(work, "editor"), `#!/bin/sh\n${script}\n`);
+    await chmod(join(work, "editor"), 0o755);
+    return { env: { EDITOR: join(work, "editor") } };
+  };
+
+  test("puts the changed file back, and leaves an unchanged one", async () => {
+    await inWork("edit", { items: toItems({ "a.txt": "one" }) }, async (at) => {
+      const none = await at.go("home:/a.txt --json", { env: {} });
+      expect(none.error()).toMatchObject({ code: "usage", message: "no editor is set" });
+      const still = await at.go("home:/a.txt --json", await editor(at.work, "true"));
+      expect(still.json()).toMatchObject({ kind: "unchanged" });
+      const ran = await at.go("home:/a.txt --json", await editor(at.work, 'echo two >> "$1"'));
+      expect(ran.json()).toMatchObject({ kind: "uploaded", provider_item_id: "a.txt" });
+      expect(stored(at)).toEqual({ "a.txt": "onetwo\n" });
+    });
+  });
+
+  test("keeps the edited file and says where when another client changed the original", async () => {
+    await inWork("edit", { items: toItems({ "a.txt": "one" }) }, async (at) => {
+      at.storage.override = ({ method }) => {
+        if (method === "PUT")
+          at.storage.items[0] = { ...at.storage.items[0]!, bytes: Buffer.from("theirs") };
+        return undefined;
+      };
+      const ran = await at.go("home:/a.txt --json", await editor(at.work, 'echo mine > "$1"'));
+      const { code, hint } = ran.error() as { code: string; hint: string };
+      expect(code).toBe("stale");
+      const [, path = ""] = /kept in (.*)$/.exec(hint) ?? [];
+      expect(await readFile(path, "utf8")).toBe("mine\n");
+      expect(stored(at)).toEqual({ "a.txt": "theirs" });
+    });
+  });
+});
+
+describe("item upload --replace", () => {
+  test("replaces files that are there, and skips the same with --skip-existing", async () => {
+    const items = old(toItems({ "album/": "", "album/a.txt": "older" }));
+    await inWork("upload", { items, files: { "album/a.txt": "a", "album/b": "b" } }, async (at) => {
+      expect((await at.go("album home:/ -r --json")).code).toBe(14);
+      expect((await at.go("album home:/ -r --replace --skip-existing")).code).toBe(0);
+      expect(stored(at)).toEqual({ "album/": "", "album/a.txt": "a", "album/b": "b" });
+      await writeFile(join(at.work, "one"), "single");
+      expect((await at.go("one home:/album/b --replace")).code).toBe(0);
+      expect(stored(at)["album/b"]).toBe("single");
+    });
+  });
+});
+
+describe("item mkdir", () => {
+  test("says that a folder exists, and accepts it with --parents", async () => {
+    await inWork("mkdir", { items: toItems({ "docs/": "", file: "f" }) }, async (at) => {
+      const taken = await at.go("home:/docs --json");
+      expect(taken.error()).toMatchObject({ code: "name_collision", exit_code: 7 });
+      const same = await at.go("home:/docs --parents");
+      expect([same.code, same.out, same.err]).toEqual([0, "", ""]);
+      expect((await at.go("home:/file --parents --json")).code).toBe(7);
+      const deep = await at.go("home:/docs/a/b/c -p --json");
+      expect(deep.json()).toMatchObject({ provider_item_id: "docs/a/b/c" });
+      expect(Object.keys(stored(at))).toEqual([
+        "docs/",
+        "docs/a/",
+        "docs/a/b/",
+        "docs/a/b/c/",
+        "file",
+      ]);
+      expect((await at.go("home:/no/such --json")).code).toBe(6);
+    });
+  });
+});
