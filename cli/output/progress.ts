@@ -12,6 +12,12 @@ export interface Progress {
    * an earlier one has done.
    */
   begin(name: string, total: number | undefined, from?: number): Transfer;
+  /** A file was found that will be transferred; its size is null when unknown. For the totals and the time left. */
+  expect(bytes: number | null): void;
+  /** One of these was left as it is. */
+  leaveOut(bytes: number | null): void;
+  /** All files have been found. */
+  expectNoMore(): void;
   /** Those that were begun are all there are: the lines of several go. */
   finish(): void;
   /** Nothing will move for so long, since the server takes no more requests for now. */
@@ -54,6 +60,7 @@ export function createProgress(
   let endedBytes = 0;
   let drawnAt = -Infinity;
   let waitsUntil = -Infinity;
+  const expected = { files: 0, bytes: 0, isWhole: false };
 
   const event = (what: object) => io.warn(toJson(what));
   const eventOf = (what: string, { name, done, total }: Running) =>
@@ -90,6 +97,19 @@ export function createProgress(
         },
       };
     },
+    expect(bytes) {
+      expected.files += 1;
+      expected.bytes += bytes ?? 0;
+    },
+    leaveOut(bytes) {
+      expected.files -= 1;
+      expected.bytes -= bytes ?? 0;
+    },
+    expectNoMore() {
+      expected.isWhole = true;
+      const { files, bytes } = expected;
+      if (mode === "json" && files > 0) event({ event: "total", files, bytes });
+    },
     finish() {
       if (mode === "bar" && begun > 1) io.draw("");
     },
@@ -111,14 +131,19 @@ export function createProgress(
     io.draw((begun > 1 ? [...bars, toSumLine(now)] : bars).join("\n"), stringWidth);
   }
 
-  /** `12 done, 4 under way  45.0 MiB  8.1 MiB/s` */
+  /** `12 of 300 done  45.0 MiB/1.1 GiB  8.1 MiB/s  130 s left`; `12 of 300+ done, 4 under way` until all have been found. */
   function toSumLine(now: number): string {
     const bytes = [...underWay].reduce((sum, { done, from }) => sum + done - from, endedBytes);
     const ms = now - begunAt;
+    const { files, bytes: total, isWhole } = expected;
+    const rate = ms < 300 ? 0 : (bytes * 1000) / ms;
+    const isKnown = isWhole && total >= bytes;
+    const of = files === 0 ? "" : ` of ${files}${isWhole ? "" : "+"}`;
     const parts = [
-      `${begun - underWay.size} done, ${underWay.size} under way`,
-      toSizeText(bytes),
-      ms < 300 ? "" : `${toSizeText(Math.round((bytes * 1000) / ms))}/s`,
+      `${begun - underWay.size}${of} done${isKnown ? "" : `, ${underWay.size} under way`}`,
+      isKnown ? `${toSizeText(bytes)}/${toSizeText(total)}` : toSizeText(bytes),
+      ms < 300 ? "" : `${toSizeText(Math.round(rate))}/s`,
+      isKnown && rate > 0 ? `${toTimeText((total - bytes) / rate)} left` : "",
       now < waitsUntil ? `waiting ${toTimeText((waitsUntil - now) / 1000)}` : "",
     ];
     return cutEnd(parts.filter((part) => part !== "").join("  "), io.columns - 1 - echoWidth);

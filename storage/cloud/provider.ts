@@ -5,7 +5,6 @@
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { ConnectFailure, Failure, ReadFailure } from "./outcomes.ts";
-import type { Replacement } from "./replacing.ts";
 import type { Locks } from "../locks.ts";
 
 /**
@@ -274,6 +273,16 @@ export type CheckOutcome = { readonly kind: "ok"; readonly facts: Facts } | Conn
 /** How to abort a call. An aborted call leaves no socket, temporary file or upload session. */
 export interface Call {
   readonly signal: AbortSignal;
+}
+
+/** New bytes for a file. */
+export interface Replacement extends Call {
+  readonly id: string;
+  /** The version that is replaced. */
+  readonly expected: Expected;
+  readonly content: Readable;
+  readonly size: number | undefined;
+  readonly contentType: string | undefined;
 }
 
 /** The requested bytes: the file, and optionally its version. */

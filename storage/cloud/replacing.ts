@@ -1,17 +1,6 @@
-import type { Readable } from "node:stream";
 import type { Failure } from "./outcomes.ts";
-import type { Call, CloudProvider, Expected, ItemOutcome, ProviderDeps } from "./provider.ts";
+import type { CloudProvider, ItemOutcome, ProviderDeps, Replacement } from "./provider.ts";
 import { viaTemporaryName } from "./temporary-names.ts";
-
-/** New bytes for a file. */
-export interface Replacement extends Call {
-  readonly id: string;
-  /** The version that is replaced. */
-  readonly expected: Expected;
-  readonly content: Readable;
-  readonly size: number | undefined;
-  readonly contentType: string | undefined;
-}
 
 /**
  * Replaces the bytes of a file that still is as expected; else `stale`, and nothing has changed. A provider with an operation

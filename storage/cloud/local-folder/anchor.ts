@@ -128,3 +128,16 @@ function notFolder(): Error {
     syscall: "open",
   });
 }
+
+/** Runs `work` with an open folder and closes it. */
+export async function using<T>(
+  opening: Promise<Folder>,
+  work: (folder: Folder) => Promise<T>,
+): Promise<T> {
+  const folder = await opening;
+  try {
+    return await work(folder);
+  } finally {
+    await folder.close();
+  }
+}

@@ -1,5 +1,4 @@
-import { chmod, lstat, mkdir, readdir, rename, rmdir, statfs, unlink } from "node:fs/promises";
-import type { Readable } from "node:stream";
+import { lstat, mkdir, readdir, rmdir, statfs } from "node:fs/promises";
 import { brokenNameRule, type Failure } from "../outcomes.ts";
 import {
   type CloudProvider,
@@ -10,7 +9,7 @@ import {
   type Powers,
   type ProviderDeps,
 } from "../provider.ts";
-import { openBelow, type Folder } from "./anchor.ts";
+import { openBelow, using, type Folder } from "./anchor.ts";
 import { toFailure, unless } from "./errno.ts";
 import { cleanUp, cleanUpBeside, toTemporaryName } from "./clean-up.ts";
 import { listFolder } from "./listing.ts";
@@ -25,9 +24,10 @@ import {
   RootGone,
   type RootPlace,
 } from "./root.ts";
-import { openForReading, publishAnywhere, streamOf, writeTemporary } from "./transfer.ts";
+import { openForReading, streamOf } from "./transfer.ts";
 import { discard } from "./trash.ts";
 import { createLooks, isSame } from "./versions.ts";
+import { createFile, replaceFile, type FileWriter } from "./write-file.ts";
 
 /** Options of a local folder. */
 export interface LocalFolderRequest {
@@ -213,7 +213,9 @@ function createLocalFolder(
         });
         if (taken !== undefined) return taken;
         return await below((root) =>
-          own(root, "tmp", (tmp) => uploadTo(root, tmp, { parent, name, content, size, signal })),
+          own(root, "tmp", (tmp) =>
+            createFile(toWriter(root, tmp), { parent, name, content, size, signal }),
+          ),
         );
       } finally {
         content.destroy();
@@ -236,7 +238,7 @@ function createLocalFolder(
         if (refusal !== undefined) return refusal;
         return await below((root) =>
           own(root, "tmp", (tmp) =>
-            replaceWith(root, tmp, { parent, name, content, size, signal }, isCurrent),
+            replaceFile(toWriter(root, tmp), { parent, name, content, size, signal }, isCurrent),
           ),
         );
       } finally {
@@ -328,56 +330,14 @@ function createLocalFolder(
     return { folder, origin, destination, newName: () => toTemporaryName("claim", deps) };
   }
 
-  /** Writes the bytes first, compares just before the rename that replaces the file, and keeps its mode. */
-  async function replaceWith(
-    root: Folder,
-    tmp: Folder,
-    what: NewFile,
-    isCurrent: (folder: Folder) => Promise<boolean>,
-  ): Promise<ItemOutcome> {
-    const { parent, name } = what;
-    const path = await writeTemporary(what, tmp, toTemporaryName("upload", deps));
-    try {
-      return await using(openBelow(root, toSegments(parent) ?? []), async (folder) => {
-        await folder.verify();
-        const { mode } = await lstat(folder.at(name));
-        await chmod(path, mode & 0o777);
-        if (!(await isCurrent(folder))) return { kind: "stale" };
-        await rename(path, folder.at(name));
-        await folder.sync();
-        if (!(await isStillAt(root, parent, folder)))
-          return { kind: "unknown_outcome", note: "parent_moved" };
-        const stats = await lstat(folder.at(name), { bigint: true });
-        return { kind: "ok", item: looks.toItem(parent, name, stats) };
-      });
-    } finally {
-      await unless(["ENOENT"], unlink(path));
-    }
-  }
-
-  /** Writes the bytes first and opens the folder afterwards, so that it is the one that has the path at that moment. */
-  async function uploadTo(root: Folder, tmp: Folder, upload: NewFile): Promise<ItemOutcome> {
-    const { parent, name } = upload;
-    const path = await writeTemporary(upload, tmp, toTemporaryName("upload", deps));
-    try {
-      return await using(openBelow(root, toSegments(parent) ?? []), async (folder) => {
-        const published = await publishAnywhere(
-          path,
-          { folder, name },
-          toTemporaryName("upload", deps),
-        );
-        if (published.kind !== "ok") return published;
-        await folder.sync();
-        const stats = await lstat(folder.at(name), { bigint: true });
-        if (!(await isStillAt(root, parent, folder))) {
-          await unlink(folder.at(name));
-          return { kind: "stale", note: "parent_moved" };
-        }
-        return { kind: "ok", item: looks.toItem(parent, name, stats) };
-      });
-    } finally {
-      await unless(["ENOENT"], unlink(path));
-    }
+  function toWriter(root: Folder, tmp: Folder): FileWriter {
+    return {
+      root,
+      tmp,
+      newName: () => toTemporaryName("upload", deps),
+      toItem: looks.toItem,
+      isStillAt: (id, folder) => isStillAt(root, id, folder),
+    };
   }
 
   async function refuseDestination(id: string, parent: string): Promise<Failure | undefined> {
@@ -395,15 +355,6 @@ function createLocalFolder(
       return isFile ? { kind: "invalid_destination", reason: "not_a_folder" } : undefined;
     });
   }
-}
-
-/** A file to write. */
-interface NewFile {
-  readonly parent: string;
-  readonly name: string;
-  readonly content: Readable;
-  readonly size: number | undefined;
-  readonly signal: AbortSignal;
 }
 
 async function lookAt(place: RootPlace, facts: Facts | undefined, deps: ProviderDeps) {
@@ -425,16 +376,4 @@ function refuseName(parent: string, name: string): Failure | undefined {
   const isReserved = isBeside(name) || (parent === "" && isOwn(name));
   const rule = brokenNameRule(name) ?? (isReserved ? "reserved_name" : undefined);
   return rule === undefined ? undefined : { kind: "invalid_name", rule };
-}
-
-async function using<T>(
-  opening: Promise<Folder>,
-  work: (folder: Folder) => Promise<T>,
-): Promise<T> {
-  const folder = await opening;
-  try {
-    return await work(folder);
-  } finally {
-    await folder.close();
-  }
 }

@@ -112,6 +112,22 @@ describe("several transfers", () => {
     expect(await screen()).toEqual(["a note"]);
   });
 
+  test("show totals and the time left once all files have been found", async () => {
+    const { progress, wait, screen } = await several({});
+    const lineOf = async () => (await screen()).at(-1);
+    for (const bytes of [1_000_000, 3_000_000, null]) progress.expect(bytes);
+    progress.leaveOut(null);
+    const one = progress.begin("one.bin", 1_000_000);
+    progress.begin("two.bin", 3_000_000);
+    wait(1000);
+    one.update(500_000);
+    expect(await lineOf()).toMatch(/^0 of 2\+ done, 2 under way  488\.3 KiB  488\.3 KiB\/s$/);
+    progress.expectNoMore();
+    wait(1000);
+    one.update(1_000_000);
+    expect(await lineOf()).toMatch(/^0 of 2 done  976\.6 KiB\/3\.8 MiB  488\.3 KiB\/s  6 s left$/);
+  });
+
   test("have a line each and one for all, and notes stand above them", async () => {
     const { progress, cli, wait, screen } = await several({});
     const one = progress.begin("docs/deep/a very long way down to/one.bin", 1000);

@@ -114,6 +114,7 @@ export function createDownloads(
         yield failedTask(word, error);
       }
     }
+    if (recursive) progress.expectNoMore();
   }
 
   async function* tasksOf(word: string, address: ItemAddress): AsyncGenerator<Task<Downloaded>> {
@@ -156,6 +157,7 @@ export function createDownloads(
       if (item.kind === "file") {
         const params = { connection_id: place.connectionId, item_id: item.provider_item_id };
         const source = { params, name: item.name, size: item.size };
+        progress.expect(item.size);
         yield { item: text, run: () => save(source, item, { folder, name }, path) };
         continue;
       }
@@ -197,8 +199,10 @@ export function createDownloads(
     const path = "folder" in place ? join(place.folder.path, place.name) : place.path;
     if (skipExisting && item !== undefined) {
       const there = await lstat(path).catch(() => undefined);
-      if (there !== undefined && isSameFile("remote", there, item))
+      if (there !== undefined && isSameFile("remote", there, item)) {
+        if (recursive) progress.leaveOut(item.size);
         return { path, size: item.size, skipped: "same" };
+      }
     }
     if (isPlan) {
       source.opened?.stream.destroy();

@@ -144,7 +144,11 @@ async function runItemTree(
   ]);
 
   async function walk(parent: string, above: string, level: number): Promise<void> {
-    const { items } = await readFolder(cli, connectionId, parent, false);
+    const { items, failure } = await readFolder(cli, connectionId, parent, false);
+    // A folder that was never listed is not an empty one.
+    if (failure !== undefined && items.length === 0) throw failure;
+    if (failure !== undefined)
+      cli.io.note(`${above === "" ? folder : above}: last known items; ${failure.message}`);
     for (const item of items) {
       const entry = toEntry(item, above, level);
       entries.push(entry);

@@ -11,8 +11,7 @@ import {
   openLocalFolder,
 } from "./local-files.ts";
 import { saveBytes, saveItem } from "./save-file.ts";
-import type { SyncSide } from "./sync.ts";
-import type { SyncedFolder } from "./sync-remote.ts";
+import type { SyncedFolder, SyncSide } from "./sync-plan.ts";
 import { createLimit, type Retries, trackTransfer } from "./transfer.ts";
 
 /** Larger files that are downloaded at one time. */

@@ -30,6 +30,24 @@ export interface SyncStep {
   readonly target?: TreeEntry | undefined;
 }
 
+/** A folder of a connection that is synchronized. */
+export interface SyncedFolder {
+  readonly connectionId: string;
+  /** Empty for the top. */
+  readonly id: string;
+}
+
+/** Carries out steps on the side that is changed. */
+export interface SyncSide {
+  /** Creates a folder; its parent exists. */
+  makeFolder(step: SyncStep): Promise<void>;
+  /** Brings a file to the target, new or in place of the version that the plan saw. Returns its size. */
+  copy(step: SyncStep): Promise<number>;
+  delete(step: SyncStep): Promise<void>;
+  /** All copies have been started. */
+  flush(): void;
+}
+
 /** Reads everything below a local folder. Links and devices are `other`: they are neither followed nor copied. */
 export async function readLocalTree(root: string): Promise<Tree> {
   const tree = new Map<string, TreeEntry>();

@@ -4,17 +4,9 @@ import { CliError } from "../../../errors.ts";
 import type { Progress } from "../../../output/progress.ts";
 import { replaceFile } from "./replace-file.ts";
 import { uploadFile } from "./send-file.ts";
-import type { SyncSide } from "./sync.ts";
-import type { Tree } from "./sync-plan.ts";
+import type { SyncedFolder, SyncSide, Tree } from "./sync-plan.ts";
 import { createLimit, type Retries, trackTransfer } from "./transfer.ts";
 import { BATCHED_BYTES_MAX, createUploadBatches, fitsIntoHead } from "./upload-batch.ts";
-
-/** A folder of a connection that is synchronized. */
-export interface SyncedFolder {
-  readonly connectionId: string;
-  /** Empty for the top. */
-  readonly id: string;
-}
 
 /** Larger files, and replacements, that are sent at one time. */
 const FILES_AT_ONCE = 4;

@@ -18,8 +18,15 @@ import { toItemAddress } from "../../../support/item-address.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import { findFolder } from "./lookup.ts";
 import { createLocalSide } from "./sync-local.ts";
-import { planSync, readLocalTree, readRemoteTree, type SyncStep } from "./sync-plan.ts";
-import { createRemoteSide, type SyncedFolder } from "./sync-remote.ts";
+import {
+  planSync,
+  readLocalTree,
+  readRemoteTree,
+  type SyncedFolder,
+  type SyncSide,
+  type SyncStep,
+} from "./sync-plan.ts";
+import { createRemoteSide } from "./sync-remote.ts";
 import { BATCHED_AT_ONCE, createRetries } from "./transfer.ts";
 
 export interface ItemSyncOptions {
@@ -27,17 +34,6 @@ export interface ItemSyncOptions {
   readonly target: string;
   /** Delete what the source does not have. */
   readonly deletes: boolean;
-}
-
-/** Carries out steps on the side that is changed. */
-export interface SyncSide {
-  /** Creates a folder; its parent exists. */
-  makeFolder(step: SyncStep): Promise<void>;
-  /** Brings a file to the target, new or in place of the version that the plan saw. Returns its size. */
-  copy(step: SyncStep): Promise<number>;
-  delete(step: SyncStep): Promise<void>;
-  /** All copies have been started. */
-  flush(): void;
 }
 
 export const sync = {
@@ -112,6 +108,9 @@ async function runItemSync(
   const side = isUp
     ? createRemoteSide(retries, progress, remote, local, remoteTree)
     : createLocalSide(retries, progress, remote, local);
+  for (const { action, source: from } of changes)
+    if (action === "copy" || action === "replace") progress.expect(from?.size ?? null);
+  progress.expectNoMore();
   const outcomes = await carryOut(side, changes).finally(() => progress.finish());
   const failed = outcomes.filter(({ failure }) => failure !== undefined).length;
   // A source that could not be read whole must not cost what the target has.

@@ -86,6 +86,7 @@ export async function* createUploads(
     yield* name === "" ? walk(source, target, "") : enter(source, target, name, "");
   }
   batches?.flush();
+  if (recursive) progress.expectNoMore();
 
   async function* enter(
     source: string,
@@ -114,12 +115,14 @@ export async function* createUploads(
       const { name } = entry;
       const item = join(source, name);
       if (entry.isDirectory()) yield* enter(item, folder, name, above);
-      else if (entry.isFile())
+      else if (entry.isFile()) {
+        const path = resolve(cli.system.workingDirectory, item);
+        progress.expect((await stat(path).catch(() => undefined))?.size ?? null);
         yield {
           item,
           run: () => send({ source: item, folder, filename: name, title: `${above}${name}` }),
         };
-      else {
+      } else {
         const skipped = entry.isSymbolicLink() ? "link" : "special";
         yield { item, run: async () => ({ name, size: null, skipped }) };
       }
@@ -134,7 +137,10 @@ export async function* createUploads(
         const path = resolve(cli.system.workingDirectory, source);
         const isSame =
           skipExisting && source !== "-" && isSameFile("local", await stat(path), there);
-        if (isSame) return { name: there.name, size: there.size, skipped: "same" };
+        if (isSame) {
+          if (recursive) progress.leaveOut(there.size);
+          return { name: there.name, size: there.size, skipped: "same" };
+        }
         if (replace && there.kind === "file") {
           const { connectionId } = folder;
           const replaced = await alone(() =>
