@@ -85,11 +85,24 @@ export const examples: Examples = {
     ],
   ],
   "vault item open": [
-    [
-      "Record that a file is opened and print its address",
-      "croft vault item open Papers:/2026/report.pdf",
-    ],
-    ["Print the address only", "croft vault item open Papers:/2026/report.pdf --json"],
+    ["Open a copy with the system's program", "croft vault item open Papers:/2026/report.pdf"],
+    ["Print the address only", "croft vault item open Papers:/2026/report.pdf --print"],
+  ],
+  "vault item edit": [
+    ["Edit a file", "croft vault item edit Papers:/notes.md --editor true"],
+    ["Edit it without a person", "croft vault item edit Papers:/notes.md --editor touch"],
+  ],
+  "vault item sync": [
+    ["Show what would be done", "croft vault item sync Papers:/2026 copies --dry-run"],
+    ["Copy a folder to this machine", "croft vault item sync Papers:/2026 copies"],
+  ],
+  "vault item copy": [
+    ["Copy a file", "croft vault item copy Papers:/notes.md Papers:/2026"],
+    ["Show the request only", "croft vault item copy Papers:/notes.md Papers:/2026 --dry-run"],
+  ],
+  "vault item watch": [
+    ["Print changes every ten seconds", "croft vault item watch Papers:/2026"],
+    ["Print one object a line", "croft vault item watch Papers:/2026 --ndjson"],
   ],
   "vault item cat": [
     ["Print a file", "croft vault item cat Papers:/notes.md"],
@@ -111,6 +124,7 @@ export const examples: Examples = {
   ],
   "vault item mkdir": [
     ["Create a folder", "croft vault item mkdir Papers:/2027"],
+    ["Create the folders above it too", "croft vault item mkdir Papers:/2027/may --parents"],
     ["Show the request only", "croft vault item mkdir Papers:/2027 --dry-run"],
   ],
   "vault item rename": [
