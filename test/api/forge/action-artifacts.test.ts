@@ -77,6 +77,13 @@ async function takeJob(repository: ReturnType<typeof createWorkflowRepository>) 
       const { json } = await call("GetSignedArtifactURL", { name });
       return daemon.request(pathOf(json.signed_url));
     },
+    endLog: () =>
+      callRunner(
+        daemon,
+        "UpdateLog",
+        { taskId: String(task.id), index: 0, rows: [], noMore: true },
+        runner,
+      ),
     end: (result = "SUCCESS") =>
       callRunner(
         daemon,
@@ -293,7 +300,7 @@ describe("the runtime token of a job", () => {
 });
 
 test("a summary of a step is replaced, deleted and bounded, and belongs to the job of the token", async () => {
-  const { summarize, repository, run, end } = await startJob(
+  const { summarize, repository, run, end, endLog } = await startJob(
     "summaries",
     "a: { runs-on: NAME, steps: [{ run: x }, { run: y }] }",
   );
@@ -319,6 +326,9 @@ test("a summary of a step is replaced, deleted and bounded, and belongs to the j
     token: people.tokenOf("theo"),
   });
   expect(stranger.status).toBe(404);
+  await endLog();
+  // Masks end with the log.
+  expect((await summarize(0, "late")).status).toBe(400);
   await end();
   expect((await summarize(0, "late")).status).toBe(401);
   expect(await read()).toBe("## a\n\nfirst\n\n");

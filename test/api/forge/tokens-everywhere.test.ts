@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allEndpoints } from "../../../daemon/contract/all.ts";
-import { apiOf, ARTIFACT_SERVICE } from "../../../daemon/contract/api-of.ts";
+import { apiOf } from "../../../daemon/contract/api-of.ts";
 import { type Endpoint, eventStream } from "../../../daemon/contract/endpoint.ts";
 import { startTestDaemon, type TestDaemon, type TestRequest } from "../../support/daemon.ts";
 
@@ -59,7 +59,8 @@ beforeAll(async () => {
 afterAll(() => daemon[Symbol.asyncDispose]());
 
 const endpoints = (allEndpoints as readonly Endpoint[]).filter(
-  (each) => apiOf(each) === "forge" && !each.path.startsWith(ARTIFACT_SERVICE),
+  // Jobs and signed addresses have credentials of their own.
+  (each) => apiOf(each) === "forge" && !/^forge_(?:job|artifact_address)$/.test(each.gate.who),
 );
 const named = (list: readonly Endpoint[]) => list.map((each) => [each.name, each] as const);
 const withScope = endpoints.filter(({ gate }) => "scope" in gate && gate.scope !== undefined);

@@ -44,7 +44,7 @@ export function createSummaries({
   return {
     /**
      * Stores the summary of a step without the secrets of the job, in place of an earlier one. Throws `invalid_argument` for
-     * the step of another job, and `too_large`.
+     * the step of another job and once the log has ended, and `too_large`.
      */
     async put(task: RunningTask, path: SummaryPath, bytes: Buffer): Promise<void> {
       const { taskId } = task;
@@ -54,8 +54,11 @@ export function createSummaries({
       if (!isOwn || !steps.some((step) => step.number === number))
         throw new AppError("invalid_argument", "the address names no step of this job");
       const stored = await findTask(db, taskId);
+      // The masks end with the log: nothing would hide a secret from here on.
+      if (stored?.isLogSealed !== false)
+        throw new AppError("invalid_argument", "the log of the job has ended");
       const rows = bytes.toString("utf8").replaceAll("\0", "\uFFFD").split("\n");
-      const masked = masks.mask({ taskId, sealedMasks: stored?.sealedMasks }, rows);
+      const masked = masks.mask({ taskId, sealedMasks: stored.sealedMasks }, rows);
       const content = masked.rows.join("\n");
       await db.transaction(async (tx) => {
         const others = await countOtherSummaries(tx, taskId, number);
