@@ -22,7 +22,7 @@ async function releases(body: string, status = 200) {
 async function check(url: string | undefined, words: readonly string[] = ["--json"]) {
   await using home = await temporaryHome();
   const env = url === undefined ? {} : { CROFT_UPDATE_URL: url };
-  return runCli(["version", "--check", ...words], { home: home.path, env });
+  return await runCli(["version", "--check", ...words], { home: home.path, env });
 }
 
 describe("croft version --check", () => {

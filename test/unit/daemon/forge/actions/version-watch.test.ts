@@ -5,7 +5,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] 
 afterEach(() => void vi.useRealTimers());
 
 function newWatch(versions: () => number) {
-  const read = vi.fn(async () => versions());
+  const read = vi.fn<() => Promise<number>>(async () => versions());
   return { read, watch: createVersionWatch({ read, everyMs: 50 }) };
 }
 
