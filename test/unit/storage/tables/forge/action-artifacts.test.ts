@@ -22,7 +22,25 @@ import {
 import { insertJob } from "../../../../../storage/tables/forge/actions/jobs.ts";
 import { insertRunner } from "../../../../../storage/tables/forge/actions/runners.ts";
 import { deleteRun, insertRun } from "../../../../../storage/tables/forge/actions/runs.ts";
-import { insertTask } from "../../../../../storage/tables/forge/actions/tasks.ts";
+import {
+  deleteUnfinishedUploads,
+  deleteUsedRunners,
+  expireArtifacts,
+  expireLogs,
+  listExpiredRuns,
+} from "../../../../../storage/tables/forge/actions/retention.ts";
+import {
+  countOtherSummaries,
+  findNextSummary,
+  putSummary,
+} from "../../../../../storage/tables/forge/actions/summaries.ts";
+import {
+  findLogChunk,
+  findTask,
+  insertLogChunk,
+  insertTask,
+  updateTask,
+} from "../../../../../storage/tables/forge/actions/tasks.ts";
 import { insertRepository } from "../../../../../storage/tables/forge/repositories/repositories.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
@@ -124,6 +142,51 @@ describe.each(["sqlite", "postgres"] as const)("artifacts on %s", (engine) => {
     expect(await isObjectReferenced(db, hash("4"))).toBe(false);
     expect(await listObjectReferences(db, "", 9)).toEqual([object]);
     expect(await countRunArtifacts(db, made.runId)).toEqual({ count: 1, bytes: 10 });
+  });
+
+  test("artifacts, uploads and logs expire by their time, and summaries are replaced and deleted", async () => {
+    const object = { sha256: hash("7"), size: 1 };
+    const ready = await newArtifact("expiring");
+    await db.transaction((tx) => completeArtifact(tx, ready, object));
+    const pending = await newArtifact("unfinished");
+    const { createdAt } = pending;
+    expect(await expireArtifacts(db, 9, 5)).toBe(0);
+    expect(await expireArtifacts(db, 10, 5)).toBeGreaterThan(0);
+    expect(await findArtifact(db, ready.id)).toMatchObject({ state: "expired", sha256: undefined });
+    expect(await isObjectReferenced(db, object.sha256)).toBe(false);
+    // An upload of a task that runs stays.
+    expect(await deleteUnfinishedUploads(db, createdAt + 1, 5)).toBe(0);
+    const content = Buffer.from("x");
+    await db.transaction(async (tx) => {
+      await insertLogChunk(tx, { taskId: made.taskId, firstRow: 0, rowCount: 2, content });
+      await updateTask(tx, made.taskId, { completedAt: createdAt, logRows: 2 });
+      for (const [number, text] of [
+        [0, "lost"],
+        [2, "third"],
+        [0, "first"],
+        [1, "gone"],
+        [1, ""],
+      ] as const)
+        await putSummary(tx, { taskId: made.taskId, number, content: text });
+    });
+    expect(await deleteUnfinishedUploads(db, createdAt, 5)).toBe(0);
+    expect(await deleteUnfinishedUploads(db, createdAt + 1, 5)).toBe(1);
+    expect(await findLogChunk(db, made.taskId, 1)).toMatchObject({ firstRow: 0, rowCount: 2 });
+    expect(await findLogChunk(db, made.taskId, 2)).toBeUndefined();
+    expect(await expireLogs(db, createdAt, 5)).toBe(0);
+    expect(await expireLogs(db, createdAt + 1, 5)).toBe(1);
+    expect(await expireLogs(db, createdAt + 1, 5)).toBe(0);
+    expect(await findLogChunk(db, made.taskId, 0)).toBeUndefined();
+    expect(await findTask(db, made.taskId)).toMatchObject({
+      isLogExpired: true,
+      isLogSealed: true,
+    });
+    expect(await listExpiredRuns(db, createdAt + 1, 5)).toEqual([]);
+    expect((await findNextSummary(db, made.taskId, -1))?.content).toBe("first");
+    expect((await findNextSummary(db, made.taskId, 0))?.content).toBe("third");
+    expect(await findNextSummary(db, made.taskId, 2)).toBeUndefined();
+    expect(await countOtherSummaries(db, made.taskId, 0)).toBe(5);
+    await deleteUsedRunners(db);
   });
 
   test("one that is completed replaces the ready one of its attempt and name alone", async () => {
