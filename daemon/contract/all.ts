@@ -58,6 +58,7 @@ import { twoFactorEndpoints } from "./forge/accounts/two-factor.ts";
 import { unadoptedEndpoints } from "./forge/repositories/unadopted.ts";
 import { userEmailEndpoints } from "./forge/accounts/emails.ts";
 import { userEndpoints } from "./forge/accounts/users.ts";
+import { instanceSettingsEndpoints } from "./forge/instance-settings.ts";
 import { versionEndpoints } from "./forge/version.ts";
 import { vaultAdminEndpoints } from "./vault/admin.ts";
 import { aiConfigEndpoints } from "./vault/ai-config.ts";
@@ -88,6 +89,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...renderingEndpoints,
   ...logoEndpoints,
   ...versionEndpoints,
+  ...instanceSettingsEndpoints,
   ...userEndpoints,
   ...userEmailEndpoints,
   ...ownKeyEndpoints,

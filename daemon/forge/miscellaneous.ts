@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Database } from "../../storage/engine/database.ts";
 import { listPublicNames } from "../../storage/tables/forge/issues/mentionable.ts";
 import type { Route } from "../http/handle.ts";
+import { instanceSettingsRoutes } from "./instance-settings.routes.ts";
 import {
   createRendering,
   createRenderingThreads,
@@ -49,6 +50,7 @@ export function createMiscellaneous(deps: {
     templates,
     rendering,
     routes: [
+      ...instanceSettingsRoutes(),
       ...templateRoutes({ templates, urls: { publicUrl } }),
       ...renderingRoutes({ rendering, addressKey: deps.addressKey }),
     ],

@@ -289,6 +289,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "forge.admin.orgs.create": { username: "changed" },
   "forge.admin.repos.create": { name: "changed" },
   "forge.orgs.repos.create": { name: "changed" },
+  "forge.org.repos.create": { name: "changed" },
   "forge.orgs.create": { username: "changed" },
   "forge.orgs.edit": { description: "changed" },
   "forge.orgs.rename": { new_name: "changed" },

@@ -99,8 +99,9 @@ export function isVisibility(word: string): word is (typeof visibilityWords)[num
 /** What a query value may be written as: text from an address, a value from a typed client. */
 type QueryValue = string | number | boolean | readonly string[] | undefined;
 
-const DEFAULT_PAGE_SIZE = 30;
-const MAX_PAGE_SIZE = 50;
+/** How many items a page of a list has, by default and at most. */
+export const DEFAULT_PAGE_SIZE = 30;
+export const MAX_PAGE_SIZE = 50;
 
 /** What no number of 64 bits reaches is not read as one: such a page is absent, as one that is a word. */
 const INT64_MAX = 2n ** 63n - 1n;

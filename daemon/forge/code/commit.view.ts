@@ -97,7 +97,7 @@ export function toCommitUserView({
 /** No signature is verified, so a signed commit says that its key is unknown. */
 export function toVerificationView({
   signature,
-}: CommitObject): z.output<typeof verificationShape> {
+}: Pick<CommitObject, "signature">): z.output<typeof verificationShape> {
   return {
     verified: false,
     reason: signature === undefined ? "gpg.error.not_signed_commit" : "gpg.error.no_gpg_keys_found",
@@ -133,7 +133,7 @@ export function toAnnotatedTagView(
     message,
     tagger: tagger === undefined ? null : toCommitUserView(tagger),
     object: { type, url: `${api}/git/${type}s/${object}`, sha: object },
-    verification: null,
+    verification: toVerificationView({ signature: undefined }),
   };
 }
 

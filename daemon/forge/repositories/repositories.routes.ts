@@ -1,6 +1,7 @@
 import type { BodyOf } from "../../contract/endpoint.ts";
 import {
   createOrganizationRepository,
+  createOrganizationRepositoryFormerly,
   createOwnRepository,
   createRepository,
   generateRepository,
@@ -15,6 +16,7 @@ import {
   deleteRepository,
   editRepository,
   getRepository,
+  getRepositoryById,
 } from "../../contract/forge/repositories/repositories.ts";
 import {
   adoptRepository,
@@ -67,13 +69,15 @@ export function repositoryRoutes({
       status: 201,
       body: toRepositoryView(await repositories.createOwn(toCreateOptions(body), caller), urls),
     })),
-    handle(createOrganizationRepository, async ({ caller, params, body }) => ({
-      status: 201,
-      body: toRepositoryView(
-        await repositories.createInOrganization(params.org, toCreateOptions(body), caller),
-        urls,
-      ),
-    })),
+    ...[createOrganizationRepository, createOrganizationRepositoryFormerly].map((declared) =>
+      handle(declared, async ({ caller, params, body }) => ({
+        status: 201,
+        body: toRepositoryView(
+          await repositories.createInOrganization(params.org, toCreateOptions(body), caller),
+          urls,
+        ),
+      })),
+    ),
     handle(generateRepository, async ({ caller, params, body, request }) => ({
       status: 201,
       body: toRepositoryView(
@@ -84,6 +88,10 @@ export function repositoryRoutes({
     handle(getRepository, async ({ caller, params }) => ({
       status: 200,
       body: toRepositoryView(await repositories.get(params.owner, params.repo, caller), urls),
+    })),
+    handle(getRepositoryById, async ({ caller, params }) => ({
+      status: 200,
+      body: toRepositoryView(await repositories.getById(params.id, caller), urls),
     })),
     handle(editRepository, async ({ caller, params, body }) => ({
       status: 200,

@@ -65,6 +65,8 @@ export interface Repositories {
    * owner redirects to the current one.
    */
   get(ownerName: string, name: string, caller: ForgeCaller | undefined): Promise<RepositoryDetails>;
+  /** Returns a repository as `get` does. */
+  getById(id: number, caller: ForgeCaller): Promise<RepositoryDetails>;
   /**
    * Changes a repository; see `editRepository`. Refuses a caller who may not read it with `not_found`, and one who does
    * not administer it with `forbidden`.
@@ -108,6 +110,13 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
     },
 
     get,
+
+    async getById(id, caller) {
+      const repository = await findRepositoryById(db, id);
+      const owner = repository && (await findUserById(db, repository.ownerId));
+      if (repository === undefined || owner === undefined) throw notFound();
+      return get(owner.name, repository.name, caller);
+    },
 
     async edit(ownerName, name, edits, caller) {
       const details = await get(ownerName, name, caller);

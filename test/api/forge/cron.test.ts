@@ -1,4 +1,4 @@
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
@@ -63,6 +63,10 @@ test("every task runs on demand and answers 204 without a body", async () => {
     // The answer waits for the end of the run, but not for ever.
     await expect.poll(async () => (await taskOf(name))?.exec_times).toBeGreaterThan(before);
   }
+  // The commit-graph knows the paths that commits change: BIDX is the chunk of their Bloom filters.
+  const repository = join(daemon.home, "repositories", "keeper", "cared-for.git");
+  const graph = await readFile(join(repository, "objects", "info", "commit-graph"), "latin1");
+  expect(graph).toContain("BIDX");
   expect(await readdir(join(daemon.home, "backups"))).toEqual([
     expect.stringMatching(/^croft-\d{8}-\d{6}\.db$/),
   ]);

@@ -31,7 +31,7 @@ const absent = [
 ];
 
 /** Methods for topics, templates and attachments, which suites of their own test. */
-const elsewhere = /Topic|Language|generateRepo|Template|IssueConfig|Attachment|getGeneral/;
+const elsewhere = /Topic|Language|generateRepo|Template|IssueConfig|Attachment/;
 
 let daemon: TestDaemon;
 let git: GitClient;
@@ -76,6 +76,9 @@ async function newRepository(name: string) {
 describe("gitea-js", () => {
   test("gitea-js reads and makes users, keys, e-mails, tokens and badges", async () => {
     await api.version.getVersion();
+    await api.settings.getGeneralApiSettings();
+    await api.settings.getGeneralRepositorySettings();
+    expect((await api.settings.getGeneralUiSettings()).data.allowed_reactions).toContain("heart");
     expect((await api.user.userGetCurrent()).data).toMatchObject({ login: "mira" });
     await api.users.userGet("nora");
     await api.admin.adminCreateUser({
@@ -206,6 +209,8 @@ describe("gitea-js", () => {
     await api.teams.orgListTeamMember(id, "nora");
     expect((await api.teams.orgListTeamMembers(id)).data).toHaveLength(1);
     await api.orgs.createOrgRepo("crew", { name: "ship" });
+    await api.org.createOrgRepoDeprecated("crew", { name: "boat" });
+    await api.repos.repoDelete("crew", "boat");
     await api.teams.orgAddTeamRepository(id, "crew", "ship");
     await api.teams.orgListTeamRepo(id, "crew", "ship");
     expect((await api.teams.orgListTeamRepos(id)).data).toHaveLength(1);
@@ -282,7 +287,11 @@ describe("gitea-js", () => {
   test("gitea-js makes, changes, shares, transfers and deletes repositories", async () => {
     const repo = await newRepository("plain");
     await api.admin.adminCreateRepo("nora", { name: "given" });
-    await api.repos.repoGet(...repo);
+    const { id: repositoryId = 0 } = (await api.repos.repoGet(...repo)).data;
+    expect((await api.repositories.repoGetById(repositoryId)).data.full_name).toBe("mira/plain");
+    await api.repos.repoEdit(...repo, { private: true });
+    await expect(nora.repositories.repoGetById(repositoryId)).rejects.toThrow("404");
+    await api.repos.repoEdit(...repo, { private: false });
     await api.repos.repoEdit(...repo, { description: "Plain", has_wiki: false });
     expect((await api.repos.repoSearch({ q: "plain" })).data.data).toHaveLength(1);
     await api.user.userCurrentListRepos();

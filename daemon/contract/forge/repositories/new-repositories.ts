@@ -57,6 +57,19 @@ export const createOrganizationRepository = endpoint({
   replies,
 });
 
+/** The former address of `createOrganizationRepository`, which clients in Go still use. */
+export const createOrganizationRepositoryFormerly = endpoint({
+  name: "forge.org.repos.create",
+  method: "POST",
+  path: "/api/v1/org/:org/repos",
+  summary: "Create a repository in an organization, by the former address",
+  gate: forgeUser("repository"),
+  params: z.object({ org: z.string() }),
+  body,
+  replies,
+  apiOnly: '"croft repo create ORG/NAME" uses the current address',
+});
+
 export const createRepository = endpoint({
   name: "forge.admin.repos.create",
   method: "POST",
@@ -98,4 +111,5 @@ export const newRepositoryEndpoints = [
   createOwnRepository,
   createOrganizationRepository,
   generateRepository,
+  createOrganizationRepositoryFormerly,
 ];

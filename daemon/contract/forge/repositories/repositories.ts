@@ -4,6 +4,7 @@ import {
   apiError,
   optionalFlag,
   optionalText,
+  pathInteger,
   signedInReplies,
   wireId,
   wireTime,
@@ -117,6 +118,17 @@ export const getRepository = endpoint({
   replies: { 200: repositoryShape, ...signedInReplies, 404: apiError },
 });
 
+export const getRepositoryById = endpoint({
+  name: "forge.repositories.get",
+  method: "GET",
+  path: "/api/v1/repositories/:id",
+  summary: "A repository by id",
+  gate: forgeUser("repository"),
+  params: z.object({ id: pathInteger }),
+  replies: { 200: repositoryShape, ...signedInReplies, 404: apiError },
+  apiOnly: "people name a repository by owner and name",
+});
+
 export const editRepository = endpoint({
   name: "forge.repos.edit",
   method: "PATCH",
@@ -148,4 +160,9 @@ export const deleteRepository = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });
 
-export const repositoryEndpoints = [getRepository, editRepository, deleteRepository];
+export const repositoryEndpoints = [
+  getRepository,
+  getRepositoryById,
+  editRepository,
+  deleteRepository,
+];

@@ -1,0 +1,40 @@
+import { BLOB_BYTES_MAX, TREE_PAGE_MAX } from "../contract/forge/code/objects.ts";
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from "../contract/forge/common.ts";
+import {
+  getApiSettings,
+  getRepositorySettings,
+  getUiSettings,
+} from "../contract/forge/instance-settings.ts";
+import { reactionNames } from "../contract/forge/issues/reactions.ts";
+import type { Route } from "../http/handle.ts";
+import { handle } from "./handle.ts";
+
+/** Returns the routes by which clients learn limits and features of this forge. */
+export function instanceSettingsRoutes(): Route[] {
+  return [
+    handle(getApiSettings, async () => ({
+      status: 200,
+      body: {
+        max_response_items: MAX_PAGE_SIZE,
+        default_paging_num: DEFAULT_PAGE_SIZE,
+        default_git_trees_per_page: TREE_PAGE_MAX,
+        default_max_blob_size: BLOB_BYTES_MAX,
+      },
+    })),
+    handle(getRepositorySettings, async () => ({
+      status: 200,
+      body: {
+        mirrors_disabled: true,
+        http_git_disabled: false,
+        migrations_disabled: true,
+        stars_disabled: false,
+        time_tracking_disabled: true,
+        lfs_disabled: true,
+      },
+    })),
+    handle(getUiSettings, async () => ({
+      status: 200,
+      body: { default_theme: "croft", allowed_reactions: [...reactionNames], custom_emojis: [] },
+    })),
+  ];
+}
