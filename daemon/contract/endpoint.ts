@@ -21,7 +21,7 @@ export type ScopeCategory =
  * Forge: `anyone` (credentials are optional, wrong ones still refused), `forge_user`, `forge_site_admin`,
  * `forge_basic` (signed in by Basic authentication: self or site administrator of the account in the path).
  * Vault: `anyone`, `vault_account` (any role), `vault_user` (regular users only), `vault_administrator`. A machine token is
- * accepted unless the gate says `refusesMachineTokens`; one of scope `read` on GET only.
+ * accepted unless the gate says `refusesMachineTokens`; one of scope `read` on GET, and where the endpoint says `onlyReads`.
  * Artifacts of jobs: `forge_job` (the runtime token of a job that runs), `forge_artifact_address` (an address that the
  * forge has signed; credentials do not count).
  */
@@ -189,6 +189,8 @@ export interface Endpoint<
   readonly body?: Body;
   /** Lets the operation use the disk space that is kept for cleaning up a full disk, as every DELETE may. */
   readonly mayUseReserve?: true;
+  /** Whether it changes nothing although it is no GET, because its input is too large for a query. */
+  readonly onlyReads?: true;
   /** Whether no part of the request reaches the database: path and body may contain NUL and unpaired surrogates. */
   readonly isTransient?: true;
   /**

@@ -106,11 +106,14 @@ function assertAllowed(caller: VaultCaller | undefined, gate: Gate): void {
 }
 
 /** Throws `forbidden` when the caller's machine token does not reach the endpoint. */
-function assertWithinToken({ tokenScope }: VaultCaller, { gate, method }: Endpoint): void {
+function assertWithinToken(
+  { tokenScope }: VaultCaller,
+  { gate, method, onlyReads }: Endpoint,
+): void {
   if (tokenScope === undefined) return;
   if ("refusesMachineTokens" in gate && gate.refusesMachineTokens === true)
     throw new AppError("forbidden", "Machine tokens cannot use this route; sign in instead");
-  if (tokenScope === "read" && method !== "GET")
+  if (tokenScope === "read" && method !== "GET" && onlyReads !== true)
     throw new AppError("forbidden", "This machine token has the scope read");
 }
 

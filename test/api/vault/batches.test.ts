@@ -337,6 +337,15 @@ describe("a batch of downloads", () => {
     }
   });
 
+  test("is open to a machine token that may only read; uploads are not", async () => {
+    const { base, folder } = await connect();
+    await writeFile(join(folder, "a.txt"), "a");
+    const made = await mira.request("/api/auth/tokens", { json: { name: base, scope: "read" } });
+    const reader = { ...mira, accessToken: made.json.token as string };
+    expect((await fetchArchive(base, ["a.txt"], reader)).entries).toHaveLength(1);
+    expect((await send(base, toForm([{ name: "b", bytes: "b" }]), reader)).status).toBe(403);
+  });
+
   test("is refused for another account and for no or too many items", async () => {
     const { base } = await connect();
     expect((await fetchArchive(base, ["a"], noah)).status).toBe(404);

@@ -250,6 +250,7 @@ export const downloadBatch = endpoint({
   limit: perMinute,
   params: connectionParams,
   body: z.object({ item_ids: z.array(itemParams.shape.item_id).min(1).max(BATCH_FILES_MAX) }),
+  onlyReads: true,
   maxBodyBytes: 8 * 1024 ** 2,
   replies: { 200: bytesOf("application/x-tar"), ...lookRefusals, 413: detail },
 });
