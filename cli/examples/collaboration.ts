@@ -289,4 +289,33 @@ export const examples: Examples = {
     ["Go back to the drawn picture", "croft org avatar delete acme --yes"],
     ["Show the request only", "croft org avatar delete acme --dry-run"],
   ],
+  "issue attach": [
+    ["Attach a file to an issue", "croft issue attach keeper/notes#7 report.pdf"],
+    [
+      "Attach standard input to a comment",
+      "croft issue attach keeper/notes#7 - --name notes.md --comment 31 < notes.md",
+    ],
+  ],
+  "issue attachment list": [
+    ["List the files of an issue", "croft issue attachment list keeper/notes#7"],
+    ["List the files of a comment", "croft issue attachment list keeper/notes#7 --comment 31"],
+  ],
+  "issue attachment download": [
+    ["Download a file under its name", "croft issue attachment download keeper/notes#7 7"],
+    [
+      "Download it to another file",
+      "croft issue attachment download keeper/notes#7 7 --output copy.pdf",
+    ],
+  ],
+  "issue attachment rename": [
+    ["Rename a file", "croft issue attachment rename keeper/notes#7 7 minutes.pdf"],
+    [
+      "Show the request only",
+      "croft issue attachment rename keeper/notes#7 7 minutes.pdf --dry-run",
+    ],
+  ],
+  "issue attachment delete": [
+    ["Delete a file", "croft issue attachment delete keeper/notes#7 7 --yes"],
+    ["Show the request only", "croft issue attachment delete keeper/notes#7 7 --dry-run"],
+  ],
 };

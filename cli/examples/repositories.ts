@@ -268,4 +268,27 @@ export const examples: Examples = {
     ["Delete a key", "croft repo deploy-key delete keeper/notes 4 --yes"],
     ["Show the request only", "croft repo deploy-key delete keeper/notes 4 --dry-run"],
   ],
+  "repo topic list": [
+    ["List the topics of a repository", "croft repo topic list keeper/notes"],
+    ["Print them as JSON", "croft repo topic list keeper/notes --json"],
+  ],
+  "repo topic search": [
+    ["List all topics", "croft repo topic search"],
+    ["Search topics by a part of the name", "croft repo topic search note"],
+  ],
+  "repo topic add": [
+    ["Add a topic", "croft repo topic add keeper/notes meetings"],
+    ["Add two topics", "croft repo topic add keeper/notes meetings minutes"],
+  ],
+  "repo topic remove": [
+    ["Remove a topic", "croft repo topic remove keeper/notes meetings"],
+    ["Show the request only", "croft repo topic remove keeper/notes meetings --dry-run"],
+  ],
+  "repo topic set": [
+    [
+      "Give a repository two topics and no others",
+      "croft repo topic set keeper/notes meetings minutes",
+    ],
+    ["Remove all topics", "croft repo topic set keeper/notes"],
+  ],
 };

@@ -137,4 +137,19 @@ export const examples: Examples = {
     ["Delete a variable", "croft variable delete REGION --repo keeper/notes --yes"],
     ["Show the request only", "croft variable delete REGION --org acme --dry-run"],
   ],
+  "run download": [
+    ["Show what would be downloaded", "croft run download keeper/notes/17 --dry-run"],
+    [
+      "Show it for one artifact and another folder",
+      "croft run download keeper/notes/17 logs --dir out --dry-run",
+    ],
+  ],
+  "run artifact list": [
+    ["List the artifacts of a run", "croft run artifact list keeper/notes/17"],
+    ["List those of all runs of a repository", "croft run artifact list keeper/notes"],
+  ],
+  "run artifact delete": [
+    ["Delete an artifact", "croft run artifact delete keeper/notes/17 logs --yes"],
+    ["Show the request only", "croft run artifact delete keeper/notes/17 logs --dry-run"],
+  ],
 };

@@ -1,6 +1,16 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { access, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import {
+  access,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  writeFile,
+} from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { extract as createExtract } from "tar-stream";
@@ -177,6 +187,8 @@ async function swap(stage: string, directory: DataDirectory, at: string): Promis
     ...FOLDERS,
     ...["keys", CONFIG].filter((name) => staged.includes(name)),
   ];
+  // A home that was just created holds empty folders: nothing of it is worth keeping.
+  for (const name of FOLDERS) await removeEmptyFolder(join(root, name));
   let count = 0;
   for (const name of replaced) count += await move(join(root, name), join(kept, name));
   await syncFolder(root);
@@ -197,6 +209,15 @@ async function makeFreeFolder(root: string, name: string): Promise<string> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
+  }
+}
+
+async function removeEmptyFolder(path: string): Promise<void> {
+  try {
+    await rmdir(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
   }
 }
 

@@ -360,7 +360,8 @@ function placeOf(folder: string, source: KeySource): string {
 }
 
 function helpOf(source: KeySource): string {
-  return source === "environment"
-    ? "set it to the key that this data folder was made with"
-    : "restore it from a backup, or hand the key in with CROFT_MASTER_KEY_FILE";
+  if (source === "environment") return "set it to the key that this data folder was made with";
+  // A keyring that is locked, or another session's, answers as if it were empty.
+  const unlock = source === "keyring" ? "unlock it, " : "";
+  return `${unlock}restore it from a backup, or hand the key in with CROFT_MASTER_KEY_FILE`;
 }

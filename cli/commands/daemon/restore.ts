@@ -110,6 +110,7 @@ async function restoreArchive(
     { restored: true, copy: archive, kept, data, files: restored.files, keys },
     `Restored ${data} from ${archive}, made ${restored.createdAt}${before}.`,
   );
+  cli.io.note('"croft daemon start" starts it, "croft login forge" signs in.');
 }
 
 /**

@@ -85,6 +85,7 @@ const fields: SampleFields = {
   "forge.orgs.labels.list": { name: "priority/high" },
   "forge.orgs.teams.list": { name: "writers" },
   "forge.repos.actions.runs.get": { status: "completed" },
+  "forge.repos.actions.runs.artifacts": { name: "logs", expired: false },
   "vault.auth.token.list": { name: "backup" },
   "vault.topics.list": { name: "Invoices" },
   "vault.cloud.connections.list": { provider: "webdav" },

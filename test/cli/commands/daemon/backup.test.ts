@@ -105,6 +105,13 @@ describe("daemon restore of a backup", () => {
     await running.stop();
   });
 
+  test("keeps nothing of a home that was empty", async () => {
+    await using home = await temporaryHome();
+    const ran = await restore(home.path, archive);
+    expect(ran.json()).toMatchObject({ restored: true, kept: null });
+    expect((await readdir(home.path)).filter((name) => name.startsWith("replaced-"))).toEqual([]);
+  });
+
   test("refuses a wrong passphrase, and replaces nothing", async () => {
     await using home = await otherHome();
     const before = await contentOf(home.path);
