@@ -30,8 +30,8 @@ const absent = [
   "PackageFile.Size",
 ];
 
-/** Methods for topics, templates and attachments, which suites of their own test. */
-const elsewhere = /Topic|Language|generateRepo|Template|IssueConfig|Attachment/;
+/** Methods for languages, issue templates and attachments, which suites of their own test. */
+const elsewhere = /Language|IssueTemplate|IssueConfig|Attachment/;
 
 let daemon: TestDaemon;
 let git: GitClient;
@@ -81,6 +81,7 @@ describe("gitea-js", () => {
     expect((await api.settings.getGeneralUiSettings()).data.allowed_reactions).toContain("heart");
     expect((await api.user.userGetCurrent()).data).toMatchObject({ login: "mira" });
     await api.users.userGet("nora");
+    await api.users.userGetHeatmapData("nora");
     await api.admin.adminCreateUser({
       username: "olga",
       email: "olga@example.org",
@@ -293,6 +294,14 @@ describe("gitea-js", () => {
     await expect(nora.repositories.repoGetById(repositoryId)).rejects.toThrow("404");
     await api.repos.repoEdit(...repo, { private: false });
     await api.repos.repoEdit(...repo, { description: "Plain", has_wiki: false });
+    await api.repos.repoUpdateTopics(...repo, { topics: ["forge"] });
+    await api.repos.repoAddTopic(...repo, "git");
+    expect((await api.repos.repoListTopics(...repo)).data.topics).toHaveLength(2);
+    expect((await api.topics.topicSearch({ q: "forge" })).data).toBeDefined();
+    await api.repos.repoDeleteTopic(...repo, "git");
+    await api.repos.repoEdit(...repo, { template: true });
+    await api.repos.generateRepo(...repo, { owner: "mira", name: "generated", git_content: true });
+    await api.repos.repoDelete("mira", "generated");
     expect((await api.repos.repoSearch({ q: "plain" })).data.data).toHaveLength(1);
     await api.user.userCurrentListRepos();
     await api.users.userListRepos("mira");
