@@ -29,6 +29,11 @@ const absent = [
   "DeployKey.repository",
   "PackageFile.Size",
 ];
+/** What Gitea, too, answers in another form than the client declares. */
+const misdeclared = [
+  "users.userGetHeatmapData: UserHeatmapData is not an object",
+  "topics.topicSearch: TopicResponse[] is not a list",
+];
 
 /** Methods for languages, issue templates and attachments, which suites of their own test. */
 const elsewhere = /Language|IssueTemplate|IssueConfig|Attachment/;
@@ -505,7 +510,9 @@ describe("gitea-js", () => {
     const left = shared.filter(({ name }) => !called.has(name) && !elsewhere.test(name));
     expect(left.map(({ name, request }) => `${name}: ${request}`)).toEqual([]);
     const missing = [...differences].filter(
-      (difference) => !absent.some((field) => difference.endsWith(`: ${field} is missing`)),
+      (difference) =>
+        !misdeclared.includes(difference) &&
+        !absent.some((field) => difference.endsWith(`: ${field} is missing`)),
     );
     expect(missing).toEqual([]);
   });
