@@ -291,4 +291,8 @@ export const examples: Examples = {
     ],
     ["Remove all topics", "croft repo topic set keeper/notes"],
   ],
+  "repo languages": [
+    ["Show the languages of a repository", "croft repo languages keeper/notes"],
+    ["Print them as JSON", "croft repo languages keeper/notes --json"],
+  ],
 };
