@@ -136,7 +136,7 @@ export const examples: Examples = {
   ],
   install: [
     ["Show what would be installed", "croft install --dry-run"],
-    ["Install into a folder", "croft install --prefix tools"],
+    ["Install into a folder", "croft install --prefix tools --yes"],
   ],
   "completion bash": [
     ["Load completion in this shell", "croft completion bash"],
