@@ -9,6 +9,15 @@ import { reactionNames } from "../contract/forge/issues/reactions.ts";
 import type { Route } from "../http/handle.ts";
 import { handle } from "./handle.ts";
 
+const repositoryFeatures = {
+  mirrors_disabled: true,
+  http_git_disabled: false,
+  migrations_disabled: true,
+  stars_disabled: false,
+  time_tracking_disabled: true,
+  lfs_disabled: true,
+} as const;
+
 /** Returns the routes by which clients learn limits and features of this forge. */
 export function instanceSettingsRoutes(): Route[] {
   return [
@@ -21,17 +30,7 @@ export function instanceSettingsRoutes(): Route[] {
         default_max_blob_size: BLOB_BYTES_MAX,
       },
     })),
-    handle(getRepositorySettings, async () => ({
-      status: 200,
-      body: {
-        mirrors_disabled: true,
-        http_git_disabled: false,
-        migrations_disabled: true,
-        stars_disabled: false,
-        time_tracking_disabled: true,
-        lfs_disabled: true,
-      },
-    })),
+    handle(getRepositorySettings, async () => ({ status: 200, body: repositoryFeatures })),
     handle(getUiSettings, async () => ({
       status: 200,
       body: { default_theme: "croft", allowed_reactions: [...reactionNames], custom_emojis: [] },
