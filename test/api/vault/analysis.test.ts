@@ -78,10 +78,17 @@ test("a hostile file fails its own processing and nothing else", async () => {
 });
 
 test("a file without text is ready and says why it has none", async () => {
-  const id = await upload(Buffer.from("89504e470d0a1a0a0000000d4948445200", "hex"), "a.png");
-  expect(await processed(id)).toMatchObject({
+  const reasonOf = async (hex: string, name: string) =>
+    (await processed(await upload(Buffer.from(hex, "hex"), name))) as unknown;
+  const program = "7f454c4602010100000000000000000003003e00";
+  const picture = "89504e470d0a1a0a0000000d4948445200";
+  expect(await reasonOf(program, "a.bin")).toMatchObject({
     status: "ready",
     status_reason: "unsupported_format",
+  });
+  expect(await reasonOf(picture, "a.png")).toMatchObject({
+    status: "ready",
+    status_reason: "ocr_off",
   });
 });
 

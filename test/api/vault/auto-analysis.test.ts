@@ -79,7 +79,10 @@ test("without the setting a changed file keeps its text and is marked stale", as
 
 test("a file that becomes unreadable loses its text and is found no more", async () => {
   await settings({ auto_analyze: true });
-  await writeFile(join(folder, "new.txt"), Buffer.from("89504e470d0a1a0a0000000d49484452", "hex"));
+  await writeFile(
+    join(folder, "new.txt"),
+    Buffer.from("7f454c4602010100000000000000000003003e00", "hex"),
+  );
   await list();
   expect(await analysed("new.txt", null)).toMatchObject({
     analysis_status: "unsupported",
