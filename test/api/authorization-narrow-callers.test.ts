@@ -556,7 +556,7 @@ describe("the vault", () => {
     const db = new Sqlite(join(daemon.home, "croft.db"));
     db.prepare("UPDATE vault_users SET role = ? WHERE handle = 'keeper'").run(role);
     db.close();
-    // Rows are cached for a tenth of a second; the next delivery is due after ten seconds.
-    now += 200;
+    // Rows are cached for a tenth of a second. Not much more: the next delivery is due after ten seconds of this clock.
+    now += 101;
   }
 });
