@@ -17,11 +17,13 @@ import type {
   AnyAnswer,
   Api,
   AnswerHeaders,
+  MultipartForm,
   ReadBody,
   RenderedError,
   Route,
   ServerRequest,
 } from "./handle.ts";
+import { closingFile } from "./multipart.ts";
 import { pagingHeaders, toRefusal, validatorHeaders, writeAnswer } from "./replies.ts";
 import { closeAfterUnreadBody, readWholeBody } from "./request-body.ts";
 import { createResponseBatch } from "./response-batch.ts";
@@ -217,7 +219,10 @@ export function bindRoutes<Caller>(
       caller = await api.authenticate(request, gate, readAnonymously);
       await api.authorize(caller, declared, request, rawParams);
     }
-    return route.handler({ caller, params, query, body, request });
+    const answer = route.handler({ caller, params, query, body, request });
+    const isForm =
+      declared.body !== undefined && "kind" in declared.body && declared.body.kind === "multipart";
+    return isForm ? closingFile(body as MultipartForm<unknown>, answer) : answer;
   }
 
   /** Makes the function that reads the body within the budget of a signed-in account, or of the address. */

@@ -124,6 +124,21 @@ export function readMultipart(
   }
 }
 
+/**
+ * Waits for the answer to a form, then closes its file if that was spooled: a handler that refuses leaves it unread, and Node
+ * ends a process that forgets an open file.
+ */
+export async function closingFile<T>(
+  { file }: MultipartForm<unknown>,
+  answer: T | Promise<T>,
+): Promise<T> {
+  try {
+    return await answer;
+  } finally {
+    if (file?.size !== undefined) file.stream.destroy();
+  }
+}
+
 /** Returns a stream of the file that ends only after the rest of the form has arrived, and fails when that is invalid. */
 function endWith(
   file: Readable,

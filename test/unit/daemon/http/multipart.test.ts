@@ -249,6 +249,19 @@ describe("attack: malformed forms", () => {
     await expect.poll(() => readdir(temporaryDirectory)).toEqual([]);
   });
 
+  test("a handler that refuses without reading the file leaves no file open", async () => {
+    const refusing = async () => {
+      throw new AppError("forbidden", "No.");
+    };
+    await using app = await serveRoutes([{ ...route, handler: refusing }], { temporaryDirectory });
+    const form = new FormData();
+    form.append("file", new File(["hello"], "a"));
+    form.append("folder", "docs");
+    const response = await fetch(`${app.url}/api/upload`, { method: "POST", body: form });
+    expect(response.status).toBe(403);
+    await expect.poll(() => openFilesBelow(temporaryDirectory)).toEqual([]);
+  });
+
   test("a connection that breaks off fails the file's stream, never ends it early", async () => {
     await using app = await serve();
     const { port } = new URL(app.url);
