@@ -253,7 +253,7 @@ async function untilQuiet(): Promise<void> {
   }
 }
 
-/** Every row of the database but those that record requests themselves. */
+/** Every row of the database but those that record requests themselves, and languages, which a job counts at any time. */
 function readDatabase(): string {
   const db = new Sqlite(join(daemon.home, "croft.db"), { readonly: true });
   try {
@@ -264,7 +264,8 @@ function readDatabase(): string {
       .all() as { name: string }[];
     return tables
       .filter(
-        ({ name }) => /^(?:forge|vault)_/.test(name) && !/_grams_|_fts_|^vault_audit/.test(name),
+        ({ name }) =>
+          /^(?:forge|vault)_/.test(name) && !/_grams_|_fts_|^vault_audit|_languages$/.test(name),
       )
       .map(({ name }) => {
         const rows = db.prepare(`SELECT * FROM ${name}`).all() as Record<string, unknown>[];
