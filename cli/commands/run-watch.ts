@@ -10,6 +10,7 @@ import { readJobLog } from "../support/job-log.ts";
 import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
 import type { CommandModule } from "../tree/entry.ts";
 import { canShowScreen } from "../ui/can-show-screen.ts";
+import { showLiveScreen } from "../ui/live-screen.ts";
 import { hasEnded, type RunSource, stateOf } from "../ui/run/run-source.ts";
 
 interface WatchOptions extends RepositoryName {
@@ -60,27 +61,7 @@ async function runWatch(cli: CliContext, options: WatchOptions): Promise<void> {
     style: cli.io.style,
     clock: cli.clock,
   });
-  const closing = new AbortController();
-  const looking = look(cli, watch.reload, closing.signal);
-  try {
-    const { showScreen } = await import("../ui/screen.tsx");
-    await showScreen(cli, watch);
-  } finally {
-    closing.abort();
-    await looking;
-  }
-}
-
-async function look(
-  cli: CliContext,
-  reload: () => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    await reload();
-    // Leaving the screen ends the wait.
-    await cli.system.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
-  }
+  await showLiveScreen(cli, watch, LOOK_EVERY_MS);
 }
 
 interface Change {

@@ -8,6 +8,7 @@ import { shapeList } from "../../output/spec.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import { canShowScreen } from "../../ui/can-show-screen.ts";
 import type { DashboardSection } from "../../ui/dashboard/section.ts";
+import { showLiveScreen } from "../../ui/live-screen.ts";
 import { listForgeSections } from "./forge-sections.ts";
 import { listVaultSections } from "./vault-sections.ts";
 
@@ -59,27 +60,7 @@ async function runDashboard(cli: CliContext): Promise<void> {
     url: addressOf(await findTarget(cli)),
     style: cli.io.style,
   });
-  const closing = new AbortController();
-  const looking = look(cli, screen.reload, closing.signal);
-  try {
-    const { showScreen } = await import("../../ui/screen.tsx");
-    await showScreen(cli, screen);
-  } finally {
-    closing.abort();
-    await looking;
-  }
-}
-
-async function look(
-  cli: CliContext,
-  reload: () => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    await reload();
-    // Leaving the screen ends the wait.
-    await cli.system.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
-  }
+  await showLiveScreen(cli, screen, LOOK_EVERY_MS);
 }
 
 interface Summary {

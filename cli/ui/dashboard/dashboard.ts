@@ -6,7 +6,8 @@ import { createChangeListeners } from "../change-listeners.ts";
 import { createDialogs } from "../dialogs.ts";
 import type { Key } from "../keys.ts";
 import { atTop, type ListWindow, moveOf, moveTo } from "../list-window.ts";
-import type { ScreenModel, Size } from "../screen.tsx";
+import type { LiveScreen } from "../live-screen.ts";
+import type { Size } from "../screen.tsx";
 import { createTaskQueue } from "../task-queue.ts";
 import { type DashboardState, drawDashboard, helpOf, listHeight } from "./dashboard-view.ts";
 import type { DashboardRow, DashboardSection, RowAction, SectionContent } from "./section.ts";
@@ -19,12 +20,6 @@ export interface DashboardDeps {
   readonly style: Style;
 }
 
-/** The screen, and what asks the daemon for news. */
-export interface Dashboard extends ScreenModel {
-  /** Loads what is shown again; resolves when that is over, well or not. */
-  reload(): Promise<void>;
-}
-
 /** The last load of a section. */
 export interface Loaded {
   /** Undefined until a load has succeeded. */
@@ -34,7 +29,7 @@ export interface Loaded {
 }
 
 /** Shows the overview first; a section is loaded when it is shown. */
-export function createDashboard({ sections, url, style }: DashboardDeps): Dashboard {
+export function createDashboard({ sections, url, style }: DashboardDeps): LiveScreen {
   const changes = createChangeListeners();
   const tasks = createTaskQueue(changes.notify);
   const dialogs = createDialogs(changes.notify);

@@ -7,7 +7,8 @@ import { createChangeListeners } from "../change-listeners.ts";
 import { createDialogs } from "../dialogs.ts";
 import type { Key } from "../keys.ts";
 import { atTop, type ListWindow, moveOf, moveTo } from "../list-window.ts";
-import type { ScreenModel, Size } from "../screen.tsx";
+import type { LiveScreen } from "../live-screen.ts";
+import type { Size } from "../screen.tsx";
 import { createTaskQueue } from "../task-queue.ts";
 import { createSectionedLog, type SectionedLog } from "./log-sections.ts";
 import { hasEnded, type RunSource } from "./run-source.ts";
@@ -22,12 +23,6 @@ export interface RunWatchDeps {
   readonly clock: () => number;
 }
 
-/** The screen, and what asks the daemon for news. */
-export interface RunWatch extends ScreenModel {
-  /** Loads what is shown again; resolves when that is over, well or not. */
-  reload(): Promise<void>;
-}
-
 interface OpenLog {
   readonly jobId: number;
   readonly log: SectionedLog;
@@ -40,7 +35,7 @@ export function createRunWatch({
   runId,
   style,
   clock,
-}: RunWatchDeps): RunWatch {
+}: RunWatchDeps): LiveScreen {
   const changes = createChangeListeners();
   const tasks = createTaskQueue(changes.notify);
   const dialogs = createDialogs(changes.notify);

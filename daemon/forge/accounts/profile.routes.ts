@@ -83,7 +83,7 @@ export function profileRoutes({
 /** Routes of pictures. */
 export function avatarRoutes(avatars: Avatars): Route[] {
   return [
-    // Tells nobody which e-mail addresses have an account: every hash has a picture.
+    // Every hash has a picture, so that the answer does not reveal which e-mail addresses have an account.
     handle(getAvatar, async ({ params }) => {
       const uploaded = await avatars.find(params.hash);
       return uploaded === undefined ? toDrawnAnswer(params.hash) : toUploadedAnswer(uploaded);

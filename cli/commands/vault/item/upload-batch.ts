@@ -173,7 +173,7 @@ function parseLine(text: string): Line {
     const line = JSON.parse(text) as Line;
     if (typeof line.status === "number") return line;
   } catch {
-    // Handled as any other line that is none of the daemon's.
+    // Handled like any other line that the daemon did not write.
   }
   throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
 }

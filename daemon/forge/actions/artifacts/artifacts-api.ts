@@ -5,7 +5,7 @@ import { refusalHeaders, statusOfCode } from "../../../http/replies.ts";
 import type { ArtifactAddresses, ArtifactGrant } from "./artifact-addresses.ts";
 import type { RunningTask, RunningTasks } from "./running-tasks.ts";
 
-/** Who calls the artifact service: a job with its runtime token, or the holder of a signed address. */
+/** The caller of the artifact service: a job with its runtime token, or the holder of a signed address. */
 export type ArtifactCaller =
   | { readonly kind: "job"; readonly task: RunningTask }
   | { readonly kind: "address"; readonly grant: ArtifactGrant };

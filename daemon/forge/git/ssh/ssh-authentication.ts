@@ -15,7 +15,7 @@ import { findOwned, type RepositoryPath } from "../../repositories/repositories.
 
 /** The name by which every client signs in; the key tells who it is. */
 const USERNAME = "git";
-/** A use is noted when the last one was so long ago, so that a busy key costs few writes. */
+/** A key's last use is stored at most once in this time, so that a busy key costs few writes. */
 const TOUCH_AFTER_MS = 60_000;
 
 /** Whom a key signs in: the caller, or why the key may not be used now, for the user to read. */
