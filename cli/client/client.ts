@@ -38,7 +38,7 @@ export interface DownloadOptions {
 
 type SuccessStatus = 200 | 201 | 202 | 204 | 205 | 302;
 
-/** The answers of `E` that are no failures by their status; a redirect must be accepted. */
+/** The answers of `E` that are not failures by their status; a redirect must be accepted. */
 export type SuccessOf<E extends AnyEndpoint> = Extract<AnswerOf<E>, { status: SuccessStatus }>;
 
 /** An answer that was not a failure. */

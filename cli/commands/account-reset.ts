@@ -75,7 +75,7 @@ async function readLinkAndPassword(
   return { link, next: await readNewSecret(cli, { fromInput, question: "New password:", flag }) };
 }
 
-/** Returns the token of a link, or a text that is no link as it is. */
+/** Returns the token of a link, or a text that is not a link as it is. */
 function toToken(given: string): string {
   const link = URL.canParse(given) ? new URL(given) : undefined;
   return link?.searchParams.get("code") ?? given;

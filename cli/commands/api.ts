@@ -148,7 +148,7 @@ async function readAllPages(
     const body = parseJson(answer.body) as readonly unknown[] | ListBody | undefined;
     const { items, total: counted } = toList(body);
     if (!Array.isArray(items))
-      throw usageError("the response is no list of pages", "leave out --paginate");
+      throw usageError("the response is not a list of pages", "leave out --paginate");
     all.push(...(items as readonly unknown[]));
     const total = Number(answer.headers["x-total-count"] ?? counted ?? Number.NaN);
     if (items.length === 0 || (start === 1 && all.length >= total)) break;
@@ -203,7 +203,7 @@ async function readBody(cli: CliContext, input: string): Promise<string | Uint8A
 function toMethod(given: string): string {
   const method = given.toUpperCase();
   if (["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].includes(method)) return method;
-  throw usageError(`${JSON.stringify(given)} is no method`, "croft api GET /api/v1/version");
+  throw usageError(`${JSON.stringify(given)} is not a method`, "croft api GET /api/v1/version");
 }
 
 function toService(given: string | undefined): ApiOptions["service"] {

@@ -61,7 +61,7 @@ Examples:
   {
     name: "scripting",
     summary: "Running croft without a person",
-    text: () => `Machine output and input that is no terminal imply --no-input: nothing is asked, and the error names the missing
+    text: () => `Machine output and input that is not a terminal imply --no-input: nothing is asked, and the error names the missing
 flag. Secrets come from standard input or variables, never from a flag's value.
 
   --yes              do not ask before something is destroyed

@@ -184,7 +184,7 @@ export const schema = {
 async function runSchema(cli: CliContext, { words }: SchemaOptions): Promise<void> {
   const { verb, rest } = await findCommand(words, commands);
   if (verb === undefined || rest.length > 0)
-    throw usageError(`"croft ${words.join(" ")}" is no command`, '"croft commands" lists them');
+    throw usageError(`"croft ${words.join(" ")}" is not a command`, '"croft commands" lists them');
   const { toOutputSchema } = await import("../output/schema.ts");
   const schema = toOutputSchema((await verb.load()).output);
   if (schema === undefined)

@@ -54,7 +54,7 @@ const removeMember = {
 async function runRemove(cli: CliContext, org: string, username: string): Promise<void> {
   await cli.prompts.confirm(`Remove ${username} from ${org} and all of its teams?`);
   await cli.client.call(forge.deleteMember, { params: { org, member: username } });
-  await cli.output.done({ removed: true, username }, `${username} is no member of ${org}.`);
+  await cli.output.done({ removed: true, username }, `${username} is not a member of ${org}.`);
 }
 
 const publicize = {

@@ -125,6 +125,6 @@ async function runRemove(
   });
   await cli.output.done(
     { removed: true, username },
-    `${username} is no collaborator of ${owner}/${repo}.`,
+    `${username} is not a collaborator of ${owner}/${repo}.`,
   );
 }

@@ -200,7 +200,7 @@ async function announce(
   await cli.output.text(toReadyText(urls, firstStart, whatToType(cli)), ready);
 }
 
-/** Started by `npm start` croft is no command of the shell's, but one that npx finds. A home that was named is named again. */
+/** Started by `npm start` croft is not a command of the shell's, but one that npx finds. A home that was named is named again. */
 export function whatToType({ system, flags }: CliContext): string {
   const croft = system.env["npm_lifecycle_event"] === "start" ? "npx croft" : "croft";
   if (flags.home === undefined) return croft;

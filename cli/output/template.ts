@@ -10,7 +10,10 @@ export function compileTemplate(template: string): (item: unknown) => string {
     if (!part.startsWith("{{")) return unescape(part);
     const path = /^\{\{\s*\.((?:[\w-]+(?:\.[\w-]+)*)?)\s*\}\}$/.exec(part)?.[1];
     if (path === undefined)
-      throw usageError(`${part} is no field`, "a template takes {{.field}} and {{.field.inner}}");
+      throw usageError(
+        `${part} is not a field`,
+        "a template takes {{.field}} and {{.field.inner}}",
+      );
     return path === "" ? [] : path.split(".");
   });
   return (item) =>

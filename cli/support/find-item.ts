@@ -28,7 +28,7 @@ export interface ItemFinder {
   findIfThere(address: ItemAddress): Promise<FoundItem | undefined>;
 }
 
-/** The item that a word names. @throws CliError `not_found`, or `usage` for the top of a connection, which is no item */
+/** The item that a word names. @throws CliError `not_found`, or `usage` for the top of a connection, which is not an item */
 export async function findItem(finder: ItemFinder, word: string): Promise<FoundItem> {
   const found = await finder.find(toItemAddress(word));
   if (found.id !== "") return found;

@@ -6,7 +6,10 @@ import { usageError } from "../errors.ts";
 export function toByteSize(text: string): number {
   const bytes = readByteSize(text);
   if (bytes === undefined)
-    throw usageError(`${JSON.stringify(text)} is no number of bytes`, "write 1048576, or 512MiB");
+    throw usageError(
+      `${JSON.stringify(text)} is not a number of bytes`,
+      "write 1048576, or 512MiB",
+    );
   return bytes;
 }
 

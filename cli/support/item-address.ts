@@ -43,7 +43,10 @@ export function toItemAddress(word: string): ItemAddress {
 export function toPathAddress(word: string): Extract<ItemAddress, { kind: "path" }> {
   const address = toItemAddress(word);
   if (address.kind === "path") return address;
-  throw usageError(`${JSON.stringify(word)} is no path of a connection`, "write CONNECTION:/path");
+  throw usageError(
+    `${JSON.stringify(word)} is not a path of a connection`,
+    "write CONNECTION:/path",
+  );
 }
 
 /** The address as it is written. */

@@ -34,7 +34,7 @@ export async function findCommand(
       continue;
     }
     const entry = entries.find(({ name, aliases }) => name === word || aliases.includes(word));
-    // A flag of the command that stands before it: its value is no command, and whether it has one is known later.
+    // A flag of the command that stands before it: its value is not a command, and whether it has one is known later.
     const isValue = argv[index - 1]?.startsWith("-") === true && rest.at(-1) === argv[index - 1];
     if (entry === undefined && isValue) {
       rest.push(word);

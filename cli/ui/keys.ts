@@ -1,6 +1,6 @@
 import type { Key as InkKey } from "ink";
 
-/** Keys that are no text. */
+/** Keys that are not text. */
 export type KeyName =
   | "up"
   | "down"

@@ -175,7 +175,7 @@ function Field({ step, typed }: { readonly step: Exclude<Step, "busy">; readonly
   }
 }
 
-/** Typed or pasted text without what is no character. */
+/** Typed or pasted text without what is not a character. */
 function toPlain(input: string): string {
   return input.replaceAll(/\p{Cc}/gu, "");
 }

@@ -20,7 +20,7 @@ export interface FilePartsOptions {
 
 /**
  * Reads a form of files only, part by part while it arrives: nothing touches the disk. Refuses with `too_large` at once when
- * the announced length is over the limit, and with `unprocessable` what is no form. The iterator throws the same refusals
+ * the announced length is over the limit, and with `unprocessable` what is not a form. The iterator throws the same refusals
  * after the complete parts, and `too_large` for too many files; the stream of an unfinished part fails with them too.
  * Each stream must be consumed or resumed before the next part is taken.
  */

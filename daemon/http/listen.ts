@@ -153,7 +153,7 @@ function listenText(code: string, host: string, port: number, flag: string): Lis
       `${flag} takes a port above 1023, 0 a free one`,
     ];
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
-    return [`${host} is no address of this machine.`, "--host takes another one"];
+    return [`${host} is not an address of this machine.`, "--host takes another one"];
   return [`Cannot listen on ${host} port ${port} (${code}).`];
 }
 

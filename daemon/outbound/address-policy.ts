@@ -64,7 +64,7 @@ export function createAddressCheck({
     refusal(text, port) {
       if (policy === "open") return undefined;
       const address = parse(text);
-      if (address === undefined) return "it is no address";
+      if (address === undefined) return "it is not an address";
       const kind = toKind(address);
       if (kind === "forbidden") return "addresses of this range are never called";
       if (policy === "public" && kind !== "public")

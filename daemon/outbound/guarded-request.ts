@@ -141,7 +141,7 @@ async function follow(
     what;
   for (let redirects = 0; ; redirects += 1) {
     if (!URL.canParse(next.url) || !/^https?:$/.test(new URL(next.url).protocol))
-      return { kind: "refused", why: "it is no address of http or https" };
+      return { kind: "refused", why: "it is not an address of http or https" };
     const answer = await request(next.url, {
       dispatcher,
       method: next.method,

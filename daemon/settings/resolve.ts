@@ -33,7 +33,7 @@ export interface ResolvedSetting {
 }
 
 export interface SettingsInput extends PathEnvironment {
-  /** Values of flags by setting name; undefined ones and names that are no settings are passed over. */
+  /** Values of flags by setting name; undefined ones and names that are not settings are passed over. */
   readonly flags: Readonly<Record<string, unknown>>;
   /** The text of the config file; undefined when it is missing. */
   readonly fileText: string | undefined;

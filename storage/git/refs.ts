@@ -32,7 +32,7 @@ export async function readBranches(git: Git, directory: string): Promise<BranchF
 
 /**
  * Resolves HEAD and every ref to an object and reads the branches. `unresolved` names the first ref that git cannot
- * follow: its content is no object id, it points to a missing ref, or its object is missing, damaged, or (for a branch)
+ * follow: its content is not an object id, it points to a missing ref, or its object is missing, damaged, or (for a branch)
  * no commit. A HEAD that names a branch without commits is resolved. `looseRefs` are the files below `refs/`, because git
  * leaves a broken one out of its listing. @throws GitError
  */

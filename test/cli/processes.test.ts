@@ -64,7 +64,7 @@ describe("many processes at once", { timeout: patienceMs }, () => {
       "GET /api/auth/me": { body: me },
     });
     await signIn(home.path, { url: daemon.url, vault: { access_expires_at: 0 } });
-    // The lock of a process that died in the middle of it is no obstacle.
+    // The lock of a process that died in the middle of it is not an obstacle.
     const lock = join(home.path, "credentials", "0123456789ab.vault.lock");
     await writeFile(lock, JSON.stringify({ pid: 999_999_999, host: hostname() }));
     const ends = await Promise.all(
@@ -167,7 +167,7 @@ describe("a process", { timeout: patienceMs }, () => {
   );
 
   test.each(["", "relative"])(
-    "a process with a HOME that is no folder (%j) takes the account's",
+    "a process with a HOME that is not a folder (%j) takes the account's",
     async (home) => {
       const env = { PATH: process.env["PATH"], HOME: home };
       const child = spawn(process.execPath, [entry, "config", "path", "--json=data"], { env });

@@ -19,7 +19,7 @@ export interface CloudSubject extends AsyncDisposable {
   /** Replaces the bytes of a file in place, as another program does; the length may stay the same. */
   overwrite(id: string, bytes: Uint8Array): Promise<void>;
   /**
-   * Everything in the storage that is no visible item: temporary files, upload sessions. What is meant to be there, such as
+   * Everything in the storage that is not a visible item: temporary files, upload sessions. What is meant to be there, such as
    * a trash, is left out.
    */
   leftovers(): Promise<readonly string[]>;

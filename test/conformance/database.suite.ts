@@ -225,7 +225,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(await readCounter(db)).toBe(4);
     });
 
-    test("a question mark in a string, a quoted name or a comment is no placeholder", async () => {
+    test("a question mark in a string, a quoted name or a comment is not a placeholder", async () => {
       const db = await openEmpty();
       const row = await db.get(
         `SELECT 'why?' AS text, label AS "really?" -- ?\n FROM things /* ? */ WHERE amount = ?`,

@@ -71,6 +71,6 @@ async function runRemove(cli: CliContext, given: string, username: string): Prom
   await cli.client.call(forge.removeTeamMember, { params: { team, member: username } });
   await cli.output.done(
     { removed: true, username, team: given },
-    `${username} is no member of the team ${given}.`,
+    `${username} is not a member of the team ${given}.`,
   );
 }

@@ -104,7 +104,7 @@ async function runPasswordConfirm(
   await cli.output.done(body, body.message);
 }
 
-/** The token of a link; what is no link is taken for the token itself. */
+/** The token of a link; what is not a link is taken for the token itself. */
 function toToken(given: string): string {
   const link = URL.canParse(given) ? new URL(given) : undefined;
   return link?.searchParams.get("token") ?? given;

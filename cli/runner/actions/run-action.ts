@@ -99,7 +99,7 @@ async function runComposite(
   inputs: Readonly<Record<string, string>>,
 ): Promise<Performed> {
   const { session, frame, env } = run;
-  if (runs.using !== "composite") throw new Error("the action is no composite one");
+  if (runs.using !== "composite") throw new Error("the action is not a composite one");
   if (frame.depth >= DEPTH_MAX)
     throw new StepError(`composite actions are nested at most ${DEPTH_MAX} deep`);
   const inner: Frame = {

@@ -105,7 +105,7 @@ async function read(path: string): Promise<string> {
   }
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) throw new CommandFileError("a command file is no file any more");
+    if (!stats.isFile()) throw new CommandFileError("a command file is not a file any more");
     if (stats.size > FILE_BYTES_MAX)
       throw new CommandFileError(`a command file has at most ${FILE_BYTES_MAX} bytes`);
     return await file.readFile("utf8");

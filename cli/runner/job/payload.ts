@@ -81,9 +81,9 @@ export function parseYaml(text: string, what: string): Mapping {
   try {
     value = parse(text, { maxAliasCount: ALIASES_MAX, merge: true });
   } catch (error) {
-    throw new PayloadError(`${what} is no valid YAML: ${(error as Error).message}`);
+    throw new PayloadError(`${what} is not valid YAML: ${(error as Error).message}`);
   }
-  if (!isMapping(value)) throw new PayloadError(`${what} is no mapping`);
+  if (!isMapping(value)) throw new PayloadError(`${what} is not a mapping`);
   return value;
 }
 
@@ -91,7 +91,7 @@ export function parseYaml(text: string, what: string): Mapping {
 export function toSteps(value: ExpressionValue | undefined): readonly StepDefinition[] {
   if (!Array.isArray(value)) throw new PayloadError("there are no steps");
   return value.map((each: unknown): StepDefinition => {
-    if (!isMapping(each)) throw new PayloadError("a step is no mapping");
+    if (!isMapping(each)) throw new PayloadError("a step is not a mapping");
     const text = (key: string) => toOptionalText(each[key]);
     const [line = ""] = (text("run") ?? text("uses") ?? "").trim().split("\n", 1);
     return {

@@ -8,7 +8,7 @@ export interface WorkflowCommand {
 
 const COMMAND = /^\s*::([A-Za-z][\w-]*)(?: ([^\n]*?))?::(.*)$/s;
 
-/** Parses a line of a step's output; undefined when it is no command. */
+/** Parses a line of a step's output; undefined when it is not a command. */
 export function parseWorkflowCommand(line: string): WorkflowCommand | undefined {
   const [, name, rest = "", text = ""] = COMMAND.exec(line) ?? [];
   if (name === undefined) return undefined;

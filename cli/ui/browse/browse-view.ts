@@ -347,7 +347,7 @@ function toPreviewLines(
   const head = [style.dim(`${item.content_type ?? "file"}${changed}`), ""];
   if (problem !== undefined) return [...head, ...drawFailure(problem, size, style).slice(0, -2)];
   if (text === undefined) return [...head, style.dim("Loading…")];
-  if (text.start === null) return [...head, "This is no text. d saves it on this machine."];
+  if (text.start === null) return [...head, "This is not text. d saves it on this machine."];
   const lines = sanitizeText(text.start.replaceAll("\t", "    ").replaceAll("\r\n", "\n")).split(
     "\n",
   );

@@ -6,7 +6,7 @@ export const getLogo = endpoint({
   name: "forge.logos.get",
   method: "GET",
   path: "/assets/img/emoji/:file",
-  summary: "The picture of an emoji that is no character, such as :gitea:",
+  summary: "The picture of an emoji that is not a character, such as :gitea:",
   gate: anyone,
   params: z.object({ file: z.string() }),
   replies: { 200: bytesOf("image/svg+xml"), 401: apiError, 404: apiError },

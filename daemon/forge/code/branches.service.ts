@@ -105,7 +105,7 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
 
     /**
      * Points a branch to another commit. Refuses with `not_found` a missing branch, with `unprocessable` a commit that is
-     * missing, that is no descendant of the present one unless `isForced`, or when the branch is not at `expected`.
+     * missing, that is not a descendant of the present one unless `isForced`, or when the branch is not at `expected`.
      */
     async update(
       request: CodeRequest & { readonly caller: ForgeCaller },

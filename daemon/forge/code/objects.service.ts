@@ -49,7 +49,7 @@ export function createGitObjects({ access }: { readonly access: CodeAccess }) {
       });
     },
 
-    /** Returns a page of a tree; of everything below it if `isRecursive`. Refuses with `not_found` what is no tree. */
+    /** Returns a page of a tree; of everything below it if `isRecursive`. Refuses with `not_found` what is not a tree. */
     async getTree(
       request: CodeRequest,
       name: string,

@@ -37,7 +37,7 @@ const archives = [
 /** Files and archives as bytes. */
 export type RawFiles = ReturnType<typeof createRawFiles>;
 
-/** Creates the service. It refuses as `CodeAccess` does, with `not_found` what is no file, with `unprocessable` a malformed path. */
+/** Creates the service. It refuses as `CodeAccess` does, with `not_found` what is not a file, with `unprocessable` a malformed path. */
 export function createRawFiles({
   access,
   contents,

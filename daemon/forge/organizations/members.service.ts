@@ -66,7 +66,7 @@ export function createMembers({ db }: { readonly db: Database }) {
 
     /**
      * Shows or hides a membership. Throws `forbidden` for another user's unless the caller owns the organization,
-     * `not_found` for a user who is no member.
+     * `not_found` for a user who is not a member.
      */
     async setPublic(
       name: string,
@@ -108,7 +108,7 @@ async function removeMember(tx: Transaction, orgId: number, user: ForgeUser): Pr
   await forgetUnreadable(tx, orgId, user);
 }
 
-/** Completes the removal of a user from a team: without another team, the user is no member any more. */
+/** Completes the removal of a user from a team: without another team, the user is not a member any more. */
 export async function endTeamMembership(
   tx: Transaction,
   orgId: number,

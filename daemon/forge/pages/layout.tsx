@@ -53,7 +53,7 @@ export function toDocument(
   return `<!doctype html>\n${markup}`;
 }
 
-/** Control characters that are no white space. HTML has no way to write them, and a terminal would obey them. */
+/** Control characters that are not white space. HTML has no way to write them, and a terminal would obey them. */
 const CONTROL = /(?![\t\n\r])\p{Cc}/gu;
 /** The block of Unicode that draws the control characters below U+0020: ␛ for escape. */
 const CONTROL_PICTURES = 0x2400;

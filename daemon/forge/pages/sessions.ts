@@ -82,7 +82,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
         { id, startedAt, method, target: "/user/login", address, headers, query, signal, body },
         { changesPassword: true },
       );
-      // A token is no password: it may be for less than what a session may do.
+      // A token is not a password: it may be for less than what a session may do.
       if (caller?.method !== "basic_password")
         throw new AppError("invalid_credentials", "invalid username, password or code");
       return begin(caller.user);

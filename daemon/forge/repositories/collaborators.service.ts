@@ -31,7 +31,7 @@ export interface Collaborators {
     window: PageWindow,
     caller: ForgeCaller,
   ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }>;
-  /** Throws `unprocessable` for an unknown name, `not_found` for a user who is no collaborator. */
+  /** Throws `unprocessable` for an unknown name, `not_found` for a user who is not a collaborator. */
   assertIsOne(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<void>;
   /**
    * Adds a collaborator or changes the permission of one: `read`, `write`, `admin`; empty is `write`. Throws `forbidden`

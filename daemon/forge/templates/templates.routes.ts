@@ -57,7 +57,7 @@ export function templateRoutes({
   ];
 }
 
-/** A path without what changes nothing: `/Go` and `.\\Go` are `Go`. What leads upwards stays, and is no name. */
+/** A path without what changes nothing: `/Go` and `.\\Go` are `Go`. What leads upwards stays, and is not a name. */
 function toPlainName(path: string): string {
   const parts = path.replaceAll("\\", "/").split("/");
   return parts.filter((part) => part !== "" && part !== ".").join("/");

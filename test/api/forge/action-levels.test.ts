@@ -65,7 +65,7 @@ describe.each(levels)("the runners of %s", (_what, base) => {
     expect(refused.text).toContain("has been invalidated");
   });
 
-  test("are not those of another level, and are no others' to see", async () => {
+  test("are not those of another level, and are not others' to see", async () => {
     const { json } = await people.api("POST", "/admin/actions/runners/registration-token");
     const foreign = await registerRunner(daemon, json.token, { name: "server", labels: ["x"] });
     const own = await registerRunner(daemon, await tokenOf("mira", base), {

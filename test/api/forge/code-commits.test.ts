@@ -108,7 +108,7 @@ describe("commits", () => {
     expect((await get("/commits?since=yesterday")).status).toBe(422);
   });
 
-  test("expressions of git are no names of commits", async () => {
+  test("expressions of git are not names of commits", async () => {
     for (const name of [
       "main~1",
       "main^",

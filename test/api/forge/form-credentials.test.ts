@@ -90,7 +90,7 @@ describe("a form authenticates its request", () => {
   });
 });
 
-describe("what is no form says nothing", () => {
+describe("what is not a form says nothing", () => {
   test("JSON", async () => {
     const answer = await daemon.request("/api/v1/repos/mira/plans/issues", {
       json: { title: "x", token: mira },

@@ -282,7 +282,7 @@ describe("teams", () => {
     expect(names((await by("nora", "GET", "/user/teams?limit=50")).json)).toContain("limited");
   });
 
-  test("without a team left, a user is no member any more", async () => {
+  test("without a team left, a user is not a member any more", async () => {
     await newOrganization("brief");
     const one = await newTeam("brief", { name: "one", permission: "admin" });
     const two = await newTeam("brief", { name: "two", permission: "admin" });

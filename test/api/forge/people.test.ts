@@ -57,7 +57,7 @@ describe("e-mails", () => {
     const beyond = await get(`/admin/emails?limit=1&page=${"9".repeat(18)}`);
     expect(beyond.json).toEqual([]);
     expect(beyond.headers.get("link")).toMatch(/page=1>; rel="first",.*page=2>; rel="prev"$/);
-    // More than 64 bits hold is no number.
+    // More than 64 bits hold is not a number.
     expect((await get(`/admin/emails?limit=1&page=${"9".repeat(20)}`)).json).toHaveLength(1);
   });
 });
@@ -125,7 +125,7 @@ describe("organizations", () => {
     expect((await get("/admin/orgs?limit=1&page=2")).headers.get("link")).toContain("page=3");
   });
 
-  test("a person is no organization", async () => {
+  test("a person is not an organization", async () => {
     expect((await get("/orgs/mira")).status).toBe(404);
   });
 });

@@ -136,7 +136,7 @@ describe("pictures", () => {
   });
 
   test.each(["x", "..%2f..%2fetc%2fpasswd", "A".repeat(32), "0".repeat(65)])(
-    "%s is no picture",
+    "%s is not a picture",
     async (hash) => expect((await daemon.request(`/avatars/${hash}`)).status).toBe(404),
   );
 

@@ -21,8 +21,8 @@ const raw = (body: string | Uint8Array<ArrayBuffer>, type: string | undefined = 
     headers: type === undefined ? {} : { "content-type": type },
   });
 
-describe("emoji that are no characters", () => {
-  test("emoji that are no characters are pictures that the daemon serves", async () => {
+describe("emoji that are not characters", () => {
+  test("emoji that are not characters are pictures that the daemon serves", async () => {
     const aliases = ["git", "gitea", "codeberg", "gitlab", "github", "gogs"];
     const Text = aliases.map((alias) => `:${alias}:`).join(" ");
     const { text } = await markdown({ Text, Mode: "comment" });
@@ -155,7 +155,7 @@ describe("POST /markdown/raw", () => {
     expect((await raw("# a", "application/x-www-form-urlencoded")).text).toBe("");
   });
 
-  test("422 for what is no text or too much of it", async () => {
+  test("422 for what is not text or too much of it", async () => {
     expect((await raw(new Uint8Array([0x61, 0xff]))).json.message).toBe("the text is not UTF-8");
     const large = await daemon.request("/api/v1/markdown/raw", {
       method: "POST",

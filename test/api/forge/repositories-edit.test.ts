@@ -160,7 +160,7 @@ describe("renaming", () => {
     });
   });
 
-  test("a change of case is no move and leaves no former name", async () => {
+  test("a change of case is not a move and leaves no former name", async () => {
     await create("casing");
     expect((await edit("casing", { name: "CASING" })).json.full_name).toBe("mira/CASING");
     expect((await api("GET", "/repos/mira/casing")).json.name).toBe("CASING");

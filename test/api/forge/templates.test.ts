@@ -75,7 +75,7 @@ describe("ignore files", () => {
     });
   });
 
-  test("ignore files of the operator stand in for the shipped ones; what is no text or hidden is left out", async () => {
+  test("ignore files of the operator stand in for the shipped ones; what is not text or hidden is left out", async () => {
     expect((await get("/gitignore/templates/Go")).json).toEqual({ name: "Go", source: "ours\n" });
     const { json } = await get("/gitignore/templates");
     expect(json).not.toContain(".hidden");

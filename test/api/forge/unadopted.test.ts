@@ -65,7 +65,7 @@ describe("the list of hooks", () => {
   });
 
   test.each(["?query=[", "?query=a/%7B", `?query=${"*".repeat(256)}`])(
-    "the query %s is no glob",
+    "the query %s is not a glob",
     async (query) => expect((await list(query)).status).toBe(422),
   );
 
@@ -214,7 +214,7 @@ describe("adopting", () => {
         appendFile(join(folder, "packed-refs"), `${"b".repeat(40)} refs/zzz/lost\n`),
     ],
     [
-      "a ref that is no object id",
+      "a ref that is not an object id",
       (folder: string) => writeFile(join(folder, "refs/heads/odd"), "zzz\n"),
     ],
     [
@@ -226,7 +226,7 @@ describe("adopting", () => {
       (folder: string) => writeFile(join(folder, "refs/heads/x..y"), `${"a".repeat(40)}\n`),
     ],
     [
-      "a branch that is no commit",
+      "a branch that is not a commit",
       async (folder: string) => {
         const { output } = await git.run("-C", folder, "rev-parse", "trunk^{tree}");
         await writeFile(join(folder, "refs/heads/tree"), output);

@@ -57,7 +57,7 @@ test.each<[string, unknown, string]>([
     "Email address has been used: X@example.org",
   ],
   [
-    "what is no address",
+    "what is not an address",
     ["fine@example.org", "no address"],
     "e-mail address contains unsupported character [email: no address]",
   ],

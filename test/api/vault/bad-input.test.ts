@@ -58,7 +58,7 @@ describe.each(cases)("$name: $field", ({ method, path, body, field }) => {
   const send = (changed: Record<string, unknown>) =>
     person.request(path, { method, json: changed });
   const refused = { status: 422, json: { detail: [{ loc: ["body", field] }] } };
-  // Any text that is no token of this server is a link that is not good.
+  // Any text that is not a token of this server is a link that is not good.
   const refusedText =
     field === "token"
       ? { status: 400, json: { detail: "Invalid or expired reset link" } }

@@ -77,7 +77,7 @@ describe("following threads", () => {
     expect(news).toEqual([{ kind: "count", unread: 1 }]);
   });
 
-  test("refuses what is no event, and one that does not end", async () => {
+  test("refuses what is not an event, and one that does not end", async () => {
     for (const text of ["event: thread\nid: 1\ndata: {]\n", `data: ${"x".repeat(2 ** 20 + 1)}`]) {
       const { failure } = await follow([events(text)]);
       expect(failure).toMatchObject({ code: "unexpected_answer" });

@@ -81,7 +81,7 @@ describe("a stream of items", () => {
     expect(await printStream({ template: "{{.id}}" })).toBe("1\n2\n");
   });
 
-  test("a stream of items is no single document", async () => {
+  test("a stream of items is not a single document", async () => {
     for (const flags of [{ json: true }, { jq: "." }, { meta: true }, { format: "yaml" }] as const)
       await expect(printStream(flags)).rejects.toMatchObject({ code: "usage" });
   });

@@ -27,7 +27,7 @@ describe("a help page that is longer than the terminal", () => {
     ["an empty PAGER", { env: { PAGER: "" } }],
     ["a dumb terminal", { env: { TERM: "dumb" } }],
     ["a pipe", { terminal: { in: true, out: false, err: true } }],
-    ["an input that is no terminal", { terminal: { in: false, out: true, err: true } }],
+    ["an input that is not a terminal", { terminal: { in: false, out: true, err: true } }],
   ])("is printed with %s", async (_, options) => {
     const { paged, out } = await show(options);
     expect(paged).toEqual([]);

@@ -554,10 +554,10 @@ describe("looking", () => {
     );
   });
 
-  test("what is no text is not fetched", async () => {
+  test("what is not text is not fetched", async () => {
     await inBrowser(tree(), async (screen, { seen }) => {
       await screen.press(`jjj${keys.enter}`, "a.txt");
-      await screen.press(keys.left, "This is no text. d saves it on this machine.");
+      await screen.press(keys.left, "This is not text. d saves it on this machine.");
       await screen.press("q", "a.txt");
       expect(seen.filter(({ path }) => path.endsWith("/download"))).toEqual([]);
     });

@@ -53,7 +53,7 @@ export const movingBehaviours: readonly Behaviour[] = [
   },
   {
     number: 42,
-    title: "into itself or below itself is no destination, and nothing is lost",
+    title: "into itself or below itself is not a destination, and nothing is lost",
     unless: needsFolderMove,
     async run({ provider }) {
       const folder = await mkdir(provider, "", "folder");

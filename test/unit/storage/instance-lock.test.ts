@@ -150,7 +150,7 @@ describe("the instance lock", () => {
     });
   });
 
-  test("a notice that is no JSON is no holder", async () => {
+  test("a notice that is no JSON is not a holder", async () => {
     await writeFile(join(root, "daemon.json"), "{");
     expect(await findInstanceHolder(root)).toBeUndefined();
   });

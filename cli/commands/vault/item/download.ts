@@ -121,7 +121,7 @@ async function assertItems(cli: CliContext, items: readonly string[]): Promise<v
   const isPath = /^(?:[./~]|[A-Za-z]:\\)/.test(last);
   if (!isPath && (await isKnownItem(cli, last))) return;
   throw usageError(
-    `${last} is no item`,
+    `${last} is not an item`,
     `--output ${last} names the target; items are written CONNECTION:/path or CONNECTION:ID`,
   );
 }
@@ -170,13 +170,13 @@ async function findTarget(
   if (found?.isDirectory() === true)
     return { kind: "folder", folder: await openLocalFolder(path) } as const;
   if (recursive) {
-    if (found !== undefined) throw new CliError("conflict", `${target} is no folder`);
+    if (found !== undefined) throw new CliError("conflict", `${target} is not a folder`);
     return { kind: "new_folder", path } as const;
   }
   if (found === undefined && /[/\\]$/.test(target))
     throw new CliError("file_error", `there is no folder ${target}`, { hint: "make it first" });
   if (items.length > 1)
-    throw new CliError("file_error", `${target} is no folder, and there are several items`, {
+    throw new CliError("file_error", `${target} is not a folder, and there are several items`, {
       hint: "name a folder that is there with --output",
     });
   // A pipe or device is written to; it cannot get its bytes by another file taking its name.

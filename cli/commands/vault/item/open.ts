@@ -41,7 +41,7 @@ export const openItem = {
 
 /**
  * Records that a file is opened, downloads it into a folder for temporary files, and starts the system's program for it. Prints
- * the URL instead with `print`, in machine output, and where standard output is no terminal.
+ * the URL instead with `print`, in machine output, and where standard output is not a terminal.
  */
 async function runItemOpen(cli: CliContext, { item: word, print }: ItemOpenOptions): Promise<void> {
   const finder = createItemFinder(cli);

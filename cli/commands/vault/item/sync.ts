@@ -205,5 +205,5 @@ async function openRemote(cli: CliContext, word: string): Promise<SyncedFolder> 
 async function assertLocal(path: string, word: string, isSource: boolean): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() === true || (found === undefined && !isSource)) return;
-  throw new CliError("file_error", `${word} is no folder`);
+  throw new CliError("file_error", `${word} is not a folder`);
 }

@@ -71,7 +71,7 @@ export const upload = {
         // Else the last of the files would be taken for an id.
         if (!target.includes(":"))
           throw usageError(
-            `${target} is no folder of a connection`,
+            `${target} is not a folder of a connection`,
             "write CONNECTION:/path at the end",
           );
         const replace = flags.replace === true;

@@ -20,7 +20,7 @@ export const listCollaborators = endpoint({
   replies: { 200: z.array(userShape), ...seen },
 });
 
-/** 404 for a user who is no collaborator. */
+/** 404 for a user who is not a collaborator. */
 export const getCollaborator = endpoint({
   name: "forge.repos.collaborators.get",
   method: "GET",

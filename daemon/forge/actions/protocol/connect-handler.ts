@@ -21,7 +21,7 @@ const gzipCompression: Compression = {
       return await promisify(gunzip)(bytes, { maxOutputLength: readMaxBytes });
     } catch (error) {
       throw new ConnectError(
-        "the body is no gzip, or too large",
+        "the body is not gzip, or too large",
         Code.InvalidArgument,
         {},
         [],
@@ -77,7 +77,7 @@ export function createRunnerHandler(
     })
       .then((answer) => respond(response, answer))
       .catch((error: unknown) => {
-        // A runner that hung up needs no answer and is no bug.
+        // A runner that hung up needs no answer and is not a bug.
         if (!aborted.signal.aborted) deps.reportBug(error);
         if (response.headersSent) response.destroy();
         else respondPlain(response, 500, "Internal server error\n");

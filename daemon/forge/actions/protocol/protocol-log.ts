@@ -29,7 +29,7 @@ export function createProtocolLog({ toServerRequest, report, clock }: ProtocolLo
     response.once("close", () => {
       const status = response.headersSent ? response.statusCode : CLIENT_CLOSED_REQUEST;
       const route = `forge.actions.runners.protocol.${method}`;
-      // A refusal has status 500 by the protocol and is no bug: bugs are logged where they occur.
+      // A refusal has status 500 by the protocol and is not a bug: bugs are logged where they occur.
       const level = status === 200 && FREQUENT.has(method) ? "debug" : takeLine(method);
       report({ request, route, status, level, error: undefined });
     });

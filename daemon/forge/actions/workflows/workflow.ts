@@ -82,7 +82,7 @@ function readJob(reader: WorkflowReader, key: string, job: ExpressionValue): Job
   const at = ["jobs", key] as const;
   if (!KEY.test(key))
     throw reader.error(
-      `${JSON.stringify(key)} is no id of a job: letters, digits, - and _ only`,
+      `${JSON.stringify(key)} is not an id of a job: letters, digits, - and _ only`,
       ...at,
     );
   if (!isMapping(job)) throw reader.error(`jobs.${key} must be a mapping`, ...at);

@@ -39,7 +39,7 @@ export function createEngine(options: { readonly breaks: boolean }): MarkdownIt 
   return engine;
 }
 
-/** Tries tables after quotes, lists and headings, so that a line which begins one of these is no table head. */
+/** Tries tables after quotes, lists and headings, so that a line which begins one of these is not a table head. */
 function delayTables(engine: MarkdownIt): void {
   const [table] = engine.block.ruler.getRules("");
   if (table === undefined) return;

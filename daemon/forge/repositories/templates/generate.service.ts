@@ -52,7 +52,7 @@ export interface GenerateOptions {
 }
 
 /**
- * Creates a repository from a template. Refuses with `unprocessable` a repository that is no template and a request that
+ * Creates a repository from a template. Refuses with `unprocessable` a repository that is not a template and a request that
  * takes nothing, with `not_found` a template that the caller may not read and an unknown owner, with `forbidden` an owner
  * for whom the caller may not create repositories, and hooks or protections of a template that the caller does not
  * administer; and as `createRepository` does. Everything is recorded in one transaction.

@@ -51,7 +51,7 @@ export interface Adapters {
     readonly type: CloudProviderType;
     readonly settings: Readonly<Record<string, string>>;
     readonly credentials: Credentials;
-    /** Undefined for storages that are no folders of this machine, and for those below all local roots. */
+    /** Undefined for storages that are not folders of this machine, and for those below all local roots. */
     readonly localFolders: LocalFolderAccess | undefined;
     readonly saveCredentials: (credentials: Credentials) => Promise<void>;
   }): Promise<ConnectOutcome>;

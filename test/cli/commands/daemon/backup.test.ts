@@ -60,7 +60,7 @@ async function contentOf(home: string): Promise<unknown> {
 }
 
 describe("daemon backup", () => {
-  test("refuses to overwrite a file and to back up what is no home", async () => {
+  test("refuses to overwrite a file and to back up what is not a home", async () => {
     expect((await line(source.path, ["backup", archive])).error()).toMatchObject({
       code: "conflict",
     });

@@ -103,7 +103,7 @@ describe("daemon restore", () => {
     expect(await readdir(join(home.path, "backups"))).toEqual([copyName]);
   });
 
-  test("daemon restore of a file that is no database names that file, and leaves everything as it was", async () => {
+  test("daemon restore of a file that is not a database names that file, and leaves everything as it was", async () => {
     await using home = await homeWithCopy();
     const before = await readFile(join(home.path, "croft.db"));
     const given = join(home.path, "notes.txt");

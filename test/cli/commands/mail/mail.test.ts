@@ -49,7 +49,7 @@ test("an outbox without mails is an empty list, and there is nothing to show", a
   expect(none.error()).toMatchObject({ code: "not_found", message: "the outbox is empty" });
 });
 
-test("an id is no path", async () => {
+test("an id is not a path", async () => {
   await using home = await temporaryHome();
   await deliver(home.path, 20, "Hello", "x");
   await writeFile(join(home.path, "secret.eml"), "Subject: secret\r\n\r\nsecret");

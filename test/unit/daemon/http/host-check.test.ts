@@ -65,7 +65,7 @@ describe("attack: cross-site request from a browser", () => {
   const post = (headers: Record<string, string>) =>
     check(request({ host, ...headers }, { method: "POST" }));
 
-  test("lets clients that are no browsers and same-origin pages through", () => {
+  test("lets clients that are not browsers and same-origin pages through", () => {
     expect(post({})).toBeUndefined();
     expect(
       post({ origin: "http://localhost:7420", "sec-fetch-site": "same-origin" }),

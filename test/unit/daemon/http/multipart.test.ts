@@ -235,7 +235,7 @@ describe("attack: malformed forms", () => {
     await expect.poll(() => openFilesBelow(temporaryDirectory)).toEqual([]);
   });
 
-  test("a field behind the file that is no value of its kind leaves no file open", async () => {
+  test("a field behind the file that is not a value of its kind leaves no file open", async () => {
     const body = multipart(z.object({ folder: z.enum(["a", "b"]).optional() }));
     await using app = await serveRoutes([{ ...route, endpoint: { ...upload, body } }], {
       temporaryDirectory,

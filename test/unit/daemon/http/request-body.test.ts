@@ -171,7 +171,7 @@ describe("clients that disconnect", () => {
   });
 
   test.each(["/api/open", "/api/stream"])(
-    "a client that leaves in the middle of its body at %s is no error and no 500",
+    "a client that leaves in the middle of its body at %s is not an error and no 500",
     async (path) => {
       await using app = await serveRoutes([...routes, stalled()], { maxJsonBytes: MIB });
       const { socket } = holdBack(app, { path, headers: "", bytes: 100_000 });

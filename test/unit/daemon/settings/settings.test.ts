@@ -366,7 +366,7 @@ describe("types", () => {
     "s3://bucket?endpoint=https://nas.lan/path",
     "s3://bucket/a b",
     "s3://bucket/a//b",
-  ])("%s is no bucket, and is not repeated", (url) => {
+  ])("%s is not a bucket, and is not repeated", (url) => {
     const problems = problemsOf({ env: { CROFT_OBJECTS_URL: url } });
     expect(problems).toEqual([expect.stringMatching(/^CROFT_OBJECTS_URL takes s3:\/\/BUCKET/)]);
     expect(problems.join()).not.toContain("s3cret");

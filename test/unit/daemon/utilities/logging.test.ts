@@ -142,7 +142,7 @@ describe("secrets", () => {
     expect(() => JSON.parse(text) as unknown).not.toThrow();
   });
 
-  test("short values are no secrets that could be looked for", async () => {
+  test("short values are not secrets that could be looked for", async () => {
     expect(createScrubber(["info"])("info")).toBe("info");
   });
 

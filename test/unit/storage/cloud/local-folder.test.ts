@@ -552,7 +552,7 @@ describe("what else happens on disks", () => {
   });
 
   skipUnless(!isRoot, "root may write anywhere")(
-    "a folder that cannot go for good as a whole is no obstacle afterwards",
+    "a folder that cannot go for good as a whole is not an obstacle afterwards",
     async () => {
       await mkdir(join(root, "folder", "closed"), { recursive: true });
       await writeFile(join(root, "folder", "closed", "file.txt"), "x");
@@ -623,7 +623,7 @@ describe("what else happens on disks", () => {
     expect(await readdir(join(root, ".croft", "staging"))).toEqual([]);
   });
 
-  skipUnless(hasOtherDisk, "/dev/shm is no file system of its own")(
+  skipUnless(hasOtherDisk, "/dev/shm is not a file system of its own")(
     "a file below another mounted file system is renamed there, and has one name",
     async () => {
       await writeFile(join(root, "file.txt"), "x");

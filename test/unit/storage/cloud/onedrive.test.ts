@@ -176,7 +176,7 @@ describe("what a status means", () => {
     [302, {}, "offline"],
   ])("%i with %j: %s", (status, error, kind) => expect(of(status, error).kind).toBe(kind));
 
-  test("a delay is passed on, and a 503 that tells one is no outage", () => {
+  test("a delay is passed on, and a 503 that tells one is not an outage", () => {
     const headers = { "retry-after": "120" };
     for (const status of [429, 503, 509])
       expect(of(status, {}, headers)).toMatchObject({

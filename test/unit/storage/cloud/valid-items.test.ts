@@ -44,7 +44,7 @@ describe("attack: items that are none", () => {
     });
   });
 
-  test("the folder itself, what has no id that can be kept, and what comes twice are no children", async () => {
+  test("the folder itself, what has no id that can be kept, and what comes twice are not children", async () => {
     const odd = ["f", "", "x".repeat(4097), "nul\0", "lone \ud800"].map((id) => ({
       ...validItem,
       id,

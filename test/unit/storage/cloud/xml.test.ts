@@ -54,7 +54,7 @@ test("texts are whole, cut into single bytes on the way, too", async () => {
   expect(seen).toEqual(["{}a=caf\u00e9 & \u{1F600} <raw>"]);
 });
 
-test("white space between elements is no text, however much there is of it", async () => {
+test("white space between elements is not text, however much there is of it", async () => {
   const many = "<b> 1 </b>\n".repeat(70_000);
   const { outcome, seen } = await read(`<a>\n${many}</a>`, {
     limits: { bytesMax: 10_000_000, textMax: 1_000 },

@@ -94,7 +94,7 @@ describe("statements of a script", () => {
     ]);
   });
 
-  test("nothing but comments is no statement", () => {
+  test("nothing but comments is not a statement", () => {
     expect(toStatements("-- nothing\n/* ; */ ;; \n")).toEqual([]);
   });
 

@@ -143,7 +143,7 @@ describe("the database file", () => {
     expect(await count(again)).toBe(1);
   });
 
-  test("the database file that is no database is refused and left as it is", () => {
+  test("the database file that is not a database is refused and left as it is", () => {
     const path = join(makeDirectory(), "croft.db");
     const text = "not a database, but someone's notes\n".repeat(100);
     writeFileSync(path, text);

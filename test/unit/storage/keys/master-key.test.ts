@@ -111,7 +111,7 @@ describe("the first start", () => {
     "short",
     hex(1).slice(1),
     `${hex(1)},x`,
-    "a passphrase is no key at all and is refused",
+    "a passphrase is not a key at all and is refused",
   ])("refuses %j as a key without repeating it", async (fromEnvironment) => {
     const opening = openMasterKeys(options({ fromEnvironment }), true);
     await expect(opening).rejects.toMatchObject({ code: "invalid" });

@@ -274,7 +274,7 @@ describe("audit records as CSV", () => {
     expect((await runCli(day, { home: home.path })).out).toContain("auth.login");
   });
 
-  test("audit records as CSV are no machine output, and not for a terminal unless forced", async () => {
+  test("audit records as CSV are not machine output, and not for a terminal unless forced", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({ "GET /api/admin/audit/export": csv });
     await signIn(home.path, { url: daemon.url, vault: {} });

@@ -204,7 +204,7 @@ describe("item move of several", () => {
     expect([ran.code, sent?.json()]).toMatchObject([0, { destination_parent_ref: "docs/deep" }]);
   });
 
-  test("nothing is moved when the target is no folder, or the whole storage", async () => {
+  test("nothing is moved when the target is not a folder, or the whole storage", async () => {
     const into = async (target: string) =>
       (await go(["mv", "home:/docs", "home:/docs/deep", target, "--json"], answers)).ran.error();
     expect(await into("home:/top.txt")).toMatchObject({ code: "invalid_destination" });

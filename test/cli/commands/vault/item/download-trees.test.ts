@@ -488,7 +488,7 @@ describe("a download that is stopped in the middle", () => {
     });
   });
 
-  test("a part that is as long as the file is no obstacle", async () => {
+  test("a part that is as long as the file is not an obstacle", async () => {
     await inWork([big], async (at) => {
       await writeFile(join(at.work, partName), bytes);
       expect((await at.go("home:/big.bin")).code).toBe(0);
@@ -629,7 +629,7 @@ describe("an existing target", () => {
   });
 });
 
-describe("a word that is no item", () => {
+describe("a word that is not an item", () => {
   test.each(["out.pdf", "./out", "~/x"])(
     "as the last one is taken for a target: %s",
     async (word) => {
@@ -637,7 +637,7 @@ describe("a word that is no item", () => {
         const ran = await go(`home:/top.txt ${word} --json`);
         expect(ran.error()).toMatchObject({
           exit_code: 2,
-          message: `${word} is no item`,
+          message: `${word} is not an item`,
           hint: `--output ${word} names the target; items are written CONNECTION:/path or CONNECTION:ID`,
         });
         expect([await readdir(work), asked()]).toEqual([[], []]);

@@ -58,7 +58,7 @@ describe("scopes", () => {
     " all",
     "sudo",
     "__proto__",
-  ])("%j is no scope", (word) =>
+  ])("%j is not a scope", (word) =>
     expect(parseScope(["all", word])).toEqual({ kind: "invalid", word }),
   );
 

@@ -64,7 +64,7 @@ export const runCorpus: readonly RunCase[] = [
     ends: { a: "skipped", b: "success" },
   },
   {
-    title: "a skipped job is no failure",
+    title: "a skipped job is not a failure",
     jobs: 'a: false\nb: "!failure()" <- a\nc: failure() <- a',
     ends: { a: "skipped", b: "success", c: "skipped" },
   },

@@ -156,7 +156,7 @@ describe("running on demand", () => {
     expect((await view(cron))[0]).toMatchObject({ exec_times: 2 });
   });
 
-  test.each(["A", "b", "", "cron.a", "__proto__"])("%j is no task", async (name) => {
+  test.each(["A", "b", "", "cron.a", "__proto__"])("%j is not a task", async (name) => {
     const { cron } = start([noting("a")]);
     await expect(cron.run(name)).rejects.toMatchObject({ code: "not_found" });
   });

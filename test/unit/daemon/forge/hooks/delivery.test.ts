@@ -321,7 +321,7 @@ describe("stored data", () => {
     await expect(forge.hooks.get("instance", id)).rejects.toThrow();
   });
 
-  test("a delivery whose headers are no record of texts is not read as a delivery", async () => {
+  test("a delivery whose headers are not a record of texts is not read as a delivery", async () => {
     const id = await addHook();
     await happen();
     await queue.runDue();

@@ -228,7 +228,7 @@ describe("front matter", () => {
     );
   });
 
-  test("front matter that is no mapping, has aliases without end or is nested without end is text", async () => {
+  test("front matter that is not a mapping, has aliases without end or is nested without end is text", async () => {
     for (const yaml of [
       "a",
       "- a",

@@ -16,7 +16,7 @@ const colours = "extension: code of a known language is coloured";
 const element =
   "sanitizing: the element is not allowed; its text stays, unless it is script or style";
 const attribute = "sanitizing: the attribute is not allowed, or the link without one vanishes";
-const unfinished = "sanitizing: a tag without an end is no tag";
+const unfinished = "sanitizing: a tag without an end is not a tag";
 const address = "sanitizing: an address that does not parse, or with blanks, is removed";
 const task =
   "extension: a task says where it stands in the source, and its blank is the page's to draw";

@@ -147,7 +147,7 @@ describe("a queued mail", () => {
     expect(JSON.stringify(job)).not.toMatch(/mira|token|password/);
   });
 
-  test("a queued mail to what is no address is dead-lettered, and the request is not troubled", async () => {
+  test("a queued mail to what is not an address is dead-lettered, and the request is not troubled", async () => {
     await send(makeMailer(), { to: "no address" });
     await queue.runDue();
     expect(await countJobs(db)).toEqual({ waiting: 0, running: 0, dead: 1 });

@@ -247,7 +247,7 @@ describe("a forged or mangled token", () => {
     "with a line break": (token) => `${token}\n`,
     "that is huge": (token) => `${token.split(".")[0]}.${"A".repeat(100_000)}.${"A".repeat(43)}`,
     "that is empty": () => "",
-    "that is no token": () => "Bearer",
+    "that is not a token": () => "Bearer",
   };
 
   test.each(Object.entries(forgeries))("%s is refused", async (_name, forge) => {

@@ -168,7 +168,7 @@ test("maintenance is offline for every call, and no empty folder", async () => {
 
 describe("a lost answer on a server that keeps no times", () => {
   test.each([50, 250])(
-    "a lost answer on a server that keeps no times is no conflict with the own file (%i bytes)",
+    "a lost answer on a server that keeps no times is not a conflict with the own file (%i bytes)",
     async (size) => {
       const { proxy, upload, names } = await start({ keepsTimes: false, clock: () => 1e12 });
       proxy.loseNext(

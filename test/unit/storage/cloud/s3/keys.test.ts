@@ -24,7 +24,7 @@ describe("ids and keys", () => {
     expect(keys.toId(`home/mira/${id}`)).toBe(id);
   });
 
-  test("the root is no file", () => {
+  test("the root is not a file", () => {
     expect(keys.toFileKey("")).toBeUndefined();
     expect(keys.toFolderPrefix("")).toBe("home/mira/");
     expect(createKeys("").toFolderPrefix("")).toBe("");

@@ -82,7 +82,7 @@ describe.each(Object.entries(servers))("a rename on a server that %s", (_name, s
 });
 
 describe("a copy", () => {
-  test("a copy that fails after its status was sent is no copy", async () => {
+  test("a copy that fails after its status was sent is not a copy", async () => {
     const { provider, server, leftovers } = await open();
     const file = await put(provider, "", "before.txt", "content");
     server.failInBody("InternalError");

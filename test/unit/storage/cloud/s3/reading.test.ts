@@ -151,7 +151,7 @@ describe("bytes", () => {
   });
 });
 
-test("the root is no item that could be looked at, renamed, moved or deleted", async () => {
+test("the root is not an item that could be looked at, renamed, moved or deleted", async () => {
   const { provider } = await open();
   await put(provider, "", "file", "x");
   const root = { id: "", expected: {}, signal: calm };

@@ -31,7 +31,7 @@ test("a name is sent with every character encoded that could mean anything", () 
   );
 });
 
-test("addresses that hold secrets, are no http or end in something else are refused", () => {
+test("addresses that hold secrets, are not http or end in something else are refused", () => {
   for (const [url, reason] of [
     ["dav.example.org", "not_an_address"],
     ["ftp://dav.example.org", "not_http"],

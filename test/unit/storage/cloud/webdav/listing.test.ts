@@ -197,7 +197,7 @@ describe("hostile listings", () => {
       });
   });
 
-  test("nothing at all, half of it and pages for people are no empty folder", async () => {
+  test("nothing at all, half of it and pages for people are not an empty folder", async () => {
     for (const body of [
       multistatus(""),
       multistatus(folder("/b%20x/")).slice(0, -5),
