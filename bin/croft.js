@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // bin: how croft is started and built. This file is the only one that runs before the right Node is found, so it is plain
-// JavaScript that Node 18 can parse and needs nothing but Node. May import: nothing of the project by name; it picks the
-// build (dist/entry.js) or, without one, the sources (bin/entry.ts). Start here, then entry.ts, then build.ts.
+// JavaScript that Node 18 can parse and needs nothing but Node. It starts the build (dist/entry.js) or, without one, the
+// sources (bin/entry.ts). Start here, then entry.ts, then build.ts.
 
 /** better-sqlite3 and undici do not load on anything older. Kept in step with `engines` in package.json by a test. */
 const oldestNode = [22, 19];
@@ -150,7 +150,7 @@ async function findBundledNode(root) {
     .find((node) => existsSync(node));
 }
 
-/** Which command of npm adds what is missing: in a clone another one than for an installed package. */
+/** The npm command that adds what is missing, which differs between a clone and an installed package. */
 async function describeInstall(root) {
   const { existsSync } = await import("node:fs");
   const { join } = await import("node:path");

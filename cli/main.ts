@@ -80,7 +80,7 @@ export function processSystem(): System {
   };
 }
 
-/** A terminal that is closed asks to stop like anybody else. */
+/** Closing the terminal stops a command as an interrupt does. */
 const stopSignals: readonly (readonly [NodeJS.Signals, StopSignal])[] = [
   ["SIGINT", "SIGINT"],
   ["SIGTERM", "SIGTERM"],

@@ -24,7 +24,7 @@ interface StreamRequest {
   readonly signal: AbortSignal;
 }
 
-/** Opens a download. @throws CliError for every answer but a success, except 401, which is given back for a renewal. */
+/** Opens a download. @throws CliError for every answer but a success, except 401, which is returned so that the caller can renew the credentials. */
 export async function openDownload(
   transport: Transport,
   { service, ...request }: StreamRequest & { readonly service: Service },

@@ -24,7 +24,7 @@ export interface CallOptions {
   readonly authorization?: "none" | string;
   /** Further headers. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Answers with these statuses or typed failures are given back instead of thrown. */
+  /** Answers with these statuses or typed failures are returned instead of thrown. */
   readonly accept?: (answer: { readonly status: number; readonly body: unknown }) => boolean;
 }
 
@@ -235,7 +235,7 @@ export function createClient(
         return await sendSigned(service, method, path, headers, body, undefined);
       } catch (error) {
         if (!(error instanceof CliError) || error.code !== "not_signed_in") throw error;
-        // Some routes are for anybody, and which ones the daemon knows best.
+        // Some routes need no credentials, and only the daemon knows which.
         const answer = await sendSigned(service, method, path, headers, body, "none");
         if (answer.status === 401) throw error;
         return answer;

@@ -130,7 +130,7 @@ function toHead({ status, headers }: IncomingResponse): string {
   return sanitizeText(`${[`HTTP/1.1 ${status}`, ...lines].join("\n")}\n\n`);
 }
 
-/** Requests of one `--paginate`: a server that repeats its last page would be asked for ever. */
+/** Requests of one `--paginate`: a server that repeats its last page would otherwise cause endless requests. */
 const PAGES_MAX = 100_000;
 
 /**

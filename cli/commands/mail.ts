@@ -40,7 +40,7 @@ const listMails = {
   },
 } satisfies CommandModule;
 
-/** Prints the mails that this home's daemon wrote as files, for want of a mail server, newest first. */
+/** Prints the mails that this home's daemon wrote as files because it has no mail server, newest first. */
 async function runMailList(cli: CliContext): Promise<void> {
   const { paths } = await cli.config();
   const { listOutbox } = await import("../../daemon/main.ts");

@@ -20,8 +20,8 @@ const patienceMs = 45_000;
  *
  * The lock is a file that names its holder. A hard link makes it appear whole, so no process reads half a holder, and
  * only one of several links succeeds. A holder that died is recognised by its process id at once; one whose id was
- * given to another process by its silence. Whoever removes a dead holder's file does so under a second lock of the
- * same kind, and looks again first: otherwise two that saw the same dead holder could remove the file of the one
+ * given to another process by its silence. The file of a dead holder is removed under a second lock of the
+ * same kind, after another look: otherwise two that saw the same dead holder could remove the file of the one
  * that had meanwhile taken its place.
  * @throws CliError `conflict` when a living holder does not finish within 45 seconds
  */
@@ -101,7 +101,7 @@ async function isAbandoned(path: string, system: Dependencies): Promise<boolean>
 async function removeAbandoned(path: string, mine: string, system: Dependencies): Promise<void> {
   const broom = `${path}.broom`;
   if (!(await tryLink(mine, broom))) {
-    // Whoever holds it needs a moment only; a dead one is swept away by its silence or its id.
+    // Its holder needs a moment only; that of a dead holder is removed by its age or its process id.
     if (await isAbandoned(broom, system)) await rm(broom, { force: true });
     await system.sleep(pollMs);
     return;

@@ -35,7 +35,7 @@ export async function showScreen(cli: CliContext, model: ScreenModel): Promise<v
   const screen = render(<Screen model={model} stdout={stdout} />, {
     stdin: stdin as NodeJS.ReadStream,
     stdout: stdout as NodeJS.WriteStream,
-    // Whoever called has looked at the terminals; nothing here writes to the console.
+    // The caller has checked the terminals, and nothing here writes to the console.
     interactive: true,
     alternateScreen: true,
     incrementalRendering: true,

@@ -41,9 +41,9 @@ export async function showSignIn(
     />,
     {
       stdin: cli.system.stdin as NodeJS.ReadStream,
-      // Talk: standard output may be a file.
+      // Prompts go to standard error: standard output may be a file.
       stdout: cli.system.stderr as NodeJS.WriteStream,
-      // Whoever called has looked at the terminals; nothing here writes to the console.
+      // The caller has checked the terminals, and nothing here writes to the console.
       interactive: true,
       patchConsole: false,
       exitOnCtrlC: false,

@@ -1,5 +1,4 @@
-// daemon/forge: the forge API's features. May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage.
-// Never imports daemon/vault. Start in api.ts (who calls, how errors look), then admin/, templates/ or rendering/.
+// daemon/forge: the features of the forge API, one folder each. Start in api.ts: who calls, and how errors look.
 import type { ForgeUser } from "../../storage/tables/forge/accounts/users.ts";
 
 /** What the token of a job may do, whoever started its run. */

@@ -124,7 +124,7 @@ export const settingDeclarations = {
     help: "PostgreSQL instead of SQLite",
     secret: true,
   }),
-  // Whoever puts keys into it nevertheless shall not read them in a message.
+  // Keys belong elsewhere, but some people put them into the URL: messages must not show them.
   objectsUrl: optional("Storage", bucketUrl, "files in the data folder", {
     help: "Bucket for the bytes of packages, of Amazon S3 or a server that speaks like it",
     secret: true,

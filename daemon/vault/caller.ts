@@ -1,5 +1,4 @@
-// daemon/vault: the vault API's features. May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage.
-// Never imports daemon/forge. Start in api.ts (who calls, how errors look), then accounts/ or cloud/.
+// daemon/vault: the features of the vault API, one folder each. Start in api.ts: who calls, and how errors look.
 
 /** `user` for registered accounts; `admin` may use the administration routes and no cloud item route. */
 export type VaultRole = "user" | "admin";

@@ -1,5 +1,4 @@
-// test/architecture: rules that are checked here, with their reasons.
-// May import: rolldown's parser and Node. Reads the sources as text and never runs them.
+// test/architecture: rules that are checked here, with their reasons. They read the sources as text and run none of them.
 // Start here for how a file is read, then imports.test.ts for who may know whom.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";

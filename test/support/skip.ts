@@ -1,5 +1,4 @@
 // test/support: what tests share. Test doubles, the in-process daemon, fixtures, and how a test is skipped or reported.
-// May import anything of the project. Nothing outside test/ imports it.
 // Start here for skips, reporter.ts for what the run prints, then the doubles one by one.
 import { describe, test } from "vitest";
 import type { TestContext } from "vitest";

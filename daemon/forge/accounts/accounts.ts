@@ -1,5 +1,4 @@
 // daemon/forge/accounts: users, organizations, their tokens, second factors, keys, addresses and badges, and how requests authenticate.
-// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage. Never daemon/vault.
 // Start here: the factory of the services. accounts.routes.ts has the callers' own routes, admin.routes.ts the administrators'.
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";

@@ -1,5 +1,4 @@
 // daemon/forge/actions: workflows. Pushes make runs, runners take their jobs and report.
-// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), other rooms of the forge, storage.
 // Start here: every route. actions.ts wires up the room: workflows/ parses files, runs/ decides jobs, runners/ hands
 // them out, protocol/ is what runners speak.
 import { listJobs, listRuns } from "../../contract/forge/actions/actions.ts";

@@ -1,5 +1,4 @@
 // daemon/forge/cron: scheduled tasks, which administrators can also run on demand.
-// May import: daemon/contract, daemon/errors.ts, daemon/jobs, other rooms of the forge, storage, croner.
 // Start here (what a task is and when it runs), then cron.service.ts. The tasks themselves are listed in
 // daemon/composition/scheduled-tasks.ts: a new one is an entry there.
 import { Cron } from "croner";

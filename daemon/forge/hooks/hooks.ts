@@ -1,5 +1,4 @@
 // daemon/forge/hooks: webhooks: who subscribes to which events, their payloads, deliveries and the log of deliveries.
-// May import: daemon/contract, daemon/errors.ts, daemon/jobs and daemon/outbound (types), other rooms of the forge, storage.
 // Start here: the factory of this folder. hooks.service.ts keeps hooks; publisher.ts is what the rest of the forge calls;
 // payloads.view.ts makes bodies; delivery.ts sends them; chat-formats.ts formats messages of chat services.
 import type { Database } from "../../../storage/engine/database.ts";

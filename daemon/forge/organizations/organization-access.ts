@@ -1,5 +1,4 @@
-// daemon/forge/organizations: organizations that users run, with members, teams and the repositories of teams. May import:
-// daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), storage, the accounts and repositories of the forge.
+// daemon/forge/organizations: organizations that users run, with members, teams and the repositories of teams.
 // Start here: who sees an organization or a team, and who owns it.
 import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { isMember, isOwner } from "../../../storage/tables/forge/accounts/orgs.ts";

@@ -251,7 +251,7 @@ function Reactions({ contents }: { contents: readonly string[] }) {
   );
 }
 
-/** What somebody did, after their name. */
+/** What a user did, to be printed after their name. */
 function toEventText(entry: WireTimelineEntry): string {
   const { label, assignee, milestone, old_milestone: former } = entry;
   switch (entry.type) {

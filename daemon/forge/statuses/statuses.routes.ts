@@ -1,5 +1,4 @@
 // daemon/forge/statuses: statuses that build servers report on commits, published to hooks and notifications.
-// May import: daemon/contract, daemon/errors.ts, daemon/http/handle.ts (types), other rooms of the forge, storage.
 // Start here: every route. statuses.service.ts has the rules.
 import {
   createCommitStatus,

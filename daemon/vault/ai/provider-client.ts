@@ -1,5 +1,5 @@
 // daemon/vault/ai: providers of language models: their HTTP APIs, the configuration, the choice of a topic.
-// May import: daemon/contract/vault, daemon/outbound, storage/tables/vault. Start in provider-apis.ts.
+// Start in provider-apis.ts.
 import type { z } from "zod";
 import type { AiProviderId } from "../../../storage/tables/vault/ai-providers.ts";
 import type { aiFailures } from "../../contract/vault/ai-config.ts";

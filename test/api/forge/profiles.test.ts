@@ -234,7 +234,7 @@ describe("followers", () => {
     expect((await by(mira, "PUT", "/user/following/nobody-at-all")).status).toBe(404);
   });
 
-  test("nobody follows themselves", async () => {
+  test("users cannot follow themselves", async () => {
     const mira = await newUser();
     expect((await by(mira, "PUT", `/user/following/${mira}`)).status).toBe(204);
     expect((await by(mira, "GET", "/user/following")).json).toEqual([]);

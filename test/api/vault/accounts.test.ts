@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
 
-/** Somebody new, with an address of the own. */
+/** A new person with an address of their own. */
 function somebody(handle = `person-${people + 1}`): VaultPerson {
   people += 1;
   return createPerson(daemon, handle, `198.51.100.${people}`);

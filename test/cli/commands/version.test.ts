@@ -55,7 +55,7 @@ describe("croft version --check", () => {
     expect(ran).toMatchObject({ code: 0, out: `croft ${version} is the latest release\n` });
   });
 
-  test("is off until an address is set, and plain version asks nobody", async () => {
+  test("is off until an address is set, and plain version sends no request", async () => {
     expect((await check(undefined)).error()).toMatchObject({ code: "unsupported", exit_code: 15 });
     await using home = await temporaryHome();
     const { url, seen } = await releases("{}");

@@ -1,7 +1,7 @@
 import type { TestAnswer, TestDaemon, TestRequest } from "../daemon.ts";
 import { STRONG } from "./vault-accounts.ts";
 
-/** Somebody who uses the vault over HTTP: keeps the tokens, and has an address of the own. */
+/** A person who uses the vault over HTTP: keeps their tokens, and has an address of their own. */
 export interface VaultPerson {
   readonly handle: string;
   readonly email: string;
@@ -16,7 +16,7 @@ export interface VaultPerson {
   request(path: string, init?: TestRequest): Promise<TestAnswer>;
 }
 
-/** Somebody with a handle; each address is used by one person, so that limits per address do not mix. */
+/** Creates a person. Each address is used by one person, so that limits per address do not mix. */
 export function createPerson(daemon: TestDaemon, handle: string, address: string): VaultPerson {
   const person: VaultPerson = {
     handle,

@@ -101,7 +101,7 @@ function withoutServiceLine(body: Buffer): Buffer {
 }
 
 function toText(error: AppError): string {
-  // Whoever may not see a repository does not learn that it exists.
+  // A caller who may not see a repository does not learn that it exists.
   if (error.code === "not_found") return "repository not found";
   if (error.code === "moved") {
     const [, owner, name] = error.data.location?.split("/") ?? [];

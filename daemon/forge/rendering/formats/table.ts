@@ -1,6 +1,5 @@
 // daemon/forge/rendering/formats: what is not Markdown. Each turns a text into HTML that is still to be sanitized.
-// May import: the library of its format, ../html/flat.ts, ../markdown/code.ts. Pure functions.
-// Start in table.ts; org.ts and asciidoc.ts carry libraries and are loaded only when such a file is shown.
+// Start here; asciidoc.ts carries a large library and is loaded only when such a file is shown.
 import { escapeHtml } from "../html/escape.ts";
 
 /** Maximum part of a table that is shown, with a notice about the rest (forge behaviour, 18.7). */

@@ -1,5 +1,5 @@
 // storage/tables/forge: rows of the forge's people, repositories and everything that hangs on them.
-// May import: storage/engine. Functions take `db` first, return camelCase records, and know no rule and no permission.
+// Functions take `db` first, return camelCase records, and know no rules and no permissions.
 // Start here: users and organizations are one table because they share one namespace.
 // Every write of a user row goes through this file, which keeps the counts of the filters (user-facets.ts) in step, except
 // for the counts of followers and stars (user-counts.ts).
