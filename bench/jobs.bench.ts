@@ -79,6 +79,7 @@ async function open(jobs: number) {
           runId: run?.id ?? 0,
           repositoryId: repository.id,
           attempt: 1,
+          parentJobId: undefined,
           key: "a",
           name: "a",
           status: index < 50 ? "waiting" : index < 100 ? "failure" : "success",

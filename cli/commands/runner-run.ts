@@ -115,7 +115,8 @@ async function runRun(cli: CliContext, options: RunOptions): Promise<void> {
   const capacity = toNumber("--capacity", options.capacity, 1, CAPACITY_MAX);
   const seconds = toNumber("--finish-within", options.finishWithin, 0, SECONDS_MAX);
   cli.holdStops();
-  const { readRunnerState, writeRunnerState } = await import("../runner/runner-state.ts");
+  const { isAllowPattern, readRunnerState, writeRunnerState } =
+    await import("../runner/runner-state.ts");
   const { paths } = await cli.config();
   let state = readRunnerState(paths);
   if (state === undefined)
@@ -123,7 +124,6 @@ async function runRun(cli: CliContext, options: RunOptions): Promise<void> {
       hint: '"croft runner register" registers one',
     });
   if (options.allow !== undefined) {
-    const { isAllowPattern } = await import("../runner/allowed-repositories.ts");
     if (!options.allow.every(isAllowPattern))
       throw usageError("--allow takes OWNER/NAME, OWNER or *");
     state = { ...state, allow: options.allow };

@@ -7,11 +7,10 @@ import { CliError, usageError } from "../errors.ts";
 import type { ActionLevel } from "../support/action-level.ts";
 import { getRegistrationToken } from "../support/runner-calls.ts";
 import { version } from "../version.ts";
-import { isAllowPattern } from "./allowed-repositories.ts";
-import { findEngine } from "./find-engine.ts";
 import { parseLabel } from "./labels.ts";
+import { findEngine } from "./places/container-place.ts";
 import { createRunnerClient, RunnerRefused } from "./protocol-client.ts";
-import { type RunnerState, toStatePath, writeRunnerState } from "./runner-state.ts";
+import { isAllowPattern, type RunnerState, toStatePath, writeRunnerState } from "./runner-state.ts";
 
 /** A runner to be registered. */
 export interface NewRunner {

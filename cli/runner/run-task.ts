@@ -5,7 +5,6 @@ import { Result, type WireTask } from "../../daemon/forge/actions/protocol/schem
 import { toText } from "../../daemon/forge/actions/workflows/expressions/values.ts";
 import { evaluateDeep, isMapping } from "../../daemon/forge/actions/workflows/mapping.ts";
 import type { System } from "../system.ts";
-import { isAllowed } from "./allowed-repositories.ts";
 import { createJobLog, type JobLog } from "./job/job-log.ts";
 import { type JobPayload, parsePayload, toMapping } from "./job/payload.ts";
 import { type JobEnd, runJob } from "./job/run-job.ts";
@@ -21,6 +20,7 @@ import { createLogSender } from "./report/log-sender.ts";
 import { createMasker } from "./report/masker.ts";
 import { createTaskReporter } from "./report/task-reporter.ts";
 import { withRetries } from "./retry.ts";
+import { isAllowed } from "./runner-state.ts";
 
 export interface TaskDeps {
   readonly system: Pick<System, "env" | "platform" | "sleep" | "clock">;

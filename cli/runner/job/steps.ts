@@ -1,12 +1,14 @@
+import { writeFile } from "node:fs/promises";
+import { join, posix, win32 } from "node:path";
 import { ExpressionError } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
 import { runAction } from "../actions/run-action.ts";
 import { PlaceError } from "../places/place.ts";
 import type { StepResult } from "../report/task-reporter.ts";
 import { CommandFileError } from "./command-files.ts";
 import { PayloadError, type StepDefinition } from "./payload.ts";
-import { runScript } from "./run-script.ts";
 import { type Frame, type JobSession, type StepOutcome, toContexts, toState } from "./session.ts";
-import { type Performed, StepError, type StepRun, withinTime } from "./step-run.ts";
+import { toShellCommand } from "./shells.ts";
+import { type Performed, runProgram, StepError, type StepRun, withinTime } from "./step-run.ts";
 
 /** Called when a step of the job begins and ends. */
 export interface StepObserver {
@@ -86,6 +88,31 @@ function perform(run: StepRun): Promise<Performed> {
   if (step.uses !== undefined) return runAction(run, step.uses);
   if (step.run !== undefined) return runScript(run, step.run);
   throw new StepError("a step has either `run` or `uses`");
+}
+
+/** Runs the script of a `run` step. */
+async function runScript(run: StepRun, template: string): Promise<Performed> {
+  const { session, frame, step, contexts } = run;
+  const { place, evaluation, folders } = session;
+  const script = await evaluation.text(template, contexts);
+  const shell = await evaluation.text(step.shell ?? frame.defaults.shell ?? "", contexts);
+  const folder = await evaluation.text(
+    step.workingDirectory ?? frame.defaults.workingDirectory ?? "",
+    contexts,
+  );
+  const command = toShellCommand(shell, script, shell !== "" || (await place.hasProgram("bash")));
+  if (command === undefined)
+    throw new StepError(
+      `the shell ${JSON.stringify(shell)} is unknown: bash, sh, pwsh, python, or a command with {0}`,
+    );
+  const path = join(folders.temp, `${session.newName("script-")}${command.extension}`);
+  await writeFile(path, command.script, { mode: 0o700 });
+  const paths = place.workspace.startsWith("/") ? posix : win32;
+  return runProgram(run, {
+    argv: command.argv(place.toStepPath(path)),
+    cwd: paths.resolve(place.workspace, folder),
+    env: {},
+  });
 }
 
 /** Returns the reason of a failed step. Anything unexpected fails the step as well, and is shown as it is. */

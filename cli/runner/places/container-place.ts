@@ -1,5 +1,6 @@
-import { rm, writeFile } from "node:fs/promises";
-import { basename, join, posix, relative } from "node:path";
+import { access, constants, rm, writeFile } from "node:fs/promises";
+import { basename, delimiter, isAbsolute, join, posix, relative } from "node:path";
+import type { System } from "../../system.ts";
 import type { JobProcesses } from "./job-processes.ts";
 import { type JobFolders, type OutputSink, type Place, PlaceError } from "./place.ts";
 
@@ -191,3 +192,20 @@ const SILENT: OutputSink = {
   isFull: () => false,
   drained: () => Promise.resolve(),
 };
+
+/** Returns the path of docker or podman on the search path; undefined when there is neither. */
+export async function findEngine(env: System["env"]): Promise<string | undefined> {
+  const folders = (env["PATH"] ?? "").split(delimiter).filter(isAbsolute);
+  for (const name of ["docker", "podman"])
+    for (const folder of folders) {
+      const path = join(folder, name);
+      if (
+        await access(path, constants.X_OK).then(
+          () => true,
+          () => false,
+        )
+      )
+        return path;
+    }
+  return undefined;
+}

@@ -26,6 +26,7 @@ import { runnerRoutes } from "./runners/runners.routes.ts";
 import { createRunners } from "./runners/runners.service.ts";
 import { createTasks } from "./runners/tasks.service.ts";
 import { createRunEngine } from "./runs/advance-run.ts";
+import { createCallResolver } from "./runs/called-workflows.ts";
 import { createJobStatusReports } from "./runs/job-statuses.ts";
 import { openRun } from "./runs/open-run.ts";
 import { createCommitFinder } from "../git/commit-readers.ts";
@@ -115,8 +116,15 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const open = (tx: Transaction, runId: number) => openRun(tx, urls, runId);
   const reruns = createReruns({ db, engine, open });
   const findCommit = createCommitFinder(deps);
-  const schedules = createWorkflowSchedules({ ...deps, findCommit, starter });
-  const pushes = createPushedWorkflows({ ...deps, enqueue: jobs.enqueue, starter, schedules });
+  const resolveCalls = createCallResolver({ ...deps, findCommit });
+  const schedules = createWorkflowSchedules({ ...deps, findCommit, starter, resolveCalls });
+  const pushes = createPushedWorkflows({
+    ...deps,
+    enqueue: jobs.enqueue,
+    starter,
+    schedules,
+    resolveCalls,
+  });
   jobs.register(pushes.job);
   const repositoryEvents: RepositoryEvents = {
     async pushed(tx, { repository, pusher, changes }) {
@@ -135,7 +143,10 @@ export function createForgeActions(deps: ForgeActionsDeps) {
         urls,
       }),
       ...runnerRoutes({ levels, runners: createRunners({ db, clock, registration, tasks }) }),
-      ...workflowRoutes({ workflows: createWorkflows({ ...deps, findCommit, starter }), urls }),
+      ...workflowRoutes({
+        workflows: createWorkflows({ ...deps, findCommit, starter, resolveCalls }),
+        urls,
+      }),
       ...secretRoutes({ levels, secrets }),
       ...variableRoutes({ levels, variables }),
       ...artifactRoutes({ artifacts, summaries, urls }),

@@ -2,11 +2,11 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { isAllowed } from "../../../cli/runner/allowed-repositories.ts";
 import { hashFiles } from "../../../cli/runner/job/hash-files.ts";
 import { toShellCommand } from "../../../cli/runner/job/shells.ts";
 import { findTarget, parseLabel } from "../../../cli/runner/labels.ts";
 import { toContainerImage } from "../../../cli/runner/places/container-place.ts";
+import { isAllowed } from "../../../cli/runner/runner-state.ts";
 import { temporaryHome } from "../support/run-cli.ts";
 
 test.each([

@@ -31,13 +31,14 @@ import {
 } from "../../../../storage/tables/forge/actions/tasks.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import type { RuntimeTokens } from "../artifacts/runtime-tokens.ts";
-import { type RunEngine, toNeeds } from "../runs/advance-run.ts";
+import type { RunEngine } from "../runs/advance-run.ts";
+import { findScope } from "../runs/job-scopes.ts";
 import { openRun } from "../runs/open-run.ts";
-import type { Need } from "../runs/run-contexts.ts";
+import { type Need, toNeeds } from "../runs/run-contexts.ts";
 import type { Masks } from "../secrets/masks.service.ts";
 import type { Secrets } from "../secrets/secrets.service.ts";
 import { hashTaskToken } from "../secrets/task-tokens.ts";
-import { toTokenPermissions } from "../secrets/token-permissions.ts";
+import { toScopedPermissions, toScopedSecrets } from "../secrets/call-grants.ts";
 import { readVariables } from "../secrets/variables.service.ts";
 import { isMapping, type Mapping } from "../workflows/mapping.ts";
 import type { JobDefinition } from "../workflows/workflow.ts";
@@ -247,21 +248,19 @@ export function createTasks({
     jobId: number,
   ): Promise<AssignedTask | undefined> {
     const job = await findJob(tx, jobId);
-    const opened = job && (await openRun(tx, urls, job.runId));
-    const definition = opened?.workflow.jobs.find(({ key }) => key === job?.key);
+    const found = job && (await findOpened(tx, job));
     // Read again: another request may have taken the job, or deleted or disabled the runner.
     const current = await findRunner(tx, runner.id);
-    if (job?.status !== "waiting" || opened === undefined || definition === undefined)
-      return undefined;
+    if (job?.status !== "waiting" || found === undefined) return undefined;
     if (current === undefined || current.isDisabled) return undefined;
     if (current.isEphemeral && (await listOpenTasksOf(tx, runner.id)).length > 0) return undefined;
     let task: ActionTask | undefined;
-    await engine.setStatus(tx, opened.run, job, "running", async () => {
+    await engine.setStatus(tx, found.opened.run, job, "running", async () => {
       const taken = { jobId: job.id, runnerId: runner.id, runnerName: runner.name };
-      task = await insertTask(tx, taken, toStepNames(definition));
+      task = await insertTask(tx, taken, toStepNames(found.scope.definition));
     });
     if (task === undefined) return undefined;
-    await engine.advance(tx, opened.run.id);
+    await engine.advance(tx, job.runId);
     return toAssigned(tx, task, job);
   }
 
@@ -274,12 +273,11 @@ export function createTasks({
     task: ActionTask,
     job: ActionJob,
   ): Promise<AssignedTask | undefined> {
-    const opened = await openRun(tx, urls, job.runId);
-    const definition = opened?.workflow.jobs.find(({ key }) => key === job.key);
-    if (opened === undefined || definition === undefined) return undefined;
-    const { run, workflow, what } = opened;
-    const jobs = await listRunJobs(tx, run.id, job.attempt);
-    const siblings = jobs.filter(({ key }) => key === job.key);
+    const found = await findOpened(tx, job);
+    if (found === undefined) return undefined;
+    const { opened, scope } = found;
+    const { run, what } = opened;
+    const siblings = scope.jobs.filter(({ key }) => key === job.key);
     const strategy = {
       "fail-fast": job.failFast,
       "job-index": siblings.findIndex(({ id }) => id === job.id),
@@ -293,7 +291,8 @@ export function createTasks({
       jobId: job.id,
     });
     const values = await secrets.openAll(tx, what.repository);
-    const permissions = toTokenPermissions(workflow.permissions, definition.source["permissions"]);
+    const tokens = { GITHUB_TOKEN: token, GITEA_TOKEN: token };
+    const permissions = toScopedPermissions(scope);
     await updateTask(tx, task.id, {
       tokenHash: hashTaskToken(token),
       tokenPermissions: JSON.stringify(permissions),
@@ -303,16 +302,24 @@ export function createTasks({
       id: task.id,
       payload: job.payload,
       context: {
-        ...opened.github,
+        ...scope.github,
         job: job.key,
         strategy,
         token,
         gitea_runtime_token: runtimeToken,
       },
-      needs: toNeeds(definition, jobs),
-      secrets: { ...values, GITHUB_TOKEN: token, GITEA_TOKEN: token },
+      needs: toNeeds(scope.definition, scope.jobs),
+      secrets: toScopedSecrets(scope, { ...values, ...tokens }),
       vars: await readVariables(tx, what.repository),
     };
+  }
+
+  /** Loads the run of a job and the scope of the job; undefined when the run cannot be read any more. */
+  async function findOpened(tx: Transaction, job: ActionJob) {
+    const opened = await openRun(tx, urls, job.runId);
+    if (opened === undefined) return undefined;
+    const scope = findScope(opened, await listRunJobs(tx, job.runId, job.attempt), job);
+    return scope && { opened, scope };
   }
 
   async function finish(tx: Transaction, task: ActionTask, status: ActionStatus): Promise<void> {

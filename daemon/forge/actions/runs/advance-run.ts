@@ -20,24 +20,15 @@ import {
   listTasksOfJobs,
   updateTask,
 } from "../../../../storage/tables/forge/actions/tasks.ts";
-import type { OwnedRepository } from "../../repositories/events.ts";
 import { expandJob } from "../workflows/expand-job.ts";
 import { evaluateCondition } from "../workflows/expressions/evaluate.ts";
-import type { ConditionState } from "../workflows/expressions/values.ts";
 import { ExpressionError } from "../workflows/expressions/values.ts";
-import type { Mapping } from "../workflows/mapping.ts";
-import type { JobDefinition, Workflow } from "../workflows/workflow.ts";
-import { type EndedJob, type Need, toNeed, toNeedsContext } from "./run-contexts.ts";
-
-/** A run with what its jobs are decided by. */
-export interface OpenRun {
-  readonly run: ActionRun;
-  readonly what: OwnedRepository;
-  readonly workflow: Workflow;
-  readonly github: Mapping;
-  readonly inputs: Mapping;
-  readonly vars: Mapping;
-}
+import { createCalls } from "./calls.ts";
+import { findCalled, findScope, type JobScope } from "./job-scopes.ts";
+import { RUN_JOBS_MAX, toJobName } from "./new-jobs.ts";
+import { toConditionState, toNeeds, toNeedsContext } from "./run-contexts.ts";
+import type { OpenRun } from "./open-run.ts";
+import { isActive, toPhase, toRunStatus } from "./run-records.ts";
 
 export interface AdvanceDeps {
   /** Loads a run; undefined when its repository is gone or its file is invalid. */
@@ -57,6 +48,7 @@ export interface RunReports {
 export type RunEngine = ReturnType<typeof createRunEngine>;
 
 export function createRunEngine({ open, reports }: AdvanceDeps) {
+  const calls = createCalls({ setStatus, fail });
   return { advance, begin, cancel, cancelJob, setStatus };
 
   /** Reports a new attempt of a run, and advances it. */
@@ -84,84 +76,120 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
     let jobs = await listRunJobs(tx, run.id, run.attempt);
     const reported = given ?? new Set(jobs.map(({ id }) => id));
     if (!run.isHeld)
-      while (await decideOne(tx, opened, jobs)) jobs = await listRunJobs(tx, run.id, run.attempt);
+      while ((await decide(tx, opened, jobs)) || (await calls.settle(tx, opened, jobs)))
+        jobs = await listRunJobs(tx, run.id, run.attempt);
     for (const job of jobs)
       if (job.status === "blocked" && !reported.has(job.id)) await reports.job(tx, run, job);
     if (!run.isHeld) await settle(tx, run.id);
   }
 
-  /** Decides one blocked job. Returns false when none can be decided. */
-  async function decideOne(
+  /** Decides every blocked job that can be decided by these rows. Returns false when there is none. */
+  async function decide(
     tx: Transaction,
     opened: OpenRun,
     jobs: readonly ActionJob[],
   ): Promise<boolean> {
+    const calling = new Set(jobs.map(({ parentJobId }) => parentJobId));
+    const begun = new Set<number>();
+    let count = jobs.length;
+    let hasDecided = false;
     for (const job of jobs.filter(({ status }) => status === "blocked")) {
-      const definition = opened.workflow.jobs.find(({ key }) => key === job.key);
-      if (definition === undefined) throw new Error(`run ${opened.run.id} has no job ${job.key}`);
-      if (job.isExpanded) {
-        const siblings = jobs.filter(({ key }) => key === job.key);
-        const active = siblings.filter(({ status }) => isActive(status)).length;
-        if (job.maxParallel > 0 && active >= job.maxParallel) continue;
-        if (!(await entersGroup(tx, job))) continue;
+      const scope = findScope(opened, jobs, job);
+      if (scope === undefined) throw new Error(`run ${opened.run.id} has no job ${job.key}`);
+      if (!job.isExpanded) {
+        const needed = scope.jobs.filter(({ key }) => scope.definition.needs.includes(key));
+        if (!needed.every(({ status }) => isFinal(status))) continue;
+        count += await expand(tx, opened, { job, scope, count });
+        hasDecided = true;
+        continue;
+      }
+      // A call that has begun follows its jobs.
+      if (calling.has(job.id)) continue;
+      const active = scope.jobs.filter(
+        ({ id, key, status }) => key === job.key && (isActive(status) || begun.has(id)),
+      );
+      if (job.maxParallel > 0 && active.length >= job.maxParallel) continue;
+      if (!(await entersGroup(tx, job))) continue;
+      if (job.call !== undefined) count += await calls.begin(tx, opened, { job, scope, count });
+      else {
         await setStatus(tx, opened.run, job, "waiting");
         await bumpTasksVersion(tx);
-        return true;
       }
-      const needed = jobs.filter(({ key }) => definition.needs.includes(key));
-      if (!needed.every(({ status }) => isFinal(status))) continue;
-      await decide(tx, opened, { job, definition, jobs });
-      return true;
+      begun.add(job.id);
+      hasDecided = true;
+      // Others of the group may have been cancelled.
+      if (job.concurrencyGroup !== "") break;
     }
-    return false;
+    return hasDecided;
   }
 
-  /** Evaluates the condition of a job whose needs have ended, and expands its matrix. */
-  async function decide(
+  /**
+   * Evaluates the condition of a job whose needs have ended, and expands its matrix. Returns how many jobs it has added.
+   * @param count the jobs of the attempt
+   */
+  async function expand(
     tx: Transaction,
-    { run, workflow, github, inputs, vars }: OpenRun,
+    { run, workflow, vars }: OpenRun,
     {
       job,
-      definition,
-      jobs,
-    }: {
-      readonly job: ActionJob;
-      readonly definition: JobDefinition;
-      readonly jobs: readonly ActionJob[];
-    },
-  ): Promise<void> {
-    const needs = toNeeds(definition, jobs);
+      scope,
+      count,
+    }: { readonly job: ActionJob; readonly scope: JobScope; readonly count: number },
+  ): Promise<number> {
+    const { definition, github, inputs, caller } = scope;
+    const needs = toNeeds(definition, scope.jobs);
     const contexts = { github, inputs, vars, needs: toNeedsContext(needs) };
     try {
-      const state = toConditionState(definition, workflow, jobs);
+      const state = toConditionState(definition, scope.workflow, scope.jobs);
       if (!evaluateCondition(definition.condition, { contexts, state })) {
         await setStatus(tx, run, job, "skipped");
-        return;
+        return 0;
       }
-      const expanded = expandJob(workflow, definition, { contexts }, run.event);
-      const [first, ...others] = expanded;
+      const event = {
+        name: caller === undefined ? run.event : "workflow_call",
+        called: findCalled(workflow, definition),
+      };
+      const expanded = expandJob(scope.workflow, definition, { contexts }, event);
+      if (count + expanded.length - 1 > RUN_JOBS_MAX)
+        throw new ExpressionError(`a run has at most ${RUN_JOBS_MAX} jobs`);
+      const [first, ...others] = expanded.map((each) => ({
+        ...each,
+        name: toJobName(each.name, caller?.job),
+      }));
       if (first === undefined) {
         await setStatus(tx, run, job, "skipped");
-        return;
+        return 0;
       }
       await updateJob(tx, job.id, { ...first, isExpanded: true });
-      for (const { concurrencyGroup, cancelsGroup, ...other } of others) {
+      for (const { concurrencyGroup, cancelsGroup, call, ...other } of others) {
         const inserted = await insertJob(tx, {
           runId: run.id,
           repositoryId: run.repositoryId,
           attempt: run.attempt,
+          parentJobId: job.parentJobId,
           key: job.key,
           status: "blocked",
           isExpanded: true,
           ...other,
         });
-        await updateJob(tx, inserted.id, { concurrencyGroup, cancelsGroup });
+        await updateJob(tx, inserted.id, { concurrencyGroup, cancelsGroup, call });
       }
+      return others.length;
     } catch (error) {
       if (!(error instanceof ExpressionError)) throw error;
-      await updateRun(tx, run.id, { error: `${run.workflowFile}: ${error.message}` });
-      await setStatus(tx, run, job, "failure");
+      await fail(tx, run, job, error);
+      return 0;
     }
+  }
+
+  async function fail(
+    tx: Transaction,
+    run: ActionRun,
+    job: ActionJob,
+    error: Error,
+  ): Promise<void> {
+    await updateRun(tx, run.id, { error: `${run.workflowFile}: ${error.message}` });
+    await setStatus(tx, run, job, "failure");
   }
 
   /**
@@ -215,9 +243,10 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
     await prepare?.();
     await reports.job(tx, run, { ...job, ...times, status });
     if (status === "failure" && job.failFast && !job.continueOnError) {
-      const siblings = await listRunJobs(tx, run.id, run.attempt);
-      for (const sibling of siblings)
-        if (sibling.key === job.key && sibling.id !== job.id) await cancelJob(tx, run, sibling);
+      for (const other of await listRunJobs(tx, run.id, run.attempt)) {
+        const isSibling = other.key === job.key && other.parentJobId === job.parentJobId;
+        if (isSibling && other.id !== job.id) await cancelJob(tx, run, other);
+      }
     }
     if (isFinal(status) && job.concurrencyGroup !== "") await releaseGroup(tx, job);
     return true;
@@ -225,14 +254,22 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
 
   /** Cancels every job of a run that has not ended, and ends the run when none is left. Idempotent. */
   async function cancel(tx: Transaction, run: ActionRun): Promise<void> {
-    for (const job of await listRunJobs(tx, run.id, run.attempt)) await cancelJob(tx, run, job);
+    for (const job of await listRunJobs(tx, run.id, run.attempt))
+      if (job.parentJobId === undefined) await cancelJob(tx, run, job);
     if (run.isHeld) await updateRun(tx, run.id, { isHeld: false });
     await advance(tx, run.id);
   }
 
-  /** A job without a task ends at once; the runner of a task learns it with its next report, and ends it. */
+  /**
+   * A job without a task ends at once; the runner of a task learns it with its next report, and ends it. A job whose call
+   * has begun ends with the jobs of the called workflow.
+   */
   async function cancelJob(tx: Transaction, run: ActionRun, job: ActionJob): Promise<void> {
     if (isFinal(job.status) || job.status === "cancelling") return;
+    const jobs = job.call === undefined ? [] : await listRunJobs(tx, run.id, job.attempt);
+    const inner = jobs.filter(({ parentJobId }) => parentJobId === job.id);
+    for (const each of inner) await cancelJob(tx, run, each);
+    if (inner.length > 0) return;
     const [task] = await listTasksOfJobs(tx, [job.id]);
     const runner = task?.runnerId === undefined ? undefined : await findRunner(tx, task.runnerId);
     if (task !== undefined && runner?.capabilities.includes("cancelling") === true) {
@@ -269,60 +306,4 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
     await updateRun(tx, next.id, { isHeld: false });
     await advance(tx, next.id);
   }
-}
-
-/** A part of a run's life, as webhooks name it. */
-export type RunPhase = "requested" | "in_progress" | "completed";
-
-export function toPhase(status: ActionStatus): RunPhase {
-  if (isFinal(status)) return "completed";
-  return status === "running" || status === "cancelling" ? "in_progress" : "requested";
-}
-
-const isActive = (status: ActionStatus): boolean =>
-  ["waiting", "running", "cancelling"].includes(status);
-
-/** Returns the needs of a job by the key of the needed job. */
-export function toNeeds(
-  definition: JobDefinition,
-  jobs: readonly EndedJob[],
-): ReadonlyMap<string, Need> {
-  return new Map(
-    definition.needs.map((key) => [key, toNeed(jobs.filter((job) => job.key === key))]),
-  );
-}
-
-/** Returns what `success()` and `failure()` say: a failure of any job before this one counts, a skipped need too. */
-export function toConditionState(
-  definition: JobDefinition,
-  workflow: Workflow,
-  jobs: readonly EndedJob[],
-): ConditionState {
-  const ancestors = new Set<string>();
-  const pending = [...definition.needs];
-  for (let key = pending.pop(); key !== undefined; key = pending.pop()) {
-    if (ancestors.has(key)) continue;
-    ancestors.add(key);
-    pending.push(...(workflow.jobs.find((each) => each.key === key)?.needs ?? []));
-  }
-  const results = [...ancestors].map((key) => toNeed(jobs.filter((job) => job.key === key)).result);
-  if (results.includes("failure")) return "failure";
-  if (results.includes("cancelled")) return "cancelled";
-  const direct = [...toNeeds(definition, jobs).values()];
-  return direct.some(({ result }) => result === "skipped") ? "skipped" : "success";
-}
-
-/** Returns the status of a run that has these jobs (forge behaviour, 16.4). */
-export function toRunStatus(jobs: readonly ActionJob[]): ActionStatus {
-  const statuses = jobs.map(({ status, continueOnError }) =>
-    status === "failure" && continueOnError ? "success" : status,
-  );
-  if (statuses.every(isFinal)) {
-    const worst = (["failure", "cancelled"] as const).find((each) => statuses.includes(each));
-    return worst ?? (statuses.every((each) => each === "skipped") ? "skipped" : "success");
-  }
-  if (statuses.includes("cancelling")) return "cancelling";
-  if (statuses.some((each) => each === "running" || each === "success" || each === "failure"))
-    return "running";
-  return statuses.includes("waiting") ? "waiting" : "blocked";
 }

@@ -2,14 +2,14 @@ import { z } from "zod";
 import type { Queries } from "../../../../storage/engine/database.ts";
 import { parseColumn } from "../../../../storage/engine/json-column.ts";
 import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
-import { findRun } from "../../../../storage/tables/forge/actions/runs.ts";
+import { type ActionRun, findRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { readVariables } from "../secrets/variables.service.ts";
+import type { OwnedRepository } from "../../repositories/events.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import type { ExpressionValue } from "../workflows/expressions/values.ts";
 import { isMapping, type Mapping } from "../workflows/mapping.ts";
 import type { Workflow } from "../workflows/workflow.ts";
-import type { OpenRun } from "./advance-run.ts";
 import { toGithubContext } from "./run-contexts.ts";
 
 // The values of a file are whatever JSON it holds: `parseWorkflow` has checked them.
@@ -18,8 +18,31 @@ const mapping = z.custom<Mapping>(isMapping);
 const texts = z.array(z.string());
 const concurrency = z.object({ group: z.string(), cancelInProgress: json }).optional();
 
-/** The workflow as `createRunStarter` stores it. JSON has no undefined: members without a value are absent. */
-const workflowSchema: z.ZodType<Workflow> = z.object({
+const call = z
+  .object({
+    uses: z.string(),
+    line: z.number(),
+    with: mapping,
+    secrets: z.union([z.literal("inherit"), z.record(z.string(), z.string())]),
+    address: z.string().optional(),
+  })
+  .optional();
+const callInterface = z
+  .object({
+    inputs: z.record(
+      z.string(),
+      z.object({
+        type: z.enum(["string", "boolean", "number"]),
+        isRequired: z.boolean(),
+        default: json,
+      }),
+    ),
+    secrets: z.record(z.string(), z.object({ isRequired: z.boolean() })),
+    outputs: z.record(z.string(), z.string()),
+  })
+  .optional();
+
+const oneWorkflow = z.object({
   name: z.string(),
   runName: z.string(),
   triggers: z.record(z.string(), z.custom<Workflow["triggers"][string]>(isMapping)),
@@ -40,10 +63,27 @@ const workflowSchema: z.ZodType<Workflow> = z.object({
       timeoutMinutes: json,
       continueOnError: json,
       concurrency,
+      call,
       source: mapping,
     }),
   ),
+  callInterface,
 });
+
+/** The workflow as `createRunStarter` stores it. JSON has no undefined: members without a value are absent. */
+const workflowSchema: z.ZodType<Workflow> = oneWorkflow.extend({
+  calls: z.record(z.string(), oneWorkflow).optional(),
+});
+
+/** A run with what its jobs are decided by. */
+export interface OpenRun {
+  readonly run: ActionRun;
+  readonly what: OwnedRepository;
+  readonly workflow: Workflow;
+  readonly github: Mapping;
+  readonly inputs: Mapping;
+  readonly vars: Mapping;
+}
 
 /** Loads a run with its workflow and contexts; undefined when its repository is gone or its file is invalid. */
 export async function openRun(

@@ -10,6 +10,7 @@ import type { RefChange } from "../../repositories/events.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
 import type { Mapping } from "../workflows/mapping.ts";
 import { matchesPush } from "../workflows/triggers.ts";
+import type { ResolveCalls } from "./called-workflows.ts";
 import {
   hasActions,
   readWorkflow,
@@ -33,6 +34,7 @@ export interface PushedWorkflowsDeps extends WorkflowFileDeps {
   readonly starter: StartRun;
   readonly urls: ForgeUrls;
   readonly schedules: Pick<WorkflowSchedules, "replace">;
+  readonly resolveCalls: ResolveCalls;
 }
 
 /**
@@ -40,7 +42,7 @@ export interface PushedWorkflowsDeps extends WorkflowFileDeps {
  * event, so a job that is repeated after a crash makes no second run.
  */
 export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
-  const { db, enqueue, readPush, starter, urls, schedules } = deps;
+  const { db, enqueue, readPush, starter, urls, schedules, resolveCalls } = deps;
   return createPushJob({
     kind: "forge.actions.push",
     enqueue,
@@ -99,7 +101,13 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
     const filters = workflow.triggers[trigger.event];
     if (filters === undefined) return;
     if (trigger.event === "push" && !matchesPush(filters, { ref: trigger.ref, paths })) return;
-    await db.transaction((tx) => starter.start(tx, trigger, workflow));
+    const { what, headSha: commit, folder, file, actor } = trigger;
+    const resolved = await resolveCalls({ what, commit, folder, file, actor }, workflow);
+    await db.transaction((tx) =>
+      typeof resolved === "string"
+        ? starter.fail(tx, trigger, resolved)
+        : starter.start(tx, trigger, resolved),
+    );
   }
 }
 

@@ -16,7 +16,10 @@ import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/
 import { AppError } from "../../../errors.ts";
 import { orNotFound } from "../../refusals.ts";
 import type { Workflow } from "../workflows/workflow.ts";
-import type { OpenRun, RunEngine } from "./advance-run.ts";
+import type { RunEngine } from "./advance-run.ts";
+import { findCalled, findScope } from "./job-scopes.ts";
+import { insertBlockedJob } from "./new-jobs.ts";
+import type { OpenRun } from "./open-run.ts";
 
 /** Which jobs run again: all, those that did not succeed, or one by id; jobs that need one of them run again as well. */
 export type RerunChoice = "all" | "failed" | number;
@@ -48,7 +51,7 @@ export function createReruns({
         await assertMayRerun(tx, run, opened);
         if (opened === undefined) return;
         const jobs = await listRunJobs(tx, run.id, run.attempt);
-        const again = choose(jobs, opened.workflow, choice);
+        const again = choose(jobs, opened, choice);
         const attempt = run.attempt + 1;
         const group = run.concurrencyGroup;
         const others = group === "" ? [] : await listGroup(tx, run.repositoryId, group);
@@ -61,7 +64,7 @@ export function createReruns({
           startedAt: undefined,
           completedAt: undefined,
         });
-        await copyJobs(tx, { run, attempt, jobs, again, workflow: opened.workflow });
+        await copyJobs(tx, { run: { ...run, attempt }, jobs, again, opened });
         for (const other of others) if (other.isHeld) await engine.cancel(tx, other);
         await engine.begin(tx, run.id);
       });
@@ -83,79 +86,116 @@ async function assertMayRerun(
     throw refuse(`workflow ${run.workflowFile} is disabled`);
 }
 
-/** The jobs that run again by themselves, and the keys of those that do because they need one of them. */
+/** What a new attempt repeats. */
 interface Chosen {
+  /** Jobs that run again as they were expanded. */
   readonly jobs: ReadonlySet<number>;
-  readonly keys: ReadonlySet<string>;
+  /** Jobs that call a workflow of which some jobs run again. */
+  readonly callers: ReadonlySet<number>;
+  /** Keys of jobs that are decided again because they need one of these, by the id of the calling job. */
+  readonly keys: ReadonlyMap<number | undefined, ReadonlySet<string>>;
 }
 
-function choose(jobs: readonly ActionJob[], workflow: Workflow, choice: RerunChoice): Chosen {
-  if (choice === "all")
-    return { jobs: new Set(), keys: new Set(workflow.jobs.map(({ key }) => key)) };
-  const chosen = jobs.filter(({ id, status }) =>
-    choice === "failed" ? status === "failure" || status === "cancelled" : id === choice,
+function choose(jobs: readonly ActionJob[], opened: OpenRun, choice: RerunChoice): Chosen {
+  if (choice === "all") {
+    const keys = new Set(opened.workflow.jobs.map(({ key }) => key));
+    return { jobs: new Set(), callers: new Set(), keys: new Map([[undefined, keys]]) };
+  }
+  const chosen = jobs.filter((job) =>
+    choice === "failed" ? hasFailed(job) && !hasFailedWithin(job, jobs) : job.id === choice,
   );
   if (chosen.length === 0)
     throw new AppError("invalid_argument", "there are no failed jobs to rerun");
-  const keys = new Set<string>();
-  const pending = chosen.map(({ key }) => key);
+  const callers = new Set<number>();
+  const keys = new Map<number | undefined, Set<string>>();
+  const byId = new Map(jobs.map((job) => [job.id, job]));
+  for (const start of chosen)
+    for (let job: ActionJob | undefined = start; job !== undefined;) {
+      addDependents(keys, findScope(opened, jobs, job)?.workflow, job);
+      if (job.parentJobId === undefined) break;
+      callers.add(job.parentJobId);
+      job = byId.get(job.parentJobId);
+    }
+  return { jobs: new Set(chosen.map(({ id }) => id)), callers, keys };
+}
+
+const hasFailed = ({ status }: ActionJob) => status === "failure" || status === "cancelled";
+
+/** Returns whether a job has failed because of a job of the workflow that it calls. */
+function hasFailedWithin({ id }: ActionJob, jobs: readonly ActionJob[]): boolean {
+  return jobs.some((job) => job.parentJobId === id && hasFailed(job));
+}
+
+/** Adds the keys of the jobs that need a job, directly or through others, within its workflow. */
+function addDependents(
+  all: Map<number | undefined, Set<string>>,
+  workflow: Workflow | undefined,
+  { key: start, parentJobId }: ActionJob,
+): void {
+  const keys = all.get(parentJobId) ?? new Set<string>();
+  all.set(parentJobId, keys);
+  const pending = [start];
   for (let key = pending.pop(); key !== undefined; key = pending.pop())
-    for (const { key: dependent, needs } of workflow.jobs)
+    for (const { key: dependent, needs } of workflow?.jobs ?? [])
       if (needs.includes(key) && !keys.has(dependent)) {
         keys.add(dependent);
         pending.push(dependent);
       }
-  return { jobs: new Set(chosen.map(({ id }) => id)), keys };
 }
 
+/** Adds the jobs of the next attempt: those that are decided again, and copies of the others. */
 async function copyJobs(
   tx: Transaction,
   {
     run,
-    attempt,
     jobs,
     again,
-    workflow,
+    opened,
   }: {
+    /** With the number of the next attempt. */
     readonly run: ActionRun;
-    readonly attempt: number;
     readonly jobs: readonly ActionJob[];
     readonly again: Chosen;
-    readonly workflow: Workflow;
+    readonly opened: OpenRun;
   },
 ): Promise<void> {
-  for (const { key, name } of workflow.jobs) {
-    if (again.keys.has(key)) {
-      await insertJob(tx, {
-        runId: run.id,
-        repositoryId: run.repositoryId,
-        attempt,
-        key,
-        name: name === "" || name.includes("${{") ? key : name,
-        status: "blocked",
-        isExpanded: false,
-        labels: [],
-        payload: "",
-        failFast: true,
-        maxParallel: 0,
-        timeoutMinutes: 0,
-        continueOnError: false,
-      });
-      continue;
+  await copyWorkflow(opened.workflow, undefined, undefined);
+
+  async function copyWorkflow(
+    workflow: Workflow,
+    from: ActionJob | undefined,
+    to: ActionJob | undefined,
+  ): Promise<void> {
+    for (const definition of workflow.jobs) {
+      if (again.keys.get(from?.id)?.has(definition.key) === true) {
+        await insertBlockedJob(tx, run, definition, to);
+        continue;
+      }
+      const called = findCalled(opened.workflow, definition);
+      for (const job of jobs) {
+        if (job.parentJobId !== from?.id || job.key !== definition.key) continue;
+        const copy = await copyJob(job, to);
+        // A call that runs again as a whole makes its jobs again.
+        if (called !== undefined && !again.jobs.has(job.id)) await copyWorkflow(called, job, copy);
+      }
     }
-    for (const job of jobs.filter((each) => each.key === key)) {
-      const runsAgain = again.jobs.has(job.id);
-      const copy = await insertJob(tx, {
-        ...job,
-        attempt,
-        status: runsAgain ? "blocked" : job.status,
-      });
-      const { concurrencyGroup, cancelsGroup, outputs, startedAt, completedAt } = job;
-      await updateJob(tx, copy.id, {
-        ...(runsAgain
-          ? { concurrencyGroup, cancelsGroup }
-          : { outputs, startedAt, completedAt, originalJobId: job.originalJobId ?? job.id }),
-      });
-    }
+  }
+
+  async function copyJob(job: ActionJob, caller: ActionJob | undefined): Promise<ActionJob> {
+    const runsAgain = again.jobs.has(job.id) || again.callers.has(job.id);
+    const copy = await insertJob(tx, {
+      ...job,
+      attempt: run.attempt,
+      parentJobId: caller?.id,
+      status: runsAgain ? "blocked" : job.status,
+    });
+    const { concurrencyGroup, cancelsGroup, call, outputs, startedAt, completedAt } = job;
+    await updateJob(tx, copy.id, {
+      call,
+      ...(runsAgain
+        ? { concurrencyGroup, cancelsGroup }
+        : { outputs, startedAt, completedAt, originalJobId: job.originalJobId ?? job.id }),
+    });
+    return copy;
   }
 }

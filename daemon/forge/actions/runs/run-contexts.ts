@@ -2,8 +2,9 @@ import type { ActionJob } from "../../../../storage/tables/forge/actions/jobs.ts
 import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import type { OwnedRepository } from "../../repositories/events.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
-import type { ExpressionValue } from "../workflows/expressions/values.ts";
+import type { ConditionState, ExpressionValue } from "../workflows/expressions/values.ts";
 import { isMapping, type Mapping } from "../workflows/mapping.ts";
+import type { JobDefinition, Workflow } from "../workflows/workflow.ts";
 
 /** What the contexts of a run are made from. */
 export interface RunOrigin {
@@ -86,6 +87,36 @@ export function toNeed(jobs: readonly EndedJob[]): Need {
     for (const [name, value] of Object.entries(job.outputs))
       if (value !== "" || outputs[name] === undefined) outputs[name] = value;
   return { result, outputs };
+}
+
+/** Returns the needs of a job by the key of the needed job. */
+export function toNeeds(
+  definition: JobDefinition,
+  jobs: readonly EndedJob[],
+): ReadonlyMap<string, Need> {
+  return new Map(
+    definition.needs.map((key) => [key, toNeed(jobs.filter((job) => job.key === key))]),
+  );
+}
+
+/** Returns what `success()` and `failure()` say: a failure of any job before this one counts, a skipped need too. */
+export function toConditionState(
+  definition: JobDefinition,
+  workflow: Workflow,
+  jobs: readonly EndedJob[],
+): ConditionState {
+  const ancestors = new Set<string>();
+  const pending = [...definition.needs];
+  for (let key = pending.pop(); key !== undefined; key = pending.pop()) {
+    if (ancestors.has(key)) continue;
+    ancestors.add(key);
+    pending.push(...(workflow.jobs.find((each) => each.key === key)?.needs ?? []));
+  }
+  const results = [...ancestors].map((key) => toNeed(jobs.filter((job) => job.key === key)).result);
+  if (results.includes("failure")) return "failure";
+  if (results.includes("cancelled")) return "cancelled";
+  const direct = [...toNeeds(definition, jobs).values()];
+  return direct.some(({ result }) => result === "skipped") ? "skipped" : "success";
 }
 
 /** Returns the `needs` context. */

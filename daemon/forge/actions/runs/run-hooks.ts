@@ -10,9 +10,9 @@ import type { HookPublisher } from "../../hooks/publisher.ts";
 import { toRepositoryView } from "../../repositories/repository.view.ts";
 import { type ForgeUrls, toWireTime } from "../../urls.ts";
 import { toJobView, toRunView } from "../actions.view.ts";
-import { type RunReports, toPhase } from "./advance-run.ts";
+import type { RunReports } from "./advance-run.ts";
 import { toWorkflowName } from "./job-statuses.ts";
-import { loadRepositories } from "./run-records.ts";
+import { loadRepositories, toPhase } from "./run-records.ts";
 import { toWorkflowView } from "./workflow.view.ts";
 
 /** Publishes runs and jobs to hooks, once for each change that they show (forge behaviour, 13.5). */

@@ -5,8 +5,8 @@ import {
   findOutcomeBefore,
 } from "../../../../storage/tables/forge/actions/runs.ts";
 import { notifyUsers } from "../../notifications/notify.ts";
-import { type RunReports, toRunStatus } from "./advance-run.ts";
-import { loadRepositories } from "./run-records.ts";
+import type { RunReports } from "./advance-run.ts";
+import { loadRepositories, toRunStatus } from "./run-records.ts";
 
 /** How the same workflow ended on the same ref before. */
 interface Outcome {

@@ -2,9 +2,9 @@ import type { Queries } from "../../../../storage/engine/database.ts";
 import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
 import type { ActionJob } from "../../../../storage/tables/forge/actions/jobs.ts";
 import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
+import { type ActionStatus, isFinal } from "../../../../storage/tables/forge/actions/statuses.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import type { OwnedRepository } from "../../repositories/events.ts";
-import { toRunStatus } from "./advance-run.ts";
 
 /** Returns a run as it was after an earlier attempt, by the jobs of that attempt. */
 export function toFormerAttempt(
@@ -37,4 +37,36 @@ export async function loadRepositories(
     if (repository !== undefined && owner !== undefined) loaded.set(id, { repository, owner });
   }
   return loaded;
+}
+
+/** A part of a run's life, as webhooks name it. */
+export type RunPhase = "requested" | "in_progress" | "completed";
+
+export function toPhase(status: ActionStatus): RunPhase {
+  if (isFinal(status)) return "completed";
+  return status === "running" || status === "cancelling" ? "in_progress" : "requested";
+}
+
+/** Returns whether a job runs or waits for a runner. */
+export const isActive = (status: ActionStatus): boolean =>
+  ["waiting", "running", "cancelling"].includes(status);
+
+/** Returns the status of a run that has these jobs. Those of called workflows count through the job that calls. */
+export function toRunStatus(jobs: readonly ActionJob[]): ActionStatus {
+  return toJointStatus(jobs.filter(({ parentJobId }) => parentJobId === undefined));
+}
+
+/** Returns the status of the jobs of one workflow together (forge behaviour, 16.4). */
+export function toJointStatus(jobs: readonly ActionJob[]): ActionStatus {
+  const statuses = jobs.map(({ status, continueOnError }) =>
+    status === "failure" && continueOnError ? "success" : status,
+  );
+  if (statuses.every(isFinal)) {
+    const worst = (["failure", "cancelled"] as const).find((each) => statuses.includes(each));
+    return worst ?? (statuses.every((each) => each === "skipped") ? "skipped" : "success");
+  }
+  if (statuses.includes("cancelling")) return "cancelling";
+  if (statuses.some((each) => each === "running" || each === "success" || each === "failure"))
+    return "running";
+  return statuses.includes("waiting") ? "waiting" : "blocked";
 }

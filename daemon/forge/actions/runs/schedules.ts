@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { GitError } from "../../../../storage/git/git.ts";
 import type { FolderFile } from "../../../../storage/git/folder-files.ts";
-import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
+import { findUserById, type ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
 import {
   type ActionSchedule,
   deleteSchedule,
@@ -17,6 +17,8 @@ import {
 } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../../errors.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
+import type { OwnedRepository } from "../../repositories/events.ts";
+import type { ResolveCalls } from "./called-workflows.ts";
 import { nextCronTime } from "./cron-times.ts";
 import {
   hasActions,
@@ -24,7 +26,7 @@ import {
   readWorkflowFiles,
   type WorkflowFileDeps,
 } from "./workflow-files.ts";
-import type { StartRun } from "./start-run.ts";
+import type { RunTrigger, StartRun } from "./start-run.ts";
 
 export interface WorkflowSchedulesDeps extends WorkflowFileDeps {
   readonly db: Database;
@@ -32,6 +34,7 @@ export interface WorkflowSchedulesDeps extends WorkflowFileDeps {
   readonly clock: () => number;
   readonly findCommit: FindCommit;
   readonly starter: StartRun;
+  readonly resolveCalls: ResolveCalls;
 }
 
 /** Schedules that one run of the task starts at most; the rest are due a minute later. */
@@ -42,7 +45,7 @@ const PAGE = 50;
 export type WorkflowSchedules = ReturnType<typeof createWorkflowSchedules>;
 
 export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
-  const { db, clock, findCommit, starter } = deps;
+  const { db, clock, findCommit, starter, resolveCalls } = deps;
   return {
     /** Replaces the schedules of a repository by those of the files of its default branch. */
     async replace(repository: ForgeRepository, files: readonly FolderFile[]): Promise<void> {
@@ -79,7 +82,9 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
       await db.transaction((tx) => moveSchedule(tx, schedule, next));
       return;
     }
-    const found = await findFile(repository, schedule);
+    const actor = owner.kind === "individual" ? owner : undefined;
+    const what = { repository, owner };
+    const found = await findFile(what, actor, schedule);
     if (found === "unreadable") {
       // The files of the repository are away: the next time comes anyway.
       await db.transaction((tx) => moveSchedule(tx, schedule, next));
@@ -90,31 +95,38 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
       return;
     }
     const { head, workflow, folder } = found;
+    const { file, cron, nextAt } = schedule;
+    const trigger: RunTrigger = {
+      what,
+      actor,
+      event: "schedule",
+      payload: { schedule: cron },
+      ref: `refs/heads/${repository.defaultBranch}`,
+      headSha: head.id,
+      title: head.message.split("\n", 1).join() || file,
+      file,
+      folder,
+      key: createHash("sha256")
+        .update(JSON.stringify(["schedule", file, cron, nextAt]))
+        .digest("hex"),
+    };
     await db.transaction(async (tx) => {
       if (!(await moveSchedule(tx, schedule, next))) return;
-      await starter.start(
-        tx,
-        {
-          what: { repository, owner },
-          actor: owner.kind === "individual" ? owner : undefined,
-          event: "schedule",
-          payload: { schedule: schedule.cron },
-          ref: `refs/heads/${repository.defaultBranch}`,
-          headSha: head.id,
-          title: head.message.split("\n", 1).join() || schedule.file,
-          file: schedule.file,
-          folder,
-          key: createHash("sha256")
-            .update(JSON.stringify(["schedule", schedule.file, schedule.cron, schedule.nextAt]))
-            .digest("hex"),
-        },
-        workflow,
-      );
+      if (typeof workflow === "string") await starter.fail(tx, trigger, workflow);
+      else await starter.start(tx, trigger, workflow);
     });
   }
 
-  /** Returns the workflow as it is on the default branch now; undefined when it has this time no longer. */
-  async function findFile(repository: ForgeRepository, { file, cron }: ActionSchedule) {
+  /**
+   * Returns the workflow as it is on the default branch now, or why its calls cannot be resolved; undefined when it has this
+   * time no longer.
+   */
+  async function findFile(
+    what: OwnedRepository,
+    actor: ForgeUser | undefined,
+    { file, cron }: ActionSchedule,
+  ) {
+    const { repository } = what;
     try {
       const head = await findCommit(repository, repository.defaultBranch);
       if (head === undefined) return undefined;
@@ -123,7 +135,9 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
       const workflow = readWorkflow(file, text);
       if (typeof workflow === "string") return undefined;
       const isListed = workflow.triggers["schedule"]?.cron?.includes(cron) === true;
-      return isListed ? { head, workflow, folder } : undefined;
+      if (!isListed) return undefined;
+      const source = { what, commit: head.id, folder, file, actor };
+      return { head, workflow: await resolveCalls(source, workflow), folder };
     } catch (error) {
       if (error instanceof GitError || error instanceof AppError) return "unreadable" as const;
       throw error;

@@ -1,5 +1,4 @@
 import type { Transaction } from "../../../../storage/engine/database.ts";
-import { insertJob } from "../../../../storage/tables/forge/actions/jobs.ts";
 import {
   type ActionRun,
   insertRun,
@@ -15,6 +14,7 @@ import { ExpressionError, isTruthy, toText } from "../workflows/expressions/valu
 import { evaluateDeep, isMapping, type Mapping } from "../workflows/mapping.ts";
 import type { Workflow } from "../workflows/workflow.ts";
 import type { RunEngine } from "./advance-run.ts";
+import { insertBlockedJob } from "./new-jobs.ts";
 import { toGithubContext } from "./run-contexts.ts";
 
 /** What starts a run. */
@@ -71,22 +71,7 @@ export function createRunStarter({
         isHeld,
       });
       if (run === undefined) return undefined;
-      for (const { key, name } of workflow.jobs)
-        await insertJob(tx, {
-          runId: run.id,
-          repositoryId: run.repositoryId,
-          attempt: 1,
-          key,
-          name: name === "" || name.includes("${{") ? key : name,
-          status: "blocked",
-          isExpanded: false,
-          labels: [],
-          payload: "",
-          failFast: true,
-          maxParallel: 0,
-          timeoutMinutes: 0,
-          continueOnError: false,
-        });
+      for (const definition of workflow.jobs) await insertBlockedJob(tx, run, definition);
       for (const other of others) if (cancelsOthers || other.isHeld) await engine.cancel(tx, other);
       await engine.begin(tx, run.id);
       return run;

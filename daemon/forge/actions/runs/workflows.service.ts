@@ -17,6 +17,7 @@ import type { OwnedRepository } from "../../repositories/events.ts";
 import { refusing } from "../../repositories/git-refusals.ts";
 import type { RepositoryPath } from "../../repositories/repositories.service.ts";
 import { readDispatchInputs } from "../workflows/dispatch-inputs.ts";
+import type { ResolveCalls } from "./called-workflows.ts";
 import {
   hasActions,
   readWorkflow,
@@ -30,6 +31,7 @@ export interface WorkflowsDeps extends WorkflowFileDeps {
   readonly newUuid: () => string;
   readonly findCommit: FindCommit;
   readonly starter: StartRun;
+  readonly resolveCalls: ResolveCalls;
 }
 
 /** A workflow file of the default branch. */
@@ -51,7 +53,7 @@ export type Workflows = ReturnType<typeof createWorkflows>;
 
 /** Functions throw `not_found` for what the caller may not see, and `forbidden` for changes without write access. */
 export function createWorkflows(deps: WorkflowsDeps) {
-  const { db, git, locate, newUuid, findCommit, starter } = deps;
+  const { db, git, locate, newUuid, findCommit, starter, resolveCalls } = deps;
   return {
     /** Lists the workflow files of the default branch. */
     async list(path: RepositoryPath, caller: ForgeCaller | undefined): Promise<SeenWorkflow[]> {
@@ -104,6 +106,10 @@ export function createWorkflows(deps: WorkflowsDeps) {
         throw new AppError("unprocessable", `${file.name} has no event workflow_dispatch`);
       const inputs = readDispatchInputs(event.inputs ?? {}, given.inputs ?? {});
       if (typeof inputs === "string") throw new AppError("unprocessable", inputs);
+      const { user: actor } = caller;
+      const source = { what, commit: head.id, folder, file: file.name, actor };
+      const resolved = await refusing(() => resolveCalls(source, workflow));
+      if (typeof resolved === "string") throw new AppError("unprocessable", resolved);
       const run = await db.transaction((tx) =>
         starter.start(
           tx,
@@ -124,7 +130,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
             folder,
             key: `dispatch/${newUuid()}`,
           },
-          workflow,
+          resolved,
         ),
       );
       if (run === undefined) throw new Error("a dispatched run has the key of another one");

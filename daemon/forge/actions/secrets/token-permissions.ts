@@ -42,6 +42,19 @@ export function toTokenPermissions(
   return levels;
 }
 
+/** Returns the lower of two levels for each unit. */
+export function limitPermissions(
+  permissions: TokenPermissions,
+  most: TokenPermissions,
+): TokenPermissions {
+  const levels: Partial<Record<TokenUnit, TokenLevel>> = {};
+  for (const unit of tokenUnits) {
+    const [one, other] = [permissions[unit], most[unit]];
+    if (one !== undefined && other !== undefined) levels[unit] = one === "read" ? one : other;
+  }
+  return levels;
+}
+
 const all = (level: TokenLevel): TokenPermissions =>
   Object.fromEntries(tokenUnits.map((unit) => [unit, level]));
 

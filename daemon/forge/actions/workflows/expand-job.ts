@@ -1,8 +1,9 @@
 import { stringify } from "yaml";
 import { evaluateTemplate, type Scope } from "./expressions/evaluate.ts";
 import { ExpressionError, type ExpressionValue, isTruthy, toText } from "./expressions/values.ts";
-import { evaluateDeep, isMapping } from "./mapping.ts";
+import { evaluateDeep, isMapping, type Mapping } from "./mapping.ts";
 import { type Combination, expandMatrix, toMatrixName } from "./matrix.ts";
+import { evaluateCallInputs, type JobCall } from "./workflow-call.ts";
 import type { JobDefinition, Workflow } from "./workflow.ts";
 
 /** A job that can be queued. */
@@ -20,8 +21,23 @@ export interface ExpandedJob {
   /** Empty outside of groups. */
   readonly concurrencyGroup: string;
   readonly cancelsGroup: boolean;
-  /** The workflow with this job alone, in YAML, as a runner reads it. */
+  /** The workflow with this job alone, in YAML, as a runner reads it; empty for a job that calls another workflow. */
   readonly payload: string;
+  /** Of a job that calls another workflow. */
+  readonly call?: CallContexts | undefined;
+}
+
+/** What the called workflow and the secrets for it are evaluated with. */
+export interface CallContexts {
+  readonly inputs: Mapping;
+  readonly matrix: Combination;
+}
+
+/** What starts a job, as its payload says it. */
+export interface JobEvent {
+  readonly name: string;
+  /** The workflow that the job calls. */
+  readonly called?: Workflow | undefined;
 }
 
 const LABELS_MAX = 32;
@@ -35,7 +51,7 @@ export function expandJob(
   workflow: Workflow,
   job: JobDefinition,
   scope: Scope,
-  event: string,
+  event: JobEvent,
 ): readonly ExpandedJob[] {
   const matrix = job.matrix === null ? null : evaluateDeep(job.matrix, scope);
   if (matrix !== null && !isMapping(matrix))
@@ -54,26 +70,16 @@ function expandOne(
   workflow: Workflow,
   job: JobDefinition,
   scope: Scope,
-  { combination, event }: { readonly combination: Combination; readonly event: string },
+  { combination, event }: { readonly combination: Combination; readonly event: JobEvent },
 ): ExpandedJob {
   const own = toText(evaluateTemplate(job.name, scope)).trim();
   // A name with an expression tells the jobs of a matrix apart already.
   const name =
     job.name.includes("${{") && own !== "" ? own : toMatrixName(own || job.key, combination);
-  const labels = toLabels(job.key, evaluateDeep(job.runsOn, scope));
+  const { call } = job;
+  const labels = call === undefined ? toLabels(job.key, evaluateDeep(job.runsOn, scope)) : [];
   const number = (value: ExpressionValue, field: string) =>
     toCount(evaluateDeep(value, scope), `jobs.${job.key}.${field}`);
-  const { needs: _needs, strategy: _strategy, concurrency: _concurrency, ...rest } = job.source;
-  const single = {
-    ...rest,
-    name,
-    "runs-on": [...labels],
-    // The server has decided already whether the job runs.
-    if: "always()",
-    ...(Object.keys(combination).length === 0
-      ? {}
-      : { strategy: { matrix: mapValues(combination, (value) => [value]) } }),
-  };
   return {
     name: [...name].slice(0, NAME_CHARACTERS_MAX).join(""),
     labels,
@@ -87,19 +93,73 @@ function expandOne(
       NAME_CHARACTERS_MAX,
     ),
     cancelsGroup: isTruthy(toFlag(evaluateDeep(job.concurrency?.cancelInProgress ?? false, scope))),
-    payload: stringify(
-      {
-        ...(workflow.name === "" ? {} : { name: workflow.name }),
-        on: event,
-        ...(Object.keys(workflow.env).length === 0 ? {} : { env: workflow.env }),
-        ...(Object.keys(workflow.defaults).length === 0 ? {} : { defaults: workflow.defaults }),
-        ...(workflow.permissions === null ? {} : { permissions: workflow.permissions }),
-        jobs: { [job.key]: single },
-      },
-      // A value that occurs twice is written twice: not every reader takes aliases.
-      { aliasDuplicateObjects: false, lineWidth: 0 },
-    ),
+    ...(call === undefined
+      ? { payload: toPayload(workflow, job, scope, { name, labels, combination, event }) }
+      : { payload: "", call: toCallContexts(job.key, call, scope, { combination, event }) }),
   };
+}
+
+/** @throws ExpressionError */
+function toCallContexts(
+  key: string,
+  call: JobCall,
+  scope: Scope,
+  { combination, event }: { readonly combination: Combination; readonly event: JobEvent },
+): CallContexts {
+  const declared = event.called?.callInterface;
+  if (declared === undefined) throw new ExpressionError(`jobs.${key}.uses: no such workflow`);
+  return { inputs: evaluateCallInputs(declared, call, scope), matrix: combination };
+}
+
+function toPayload(
+  workflow: Workflow,
+  job: JobDefinition,
+  scope: Scope,
+  {
+    name,
+    labels,
+    combination,
+    event,
+  }: {
+    readonly name: string;
+    readonly labels: readonly string[];
+    readonly combination: Combination;
+    readonly event: JobEvent;
+  },
+): string {
+  const { needs: _needs, strategy: _strategy, concurrency: _concurrency, ...rest } = job.source;
+  const single = {
+    ...rest,
+    name,
+    "runs-on": [...labels],
+    // The server has decided already whether the job runs.
+    if: "always()",
+    ...(Object.keys(combination).length === 0
+      ? {}
+      : { strategy: { matrix: mapValues(combination, (value) => [value]) } }),
+  };
+  return stringify(
+    {
+      ...(workflow.name === "" ? {} : { name: workflow.name }),
+      on: toOn(event.name, scope.contexts["inputs"]),
+      ...(Object.keys(workflow.env).length === 0 ? {} : { env: workflow.env }),
+      ...(Object.keys(workflow.defaults).length === 0 ? {} : { defaults: workflow.defaults }),
+      ...(workflow.permissions === null ? {} : { permissions: workflow.permissions }),
+      jobs: { [job.key]: single },
+    },
+    // A value that occurs twice is written twice: not every reader takes aliases.
+    { aliasDuplicateObjects: false, lineWidth: 0 },
+  );
+}
+
+/**
+ * Returns the `on` of a payload. Gitea's runner program gives a job those inputs of its event that are declared, and takes a
+ * value as it is when its declaration has no type.
+ */
+function toOn(event: string, inputs: ExpressionValue | undefined): ExpressionValue {
+  const names = isMapping(inputs) ? Object.keys(inputs) : [];
+  if (names.length === 0 || !["workflow_call", "workflow_dispatch"].includes(event)) return event;
+  return { [event]: { inputs: Object.fromEntries(names.map((name) => [name, {}])) } };
 }
 
 function toLabels(key: string, value: ExpressionValue): readonly string[] {

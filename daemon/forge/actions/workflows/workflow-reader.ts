@@ -11,6 +11,8 @@ export function createReader(source: YamlSource) {
     new WorkflowError(message, source.lineOf(path));
   return {
     error,
+    /** Returns the line of a value, from 1. */
+    lineOf: (...path: (string | number)[]): number => source.lineOf(path),
     text(value: ExpressionValue | undefined, ...path: (string | number)[]): string {
       if (value === undefined || value === null) return "";
       if (typeof value === "object") throw error(`${path.join(".")} must be a text`, ...path);

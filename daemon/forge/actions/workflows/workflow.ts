@@ -1,10 +1,9 @@
-import { findPermissionsError } from "./permissions.ts";
 import { listExpressions, namesStatus } from "./expressions/evaluate.ts";
 import { parseExpression } from "./expressions/parse.ts";
 import { ExpressionError, type ExpressionValue } from "./expressions/values.ts";
 import { isMapping, type Mapping } from "./mapping.ts";
-import { findCycle } from "./needs.ts";
 import { readTriggers, type Triggers } from "./triggers.ts";
+import { type CallInterface, type JobCall, readCall, readCallInterface } from "./workflow-call.ts";
 import { createReader, type WorkflowReader } from "./workflow-reader.ts";
 import { parseYaml, WorkflowError } from "./yaml-source.ts";
 
@@ -19,6 +18,10 @@ export interface Workflow {
   readonly permissions: ExpressionValue;
   readonly concurrency?: Concurrency | undefined;
   readonly jobs: readonly JobDefinition[];
+  /** Absent when other workflows cannot call it. */
+  readonly callInterface?: CallInterface | undefined;
+  /** Every workflow that this one calls, directly or through another one, by address; absent until calls are resolved. */
+  readonly calls?: Readonly<Record<string, Workflow>> | undefined;
 }
 
 /** Group of runs or jobs of which one runs at a time. Both values may be expressions. */
@@ -43,6 +46,8 @@ export interface JobDefinition {
   readonly timeoutMinutes: ExpressionValue;
   readonly continueOnError: ExpressionValue;
   readonly concurrency?: Concurrency | undefined;
+  /** The workflow that it calls in place of steps. */
+  readonly call?: JobCall | undefined;
   /** The job as it is in the file. */
   readonly source: Mapping;
 }
@@ -66,15 +71,20 @@ export function parseWorkflow(text: string): Workflow {
   const definitions = Object.entries(jobs).map(([key, job]) => readJob(reader, key, job));
   assertNeeds(reader, definitions);
   assertPermissions(reader, root["permissions"], "permissions");
+  const triggers = readTriggers(root["on"] ?? null, reader);
+  const isCallable = triggers["workflow_call"] !== undefined;
+  const declared = isMapping(root["on"]) ? root["on"]["workflow_call"] : undefined;
+  if (declared !== undefined) assertExpressions(reader, declared, ["on", "workflow_call"]);
   return {
     name: reader.text(root["name"], "name"),
     runName: reader.text(root["run-name"], "run-name"),
-    triggers: readTriggers(root["on"] ?? null, reader),
+    triggers,
     env: reader.mapping(root["env"], "env"),
     defaults: reader.mapping(root["defaults"], "defaults"),
     permissions: root["permissions"] ?? null,
     concurrency: readConcurrency(reader, root["concurrency"], "concurrency"),
     jobs: definitions,
+    ...(isCallable ? { callInterface: readCallInterface(reader, declared) } : {}),
   };
 }
 
@@ -86,14 +96,9 @@ function readJob(reader: WorkflowReader, key: string, job: ExpressionValue): Job
       ...at,
     );
   if (!isMapping(job)) throw reader.error(`jobs.${key} must be a mapping`, ...at);
-  if (job["uses"] !== undefined)
-    throw reader.error(`jobs.${key}.uses: reusable workflows are not supported`, ...at, "uses");
-  assertSteps(reader, key, job["steps"]);
-  const runsOn = job["runs-on"];
-  if (runsOn === undefined || runsOn === null || runsOn === "")
-    throw reader.error(`jobs.${key}.runs-on is missing`, ...at);
-  if (isMapping(runsOn) && runsOn["labels"] === undefined)
-    throw reader.error(`jobs.${key}.runs-on must be a label or a list of labels`, ...at, "runs-on");
+  const call = job["uses"] === undefined ? undefined : readCall(reader, key, job);
+  if (call === undefined) assertSteps(reader, key, job["steps"]);
+  const runsOn = call === undefined ? readRunsOn(reader, key, job["runs-on"]) : null;
   const strategy = reader.mapping(job["strategy"], ...at, "strategy");
   const matrix = strategy["matrix"] ?? null;
   if (matrix !== null && !isMapping(matrix) && typeof matrix !== "string")
@@ -108,15 +113,30 @@ function readJob(reader: WorkflowReader, key: string, job: ExpressionValue): Job
     name: reader.text(job["name"], ...at, "name"),
     needs: [...new Set(reader.texts(job["needs"], ...at, "needs"))],
     condition,
-    runsOn: isMapping(runsOn) ? (runsOn["labels"] ?? null) : runsOn,
+    runsOn,
     matrix,
     failFast: strategy["fail-fast"] ?? true,
     maxParallel: strategy["max-parallel"] ?? null,
     timeoutMinutes: job["timeout-minutes"] ?? null,
     continueOnError: job["continue-on-error"] ?? false,
     concurrency: readConcurrency(reader, job["concurrency"], ...at, "concurrency"),
+    ...(call === undefined ? {} : { call }),
     source: job,
   };
+}
+
+function readRunsOn(
+  reader: WorkflowReader,
+  key: string,
+  runsOn: ExpressionValue | undefined,
+): ExpressionValue {
+  const at = ["jobs", key] as const;
+  if (runsOn === undefined || runsOn === null || runsOn === "")
+    throw reader.error(`jobs.${key}.runs-on is missing`, ...at);
+  if (!isMapping(runsOn)) return runsOn;
+  if (runsOn["labels"] === undefined)
+    throw reader.error(`jobs.${key}.runs-on must be a label or a list of labels`, ...at, "runs-on");
+  return runsOn["labels"];
 }
 
 function assertPermissions(
@@ -124,8 +144,13 @@ function assertPermissions(
   value: ExpressionValue | undefined,
   ...at: string[]
 ): void {
-  const error = findPermissionsError(value);
-  if (error !== undefined) throw reader.error(error, ...at);
+  if (value === undefined || value === null || value === "read-all" || value === "write-all")
+    return;
+  if (!isMapping(value))
+    throw reader.error("permissions must be read-all, write-all or a mapping", ...at);
+  for (const [name, level] of Object.entries(value))
+    if (level !== "read" && level !== "write" && level !== "none")
+      throw reader.error(`permissions.${name} must be read, write or none`, ...at);
 }
 
 function assertSteps(
@@ -176,6 +201,26 @@ function assertNeeds(reader: WorkflowReader, jobs: readonly JobDefinition[]): vo
       cycle[0] ?? "",
       "needs",
     );
+}
+
+/** Returns keys of jobs that need each other in a circle, the first repeated at the end; undefined without a circle. */
+function findCycle(jobs: readonly JobDefinition[]): readonly string[] | undefined {
+  const open = new Map(jobs.map(({ key, needs }) => [key, needs]));
+  // Jobs without open needs are taken away until none is left; what stays is a circle or needs one.
+  for (let before = -1; before !== open.size;) {
+    before = open.size;
+    for (const [key, needs] of open) if (!needs.some((need) => open.has(need))) open.delete(key);
+  }
+  const [start] = open.keys();
+  if (start === undefined) return undefined;
+  const path: string[] = [];
+  for (let key: string | undefined = start; key !== undefined;) {
+    const seen: number = path.indexOf(key);
+    if (seen !== -1) return [...path.slice(seen), key];
+    path.push(key);
+    key = open.get(key)?.find((need) => open.has(need));
+  }
+  return undefined;
 }
 
 /** Parses every expression of a job, so that a mistake is shown before anything runs. */

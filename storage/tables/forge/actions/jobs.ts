@@ -4,12 +4,29 @@ import { parseColumn } from "../../../engine/json-column.ts";
 import { type OwnedBy, toOwned } from "./owned.ts";
 import { type ActionStatus, toActionStatus } from "./statuses.ts";
 
+type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };
+const mappingSchema: z.ZodType<Readonly<Record<string, JsonValue>>> = z.record(
+  z.string(),
+  z.json(),
+);
+const callSchema = z.object({ inputs: mappingSchema, matrix: mappingSchema });
+/** What a job that calls another workflow gives to it. */
+export type ActionCall = Readonly<z.output<typeof callSchema>>;
+
 /** A job of a run. Times are epoch milliseconds. */
 export interface ActionJob {
   readonly id: number;
   readonly runId: number;
   readonly repositoryId: number;
   readonly attempt: number;
+  /** The job that calls the workflow of this one; undefined for jobs of the run's own file. */
+  readonly parentJobId: number | undefined;
   /** Its id in the workflow file; the jobs of a matrix share it. */
   readonly key: string;
   readonly name: string;
@@ -17,8 +34,10 @@ export interface ActionJob {
   /** Whether its matrix has been expanded and its condition holds. */
   readonly isExpanded: boolean;
   readonly labels: readonly string[];
-  /** The workflow with this job alone, in YAML. */
+  /** The workflow with this job alone, in YAML; empty for a job that calls another workflow. */
   readonly payload: string;
+  /** Undefined for jobs with steps, and until the job is expanded. */
+  readonly call: ActionCall | undefined;
   readonly failFast: boolean;
   /** 0 is no limit. */
   readonly maxParallel: number;
@@ -40,6 +59,7 @@ export interface ActionJob {
 export type NewActionJob = Omit<
   ActionJob,
   | "id"
+  | "call"
   | "outputs"
   | "originalJobId"
   | "concurrencyGroup"
@@ -51,12 +71,13 @@ export type NewActionJob = Omit<
 
 export async function insertJob(tx: Transaction, job: NewActionJob): Promise<ActionJob> {
   const row = await tx.get<JobRow>(
-    `INSERT INTO forge_action_jobs (run_id, repository_id, attempt, job_key, name, status, is_expanded, labels, payload,
-       fail_fast, max_parallel, timeout_minutes, continue_on_error, outputs, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '{}', ?) RETURNING ${columns}`,
+    `INSERT INTO forge_action_jobs (run_id, repository_id, attempt, parent_job_id, job_key, name, status, is_expanded, labels,
+       payload, fail_fast, max_parallel, timeout_minutes, continue_on_error, outputs, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '{}', ?) RETURNING ${columns}`,
     job.runId,
     job.repositoryId,
     job.attempt,
+    job.parentJobId ?? null,
     job.key,
     job.name,
     job.status,
@@ -74,7 +95,7 @@ export async function insertJob(tx: Transaction, job: NewActionJob): Promise<Act
 }
 
 export type ActionJobChanges = Partial<
-  Omit<ActionJob, "id" | "runId" | "repositoryId" | "attempt" | "key" | "createdAt">
+  Omit<ActionJob, "id" | "runId" | "repositoryId" | "attempt" | "parentJobId" | "key" | "createdAt">
 >;
 
 /**
@@ -93,6 +114,7 @@ export async function updateJob(
   if (changes.isExpanded !== undefined) values.push(["is_expanded", Number(changes.isExpanded)]);
   if (changes.labels !== undefined) values.push(["labels", JSON.stringify(changes.labels)]);
   if (changes.payload !== undefined) values.push(["payload", changes.payload]);
+  if (changes.call !== undefined) values.push(["call_contexts", JSON.stringify(changes.call)]);
   if (changes.failFast !== undefined) values.push(["fail_fast", Number(changes.failFast)]);
   if (changes.maxParallel !== undefined) values.push(["max_parallel", changes.maxParallel]);
   if (changes.timeoutMinutes !== undefined)
@@ -137,7 +159,7 @@ export async function listRunJobs(
   return rows.map(toJob);
 }
 
-/** Lists jobs that wait for a runner of a repository, an owner or the instance, the oldest first. */
+/** Lists jobs with steps that wait for a runner of a repository, an owner or the instance, the oldest first. */
 export async function listWaitingJobs(
   db: Queries,
   level: { readonly ownerId: number | undefined; readonly repositoryId: number | undefined },
@@ -153,7 +175,8 @@ export async function listWaitingJobs(
         : "AND repository_id IN (SELECT id FROM forge_repositories WHERE owner_id = ?)";
   const bound = repositoryId ?? ownerId;
   const rows = await db.all<JobRow>(
-    `SELECT ${columns} FROM forge_action_jobs WHERE status = 'waiting' AND id > ? ${condition} ORDER BY id LIMIT ?`,
+    `SELECT ${columns} FROM forge_action_jobs WHERE status = 'waiting' AND call_contexts IS NULL AND id > ? ${condition}
+     ORDER BY id LIMIT ?`,
     after,
     ...(bound === undefined ? [] : [bound]),
     limit,
@@ -184,7 +207,8 @@ export async function listAbandonedJobs(
   limit: number,
 ): Promise<ActionJob[]> {
   const rows = await db.all<JobRow>(
-    `SELECT ${columns} FROM forge_action_jobs WHERE status = 'waiting' AND created_at < ? ORDER BY id LIMIT ?`,
+    `SELECT ${columns} FROM forge_action_jobs WHERE status = 'waiting' AND call_contexts IS NULL AND created_at < ?
+     ORDER BY id LIMIT ?`,
     before,
     limit,
   );
@@ -257,12 +281,14 @@ interface JobRow {
   run_id: number;
   repository_id: number;
   attempt: number;
+  parent_job_id: number | null;
   job_key: string;
   name: string;
   status: string;
   is_expanded: number;
   labels: string;
   payload: string;
+  call_contexts: string | null;
   fail_fast: number;
   max_parallel: number;
   timeout_minutes: number;
@@ -276,8 +302,8 @@ interface JobRow {
   completed_at: number | null;
 }
 
-const columns = `id, run_id, repository_id, attempt, job_key, name, status, is_expanded, labels, payload, fail_fast,
-  max_parallel, timeout_minutes, continue_on_error, outputs, original_job_id, concurrency_group, cancels_group,
+const columns = `id, run_id, repository_id, attempt, parent_job_id, job_key, name, status, is_expanded, labels, payload,
+  call_contexts, fail_fast, max_parallel, timeout_minutes, continue_on_error, outputs, original_job_id, concurrency_group, cancels_group,
   created_at, started_at, completed_at`;
 
 const labelsSchema = z.array(z.string());
@@ -289,12 +315,17 @@ function toJob(row: JobRow): ActionJob {
     runId: row.run_id,
     repositoryId: row.repository_id,
     attempt: row.attempt,
+    parentJobId: row.parent_job_id ?? undefined,
     key: row.job_key,
     name: row.name,
     status: toActionStatus(row.status),
     isExpanded: row.is_expanded === 1,
     labels: parseColumn(labelsSchema, row.labels, "forge_action_jobs.labels"),
     payload: row.payload,
+    call:
+      row.call_contexts === null
+        ? undefined
+        : parseColumn(callSchema, row.call_contexts, "forge_action_jobs.call_contexts"),
     failFast: row.fail_fast === 1,
     maxParallel: row.max_parallel,
     timeoutMinutes: row.timeout_minutes,

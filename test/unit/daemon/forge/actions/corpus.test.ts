@@ -4,9 +4,10 @@ import { expandJob } from "../../../../../daemon/forge/actions/workflows/expand-
 import { evaluateCondition } from "../../../../../daemon/forge/actions/workflows/expressions/evaluate.ts";
 import { matchesPush } from "../../../../../daemon/forge/actions/workflows/triggers.ts";
 import { parseWorkflow } from "../../../../../daemon/forge/actions/workflows/workflow.ts";
-import { toConditionState, toNeeds } from "../../../../../daemon/forge/actions/runs/advance-run.ts";
 import {
   type EndedJob,
+  toConditionState,
+  toNeeds,
   toNeedsContext,
 } from "../../../../../daemon/forge/actions/runs/run-contexts.ts";
 import { matrixCorpus } from "./matrix-corpus.ts";
@@ -32,7 +33,7 @@ const STEPS = "steps: [{ run: 'true' }]";
 
 function expand(file: string) {
   const workflow = parseWorkflow(file);
-  return workflow.jobs.flatMap((job) => expandJob(workflow, job, { contexts }, "push"));
+  return workflow.jobs.flatMap((job) => expandJob(workflow, job, { contexts }, { name: "push" }));
 }
 
 test.each(matrixCorpus)("a matrix makes $title", ({ file, jobs }) => {

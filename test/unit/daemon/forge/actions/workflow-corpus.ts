@@ -247,7 +247,36 @@ export const refused: readonly (readonly [
     "unexpected character",
   ],
   ["a bad id of a job", `on: push\njobs:\n  1a: { runs-on: x, ${steps} }`, 3, "no id of a job"],
-  ["a reusable workflow", "on: push\njobs:\n  a:\n    uses: ./x.yml\n", 4, "not supported"],
+  [
+    "a call with steps",
+    `on: push\njobs:\n  a:\n    uses: ./x.yml\n    ${steps}\n`,
+    5,
+    "both `uses` and `steps`",
+  ],
+  [
+    "a call with a list as input",
+    "on: push\njobs:\n  a:\n    uses: ./x.yml\n    with:\n      x: [1]\n",
+    6,
+    "must be a single value",
+  ],
+  [
+    "a call that passes more than the name of a secret",
+    "on: push\njobs:\n  a:\n    uses: ./x.yml\n    secrets:\n      x: a ${{ secrets.B }}\n",
+    6,
+    "must have the form ${{ secrets.NAME }}",
+  ],
+  [
+    "an input of a call without a type",
+    `on:\n  workflow_call:\n    inputs:\n      x: { required: true }\n${job("")}`,
+    4,
+    "must be string, boolean or number",
+  ],
+  [
+    "a broken output of a call",
+    `on:\n  workflow_call:\n    outputs:\n      x: { value: "\${{ jobs.a. }}" }\n${job("")}`,
+    4,
+    "on.workflow_call.outputs.x.value",
+  ],
   [
     "both kinds of a filter",
     `on:\n  push:\n    branches: [a]\n    branches-ignore: [b]\n${job("")}`,

@@ -16,7 +16,7 @@ const contexts = {
 const expand = (file: string) => {
   const workflow = parseWorkflow(file);
   return workflow.jobs.flatMap((job) =>
-    expandJob(workflow, job, { contexts }, "push").map((expanded) => ({ job, expanded })),
+    expandJob(workflow, job, { contexts }, { name: "push" }).map((expanded) => ({ job, expanded })),
   );
 };
 

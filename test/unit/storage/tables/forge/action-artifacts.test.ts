@@ -89,6 +89,7 @@ describe.each(["sqlite", "postgres"] as const)("artifacts on %s", (engine) => {
         runId,
         repositoryId,
         attempt: 1,
+        parentJobId: undefined,
         key: "a",
         name: "a",
         status: "running",

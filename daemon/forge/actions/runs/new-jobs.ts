@@ -1,0 +1,39 @@
+import type { Transaction } from "../../../../storage/engine/database.ts";
+import { type ActionJob, insertJob } from "../../../../storage/tables/forge/actions/jobs.ts";
+import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
+import type { JobDefinition } from "../workflows/workflow.ts";
+
+/** Jobs of one attempt of a run, each combination of a matrix counted, as in Gitea: every decision reads all of them. */
+export const RUN_JOBS_MAX = 256;
+const NAME_CHARACTERS_MAX = 255;
+
+/** Adds a job of an attempt that is decided later. @param caller the job that calls its workflow */
+export function insertBlockedJob(
+  tx: Transaction,
+  run: ActionRun,
+  { key, name }: JobDefinition,
+  caller?: ActionJob,
+): Promise<ActionJob> {
+  return insertJob(tx, {
+    runId: run.id,
+    repositoryId: run.repositoryId,
+    attempt: run.attempt,
+    parentJobId: caller?.id,
+    key,
+    name: toJobName(name === "" || name.includes("${{") ? key : name, caller),
+    status: "blocked",
+    isExpanded: false,
+    labels: [],
+    payload: "",
+    failFast: true,
+    maxParallel: 0,
+    timeoutMinutes: 0,
+    continueOnError: false,
+  });
+}
+
+/** Returns the name of a job; that of a called workflow follows the name of the job that calls. */
+export function toJobName(name: string, caller: ActionJob | undefined): string {
+  const full = caller === undefined ? name : `${caller.name} / ${name}`;
+  return [...full].slice(0, NAME_CHARACTERS_MAX).join("");
+}
