@@ -48,7 +48,7 @@ interface RunListOptions extends RunFilters {
   readonly of: RunSource;
 }
 
-const runColumns: readonly Column<WireRun>[] = [
+export const runColumns: readonly Column<WireRun>[] = [
   { header: "id", cell: ({ id }) => id },
   { header: "title", cell: ({ display_title: title }) => title },
   { header: "workflow", cell: ({ path }) => path.split("@", 1).join() },
@@ -157,7 +157,7 @@ async function runView(cli: CliContext, { owner, repo, id }: RunName): Promise<v
   }
 }
 
-const jobColumns: readonly Column<WireJob>[] = [
+export const jobColumns: readonly Column<WireJob>[] = [
   { header: "id", cell: ({ id }) => id },
   { header: "name", cell: ({ name }) => name },
   { header: "status", cell: ({ status, conclusion }) => conclusion ?? status },

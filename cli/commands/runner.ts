@@ -20,15 +20,20 @@ import {
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 import { register, runRunnerCommand } from "./runner-run.ts";
 
-export const entries: readonly Entry[] = [
-  verb("register", "Register a runner on this machine", () => register),
-  verb("run", "Run jobs in the foreground", () => runRunnerCommand),
+/** What administrators do with runners of any machine: `croft runner …`, and `croft admin runner …` as well. */
+export const adminEntries: readonly Entry[] = [
   verb("list", "List runners", () => listRunners, { aliases: ["ls"] }),
   verb("view", "Show a runner", () => viewRunner),
   verb("token", "Print the token that runners register with", () => printToken),
   verb("enable", "Enable a runner", () => enableRunner),
   verb("disable", "Disable a runner", () => disableRunner),
   verb("delete", "Delete a runner", () => deleteRunner),
+];
+
+export const entries: readonly Entry[] = [
+  verb("register", "Register a runner on this machine", () => register),
+  verb("run", "Run jobs in the foreground", () => runRunnerCommand),
+  ...adminEntries,
 ];
 
 const columns: readonly Column<WireRunner>[] = [

@@ -180,6 +180,45 @@ export const examples: Examples = {
     ["Send a delivery again", "croft admin hook delivery redeliver 3 12"],
     ["Show the request only", "croft admin hook delivery redeliver 3 12 --dry-run"],
   ],
+  "admin run list": [
+    ["List the latest runs of all repositories", "croft admin run list"],
+    ["List what waits or runs", "croft admin run list --status queued in_progress"],
+  ],
+  "admin job list": [
+    ["List the jobs that wait for a runner", "croft admin job list --status queued"],
+    ["Count the jobs that run", "croft admin job list --status in_progress --all --jq length"],
+  ],
+  "admin job log": [
+    ["Print the log of a job", "croft admin job log keeper/notes/42"],
+    ["Save it to a file", "croft admin job log keeper/notes/42 > job.log"],
+  ],
+  "admin runner list": [
+    ["List the runners of the server", "croft admin runner list"],
+    [
+      "Print those that are offline",
+      "croft admin runner list --jq '.[] | select(.status == \"offline\") | .name'",
+    ],
+  ],
+  "admin runner view": [
+    ["Show a runner", "croft admin runner view 5"],
+    ["Print its labels", "croft admin runner view 5 --jq '.labels[].name'"],
+  ],
+  "admin runner token": [
+    ["Print the registration token of the server", "croft admin runner token"],
+    ["Invalidate it and print a new one", "croft admin runner token --renew"],
+  ],
+  "admin runner enable": [
+    ["Enable a runner", "croft admin runner enable 5"],
+    ["Show the request only", "croft admin runner enable 5 --dry-run"],
+  ],
+  "admin runner disable": [
+    ["Let a runner take no more jobs", "croft admin runner disable 5"],
+    ["Show the request only", "croft admin runner disable 5 --dry-run"],
+  ],
+  "admin runner delete": [
+    ["Delete a runner", "croft admin runner delete 5 --yes"],
+    ["Show the request only", "croft admin runner delete 5 --dry-run"],
+  ],
   "admin cron list": [
     ["List scheduled tasks", "croft admin cron list"],
     ["Print the next run of each", "croft admin cron list --template '{{.name}} {{.next}}'"],

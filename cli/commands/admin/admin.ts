@@ -15,5 +15,10 @@ export const entries: readonly Entry[] = [
   noun("hook", "System hooks and default hooks", async () => ({
     entries: (await import("../hook/hook.ts")).siteEntries,
   })),
+  noun("run", "Runs of workflows", () => import("./run.ts")),
+  noun("job", "Jobs of workflow runs", () => import("./job.ts")),
+  noun("runner", "Runners of the server", async () => ({
+    entries: (await import("../runner.ts")).adminEntries,
+  })),
   noun("cron", "Scheduled tasks", () => import("./cron.ts")),
 ];

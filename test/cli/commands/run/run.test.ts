@@ -1,6 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { listAllJobs } from "../../../../cli/commands/admin/job.ts";
+import { listAllRuns } from "../../../../cli/commands/admin/run.ts";
 import { listRuns, printLog, viewRun } from "../../../../cli/commands/run.ts";
 import { deleteRunner, listRunners, printToken } from "../../../../cli/commands/runner.ts";
 import { startTestDaemon, type TestDaemon } from "../../../support/daemon.ts";
@@ -40,6 +42,10 @@ test("the lines become options", async () => {
     level: { kind: "repository", params: { owner: "mira", repo: "one" } },
     renew: true,
   });
+  expect(
+    await optionsOf(listAllRuns.define, ["--status", "queued", "success", "--commit", "abc"]),
+  ).toEqual({ status: ["queued", "success"], commit: "abc" });
+  expect(await optionsOf(listAllJobs.define, ["--order", "desc"])).toEqual({ order: "desc" });
   expect(await optionsOf(listRunners.define, [])).toEqual({ kind: "instance", params: {} });
   expect(await optionsOf(deleteRunner.define, ["7", "--user"])).toMatchObject({
     level: { kind: "user" },
@@ -52,6 +58,7 @@ test.each([
   [["run", "list", "mira/one", "--user"]],
   [["run", "list", "--user", "--workflow", "ci.yml"]],
   [["runner", "list", "--user", "--org", "guild"]],
+  [["admin", "job", "list", "--order", "up"]],
   [["runner", "register", "--org", "guild", "--token-stdin"]],
 ])("%j is a usage error", async (line) => {
   await using home = await temporaryHome();
@@ -110,6 +117,15 @@ test("a pushed workflow is listed, logged, cancelled and deleted by commands", a
   const runner = await registerRunner(daemon, token, { name: "r", labels: ["x"] });
   expect((await croft("runner", "list")).json()).toMatchObject([{ id: runner.id, name: "r" }]);
   const { task } = await fetchTask(daemon, runner);
+  const busy = ["--status", "in_progress", "queued"];
+  expect((await croft("admin", "run", "list", ...busy)).json()).toMatchObject([{ id: run?.id }]);
+  expect((await croft("admin", "run", "list", "--actor", "mira", "--branch", "x")).json()).toEqual(
+    [],
+  );
+  expect((await croft("admin", "runner", "list")).json()).toMatchObject([{ id: runner.id }]);
+  expect((await croft("admin", "job", "list", ...busy)).json()).toMatchObject([{ name: "a" }]);
+  const table = await runCli(["admin", "job", "list"], { home: home.path, env });
+  expect(table.out).toContain("mira/one");
   const rows = [{ time: "2026-01-01T00:00:00Z", content: "hello" }];
   await callRunner(daemon, "UpdateLog", { taskId: String(task?.id), index: 0, rows }, runner);
   const state = { id: String(task?.id), steps: [{ id: "0", startedAt: rows[0]?.time }] };
