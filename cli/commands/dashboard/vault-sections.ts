@@ -121,7 +121,9 @@ function storage({ client, clock }: CliContext): DashboardSection {
       const documents = overview === undefined ? [] : toDocumentRows(overview.body);
       const rows = [...(connections?.items ?? []).map(toRow), ...documents];
       const summary = [
-        ...(connections === undefined ? [] : [`${connections.total} connections`]),
+        ...(connections === undefined
+          ? []
+          : [`${connections.total} ${connections.total === 1 ? "connection" : "connections"}`]),
         ...(overview === undefined
           ? []
           : [`${toSizeText(overview.body.total_storage_bytes)} in documents`]),
@@ -266,7 +268,7 @@ function audit({ client, clock }: CliContext): DashboardSection {
       const [last] = items;
       return {
         rows: withText(items.map(toRow), filter),
-        summary: `${total} records${last === undefined ? "" : `, the last ${last.event_type}`}`,
+        summary: `${total} ${total === 1 ? "record" : "records"}${last === undefined ? "" : `, the last ${last.event_type}`}`,
         tone: "good",
       };
     },
