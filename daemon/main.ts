@@ -38,9 +38,14 @@ import { createUuid7 } from "./utilities/uuid7.ts";
 import { listMails, type OutboxMail, readMail } from "./outbound/mail/outbox.ts";
 import {
   backUpHome,
+  backUpHomeToBucket,
+  type ListedBackup,
+  listBackupsIn,
+  restoreArchive,
+} from "./composition/home-backups.ts";
+import {
   checkStores,
   openStores,
-  restoreArchive,
   restoreCopy,
   type Stores,
   toKeyringOptions,
@@ -219,13 +224,31 @@ export function backUp(
 }
 
 /**
+ * Uploads a backup of the home to a folder of a bucket, as one object that appears when it is whole. Refuses as `backUp`
+ * does, with `invalid_argument` also when the bucket or its key is wrong, and with `provider_failed` when the server fails.
+ */
+export function backUpToBucket(
+  input: DaemonInput,
+  options: Parameters<typeof backUpHomeToBucket>[1],
+): Promise<BackupSummary & { readonly address: string }> {
+  return backUpHomeToBucket(input, options);
+}
+
+/** Lists the backups in a folder of a bucket, oldest first. Refuses with `AppError` as `backUpToBucket` does. */
+export function listBackups(
+  ...args: Parameters<typeof listBackupsIn>
+): Promise<readonly ListedBackup[]> {
+  return listBackupsIn(...args);
+}
+
+/**
  * Replaces the home by a backup and keeps the replaced files. Refuses with `AppError` `conflict` while a daemon holds the
  * home and `not_found` without the archive; throws `StorageError` when the archive is damaged, with nothing replaced.
  */
 export function restoreHome(
   input: DaemonInput,
   options: Parameters<typeof restoreArchive>[1],
-): Promise<RestoredHome> {
+): Promise<RestoredHome & { readonly archive: string }> {
   return restoreArchive(input, options);
 }
 

@@ -63,6 +63,7 @@ export const examples: Examples = {
       "croft daemon backup sealed.tar --with-keys --passphrase-stdin < passphrase.txt",
     ],
     ["Send the backup to another program", "croft daemon backup - | gzip > home.tar.gz"],
+    ["Upload it to the bucket that the setting backup_url names", "croft daemon backup --to"],
   ],
   "daemon restore": [
     ["Restore a backup; the old home is kept beside it", "croft daemon restore home.tar --yes"],
@@ -73,6 +74,12 @@ export const examples: Examples = {
     [
       "Restore keys as well",
       "croft daemon restore sealed.tar --with-keys --passphrase-stdin --yes < passphrase.txt",
+    ],
+    ["List the backups in the bucket of backup_url", "croft daemon restore --from --list"],
+    ["Restore the newest one of them", "croft daemon restore latest --from --yes"],
+    [
+      "Restore what another program had compressed",
+      "gunzip -c home.tar.gz | croft daemon restore - --yes",
     ],
   ],
   api: [
@@ -97,6 +104,10 @@ export const examples: Examples = {
   "config set": [
     ["Set a value", "croft config set log_level debug"],
     ["Take a value out of the file", "croft config set log_level --unset"],
+    [
+      "Back up the home every night to a bucket",
+      "croft config set backup_url 's3://backups/laptop?endpoint=https://nas.lan:9000'",
+    ],
   ],
   "config path": [
     ["Show files and folders", "croft config path"],

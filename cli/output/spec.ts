@@ -67,6 +67,15 @@ export function shapeList(fields: Readonly<Record<string, FieldType>>): OutputSp
   return { kind: "shape", list: true, schema: toObjectSchema(fields) };
 }
 
+/** An object of croft's own, or with another flag a list of objects with the fields of `items`. */
+export function shapeOrList(
+  fields: Readonly<Record<string, FieldType>>,
+  items: Readonly<Record<string, FieldType>>,
+): OutputSpec {
+  const list = { type: "array", items: toObjectSchema(items) };
+  return { kind: "shape", list: false, schema: { anyOf: [toObjectSchema(fields), list] } };
+}
+
 /** The schema of an object with these fields. */
 export function toObjectSchema(fields: Readonly<Record<string, FieldType>>): JsonSchema {
   return {

@@ -15,7 +15,7 @@ import { openForge } from "./forge.ts";
 import { createPageAnswers } from "./forge-pages.ts";
 import { openObjects } from "./objects.ts";
 import { scheduledTasks } from "./scheduled-tasks.ts";
-import { createNightlyBackup } from "./stores.ts";
+import { createNightlyBackup } from "./home-backups.ts";
 import { openSsh } from "./ssh.ts";
 import { createTransport } from "./transport.ts";
 import { openVault } from "./vault.ts";
@@ -74,7 +74,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     tasks: scheduledTasks({
       objects: objects.store,
       documents: vault.documents,
-      backUp: createNightlyBackup(input, directory),
+      backUp: createNightlyBackup(input, db, newId),
       log,
       auditExports: vault.dailyExports,
       db,

@@ -8,13 +8,13 @@ import {
 import { createMovingObjects } from "../../storage/objects/moving-objects.ts";
 import { createFileObjects } from "../../storage/objects/file-objects.ts";
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
-import type { Refused } from "../../storage/s3/failures.ts";
 import type { DataDirectory } from "../../storage/data-directory.ts";
 import type { Database } from "../../storage/engine/database.ts";
 import { claimInstanceValue } from "../../storage/tables/common/instance.ts";
 import type { BucketSetting } from "../settings/types.ts";
 import type { Settings } from "../settings/settings.ts";
 import { AppError } from "../errors.ts";
+import { toBucketRefusal } from "./bucket-refusals.ts";
 import type { Log } from "../utilities/logging.ts";
 import type { ObjectDamage } from "../../storage/objects/verified-reads.ts";
 
@@ -48,6 +48,7 @@ const OWNER = "objects_owner";
 const ID = "objects_access_key_id (CROFT_OBJECTS_ACCESS_KEY_ID)";
 const SECRET = "objects_secret_access_key (CROFT_OBJECTS_SECRET_ACCESS_KEY)";
 const URL_SETTING = "objects_url (CROFT_OBJECTS_URL)";
+const NAMES = { address: URL_SETTING, id: ID, secret: SECRET, use: "objects need" };
 
 /**
  * Opens the folder of objects, or the bucket that `objects_url` names, after a test of writing to it and reading from it.
@@ -135,56 +136,14 @@ async function assertUsable(
   { db, newId, clock }: ObjectsDeps,
 ): Promise<void> {
   const refused = await store.prove();
-  if (refused !== undefined) throw toRefusal(refused, place);
+  if (refused !== undefined) throw toBucketRefusal(refused, place, NAMES);
   const owner = await claimInstanceValue(db, OWNER, newId(), clock());
   const claimed = await store.claim(owner);
-  if (claimed.kind === "refused") throw toRefusal(claimed, place);
+  if (claimed.kind === "refused") throw toBucketRefusal(claimed, place, NAMES);
   if (claimed.by !== owner)
     throw new AppError(
       "invalid_argument",
       `The bucket of ${URL_SETTING} holds the objects of another database, which would be swept away. ` +
         "Name another bucket, or another folder of it: s3://BUCKET/FOLDER?…",
     );
-}
-
-/** Converts the server's answer to a message with the remedy. */
-function toRefusal(refused: Refused, { bucket, endpoint }: BucketSetting): AppError {
-  const { failure, code, headers } = refused;
-  const why = code === "" ? (failure.note ?? failure.kind) : code;
-  const wrong = (text: string) => new AppError("invalid_argument", text, { cause: refused });
-  if (code === "SignatureDoesNotMatch")
-    return wrong(`${SECRET} is not the secret of the key that ${ID} names (${why}).`);
-  if (failure.kind === "reauth")
-    return wrong(`The server of the bucket does not take the key of ${ID} (${why}).`);
-  if (failure.note === "clock_skew")
-    return wrong(
-      `The clocks of this machine and of the server of ${URL_SETTING} are too far apart: set this machine's (${why}).`,
-    );
-  if (failure.note === "bucket_missing" || failure.kind === "not_found")
-    return wrong(
-      `There is no bucket ${bucket} at ${endpoint}: make it, or correct ${URL_SETTING} (${why}).`,
-    );
-  if (isElsewhere(refused)) {
-    const region = headers["x-amz-bucket-region"];
-    const where = region === undefined ? "in another region" : `in the region ${region}`;
-    return wrong(`The bucket ${bucket} is ${where}: say so in ${URL_SETTING} (${why}).`);
-  }
-  if (failure.kind === "forbidden")
-    return wrong(
-      `The key of ${ID} may not do in the bucket ${bucket} what objects need: s3:ListBucket, s3:GetObject, ` +
-        `s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload (${why}).`,
-    );
-  return new AppError(
-    "provider_failed",
-    `The bucket of ${URL_SETTING} cannot be used: ${endpoint} does not answer as it should (${why}).`,
-    { cause: refused },
-  );
-}
-
-function isElsewhere({ status, code }: Refused): boolean {
-  return (
-    status === 301 ||
-    status === 307 ||
-    ["AuthorizationHeaderMalformed", "IllegalLocationConstraintException"].includes(code)
-  );
 }

@@ -26,17 +26,6 @@ import {
   type OpenKeyringOptions,
 } from "../../storage/keys/open.ts";
 import {
-  restoreBackup,
-  type RestoredHome,
-  type RestoreOptions,
-} from "../../storage/backup/restore-backup.ts";
-import { writeNightlyBackup } from "../../storage/backup/nightly-backup.ts";
-import {
-  type BackupOptions,
-  type BackupSummary,
-  writeBackup,
-} from "../../storage/backup/write-backup.ts";
-import {
   checkHome,
   type CheckFinding,
   type CheckHomeOptions,
@@ -203,47 +192,6 @@ export async function restoreCopy(
   }
 }
 
-/** See `backUp` in main.ts. */
-export async function backUpHome(
-  { settings, paths, version, clock, process }: DaemonInput,
-  { passphrase, write }: Pick<BackupOptions, "passphrase" | "write">,
-): Promise<BackupSummary> {
-  assertEmbedded(settings.databaseUrl);
-  const directory = toDataDirectory(paths.dataDirectory);
-  if (!(await holdsDatabase(directory)))
-    throw new AppError("not_found", `${directory.root} holds no database: it was never started`);
-  return writeBackup({
-    directory,
-    configFile: paths.configFile,
-    passphrase,
-    version,
-    now: clock(),
-    mark: String(process.pid),
-    write,
-  });
-}
-
-/** Returns what writes a nightly backup to `backup_folder`; undefined without one, and with a database on a server. */
-export function createNightlyBackup(
-  { settings, paths, version, clock }: DaemonInput,
-  directory: DataDirectory,
-): ((signal: AbortSignal) => Promise<string>) | undefined {
-  const { backupFolder: folder, backupKept: kept, backupPassphrase: passphrase } = settings;
-  if (folder === undefined || settings.databaseUrl !== undefined) return undefined;
-  return (signal) =>
-    writeNightlyBackup({
-      directory,
-      folder,
-      kept,
-      passphrase,
-      signal,
-      configFile: paths.configFile,
-      version,
-      now: clock(),
-      mark: "nightly",
-    });
-}
-
 /** See `check` in main.ts. */
 export async function* checkStores(
   { settings, paths, clock, process }: DaemonInput,
@@ -270,27 +218,8 @@ export async function* checkStores(
   }
 }
 
-/** See `restoreHome` in main.ts. */
-export async function restoreArchive(
-  { settings, paths, clock, process }: DaemonInput,
-  { archive, passphrase }: Pick<RestoreOptions, "archive" | "passphrase">,
-): Promise<RestoredHome> {
-  assertEmbedded(settings.databaseUrl);
-  if (!existsSync(archive)) throw new AppError("not_found", `there is no file ${archive}`);
-  const { pid, mark, userId } = process;
-  const directory = await openDataDirectory(paths.dataDirectory, {
-    userId,
-    createParents: paths.home === undefined,
-  });
-  const lock = await takeLock(directory, { pid, mark, startedAt: clock() });
-  try {
-    return await restoreBackup({ archive, directory, passphrase, clock });
-  } finally {
-    await lock.release();
-  }
-}
-
-function assertEmbedded(databaseUrl: string | undefined): void {
+/** Refuses with `AppError` `invalid_argument` when the database is on a server. */
+export function assertEmbedded(databaseUrl: string | undefined): void {
   if (databaseUrl !== undefined)
     throw new AppError(
       "invalid_argument",

@@ -140,8 +140,21 @@ export const settingDeclarations = {
   backupFolder: optional("Storage", filePath, "no nightly backups of the whole home", {
     help: "Where nightly backups of the whole home are written, as croft daemon backup does",
   }),
+  // A secret as objects_url is.
+  backupUrl: optional("Storage", bucketUrl, "no nightly backups in a bucket", {
+    help: "Folder of a bucket for nightly backups of the whole home; each home needs a folder of its own",
+    secret: true,
+  }),
+  backupAccessKeyId: optional("Storage", text, "the key of objects_url", {
+    help: "Id of the access key for backups in a bucket",
+    secret: true,
+  }),
+  backupSecretAccessKey: optional("Storage", text, "the secret of objects_url", {
+    help: "Its secret",
+    secret: true,
+  }),
   backupKept: setting("Storage", integer(1, 1_000, "backups"), 7, {
-    help: "Nightly backups that are kept; older ones are deleted",
+    help: "Nightly backups that are kept in the folder, and as many in the bucket; older ones are deleted",
   }),
   backupPassphrase: optional("Storage", text, "backups without keys", {
     help: "Seals the keys in nightly backups",

@@ -173,6 +173,18 @@ export const bucketUrl: SettingType<BucketSetting> = {
   },
 };
 
+/** Returns the address of a bucket's folder, or of something in it, as `bucketUrl` reads it. */
+export function toBucketUrl(place: BucketSetting, below = ""): string {
+  const { bucket, folder, endpoint, region, isPathStyle } = place;
+  const url = new URL(`s3://${[bucket, folder, below].filter((part) => part !== "").join("/")}`);
+  const isAmazon = endpoint === `https://s3.${region}.amazonaws.com`;
+  if (!isAmazon) url.searchParams.set("endpoint", endpoint);
+  if (region !== "us-east-1") url.searchParams.set("region", region);
+  if (isPathStyle !== (!isAmazon || bucket.includes(".")))
+    url.searchParams.set("path_style", String(isPathStyle));
+  return url.href.replaceAll("%3A", ":").replaceAll("%2F", "/");
+}
+
 /** For types that read no path. */
 const noPaths: ReadContext = { resolvePath: (path) => path, pathSeparator: ":" };
 

@@ -12,6 +12,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { extract as createExtract } from "tar-stream";
 import type { DataDirectory } from "../data-directory.ts";
@@ -39,8 +40,16 @@ export interface RestoredHome {
   readonly kept: string | null;
 }
 
+/** Where an archive comes from. */
+export interface BackupSource {
+  /** The name of the archive in errors. */
+  readonly name: string;
+  /** Opens it. A failure of the storage that it lies in ends the stream with `StorageError`. */
+  open(): Promise<Readable>;
+}
+
 export interface RestoreOptions {
-  readonly archive: string;
+  readonly source: BackupSource;
   readonly directory: DataDirectory;
   /** Opens the keys of the archive; undefined leaves them out. */
   readonly passphrase: string | undefined;
@@ -55,17 +64,18 @@ export interface RestoreOptions {
  * @throws StorageError `corrupt` for a damaged or incomplete archive, `failed` for a wrong passphrase; nothing is replaced
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoredHome> {
-  const { archive, directory, passphrase, clock } = options;
+  const { source, directory, passphrase, clock } = options;
+  const { name } = source;
   const stage = join(directory.tmp, "restore");
   await rm(stage, { recursive: true, force: true });
   try {
     await mkdir(stage, { mode: 0o700 });
-    const files = await unpack(archive, stage);
+    const files = await unpack(source, stage);
     const info = backupInfo.safeParse(JSON.parse(await readFile(join(stage, INFO), "utf8")));
     if (!info.success)
-      throw new StorageError("corrupt", `${archive} is a backup of a later croft: upgrade croft`);
+      throw new StorageError("corrupt", `${name} is a backup of a later croft: upgrade croft`);
     const hasKeys = await restoreKeys(stage, passphrase);
-    await prepareCopy(join(stage, DATABASE), archive, clock);
+    await prepareCopy(join(stage, DATABASE), name, clock);
     const kept = await swap(stage, directory, copyTime(clock()));
     const keys = hasKeys ? "restored" : (await hasMasterKey(directory)) ? "kept" : "missing";
     return { files, createdAt: info.data.created_at, keys, kept };
@@ -75,18 +85,17 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
 }
 
 /** Unpacks and verifies an archive. Returns the number of its files. */
-async function unpack(archive: string, stage: string): Promise<number> {
+async function unpack(source: BackupSource, stage: string): Promise<number> {
   const damaged = (reason: string, cause?: unknown) =>
     new StorageError(
       "corrupt",
-      `${archive} is not a whole backup (${reason}); nothing was replaced`,
-      {
-        cause,
-      },
+      `${source.name} is not a whole backup (${reason}); nothing was replaced`,
+      { cause },
     );
+  const archive = await source.open();
   const found = await open(join(stage, ".found"), "w", 0o600);
   const extract = createExtract();
-  const reading = pipeline(createReadStream(archive), extract);
+  const reading = pipeline(archive, (chunks) => refuseCompressed(chunks, source.name), extract);
   // Reported by the loop, which ends with it.
   reading.catch(() => undefined);
   let files = 0;
@@ -130,6 +139,23 @@ async function unpack(archive: string, stage: string): Promise<number> {
       throw damaged(`it has no ${name}`, error);
     });
   return files;
+}
+
+/** People compress what they send to other programs. @throws StorageError `corrupt` for gzip, with the command that helps */
+async function* refuseCompressed(
+  chunks: AsyncIterable<Buffer>,
+  name: string,
+): AsyncGenerator<Buffer, void, void> {
+  let isFirst = true;
+  for await (const chunk of chunks) {
+    if (isFirst && chunk[0] === 0x1f && chunk[1] === 0x8b)
+      throw new StorageError(
+        "corrupt",
+        `${name} is compressed: gunzip -c ${name} | croft daemon restore - --yes`,
+      );
+    isFirst = false;
+    yield chunk;
+  }
 }
 
 /** Failures of this disk are not the archive's. */

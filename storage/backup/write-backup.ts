@@ -13,6 +13,8 @@ export interface BackupOptions {
   readonly configFile: string;
   /** Includes `keys/`, sealed with this passphrase. */
   readonly passphrase: string | undefined;
+  /** Returns the files of `keys/` that hold the master key; called with a passphrase only. */
+  readonly exportKeys: () => Promise<ReadonlyMap<string, Buffer>>;
   /** The version of croft. */
   readonly version: string;
   /** Epoch milliseconds. */
@@ -65,9 +67,27 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
   }
 }
 
+/** Estimates the bytes of a backup: the sizes of all files, as far as they can be read, with their headers. */
+export async function estimateBackup(directory: DataDirectory): Promise<number> {
+  let bytes = (await sizeOf(directory.database)) ?? 0;
+  const count = async (path: string): Promise<void> => {
+    const entries = await readdir(path, { withFileTypes: true }).catch(ignoreMissing);
+    for (const entry of entries ?? []) {
+      const at = join(path, entry.name);
+      if (entry.isDirectory()) await count(at);
+      else bytes += HEADER_BYTES + ((await sizeOf(at)) ?? 0);
+    }
+  };
+  for (const folder of FOLDERS) await count(join(directory.root, folder));
+  return bytes;
+}
+
+/** A header and the padding of a file in a tar archive. */
+const HEADER_BYTES = 1024;
+
 async function writeContents(
   pack: Pack,
-  { directory, configFile, passphrase, version, now }: BackupOptions,
+  { directory, configFile, passphrase, exportKeys, version, now }: BackupOptions,
   copy: string,
   manifestPath: string,
 ): Promise<number> {
@@ -107,14 +127,20 @@ async function writeContents(
     }
   };
 
-  const info = { format: 1, version, created_at: mtime.toISOString() };
-  await addBytes(INFO, Buffer.from(`${JSON.stringify(info)}\n`));
-  await addFile(DATABASE, copy);
-  await addFile(CONFIG, configFile);
-  if (passphrase !== undefined)
-    await addBytes(SEALED_KEYS, sealKeys(await readKeys(directory), passphrase));
-  for (const folder of FOLDERS) await addFolder(folder, join(directory.root, folder));
-  await manifest.close();
+  try {
+    const info = { format: 1, version, created_at: mtime.toISOString() };
+    await addBytes(INFO, Buffer.from(`${JSON.stringify(info)}\n`));
+    await addFile(DATABASE, copy);
+    await addFile(CONFIG, configFile);
+    if (passphrase !== undefined)
+      await addBytes(
+        SEALED_KEYS,
+        sealKeys(await readKeys(directory, await exportKeys()), passphrase),
+      );
+    for (const folder of FOLDERS) await addFolder(folder, join(directory.root, folder));
+  } finally {
+    await manifest.close();
+  }
   await addFile(MANIFEST, manifestPath);
   pack.finalize();
   return files;
@@ -122,17 +148,14 @@ async function writeContents(
 
 const SMALL_BYTES = 1024 * 1024;
 
-/** The files of `keys/`. @throws StorageError `failed` when the master key is kept elsewhere */
-async function readKeys({ keys }: DataDirectory): Promise<ReadonlyMap<string, Buffer>> {
-  const names = await readdir(keys);
-  if (!names.includes("master.key"))
-    throw new StorageError(
-      "failed",
-      "the master key is in the system's keyring or the environment and cannot be backed up with the home: " +
-        "leave out --with-keys, and keep the key itself in a safe place",
-    );
+/** The files of `keys/`, with those of the master key as they are to be restored. */
+async function readKeys(
+  { keys }: DataDirectory,
+  exported: ReadonlyMap<string, Buffer>,
+): Promise<ReadonlyMap<string, Buffer>> {
   const files = new Map<string, Buffer>();
-  for (const name of names) files.set(name, await readFile(join(keys, name)));
+  for (const name of await readdir(keys)) files.set(name, await readFile(join(keys, name)));
+  for (const [name, bytes] of exported) files.set(name, bytes);
   return files;
 }
 

@@ -116,6 +116,22 @@ export async function retireOldMasterKeys(options: MasterKeyOptions): Promise<Op
   return { ...opened, masters: [newest], retired };
 }
 
+/**
+ * Returns the files `master.json` and `master.key` of a `keys/` that has the same master keys in a file, wherever they are
+ * stored here: for a backup, which another machine restores. @throws MasterKeyError
+ */
+export async function exportMasterKeys(
+  options: MasterKeyOptions,
+): Promise<ReadonlyMap<string, Buffer>> {
+  const { masters } = await openMasterKeys(options, false);
+  const record = await readRecord(options.folder);
+  const text = masters.map(({ bytes }) => Buffer.from(bytes).toString("hex")).join("\n");
+  return new Map([
+    ["master.json", Buffer.from(`${JSON.stringify({ ...record, source: "file" })}\n`)],
+    ["master.key", Buffer.from(`${text}\n`)],
+  ]);
+}
+
 const recordSchema = z
   .object({
     source: z.enum(["keyring", "file", "environment"]),

@@ -4,6 +4,7 @@ import { claimInstanceValue, putInstanceValue } from "../tables/common/instance.
 import { createKeyring, type Keyring, toCheckValue } from "./keyring.ts";
 import {
   addMasterKey,
+  exportMasterKeys,
   retireOldMasterKeys,
   type KeySource,
   MasterKeyError,
@@ -50,6 +51,13 @@ export async function addKey(options: OpenKeyringOptions): Promise<OpenedKeyring
 /** Retires all master keys but the newest: the last step of a rotation. @throws MasterKeyError */
 export async function retireOldKeys(options: OpenKeyringOptions): Promise<void> {
   await retireOldMasterKeys(toMasterKeyOptions(options));
+}
+
+/** Returns the files of `keys/` for a backup: with the master key in a file, wherever it is stored here. @throws MasterKeyError */
+export function exportKeyFiles(
+  options: Omit<OpenKeyringOptions, "mayCreate">,
+): Promise<ReadonlyMap<string, Buffer>> {
+  return exportMasterKeys(toMasterKeyOptions({ ...options, mayCreate: false }));
 }
 
 /**

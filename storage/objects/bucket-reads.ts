@@ -31,7 +31,7 @@ export async function openSpan(
     const sent = await persist(bucket, () => client.send({ method: "GET", key, headers, signal }));
     if (isRefused(sent)) {
       if (sent.failure.kind === "not_found" || sent.status === 416) return undefined;
-      throw toStorageError("to read an object", sent.failure);
+      throw toStorageError("to read an object", sent.failure, sent);
     }
     const { answer } = sent;
     if ((wholeSizeOf(answer) ?? size) !== size) {
@@ -49,11 +49,12 @@ export async function openSpan(
   });
 }
 
-/** Streams the same bytes, and resumes a few times when the stream is aborted. */
+/** Streams the same bytes, and resumes up to `resumesMax` times when the stream is aborted. */
 export function resumable(
   first: Readable,
   span: Span,
   again: (start: number) => Promise<Readable | undefined>,
+  resumesMax = RESUMES_MAX,
 ): Readable {
   let current = first;
   let isClosed = false;
@@ -72,7 +73,7 @@ export function resumable(
         }
         return;
       } catch (error) {
-        if (!(error instanceof StreamAborted) || resumes === RESUMES_MAX || at > span.end)
+        if (!(error instanceof StreamAborted) || resumes === resumesMax || at > span.end)
           throw error;
         const rest = await again(at);
         if (rest === undefined) throw error;

@@ -7,7 +7,7 @@ import { abortUpload } from "../s3/multipart-uploads.ts";
 import { persist, type Bucket } from "./bucket.ts";
 
 /** Aborting and cleaning up ignore the caller's signal: an upload without a record would stay forever. */
-const CLEAN_MS = 15_000;
+export const CLEAN_MS = 15_000;
 
 /**
  * Uploads a file to a key that no other caller uses, and checks the size of the result. A short file is one request, a longer
@@ -54,25 +54,31 @@ async function putParts(
   size: number,
   key: string,
 ): Promise<Refused | undefined> {
-  const { client, signal } = bucket;
-  const started = await persist(bucket, () =>
-    client.askForBody({ method: "POST", key, query: { uploads: "" }, signal }, "UploadId"),
-  );
-  if (isRefused(started)) return started;
-  const uploadId = started.fields["UploadId"] ?? "";
+  const uploadId = await beginParts(bucket, key);
+  if (typeof uploadId !== "string") return uploadId;
   let isOver = false;
   try {
     const parts = await sendParts(bucket, handle, size, { key, uploadId });
     if (!Array.isArray(parts)) return parts as Refused;
-    const refused = await complete(bucket, { key, uploadId, size }, parts);
+    const refused = await completeParts(bucket, { key, uploadId, size }, parts);
     isOver = refused === undefined;
     return refused;
   } finally {
-    if (!isOver) await abortUpload(client, key, uploadId, AbortSignal.timeout(CLEAN_MS));
+    if (!isOver) await abortUpload(bucket.client, key, uploadId, AbortSignal.timeout(CLEAN_MS));
   }
 }
 
-interface Target {
+/** Begins a multipart upload and returns its id. */
+export async function beginParts(bucket: Bucket, key: string): Promise<string | Refused> {
+  const { client, signal } = bucket;
+  const started = await persist(bucket, () =>
+    client.askForBody({ method: "POST", key, query: { uploads: "" }, signal }, "UploadId"),
+  );
+  return isRefused(started) ? started : (started.fields["UploadId"] ?? "");
+}
+
+/** An object and the multipart upload that makes it. */
+export interface Target {
   readonly key: string;
   readonly uploadId: string;
 }
@@ -117,7 +123,7 @@ async function sendParts(
 }
 
 /** Completes the multipart upload. If the response is lost, a HEAD request tells whether it succeeded. */
-async function complete(
+export async function completeParts(
   bucket: Bucket,
   { key, uploadId, size }: Target & { readonly size: number },
   parts: readonly Part[],
@@ -132,6 +138,7 @@ async function complete(
         query: { uploadId },
         headers: { "content-type": "application/xml" },
         body,
+        isLong: true,
         signal,
       },
       "ETag",

@@ -36,9 +36,9 @@ export function persist<T extends { readonly kind: string }>(
 }
 
 /** Returns the error of a failed bucket request: `full` when the bucket has no room, else `busy`. */
-export function toStorageError(what: string, failure: ReadFailure): StorageError {
+export function toStorageError(what: string, failure: ReadFailure, cause?: unknown): StorageError {
   const why = failure.note === undefined ? failure.kind : `${failure.kind}, ${failure.note}`;
   return failure.kind === "quota_exceeded"
-    ? new StorageError("full", `the bucket has no room: ${what}`)
-    : new StorageError("busy", `the bucket refused ${what} (${why})`);
+    ? new StorageError("full", `the bucket has no room: ${what}`, { cause })
+    : new StorageError("busy", `the bucket refused ${what} (${why})`, { cause });
 }

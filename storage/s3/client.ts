@@ -28,6 +28,8 @@ export interface BucketRequest {
   /** Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
+  /** The SHA-256 of the body in hex when the caller has it already; otherwise it is computed. */
+  readonly bodySha256?: string;
   /** Whether the server moves bytes within the storage, which may take minutes. */
   readonly isLong?: boolean;
   readonly signal: AbortSignal;
@@ -95,6 +97,7 @@ export function createBucketClient(
 
   async function sendOnce(request: BucketRequest, withMd5: boolean): Promise<Answered | Refused> {
     const { method, key, query = {}, headers = {}, body, signal, isLong = false } = request;
+    const payloadHash = body === undefined ? EMPTY_HASH : (request.bodySha256 ?? sha256(body));
     // A proxy may drop a range, which the response shows; if the range were signed, the refusal would look like a wrong key.
     const { range, ...others } = headers;
     const signable =
@@ -115,7 +118,7 @@ export function createBucketClient(
         path,
         query: search,
         headers: signable,
-        payloadHash: body === undefined ? EMPTY_HASH : sha256(body),
+        payloadHash,
       },
       address.keys,
       region,

@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { loadExamples } from "../../cli/examples/examples.ts";
 import { composeMail } from "../../daemon/outbound/mail/compose.ts";
 import { writeMail } from "../../daemon/outbound/mail/outbox.ts";
+import { startS3Server } from "../stand-ins/s3-server.ts";
 
 // The examples of commands that make homes, daemons and runners, each run by bash on one home. The examples of the other
 // commands run in test/cli/examples.
@@ -53,6 +54,8 @@ type Prepare = (home: Home) => Promise<void>;
 
 interface Home {
   readonly path: string;
+  /** The bucket of its backups. */
+  readonly env: Readonly<Record<string, string>>;
   /** Runs a line in the folder of the examples' files. */
   run(line: string): Promise<{ readonly code: number | null; readonly text: string }>;
 }
@@ -102,8 +105,15 @@ async function withHome(work: (home: Home) => Promise<void>): Promise<void> {
     "passphrase.txt": "a long passphrase of the backup\n",
   };
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  const server = await startS3Server();
+  const env = {
+    CROFT_BACKUP_URL: `s3://${server.bucket}/laptop?endpoint=${server.origin}`,
+    CROFT_BACKUP_ACCESS_KEY_ID: server.key.id,
+    CROFT_BACKUP_SECRET_ACCESS_KEY: server.key.secret,
+  };
   const home: Home = {
     path,
+    env,
     run: async (line) => {
       const child = runBash(home, line);
       let text = "";
@@ -118,10 +128,11 @@ async function withHome(work: (home: Home) => Promise<void>): Promise<void> {
   } finally {
     await home.run("croft daemon stop");
     await rm(path, { recursive: true, force: true });
+    await server[Symbol.asyncDispose]();
   }
 }
 
-function runBash({ path }: Home, line: string) {
+function runBash({ path, env }: Home, line: string) {
   return spawn("bash", ["-o", "pipefail", "-c", line], {
     cwd: join(path, "work"),
     env: {
@@ -131,6 +142,7 @@ function runBash({ path }: Home, line: string) {
       CROFT_KEY_SOURCE: "file",
       CROFT_CREDENTIAL_STORE: "file",
       CROFT_BREACH_URL: "off",
+      ...env,
     },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -1,16 +1,22 @@
 import { open, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import type { backUp } from "../../../daemon/main.ts";
+import { type BucketSetting, toBucketUrl } from "../../../daemon/settings/types.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, DryRun, usageError } from "../../errors.ts";
+import type { Transfer } from "../../output/progress.ts";
 import { shape } from "../../output/spec.ts";
 import { toDaemonFailure } from "../../support/daemon-failures.ts";
 import { readNewSecret } from "../../support/secrets.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import { version } from "../../version.ts";
+import { ADDRESS_HELP, readBackupAddress } from "./backup-address.ts";
 
 export interface DaemonBackupOptions {
-  /** A new file, or `-` for standard output. */
-  readonly file: string;
+  /** A new file, or `-` for standard output; undefined with `to`. */
+  readonly file: string | undefined;
+  /** The address of a folder of a bucket; `true` for the one of `backup_url`. */
+  readonly to: string | true | undefined;
   readonly withKeys: boolean;
   readonly passphraseStdin: boolean;
 }
@@ -28,12 +34,14 @@ export const backupDaemon = {
   writes: true,
   define(command, cli, run = runDaemonBackup): void {
     command
-      .argument("<file>", "a new file, or - for standard output")
+      .argument("[file]", "a new file, or - for standard output")
+      .option("--to [address]", ADDRESS_HELP)
       .option("--with-keys", "include the keys, sealed with a passphrase")
       .option("--passphrase-stdin", "read the passphrase from standard input")
-      .action((file: string, flags: { withKeys?: true; passphraseStdin?: true }) =>
+      .action((file: string | undefined, flags: BackupFlags) =>
         run(cli, {
           file,
+          to: flags.to,
           withKeys: flags.withKeys === true,
           passphraseStdin: flags.passphraseStdin === true,
         }),
@@ -41,21 +49,47 @@ export const backupDaemon = {
   },
 } satisfies CommandModule;
 
+type DaemonInput = Parameters<typeof backUp>[0];
+type BackupSummary = Awaited<ReturnType<typeof backUp>>;
+
+/** The flags of the line as commander hands them over. */
+interface BackupFlags {
+  readonly to?: string | true;
+  readonly withKeys?: true;
+  readonly passphraseStdin?: true;
+}
+
 /**
- * Writes a backup of this home, whether its daemon runs or not. A file appears under its name when it is whole.
+ * Writes a backup of this home, whether its daemon runs or not. A file appears under its name when it is whole, and so does
+ * an object in a bucket.
  * @throws CliError `conflict` when the file exists, `not_found` without a home, `unsupported` with a database on a server
  */
 async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): Promise<void> {
-  const { file, withKeys, passphraseStdin } = options;
+  const { file, to, withKeys, passphraseStdin } = options;
+  if ((file === undefined) === (to === undefined))
+    throw usageError(
+      file === undefined ? "name where the backup goes" : "give a file or --to, not both",
+      "croft daemon backup FILE, croft daemon backup - for standard output, or --to s3://BUCKET/FOLDER",
+    );
   const isStream = file === "-";
   if (isStream && (cli.output.isMachine || cli.io.isOutputTerminal))
-    throw usageError("the archive goes to standard output: send it to a file or a program");
+    throw usageError(
+      "the archive goes to standard output: send it to a file or a program",
+      "croft daemon backup - | gzip > home.tar.gz",
+    );
   if (passphraseStdin && !withKeys) throw usageError("--passphrase-stdin needs --with-keys");
   const { readAllSettings } = await import("../../profile/settings.ts");
   const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
   const data = paths.dataDirectory;
-  const path = resolve(cli.system.workingDirectory, file);
-  if (cli.flags.dryRun) throw new DryRun({ backup: { data, file: isStream ? "-" : path } });
+  const address = to === undefined ? undefined : readBackupAddress("--to", to, settings);
+  if (address?.name !== undefined)
+    throw usageError(
+      "--to names a folder: croft names the backup by the time",
+      "leave out the name",
+    );
+  const path = resolve(cli.system.workingDirectory, file ?? "");
+  const shown = address === undefined ? (isStream ? "-" : path) : toBucketUrl(address.place);
+  if (cli.flags.dryRun) throw new DryRun({ backup: { data, file: shown } });
   const passphrase = withKeys
     ? await readNewSecret(cli, {
         fromInput: passphraseStdin,
@@ -63,29 +97,80 @@ async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): P
         flag: "--passphrase-stdin",
       })
     : undefined;
-  const { backUp } = await import("../../../daemon/main.ts");
   const { pid, userId, stderr, processMark } = cli.system;
   const process = { pid, mark: processMark(pid), userId };
   const input = { settings, paths, version, clock: cli.clock, process, logTo: stderr };
-  const writeTo = (write: (chunk: Uint8Array) => Promise<void>) =>
-    backUp(input, {
-      passphrase,
-      write: (chunk) => {
-        cli.signal.throwIfAborted();
-        return write(chunk);
-      },
-    }).catch((error: unknown) => {
-      throw toDaemonFailure(error, { not_found: "not_found", invalid_argument: "unsupported" });
-    });
-  const { files, bytes } = await (isStream
-    ? writeTo((chunk) => cli.io.write(chunk))
-    : writeFileWhole(path, writeTo));
-  const sentence = `Backed up ${data}: ${files} files, ${bytes} bytes${isStream ? "" : ` in ${path}`}.`;
+  const written =
+    address !== undefined
+      ? await writeBucket(cli, input, { place: address.place, passphrase })
+      : isStream
+        ? await writeTo(cli, input, passphrase, (chunk) => cli.io.write(chunk))
+        : await writeFileWhole(path, (write) => writeTo(cli, input, passphrase, write));
+  const { files, bytes } = written;
+  const name = "address" in written ? written.address : path;
+  const sentence = `Backed up ${data}: ${files} files, ${bytes} bytes${isStream ? "" : ` in ${name}`}.`;
   if (isStream) return cli.io.note(sentence);
   await cli.output.done(
-    { backed_up: true, file: path, files, bytes, keys: withKeys, data },
+    { backed_up: true, file: name, files, bytes, keys: withKeys, data },
     sentence,
   );
+  if (!withKeys)
+    cli.io.note(
+      "It holds no keys: without the master key, secrets in it cannot be opened. --with-keys includes the keys of keys/.",
+    );
+}
+
+async function writeTo(
+  cli: CliContext,
+  input: DaemonInput,
+  passphrase: string | undefined,
+  write: (chunk: Uint8Array) => Promise<void>,
+): Promise<BackupSummary> {
+  const daemon = await import("../../../daemon/main.ts");
+  const backedUp = daemon.backUp(input, {
+    passphrase,
+    write: (chunk) => {
+      cli.signal.throwIfAborted();
+      return write(chunk);
+    },
+  });
+  return backedUp.catch((error: unknown) => {
+    throw toDaemonFailure(error, { not_found: "not_found", invalid_argument: "unsupported" });
+  });
+}
+
+/** Uploads the backup, with its progress. A stop signal waits until the upload is aborted. */
+async function writeBucket(
+  cli: CliContext,
+  input: DaemonInput,
+  { place, passphrase }: { readonly place: BucketSetting; readonly passphrase: string | undefined },
+): Promise<BackupSummary & { readonly address: string }> {
+  const { backUpToBucket } = await import("../../../daemon/main.ts");
+  cli.holdStops();
+  const progress = await cli.progress();
+  let transfer: Transfer | undefined;
+  let isDone = false;
+  try {
+    const written = await backUpToBucket(input, {
+      place,
+      passphrase,
+      signal: cli.signal,
+      onProgress(done, total) {
+        transfer ??= progress.begin(toBucketUrl(place), total);
+        transfer.update(done);
+      },
+    });
+    isDone = true;
+    return written;
+  } catch (error) {
+    throw toDaemonFailure(error, {
+      not_found: "not_found",
+      invalid_argument: "invalid_config",
+      conflict: "conflict",
+    });
+  } finally {
+    transfer?.end(isDone ? "done" : "failed");
+  }
 }
 
 /** Writes a file beside its place, syncs and renames it. A crash leaves `<path>.partial`, which the next run replaces. */

@@ -44,7 +44,7 @@ export const entries: readonly Entry[] = [
   ),
   verb(
     "backup",
-    "Back up the home to a file",
+    "Back up the home to a file or a bucket",
     async () => (await import("./backup.ts")).backupDaemon,
   ),
   verb(

@@ -1,15 +1,25 @@
 import { resolve } from "node:path";
+import type { restoreHome } from "../../../daemon/main.ts";
+import type { Settings } from "../../../daemon/settings/settings.ts";
+import { toBucketUrl } from "../../../daemon/settings/types.ts";
 import type { CliContext } from "../../context.ts";
 import { DryRun, usageError } from "../../errors.ts";
-import { shape } from "../../output/spec.ts";
+import { type Column, size, time } from "../../output/cells.ts";
+import { wholeList } from "../../output/pages.ts";
+import { shapeOrList } from "../../output/spec.ts";
 import { toDaemonFailure } from "../../support/daemon-failures.ts";
 import { readSecret } from "../../support/secrets.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import { version } from "../../version.ts";
+import { ADDRESS_HELP, readBackupAddress } from "./backup-address.ts";
 
 export interface DaemonRestoreOptions {
-  /** The archive of a whole home. */
+  /** The archive of a whole home, `-` for standard input; with `from` the name of a backup, or `latest`. */
   readonly file: string | undefined;
+  /** The address of a folder of a bucket, or of a backup in it; `true` for the one of `backup_url`. */
+  readonly from: string | true | undefined;
+  /** Shows the backups in the bucket and restores nothing. */
+  readonly list: boolean;
   /** A copy of the database alone: `latest`, a name, or a path. */
   readonly database: string | undefined;
   readonly withKeys: boolean;
@@ -18,17 +28,32 @@ export interface DaemonRestoreOptions {
 
 export const restoreDaemon = {
   operations: [],
-  output: shape({
-    restored: "boolean",
-    copy: "string",
-    kept: "string?",
-    data: "string",
-  }),
+  output: shapeOrList(
+    {
+      restored: "boolean",
+      copy: "string",
+      kept: "string?",
+      data: "string",
+    },
+    {
+      name: "string",
+      address: "string",
+      bytes: "integer",
+      created_at: "string",
+      scheduled: "boolean",
+      home: "string?",
+    },
+  ),
   writes: true,
   destructive: true,
   define(command, cli, run = runDaemonRestore): void {
     command
-      .argument("[file]", 'a backup that "croft daemon backup" wrote')
+      .argument(
+        "[file]",
+        'a backup that "croft daemon backup" wrote, or - for standard input; with --from the name of a backup, or latest',
+      )
+      .option("--from [address]", ADDRESS_HELP)
+      .option("--list", "list the backups of --from instead, and restore nothing")
       .option(
         "--database <copy>",
         "restore the database alone: latest, the name of a copy in backups/, or its path",
@@ -38,6 +63,8 @@ export const restoreDaemon = {
       .action((file: string | undefined, flags: RestoreFlags) =>
         run(cli, {
           file,
+          from: flags.from,
+          list: flags.list === true,
           database: flags.database,
           withKeys: flags.withKeys === true || flags.passphraseStdin === true,
           passphraseStdin: flags.passphraseStdin === true,
@@ -48,6 +75,8 @@ export const restoreDaemon = {
 
 /** The flags of the line as commander hands them over. */
 interface RestoreFlags {
+  readonly from?: string | true;
+  readonly list?: true;
   readonly database?: string;
   readonly withKeys?: true;
   readonly passphraseStdin?: true;
@@ -55,52 +84,98 @@ interface RestoreFlags {
 
 /** @throws CliError `usage` for a line of an earlier croft, which named a copy of the database without `--database` */
 async function runDaemonRestore(cli: CliContext, options: DaemonRestoreOptions): Promise<void> {
-  const { file, database } = options;
-  if (database !== undefined && file === undefined) return restoreDatabase(cli, database);
+  const { file, database, from, list } = options;
+  if (database !== undefined && (file ?? from) === undefined) return restoreDatabase(cli, database);
   if (database !== undefined)
     throw usageError("a backup holds a database: give the file or --database, not both");
-  if (file === undefined || file === "latest" || /\.db$/.test(file))
+  if (list) return listBackups(cli, from ?? true);
+  if (from === undefined && (file === undefined || file === "latest" || /\.db$/.test(file)))
     throw usageError(
       file === undefined
         ? "name a backup to restore"
         : `${JSON.stringify(file)} is a copy of the database, not a backup of the home`,
-      `croft daemon restore --database ${file ?? "latest"}`,
+      file === undefined
+        ? "croft daemon restore FILE, or --from s3://BUCKET/FOLDER, or --database latest for the database alone"
+        : `croft daemon restore --database ${file}`,
     );
-  await restoreArchive(cli, file, options);
+  if (file === "-" && options.passphraseStdin)
+    throw usageError(
+      "standard input cannot be both the archive and the passphrase",
+      "write the archive to a file first",
+    );
+  await restoreArchive(cli, options);
 }
 
-async function restoreArchive(
-  cli: CliContext,
-  file: string,
-  { withKeys, passphraseStdin }: DaemonRestoreOptions,
-): Promise<void> {
+/** Prints the backups in a bucket, oldest first. */
+async function listBackups(cli: CliContext, from: string | true): Promise<void> {
+  const { readAllSettings } = await import("../../profile/settings.ts");
+  const { settings } = readAllSettings(cli.system, cli.flags, {});
+  const { place } = readBackupAddress("--from", from, settings);
+  const daemon = await import("../../../daemon/main.ts");
+  const found = await daemon
+    .listBackups({ settings, clock: cli.clock }, place, cli.signal)
+    .catch((error: unknown) => {
+      throw toDaemonFailure(error, { invalid_argument: "invalid_config" });
+    });
+  const shown = found.map(({ name, address, bytes, createdAt, home }) => ({
+    name,
+    address,
+    bytes,
+    created_at: new Date(createdAt).toISOString(),
+    scheduled: home !== undefined,
+    home: home ?? null,
+  }));
+  await cli.output.list(wholeList(shown), backupColumns);
+  if (shown.length === 0)
+    cli.io.note(
+      `There are no backups in ${toBucketUrl(place)}; "croft daemon backup --to" writes one.`,
+    );
+}
+
+interface ShownBackup {
+  readonly name: string;
+  readonly bytes: number;
+  readonly created_at: string;
+  readonly scheduled: boolean;
+}
+
+const backupColumns: readonly Column<ShownBackup>[] = [
+  { header: "name", cell: ({ name }) => name },
+  { header: "size", cell: ({ bytes }) => size(bytes) },
+  { header: "created", cell: ({ created_at: created }) => time(created) },
+  { header: "scheduled", cell: ({ scheduled }) => scheduled },
+];
+
+async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): Promise<void> {
   const { readAllSettings } = await import("../../profile/settings.ts");
   const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
   const data = paths.dataDirectory;
-  const archive = resolve(cli.system.workingDirectory, file);
-  if (cli.flags.dryRun) throw new DryRun({ restore: { file: archive, data } });
-  await cli.prompts.confirm(`Replace ${data} with the backup ${archive}?`);
-  const passphrase = withKeys
+  const { source, shown } = toSource(cli, options, settings);
+  if (cli.flags.dryRun) throw new DryRun({ restore: { file: shown, data } });
+  await cli.prompts.confirm(`Replace ${data} with the backup ${shown}?`);
+  const passphrase = options.withKeys
     ? await readSecret(cli, {
-        fromInput: passphraseStdin,
+        fromInput: options.passphraseStdin,
         question: "Passphrase of the backup:",
         flag: "--passphrase-stdin",
       })
     : undefined;
-  const { restoreHome } = await import("../../../daemon/main.ts");
+  const daemon = await import("../../../daemon/main.ts");
   const { pid, userId, stderr, processMark } = cli.system;
   const process = { pid, mark: processMark(pid), userId };
-  const restored = await restoreHome(
-    { settings, paths, version, clock: cli.clock, process, logTo: stderr },
-    { archive, passphrase },
-  ).catch((error: unknown) => {
-    throw toDaemonFailure(error, {
-      conflict: "already_running",
-      not_found: "not_found",
-      invalid_argument: "unsupported",
+  const restored = await daemon
+    .restoreHome(
+      { settings, paths, version, clock: cli.clock, process, logTo: stderr },
+      { from: source, passphrase, signal: cli.signal },
+    )
+    .catch((error: unknown) => {
+      throw toDaemonFailure(error, {
+        conflict: "already_running",
+        not_found: "not_found",
+        invalid_argument: source.kind === "bucket" ? "invalid_config" : "unsupported",
+      });
     });
-  });
-  const { kept, keys } = restored;
+  const { kept, keys, archive } = restored;
   if (keys === "missing")
     cli.io.warn(
       "The home has no master key. Restore it with --with-keys, copy keys/ there, or set CROFT_MASTER_KEY_FILE.",
@@ -111,6 +186,28 @@ async function restoreArchive(
     `Restored ${data} from ${archive}, made ${restored.createdAt}${before}.`,
   );
   cli.io.note('"croft daemon start" starts it, "croft login forge" signs in.');
+}
+
+type RestoreSource = Parameters<typeof restoreHome>[1]["from"];
+
+/** Where the archive comes from, and what a person reads about it. */
+function toSource(
+  cli: CliContext,
+  { file, from }: DaemonRestoreOptions,
+  settings: Pick<Settings, "backupUrl">,
+): { readonly source: RestoreSource; readonly shown: string } {
+  if (from !== undefined) {
+    const { place, name: named } = readBackupAddress("--from", from, settings);
+    if (named !== undefined && file !== undefined)
+      throw usageError("the address and the argument both name a backup: give one of them");
+    const name = named ?? file ?? "latest";
+    const shown = name === "latest" ? `latest of ${toBucketUrl(place)}` : toBucketUrl(place, name);
+    return { source: { kind: "bucket", place, name }, shown };
+  }
+  if (file === "-")
+    return { source: { kind: "stream", stream: cli.system.stdin }, shown: "of standard input" };
+  const path = resolve(cli.system.workingDirectory, file ?? "");
+  return { source: { kind: "file", path }, shown: path };
 }
 
 /**

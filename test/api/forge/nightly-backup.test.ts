@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { startS3Server } from "../../stand-ins/s3-server.ts";
 import { startTestDaemon } from "../../support/daemon.ts";
 import { runCli, temporaryHome } from "../../cli/support/run-cli.ts";
 
@@ -51,7 +52,51 @@ test("a home with backup_folder is backed up by a task, which keeps the newest b
   expect(ran.json()).toMatchObject({ restored: true, keys: "restored" });
 });
 
-test("a home without backup_folder has no such task", async () => {
+test("a home with backup_url is backed up to the bucket, and deletes its own old backups only", async () => {
+  await using server = await startS3Server();
+  let now = Date.now();
+  const time = () =>
+    new Date(now).toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-");
+  const others = `homes/croft-home-20200101-034500-0badc0de.tar`;
+  server.store.put(others, Buffer.from("another home's"), {});
+  const env = {
+    CROFT_BACKUP_URL: `s3://${server.bucket}/homes?endpoint=${server.origin}`,
+    CROFT_BACKUP_ACCESS_KEY_ID: server.key.id,
+    CROFT_BACKUP_SECRET_ACCESS_KEY: server.key.secret,
+    CROFT_BACKUP_KEPT: "2",
+    CROFT_BACKUP_PASSPHRASE: "a long passphrase",
+  };
+  const keys = () => server.store.versions("homes/").map(({ key }) => key);
+  await using daemon = await startTestDaemon({ env, clock: () => now });
+  const token = daemon.first?.forge.token ?? "";
+  const times: string[] = [];
+  for (let night = 0; night < 3; night += 1) {
+    const path = "/api/v1/admin/cron/backup_home";
+    expect((await daemon.request(path, { method: "POST", token })).status).toBe(204);
+    times.push(time());
+    await expect
+      .poll(() => keys().some((key) => key.includes(time())), { timeout: 20_000 })
+      .toBe(true);
+    now += 60_000;
+  }
+  await expect.poll(() => keys().length, { timeout: 20_000 }).toBe(3);
+  const own = keys().filter((key) => key !== others);
+  expect(own).toEqual(
+    times.slice(1).map((one) => expect.stringMatching(`^homes/croft-home-${one}-[0-9a-f]{8}.tar$`)),
+  );
+
+  await using home = await temporaryHome();
+  const name = own[1]?.slice("homes/".length) ?? "";
+  const words = ["daemon", "restore", name, "--from", "--yes", "--json"];
+  const ran = await runCli([...words, "--with-keys", "--passphrase-stdin"], {
+    home: home.path,
+    env: { ...env, CROFT_KEY_SOURCE: "file" },
+    stdin: "a long passphrase",
+  });
+  expect(ran.json()).toMatchObject({ restored: true, keys: "restored" });
+});
+
+test("a home without backup_folder and backup_url has no such task", async () => {
   await using daemon = await startTestDaemon();
   const token = daemon.first?.forge.token ?? "";
   const { json } = await daemon.request("/api/v1/admin/cron?limit=50", { token });

@@ -1,9 +1,13 @@
+import { createReadStream } from "node:fs";
 import { cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { run } from "../../../../cli/main.ts";
 import { startDaemon } from "../../../../daemon/main.ts";
+import { startS3Server } from "../../../stand-ins/s3-server.ts";
 import { testInput } from "../../../support/daemon.ts";
-import { runCli, temporaryHome } from "../../support/run-cli.ts";
+import { fakeSystem, runCli, temporaryHome } from "../../support/run-cli.ts";
 
 const passphrase = "long passphrase of the backup";
 const longName = `${"a".repeat(120)}.bin`;
@@ -163,4 +167,196 @@ describe("daemon restore of a backup", () => {
     await expect(startDaemon(testInput(home.path, {}, []))).rejects.toThrow(/no database/);
     expect((await restore(home.path, archive)).json()).toMatchObject({ keys: "kept" });
   });
+});
+
+describe("daemon backup to a bucket", () => {
+  /** A bucket of the stand-in, as the address and the settings name it. */
+  async function openBucket() {
+    const server = await startS3Server();
+    const address = `s3://${server.bucket}/homes?endpoint=${server.origin}`;
+    const env = {
+      CROFT_KEY_SOURCE: "file",
+      CROFT_BACKUP_ACCESS_KEY_ID: server.key.id,
+      CROFT_BACKUP_SECRET_ACCESS_KEY: server.key.secret,
+    };
+    const run = (
+      home: string,
+      words: readonly string[],
+      more: { readonly stdin?: string; readonly env?: Readonly<Record<string, string>> } = {},
+    ) =>
+      runCli(["daemon", ...words, "--json"], {
+        home,
+        ...more,
+        env: { ...env, ...more.env },
+      });
+    return { server, address, run, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  }
+
+  test("restores the newest backup of a folder, and one by its address", async () => {
+    await using bucket = await openBucket();
+    const { address, run } = bucket;
+    const sealed = ["--with-keys", "--passphrase-stdin"];
+    const written = await run(source.path, ["backup", "--to", address, ...sealed], {
+      stdin: passphrase,
+    });
+    expect({ code: written.code, err: written.err }).toEqual({ code: 0, err: "" });
+    const { file, bytes } = written.json() as { file: string; bytes: number };
+    const listed = await run(source.path, ["restore", "--from", address, "--list"]);
+    expect(listed.json()).toEqual([
+      {
+        name: expect.stringMatching(/^croft-home-\d{8}-\d{6}\.tar$/) as string,
+        address: file,
+        bytes,
+        created_at: expect.any(String) as string,
+        scheduled: false,
+        home: null,
+      },
+    ]);
+    for (const words of [
+      ["restore", "--from", address, "--yes", ...sealed],
+      ["restore", "--from", file, "--yes", ...sealed],
+      ["restore", "latest", "--from", "--yes", ...sealed],
+    ]) {
+      await using home = await otherHome();
+      const restored = await run(home.path, words, {
+        stdin: passphrase,
+        env: { CROFT_BACKUP_URL: address },
+      });
+      expect(restored.json()).toMatchObject({ restored: true, keys: "restored", copy: file });
+      expect(await readFile(join(home.path, "packages", longName))).toEqual(
+        Buffer.alloc(3_000_000, 7),
+      );
+      await (await startDaemon(testInput(home.path, {}, []))).stop();
+    }
+  });
+
+  test("takes the key of objects_url when backups have none", async () => {
+    await using bucket = await openBucket();
+    const { server } = bucket;
+    const ran = await runCli(["daemon", "backup", "--to", bucket.address, "--json"], {
+      home: source.path,
+      env: {
+        CROFT_KEY_SOURCE: "file",
+        CROFT_OBJECTS_ACCESS_KEY_ID: server.key.id,
+        CROFT_OBJECTS_SECRET_ACCESS_KEY: server.key.secret,
+      },
+    });
+    expect(ran.json()).toMatchObject({ backed_up: true, keys: false });
+  });
+
+  test("restores nothing of an object that was damaged or cut", async () => {
+    await using bucket = await openBucket();
+    const { address, run, server } = bucket;
+    await run(source.path, ["backup", "--to", address]);
+    const [there] = server.store.versions("homes/");
+    if (there === undefined) throw new Error("there is no backup");
+    const { bytes } = there.version;
+    const flipped = Buffer.from(bytes);
+    flipped[1_000_000] = (flipped[1_000_000] ?? 0) ^ 1;
+    await using home = await otherHome();
+    const before = await contentOf(home.path);
+    for (const damaged of [flipped, bytes.subarray(0, 2_000_000)]) {
+      server.store.put(there.key, damaged, {});
+      const ran = await run(home.path, ["restore", "--from", address, "--yes"]);
+      expect(ran.error()).toMatchObject({ code: "storage_unusable", exit_code: 17 });
+      expect(await contentOf(home.path)).toEqual(before);
+    }
+  });
+
+  test("says that the server fails, not that the archive is damaged, when a download ends early", async () => {
+    await using bucket = await openBucket();
+    const { address, run, server } = bucket;
+    await run(source.path, ["backup", "--to", address]);
+    await using home = await otherHome();
+    const before = await contentOf(home.path);
+    server.refuse(({ method, key }) => method === "GET" && key !== undefined, {
+      status: 403,
+      code: "AccessDenied",
+    });
+    const ran = await run(home.path, ["restore", "--from", address, "--yes"]);
+    expect(ran.error()).toMatchObject({ code: "invalid_config", exit_code: 2 });
+    expect(ran.error()["message"]).toMatch(/s3:GetObject/);
+    expect(await contentOf(home.path)).toEqual(before);
+  });
+
+  test("names the setting that is missing or wrong", async () => {
+    await using bucket = await openBucket();
+    const { address, run, server } = bucket;
+    const messageOf = async (
+      words: readonly string[],
+      env: Readonly<Record<string, string>> = {},
+    ) => (await run(source.path, words, { env })).error()["message"];
+    expect(
+      (
+        await runCli(["daemon", "backup", "--to", address, "--json"], { home: source.path })
+      ).error(),
+    ).toMatchObject({
+      code: "invalid_config",
+      message: expect.stringMatching(/set backup_access_key_id .* and backup_secret/) as string,
+    });
+    expect(
+      await messageOf(["backup", "--to", address], { CROFT_BACKUP_SECRET_ACCESS_KEY: "wrong" }),
+    ).toMatch(/backup_secret_access_key .* is not the secret/);
+    const missing = address.replace(server.bucket, "missing");
+    expect(await messageOf(["backup", "--to", missing])).toMatch(/There is no bucket missing/);
+    expect(await messageOf(["backup", "--to"])).toMatch(/backup_url is not set/);
+    expect(await messageOf(["backup", "--to", "home.tar"])).toMatch(
+      /takes the address of a bucket/,
+    );
+    expect(await messageOf(["restore", "--from", address, "--yes"])).toMatch(/there is no backup/);
+    expect(server.store.uploads.size).toBe(0);
+  });
+
+  test("a stop signal aborts the upload", async () => {
+    await using bucket = await openBucket();
+    const { address, server } = bucket;
+    const system = fakeSystem({
+      home: source.path,
+      env: {
+        CROFT_KEY_SOURCE: "file",
+        CROFT_BACKUP_ACCESS_KEY_ID: server.key.id,
+        CROFT_BACKUP_SECRET_ACCESS_KEY: server.key.secret,
+      },
+    });
+    const running = run(["daemon", "backup", "--to", address], system);
+    await expect.poll(() => server.store.uploads.size, { timeout: 20_000 }).toBe(1);
+    system.stops.send("SIGINT");
+    expect(await running).toBe(130);
+    expect(server.store.uploads.size).toBe(0);
+    expect(server.store.versions("homes/")).toEqual([]);
+    expect(await readdir(join(source.path, "tmp"))).toEqual([]);
+  });
+});
+
+describe("daemon restore of an archive on standard input", () => {
+  test("restores it", async () => {
+    await using home = await temporaryHome();
+    const ran = await runCli(["daemon", "restore", "-", "--yes", "--json"], {
+      home: home.path,
+      env: { CROFT_KEY_SOURCE: "file" },
+      stdin: createReadStream(archive),
+    });
+    expect(ran.json()).toMatchObject({ restored: true, copy: "standard input", kept: null });
+  });
+
+  test("tells what to do with one that is compressed", async () => {
+    await using home = await temporaryHome();
+    const file = join(home.path, "home.tar.gz");
+    await writeFile(file, gzipSync(await readFile(archive)));
+    const { message } = (await restore(home.path, file)).error();
+    expect(message).toMatch(/is compressed.*gunzip -c .*home\.tar\.gz \| croft daemon restore -/);
+  });
+});
+
+test("a backup has the master key of the environment in a file, so that the restored home starts without it", async () => {
+  await using home = await temporaryHome();
+  await using fresh = await temporaryHome();
+  const env = { CROFT_MASTER_KEY: "ab".repeat(32) };
+  await (await startDaemon(testInput(home.path, { env }, []))).stop();
+  const file = join(home.path, "sealed.tar");
+  const sealed = ["--with-keys", "--passphrase-stdin", "--json"];
+  await runCli(["daemon", "backup", file, ...sealed], { home: home.path, env, stdin: passphrase });
+  const ran = await restore(fresh.path, file, ["--with-keys", "--passphrase-stdin"], passphrase);
+  expect(ran.json()).toMatchObject({ keys: "restored" });
+  await (await startDaemon(testInput(fresh.path, {}, []))).stop();
 });

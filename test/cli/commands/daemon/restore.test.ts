@@ -30,6 +30,8 @@ const restore = (home: string, ...words: string[]) =>
 test("the line becomes options", async () => {
   const options = {
     file: undefined,
+    from: undefined,
+    list: false,
     database: undefined,
     withKeys: false,
     passphraseStdin: false,
@@ -41,10 +43,17 @@ test("the line becomes options", async () => {
   expect(
     await optionsOf<DaemonRestoreOptions>(restoreDaemon.define, ["--database", "a.db"]),
   ).toEqual({ ...options, database: "a.db" });
+  const address = "s3://backups/laptop";
+  expect(
+    await optionsOf<DaemonRestoreOptions>(restoreDaemon.define, ["--list", "--from", address]),
+  ).toEqual({ ...options, list: true, from: address });
+  expect(await optionsOf<DaemonRestoreOptions>(restoreDaemon.define, ["latest", "--from"])).toEqual(
+    { ...options, file: "latest", from: true },
+  );
 });
 
 test.each([
-  [[], "--database latest"],
+  [[], "FILE, or --from s3://BUCKET/FOLDER, or --database latest for the database alone"],
   [["latest"], "--database latest"],
   [[copyName], `--database ${copyName}`],
 ])("croft daemon restore %j says how a copy of the database is named now", async (words, hint) => {

@@ -1,0 +1,39 @@
+import { type BucketSetting, bucketUrl } from "../../../daemon/settings/types.ts";
+import type { Settings } from "../../../daemon/settings/settings.ts";
+import { CliError, usageError } from "../../errors.ts";
+
+/** A folder of a bucket, and the backup in it that the address names. */
+export interface BackupAddress {
+  readonly place: BucketSetting;
+  readonly name: string | undefined;
+}
+
+/** The help of `--to` and `--from`. */
+export const ADDRESS_HELP =
+  "a folder of a bucket, s3://BUCKET/FOLDER?endpoint=https://HOST:PORT; without a value that of backup_url";
+
+/**
+ * Reads the value of `--to` or `--from`; `true` stands for the setting `backup_url`.
+ * @throws CliError `usage` for another form, `invalid_config` without the setting
+ */
+export function readBackupAddress(
+  flag: string,
+  value: string | true,
+  { backupUrl }: Pick<Settings, "backupUrl">,
+): BackupAddress {
+  if (value === true && backupUrl === undefined)
+    throw new CliError("invalid_config", `${flag} has no value, and backup_url is not set`, {
+      hint: `croft config set backup_url 's3://BUCKET/FOLDER?endpoint=https://HOST:PORT', or give the address to ${flag}`,
+    });
+  const place =
+    value === true
+      ? backupUrl
+      : bucketUrl.read(value, { resolvePath: (path) => path, pathSeparator: ":" });
+  if (place === undefined)
+    throw usageError(
+      `${flag} takes the address of a bucket, not ${JSON.stringify(value)}`,
+      bucketUrl.takes,
+    );
+  const [, folder = "", name] = /^(?:(.*)\/)?(croft-home-[^/]+\.tar)$/.exec(place.folder) ?? [];
+  return name === undefined ? { place, name } : { place: { ...place, folder }, name };
+}

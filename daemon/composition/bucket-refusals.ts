@@ -1,0 +1,63 @@
+import type { Refused } from "../../storage/s3/failures.ts";
+import { AppError } from "../errors.ts";
+import type { BucketSetting } from "../settings/types.ts";
+
+/** What a bucket is used for, and the settings that a message names. */
+export interface BucketNames {
+  /** The setting or flag that names the bucket. */
+  readonly address: string;
+  readonly id: string;
+  readonly secret: string;
+  /** Who needs the rights: `objects need`. */
+  readonly use: string;
+}
+
+/** Converts a server's refusal to a message with the remedy. */
+export function toBucketRefusal(
+  refused: Refused,
+  { bucket, endpoint }: BucketSetting,
+  { address, id, secret, use }: BucketNames,
+): AppError {
+  const { failure, code, headers } = refused;
+  const why = code === "" ? (failure.note ?? failure.kind) : code;
+  const wrong = (text: string) => new AppError("invalid_argument", text, { cause: refused });
+  if (code === "SignatureDoesNotMatch")
+    return wrong(`${secret} is not the secret of the key that ${id} names (${why}).`);
+  if (failure.kind === "reauth")
+    return wrong(`The server of the bucket does not take the key of ${id} (${why}).`);
+  if (failure.note === "clock_skew")
+    return wrong(
+      `The clocks of this machine and of the server of ${address} are too far apart: set this machine's (${why}).`,
+    );
+  if (failure.note === "bucket_missing" || failure.kind === "not_found")
+    return wrong(
+      `There is no bucket ${bucket} at ${endpoint}: make it, or correct ${address} (${why}).`,
+    );
+  if (isElsewhere(refused)) {
+    const region = headers["x-amz-bucket-region"];
+    const where = region === undefined ? "in another region" : `in the region ${region}`;
+    return wrong(`The bucket ${bucket} is ${where}: say so in ${address} (${why}).`);
+  }
+  if (failure.kind === "forbidden")
+    return wrong(
+      `The key of ${id} may not do in the bucket ${bucket} what ${use}: s3:ListBucket, s3:GetObject, ` +
+        `s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload (${why}).`,
+    );
+  if (failure.kind === "quota_exceeded")
+    return new AppError("storage_full", `The bucket ${bucket} has no room (${why}).`, {
+      cause: refused,
+    });
+  return new AppError(
+    "provider_failed",
+    `The bucket of ${address} cannot be used: ${endpoint} does not answer as it should (${why}).`,
+    { cause: refused },
+  );
+}
+
+function isElsewhere({ status, code }: Refused): boolean {
+  return (
+    status === 301 ||
+    status === 307 ||
+    ["AuthorizationHeaderMalformed", "IllegalLocationConstraintException"].includes(code)
+  );
+}

@@ -1,0 +1,298 @@
+import { createReadStream, existsSync } from "node:fs";
+import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Agent } from "undici";
+import {
+  type BucketBackup,
+  type BucketBackups,
+  createBucketBackups,
+} from "../../storage/backup/bucket-backups.ts";
+import { writeNightlyBackup } from "../../storage/backup/nightly-backup.ts";
+import {
+  type BackupSource,
+  restoreBackup,
+  type RestoredHome,
+} from "../../storage/backup/restore-backup.ts";
+import {
+  type BackupOptions,
+  type BackupSummary,
+  estimateBackup,
+  writeBackup,
+} from "../../storage/backup/write-backup.ts";
+import { holdsDatabase, openDataDirectory, toDataDirectory } from "../../storage/data-directory.ts";
+import { StorageError, type Database } from "../../storage/engine/database.ts";
+import { BUCKET_LIMITS } from "../../storage/objects/bucket-objects.ts";
+import { exportKeyFiles } from "../../storage/keys/open.ts";
+import { isRefused } from "../../storage/s3/failures.ts";
+import { claimInstanceValue } from "../../storage/tables/common/instance.ts";
+import { AppError } from "../errors.ts";
+import type { Settings } from "../settings/settings.ts";
+import { type BucketSetting, toBucketUrl } from "../settings/types.ts";
+import { type BucketNames, toBucketRefusal } from "./bucket-refusals.ts";
+import type { DaemonInput } from "./daemon-input.ts";
+import { assertEmbedded, takeLock, toKeyringOptions } from "./stores.ts";
+
+/** A backup in a bucket, with its address. */
+export interface ListedBackup extends BucketBackup {
+  /** `s3://BUCKET/FOLDER/NAME`, with the parameters of the folder's address. */
+  readonly address: string;
+}
+
+/** Where the archive to restore lies. */
+export type RestoreFrom =
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "stream"; readonly stream: AsyncIterable<unknown> }
+  /** `latest` or the name of a backup. */
+  | { readonly kind: "bucket"; readonly place: BucketSetting; readonly name: string };
+
+/** Identifies this home among those that back up to one bucket. */
+const HOME = "backup_home";
+/** How long idle connections are kept alive for the next part. */
+const KEEP_ALIVE_MS = 30_000;
+
+/** See `backUp` in main.ts. */
+export async function backUpHome(
+  input: DaemonInput,
+  options: Pick<BackupOptions, "passphrase" | "write">,
+): Promise<BackupSummary> {
+  return writeBackup({ ...(await findHome(input)), ...options });
+}
+
+/** See `backUpToBucket` in main.ts. */
+export async function backUpHomeToBucket(
+  input: DaemonInput,
+  options: Pick<BackupOptions, "passphrase"> & {
+    readonly place: BucketSetting;
+    readonly signal: AbortSignal;
+    readonly onProgress: (done: number, total: number) => void;
+  },
+): Promise<BackupSummary & { readonly address: string }> {
+  const { place, passphrase, signal, onProgress } = options;
+  const home = await findHome(input);
+  return inBucket(input, place, signal, async (backups) => {
+    const total = await estimateBackup(home.directory);
+    const { name, result } = await backups.put(
+      { now: home.now, home: undefined, bytes: total },
+      (write) => {
+        let done = 0;
+        return writeBackup({
+          ...home,
+          passphrase,
+          write: async (chunk) => {
+            signal.throwIfAborted();
+            await write(chunk);
+            onProgress((done += chunk.byteLength), total);
+          },
+        });
+      },
+    );
+    return { ...result, address: toBucketUrl(place, name) };
+  });
+}
+
+/** See `listBackups` in main.ts. */
+export function listBackupsIn(
+  input: Pick<DaemonInput, "settings" | "clock">,
+  place: BucketSetting,
+  signal: AbortSignal,
+): Promise<readonly ListedBackup[]> {
+  return inBucket(input, place, signal, async (backups) =>
+    (await backups.list()).map((backup) => ({
+      ...backup,
+      address: toBucketUrl(place, backup.name),
+    })),
+  );
+}
+
+/**
+ * Returns what writes a nightly backup to `backup_folder` and to `backup_url`; undefined without both, and with a database on
+ * a server. Where one of them fails, the other one gets its backup all the same.
+ */
+export function createNightlyBackup(
+  input: DaemonInput,
+  db: Database,
+  newId: () => string,
+): ((signal: AbortSignal) => Promise<void>) | undefined {
+  const { settings, clock } = input;
+  const { backupFolder: folder, backupUrl: place, backupKept: kept } = settings;
+  if ((folder === undefined && place === undefined) || settings.databaseUrl !== undefined)
+    return undefined;
+  const passphrase = settings.backupPassphrase;
+  return async (signal) => {
+    const home = { ...toHome(input), mark: "nightly", passphrase };
+    const toFolder = async () => {
+      if (folder !== undefined) await writeNightlyBackup({ ...home, folder, kept, signal });
+    };
+    const toBucket = async () => {
+      if (place === undefined) return;
+      const id = await claimInstanceValue(db, HOME, newId().replaceAll("-", "").slice(-8), clock());
+      await inBucket(input, place, signal, async (backups) => {
+        const bytes = await estimateBackup(home.directory);
+        await backups.put({ now: home.now, home: id, bytes }, (write) =>
+          writeBackup({ ...home, write }),
+        );
+        await backups.prune(id, kept);
+      });
+    };
+    const failures: unknown[] = [];
+    // One after the other: both copy the database to the same temporary file.
+    for (const work of [toFolder, toBucket]) await work().catch((error) => failures.push(error));
+    if (failures.length === 1) throw failures[0];
+    if (failures.length > 1) throw new AggregateError(failures, "both nightly backups failed");
+  };
+}
+
+/** See `restoreHome` in main.ts. */
+export async function restoreArchive(
+  input: DaemonInput,
+  options: {
+    readonly from: RestoreFrom;
+    readonly passphrase: string | undefined;
+    readonly signal: AbortSignal;
+  },
+): Promise<RestoredHome & { readonly archive: string }> {
+  const { from, passphrase, signal } = options;
+  assertEmbedded(input.settings.databaseUrl);
+  if (from.kind === "bucket")
+    return inBucket(input, from.place, signal, async (backups) =>
+      restoreFrom(input, await findSource(backups, from), passphrase),
+    );
+  if (from.kind === "file" && !existsSync(from.path))
+    throw new AppError("not_found", `there is no file ${from.path}`);
+  const source =
+    from.kind === "file"
+      ? { name: from.path, open: async () => createReadStream(from.path) }
+      : {
+          name: "standard input",
+          open: async () => Readable.from(from.stream, { objectMode: false }),
+        };
+  return restoreFrom(input, source, passphrase);
+}
+
+async function restoreFrom(
+  { paths, clock, process }: DaemonInput,
+  source: BackupSource,
+  passphrase: string | undefined,
+): Promise<RestoredHome & { readonly archive: string }> {
+  const { pid, mark, userId } = process;
+  const directory = await openDataDirectory(paths.dataDirectory, {
+    userId,
+    createParents: paths.home === undefined,
+  });
+  const lock = await takeLock(directory, { pid, mark, startedAt: clock() });
+  try {
+    const restored = await restoreBackup({ source, directory, passphrase, clock });
+    return { ...restored, archive: source.name };
+  } finally {
+    await lock.release();
+  }
+}
+
+async function findSource(
+  backups: BucketBackups,
+  { place, name }: Extract<RestoreFrom, { kind: "bucket" }>,
+): Promise<BackupSource> {
+  const there = await backups.list();
+  const folder = toBucketUrl(place);
+  const backup =
+    name === "latest" ? latestOf(there, folder) : there.find((one) => one.name === name);
+  if (backup !== undefined)
+    return { name: toBucketUrl(place, backup.name), open: () => backups.open(backup) };
+  const known = there.length === 0 ? "there are none" : `the newest is ${there.at(-1)?.name}`;
+  const what = name === "latest" ? "backup" : `backup ${JSON.stringify(name)}`;
+  throw new AppError("not_found", `there is no ${what} in ${folder}; ${known}`);
+}
+
+/** The newest backup. Refuses to choose between the scheduled backups of several homes. */
+function latestOf(there: readonly BucketBackup[], folder: string): BucketBackup | undefined {
+  const homes = new Set(there.flatMap(({ home }) => home ?? []));
+  if (homes.size > 1)
+    throw new AppError(
+      "invalid_argument",
+      `${folder} holds backups of ${homes.size} homes: name one of them, which --list shows`,
+    );
+  return there.at(-1);
+}
+
+/** The home that is backed up, with a database in it. */
+async function findHome(input: DaemonInput): Promise<ReturnType<typeof toHome>> {
+  assertEmbedded(input.settings.databaseUrl);
+  const home = toHome(input);
+  const { root } = home.directory;
+  if (await holdsDatabase(home.directory)) return home;
+  throw new AppError("not_found", `${root} holds no database: it was never started`);
+}
+
+function toHome({ settings, paths, version, clock, process }: DaemonInput) {
+  const directory = toDataDirectory(paths.dataDirectory);
+  return {
+    directory,
+    exportKeys: () => exportKeyFiles(toKeyringOptions(settings, directory, false)),
+    configFile: paths.configFile,
+    version,
+    now: clock(),
+    mark: String(process.pid),
+  };
+}
+
+/** Opens the bucket for some work, and names the setting to correct when the server refuses it. */
+async function inBucket<Result>(
+  { settings, clock }: Pick<DaemonInput, "settings" | "clock">,
+  place: BucketSetting,
+  signal: AbortSignal,
+  work: (backups: BucketBackups) => Promise<Result>,
+): Promise<Result> {
+  const { keys, names } = toKeys(settings);
+  // An administrator's setting: the policy for addresses that users name does not apply.
+  const dispatcher = new Agent({ keepAliveTimeout: KEEP_ALIVE_MS });
+  const backups = createBucketBackups({
+    address: { ...place, keys: { ...keys, sessionToken: undefined } },
+    root: place.folder === "" ? "" : `${place.folder}/`,
+    limits: BUCKET_LIMITS,
+    dispatcher,
+    retries: {
+      random: Math.random,
+      sleep: (ms, by) => sleep(ms, undefined, by === undefined ? {} : { signal: by }),
+    },
+    clock,
+    signal,
+  });
+  try {
+    return await work(backups);
+  } catch (error) {
+    const refused = error instanceof StorageError ? error.cause : undefined;
+    if (typeof refused !== "object" || refused === null || !("kind" in refused)) throw error;
+    const outcome = refused as { readonly kind: string };
+    throw isRefused(outcome) ? toBucketRefusal(outcome, place, names) : error;
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+/** The key of the backups, or else the one of `objects_url`, and what messages call it. */
+function toKeys(settings: Settings): {
+  readonly keys: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  readonly names: BucketNames;
+} {
+  const { backupAccessKeyId: id, backupSecretAccessKey: secret } = settings;
+  const { objectsAccessKeyId: objectsId, objectsSecretAccessKey: objectsSecret } = settings;
+  const isOwn = id !== undefined || secret !== undefined;
+  const [accessKeyId, secretAccessKey] = isOwn ? [id, secret] : [objectsId, objectsSecret];
+  const names = namesOf(isOwn || objectsId === undefined ? "backup" : "objects");
+  if (accessKeyId === undefined || secretAccessKey === undefined)
+    throw new AppError(
+      "invalid_argument",
+      `Backups in a bucket need its key: set ${names.id} and ${names.secret}.`,
+    );
+  return { keys: { accessKeyId, secretAccessKey }, names };
+}
+
+function namesOf(prefix: "backup" | "objects"): BucketNames {
+  const name = (key: string) => `${prefix}_${key} (CROFT_${`${prefix}_${key}`.toUpperCase()})`;
+  return {
+    address: "the address s3://…",
+    id: name("access_key_id"),
+    secret: name("secret_access_key"),
+    use: "backups need",
+  };
+}
