@@ -231,14 +231,16 @@ export function backUpToBucket(
   input: DaemonInput,
   options: Parameters<typeof backUpHomeToBucket>[1],
 ): Promise<BackupSummary & { readonly address: string }> {
-  return backUpHomeToBucket(input, options);
+  return backUpHomeToBucket({ ...input, random: Math.random }, options);
 }
 
 /** Lists the backups in a folder of a bucket, oldest first. Refuses with `AppError` as `backUpToBucket` does. */
 export function listBackups(
-  ...args: Parameters<typeof listBackupsIn>
+  input: Pick<DaemonInput, "settings" | "clock">,
+  place: Parameters<typeof listBackupsIn>[1],
+  signal: AbortSignal,
 ): Promise<readonly ListedBackup[]> {
-  return listBackupsIn(...args);
+  return listBackupsIn({ ...input, random: Math.random }, place, signal);
 }
 
 /**
@@ -249,7 +251,7 @@ export function restoreHome(
   input: DaemonInput,
   options: Parameters<typeof restoreArchive>[1],
 ): Promise<RestoredHome & { readonly archive: string }> {
-  return restoreArchive(input, options);
+  return restoreArchive({ ...input, random: Math.random }, options);
 }
 
 /**

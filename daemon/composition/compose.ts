@@ -74,7 +74,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     tasks: scheduledTasks({
       objects: objects.store,
       documents: vault.documents,
-      backUp: createNightlyBackup(input, db, newId),
+      backUp: createNightlyBackup({ ...input, random: Math.random }, db, newId),
       log,
       auditExports: vault.dailyExports,
       db,

@@ -1,5 +1,4 @@
 import { createReadStream, existsSync } from "node:fs";
-import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
 import {
@@ -38,10 +37,14 @@ export interface ListedBackup extends BucketBackup {
   readonly address: string;
 }
 
+/** The input of a daemon with a random source, from 0 up to 1, for the waits before retries. */
+export type BackupInput = DaemonInput & { readonly random: () => number };
+type BucketInput = Pick<BackupInput, "settings" | "clock" | "random">;
+
 /** Where the archive to restore lies. */
 export type RestoreFrom =
   | { readonly kind: "file"; readonly path: string }
-  | { readonly kind: "stream"; readonly stream: AsyncIterable<unknown> }
+  | { readonly kind: "stream"; readonly stream: AsyncIterable<Uint8Array> }
   /** `latest` or the name of a backup. */
   | { readonly kind: "bucket"; readonly place: BucketSetting; readonly name: string };
 
@@ -60,7 +63,7 @@ export async function backUpHome(
 
 /** See `backUpToBucket` in main.ts. */
 export async function backUpHomeToBucket(
-  input: DaemonInput,
+  input: BackupInput,
   options: Pick<BackupOptions, "passphrase"> & {
     readonly place: BucketSetting;
     readonly signal: AbortSignal;
@@ -92,7 +95,7 @@ export async function backUpHomeToBucket(
 
 /** See `listBackups` in main.ts. */
 export function listBackupsIn(
-  input: Pick<DaemonInput, "settings" | "clock">,
+  input: BucketInput,
   place: BucketSetting,
   signal: AbortSignal,
 ): Promise<readonly ListedBackup[]> {
@@ -109,7 +112,7 @@ export function listBackupsIn(
  * a server. Where one of them fails, the other one gets its backup all the same.
  */
 export function createNightlyBackup(
-  input: DaemonInput,
+  input: BackupInput,
   db: Database,
   newId: () => string,
 ): ((signal: AbortSignal) => Promise<void>) | undefined {
@@ -144,7 +147,7 @@ export function createNightlyBackup(
 
 /** See `restoreHome` in main.ts. */
 export async function restoreArchive(
-  input: DaemonInput,
+  input: BackupInput,
   options: {
     readonly from: RestoreFrom;
     readonly passphrase: string | undefined;
@@ -159,15 +162,20 @@ export async function restoreArchive(
     );
   if (from.kind === "file" && !existsSync(from.path))
     throw new AppError("not_found", `there is no file ${from.path}`);
-  const source =
+  const source: BackupSource =
     from.kind === "file"
-      ? { name: from.path, open: async () => createReadStream(from.path) }
-      : {
-          name: "standard input",
-          open: async () => Readable.from(from.stream, { objectMode: false }),
-        };
+      ? { name: from.path, open: async () => readBytes(from.path) }
+      : { name: "standard input", open: async () => from.stream };
   return restoreFrom(input, source, passphrase);
 }
+
+async function* readBytes(path: string): AsyncGenerator<Uint8Array, void, void> {
+  for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES }))
+    yield chunk as Uint8Array;
+}
+
+/** Bytes of a file that are read at once. */
+const READ_BYTES = 256 * 1024;
 
 async function restoreFrom(
   { paths, clock, process }: DaemonInput,
@@ -237,7 +245,7 @@ function toHome({ settings, paths, version, clock, process }: DaemonInput) {
 
 /** Opens the bucket for some work, and names the setting to correct when the server refuses it. */
 async function inBucket<Result>(
-  { settings, clock }: Pick<DaemonInput, "settings" | "clock">,
+  { settings, clock, random }: BucketInput,
   place: BucketSetting,
   signal: AbortSignal,
   work: (backups: BucketBackups) => Promise<Result>,
@@ -251,7 +259,7 @@ async function inBucket<Result>(
     limits: BUCKET_LIMITS,
     dispatcher,
     retries: {
-      random: Math.random,
+      random,
       sleep: (ms, by) => sleep(ms, undefined, by === undefined ? {} : { signal: by }),
     },
     clock,

@@ -142,7 +142,7 @@ export const settingDeclarations = {
   }),
   // A secret as objects_url is.
   backupUrl: optional("Storage", bucketUrl, "no nightly backups in a bucket", {
-    help: "Folder of a bucket for nightly backups of the whole home; each home needs a folder of its own",
+    help: "Folder of a bucket for nightly backups of the whole home, as croft daemon backup --to writes them",
     secret: true,
   }),
   backupAccessKeyId: optional("Storage", text, "the key of objects_url", {

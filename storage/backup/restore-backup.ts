@@ -12,7 +12,6 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { extract as createExtract } from "tar-stream";
 import type { DataDirectory } from "../data-directory.ts";
@@ -44,8 +43,8 @@ export interface RestoredHome {
 export interface BackupSource {
   /** The name of the archive in errors. */
   readonly name: string;
-  /** Opens it. A failure of the storage that it lies in ends the stream with `StorageError`. */
-  open(): Promise<Readable>;
+  /** Opens it. A failure of the storage that it lies in ends the bytes with `StorageError`. */
+  open(): Promise<AsyncIterable<Uint8Array>>;
 }
 
 export interface RestoreOptions {
@@ -143,9 +142,9 @@ async function unpack(source: BackupSource, stage: string): Promise<number> {
 
 /** People compress what they send to other programs. @throws StorageError `corrupt` for gzip, with the command that helps */
 async function* refuseCompressed(
-  chunks: AsyncIterable<Buffer>,
+  chunks: AsyncIterable<Uint8Array>,
   name: string,
-): AsyncGenerator<Buffer, void, void> {
+): AsyncGenerator<Uint8Array, void, void> {
   let isFirst = true;
   for await (const chunk of chunks) {
     if (isFirst && chunk[0] === 0x1f && chunk[1] === 0x8b)

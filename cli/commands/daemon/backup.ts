@@ -100,14 +100,14 @@ async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): P
   const { pid, userId, stderr, processMark } = cli.system;
   const process = { pid, mark: processMark(pid), userId };
   const input = { settings, paths, version, clock: cli.clock, process, logTo: stderr };
-  const written =
+  const written: BackupSummary & { readonly address?: string } =
     address !== undefined
       ? await writeBucket(cli, input, { place: address.place, passphrase })
       : isStream
         ? await writeTo(cli, input, passphrase, (chunk) => cli.io.write(chunk))
         : await writeFileWhole(path, (write) => writeTo(cli, input, passphrase, write));
   const { files, bytes } = written;
-  const name = "address" in written ? written.address : path;
+  const name = written.address ?? path;
   const sentence = `Backed up ${data}: ${files} files, ${bytes} bytes${isStream ? "" : ` in ${name}`}.`;
   if (isStream) return cli.io.note(sentence);
   await cli.output.done(
