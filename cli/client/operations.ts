@@ -64,6 +64,7 @@ import type * as vaultAdmin from "../../daemon/contract/vault/admin.ts";
 import type * as vaultAuth from "../../daemon/contract/vault/auth.ts";
 import type * as vaultConnections from "../../daemon/contract/vault/cloud/connections.ts";
 import type * as vaultItems from "../../daemon/contract/vault/cloud/items.ts";
+import type * as vaultTrash from "../../daemon/contract/vault/cloud/trash.ts";
 import type * as vaultDocuments from "../../daemon/contract/vault/documents.ts";
 import type * as vaultJobs from "../../daemon/contract/vault/jobs.ts";
 import type * as vaultSearch from "../../daemon/contract/vault/search.ts";
@@ -147,6 +148,7 @@ type Vault = typeof vaultAdmin &
   typeof vaultAuth &
   typeof vaultConnections &
   typeof vaultItems &
+  typeof vaultTrash &
   typeof vaultDocuments &
   typeof vaultShares &
   typeof vaultTokens &

@@ -142,6 +142,18 @@ export const examples: Examples = {
     ["Delete an item", "croft vault item delete Papers:/notes.md --yes"],
     ["Show the request only", "croft vault item delete Papers:/notes.md --dry-run"],
   ],
+  "vault item trash list": [
+    ["List what was deleted", "croft vault item trash list Papers"],
+    ["Print everything as JSON", "croft vault item trash list Papers --all --json"],
+  ],
+  "vault item trash restore": [
+    ["Restore a file", "croft vault item trash restore Papers:/2026/old.pdf"],
+    ["Show the request only", "croft vault item trash restore Papers:t1 --dry-run"],
+  ],
+  "vault item trash empty": [
+    ["Remove all deleted items permanently", "croft vault item trash empty Papers --yes"],
+    ["Show the request only", "croft vault item trash empty Papers --dry-run"],
+  ],
   "vault item analyze": [
     ["Extract and classify the text of a file", "croft vault item analyze Papers:/2026/report.pdf"],
     ["Show the request only", "croft vault item analyze Papers:/2026/report.pdf --dry-run"],

@@ -65,6 +65,7 @@ import { aiConfigEndpoints } from "./vault/ai-config.ts";
 import { accountEndpoints } from "./vault/auth.ts";
 import { cloudConnectionEndpoints } from "./vault/cloud/connections.ts";
 import { cloudItemEndpoints } from "./vault/cloud/items.ts";
+import { cloudTrashEndpoints } from "./vault/cloud/trash.ts";
 import { documentEndpoints } from "./vault/documents.ts";
 import { jobEndpoints } from "./vault/jobs.ts";
 import { searchEndpoints } from "./vault/search.ts";
@@ -143,6 +144,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...jobEndpoints,
   ...cloudConnectionEndpoints,
   ...cloudItemEndpoints,
+  ...cloudTrashEndpoints,
   ...documentEndpoints,
   ...shareEndpoints,
   ...topicEndpoints,

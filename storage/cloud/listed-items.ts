@@ -1,10 +1,14 @@
 import type { Failure } from "./outcomes.ts";
 import { LISTING_ITEMS_MAX, type ProviderItem } from "./provider.ts";
 
+/** The texts of an item that count. */
+type Weighed = Pick<ProviderItem, "id" | "name"> &
+  Partial<Pick<ProviderItem, "contentType" | "etag" | "version">>;
+
 /** Accumulates the items of a paginated listing. */
 export interface ListedItems<T> {
   /** Stores a value by the id of its item and replaces an earlier one. Returns a failure when the listing is too large. */
-  add(item: ProviderItem, value: T): Failure | undefined;
+  add(item: Weighed, value: T): Failure | undefined;
   /** Call it after each page. Returns a failure when too many pages in a row bring no new item. */
   endPage(): Failure | undefined;
   readonly size: number;
@@ -46,6 +50,6 @@ export function createListedItems<T>(itemsMax = LISTING_ITEMS_MAX): ListedItems<
   };
 }
 
-function weigh({ id, name, contentType = "", etag = "", version = "" }: ProviderItem): number {
+function weigh({ id, name, contentType = "", etag = "", version = "" }: Weighed): number {
   return id.length + name.length + contentType.length + etag.length + version.length;
 }

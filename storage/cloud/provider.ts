@@ -6,6 +6,7 @@ import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { ConnectFailure, Failure, ReadFailure } from "./outcomes.ts";
 import type { Locks } from "../locks.ts";
+import type { Trash } from "./trash.ts";
 
 /**
  * A kind of storage, declared as one value, from which `/providers`, the command line's help and wizard and the documentation
@@ -352,6 +353,8 @@ export interface CloudProvider {
       readonly permanently?: boolean;
     },
   ): Promise<DeleteOutcome>;
+  /** The deleted items. Absent where the provider cannot list them. */
+  readonly trash?: Trash;
   quota(input: Call): Promise<QuotaOutcome>;
   /** Checks that the storage is reachable, accepts the credentials and is the same. Probes again and returns the facts. */
   check(input: Call): Promise<CheckOutcome>;

@@ -49,6 +49,7 @@ export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProv
   ) => again(CHANGES_MAX, mayChangeAgain, signal, call);
 
   const replace = provider.replace?.bind(provider);
+  const { trash } = provider;
   return {
     can: provider.can,
     list: (input) => look(input.signal, () => provider.list(input)),
@@ -62,6 +63,13 @@ export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProv
     delete: (input) => change(input.signal, () => provider.delete(input)),
     upload: (input) => provider.upload(input),
     ...(replace && { replace: (input) => replace(input) }),
+    ...(trash && {
+      trash: {
+        ...trash,
+        list: (input) => look(input.signal, () => trash.list(input)),
+        restore: (input) => change(input.signal, () => trash.restore(input)),
+      },
+    }),
     close: () => provider.close(),
   };
 }

@@ -1,5 +1,6 @@
 import type { Failure, ReadFailure } from "./outcomes.ts";
 import type { CloudProvider, ProviderItem } from "./provider.ts";
+import { isTrashId, type Trash, type TrashedItem } from "./trash.ts";
 
 /** The years 1 to 9999, which ISO 8601 writes with four digits. */
 const TIME_MIN = Date.parse("0001-01-01T00:00:00Z");
@@ -17,6 +18,7 @@ const MARK_CHARACTERS_MAX = 4096;
  */
 export function withValidItems(provider: CloudProvider): CloudProvider {
   const replace = provider.replace?.bind(provider);
+  const { trash } = provider;
   return {
     ...provider,
     async list(input) {
@@ -37,8 +39,32 @@ export function withValidItems(provider: CloudProvider): CloudProvider {
     createFolder: (input) => toValidOutcome(provider.createFolder(input), changed),
     upload: (input) => toValidOutcome(provider.upload(input), changed),
     ...(replace && { replace: (input) => toValidOutcome(replace(input), changed) }),
+    ...(trash && { trash: withValidTrash(trash) }),
     rename: (input) => toValidOutcome(provider.rename(input), changed),
     move: (input) => toValidOutcome(provider.move(input), changed),
+  };
+}
+
+function withValidTrash(trash: Trash): Trash {
+  return {
+    ...trash,
+    async list(input) {
+      const outcome = await trash.list(input);
+      if (outcome.kind !== "ok") return outcome;
+      const items = outcome.items.filter(({ id }) => isTrashId(id)).map(toValidTrashed);
+      return { ...outcome, items };
+    },
+    restore: (input) => toValidOutcome(trash.restore(input), changed),
+  };
+}
+
+function toValidTrashed(item: TrashedItem): TrashedItem {
+  const { name, size, deletedAt } = item;
+  return {
+    ...item,
+    name: toName(name),
+    size: size !== undefined && isSize(size) ? size : undefined,
+    deletedAt: deletedAt !== undefined && isTime(deletedAt) ? deletedAt : undefined,
   };
 }
 

@@ -10,6 +10,10 @@ export interface ListedObject {
   readonly etag: string;
   /** Set in a listing of versions. */
   readonly versionId: string;
+  /** In a listing of versions: the newest of its key, */
+  readonly isLatest: boolean;
+  /** and the marker of a deletion. */
+  readonly isMarker: boolean;
 }
 
 /** One page of a listing. Keys and prefixes are still URL-encoded if the server encoded them. */
@@ -50,6 +54,8 @@ export async function readPage(answer: ProviderAnswer): Promise<ListedPage | Off
         modified: entry["LastModified"] ?? "",
         etag: entry["ETag"] ?? "",
         versionId: entry["VersionId"] ?? "",
+        isLatest: entry["IsLatest"]?.trim() === "true",
+        isMarker: name === "DeleteMarker",
       });
     if (name === "CommonPrefixes") prefixes.push(entry["Prefix"] ?? "");
   });

@@ -18,12 +18,14 @@ const common = {
   uploadSizes,
   entriesForPages: 45,
   refusesName: (name: string) => brokenDropboxRule(name) !== undefined,
+  cannot: { 58: "apps cannot empty Dropbox's trash" },
 };
 
 const changes = [
   "create_folder_v2",
   "move_v2",
   "delete_v2",
+  "restore",
   "upload",
   "upload_session/append_v2",
   "upload_session/finish",

@@ -18,6 +18,10 @@ const common = {
   uploadSizes,
   entriesForPages: 45,
   refusesName: (name: string) => brokenOneDriveRule(name) !== undefined,
+  cannot: {
+    57: "Microsoft Graph does not list the recycle bin",
+    58: "Microsoft Graph does not list the recycle bin",
+  },
 };
 
 // A drive for work, and one of a person, which cannot delete for good.

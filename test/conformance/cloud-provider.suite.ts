@@ -8,6 +8,7 @@ import { makingBehaviours } from "./cloud-provider/making.ts";
 import { movingBehaviours } from "./cloud-provider/moving.ts";
 import { readingBehaviours } from "./cloud-provider/reading.ts";
 import { renamingBehaviours } from "./cloud-provider/renaming.ts";
+import { trashBehaviours } from "./cloud-provider/trash.ts";
 import { uploadingBehaviours } from "./cloud-provider/uploading.ts";
 
 /** A storage to be tried: empty, and of no other use. Disposing of it fails when the adapter has left anything open. */
@@ -97,7 +98,7 @@ export interface SuiteOptions {
 
 /** One behaviour that every adapter shows. */
 export interface Behaviour {
-  /** 1 to 56. */
+  /** 1 to 58. */
   readonly number: number;
   readonly title: string;
   /** Returns why the declared capabilities exclude the behaviour, or undefined. */
@@ -107,7 +108,7 @@ export interface Behaviour {
 }
 
 /** How many behaviours there are. */
-export const BEHAVIOURS = 56;
+export const BEHAVIOURS = 58;
 
 /** All behaviours, by number. */
 export const behaviours: readonly Behaviour[] = [
@@ -119,6 +120,7 @@ export const behaviours: readonly Behaviour[] = [
   ...movingBehaviours,
   ...deletingBehaviours,
   ...failingBehaviours,
+  ...trashBehaviours,
 ].sort((a, b) => a.number - b.number);
 
 /**

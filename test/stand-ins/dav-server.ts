@@ -131,6 +131,7 @@ export function createDavStandIn(options: DavServerOptions, hooks: DavHooks = {}
         .filter((name) => (known[name] !== undefined) === isKnown)
         .map((name) => `<D:${name}>${known[name] ?? ""}</D:${name}>`)
         .map((line) => (/fileid|permissions/.test(line) ? line.replace(/D:/g, "o:") : line))
+        .map((line) => (line.startsWith("<D:trashbin") ? line.replace(/D:/g, "n:") : line))
         .join("");
     const [found, missing] = [lines(true), lines(false)];
     const group = (props: string, status: string) =>
@@ -152,7 +153,7 @@ export function createDavStandIn(options: DavServerOptions, hooks: DavHooks = {}
       date: new Date(clock()).toUTCString(),
     });
     response.write(
-      `<?xml version="1.0"?>\n<D:multistatus xmlns:D="DAV:" xmlns:o="http://owncloud.org/ns">`,
+      `<?xml version="1.0"?>\n<D:multistatus xmlns:D="DAV:" xmlns:o="http://owncloud.org/ns" xmlns:n="http://nextcloud.org/ns">`,
     );
     for (const each of [node, ...children])
       response.write(

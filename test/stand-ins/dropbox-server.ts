@@ -88,7 +88,7 @@ export async function startDropboxServer(
   });
   const cursors = new Map<
     string,
-    { readonly entries: readonly TreeNode[]; readonly from: number }
+    { readonly entries: readonly (TreeNode | Body)[]; readonly from: number }
   >();
   const hashes = new WeakMap<Buffer, string>();
   const sessions = new Map<string, Session>();
@@ -133,12 +133,65 @@ export async function startDropboxServer(
         : {
             client_modified: time,
             server_modified: time,
-            rev: node.content.toString(16).padStart(15, "0"),
+            rev: revOf(node),
             size: node.bytes.length,
             is_downloadable: true,
             content_hash: hashOf(node.bytes),
           }),
     };
+  }
+
+  /** The path of a node that may be deleted, with the folders above it. */
+  function trashedPathOf(node: TreeNode): string {
+    const above =
+      tree.find(node.parent ?? "") ?? tree.trashed().find(({ id }) => id === node.parent);
+    return above === undefined ? "" : `${trashedPathOf(above)}/${node.name}`;
+  }
+
+  /** Deleted nodes whose path is free, the last of each path. */
+  function deleted(): ReadonlyMap<string, TreeNode> {
+    const found = new Map<string, TreeNode>();
+    for (const node of tree.trashed()) {
+      const path = trashedPathOf(node);
+      const lower = path.normalize("NFC").toLowerCase();
+      if (find(path.normalize("NFC")) === undefined) found.set(lower, node);
+    }
+    return found;
+  }
+
+  function toDeleted([lower, node]: readonly [string, TreeNode]): Record<string, unknown> {
+    return {
+      ".tag": "deleted",
+      name: node.name,
+      path_lower: lower,
+      path_display: trashedPathOf(node),
+    };
+  }
+
+  function listRevisions(body: Body): Said {
+    const path = String(body["path"]).toLowerCase();
+    const node = find(body["path"]) ?? deleted().get(path);
+    if (node === undefined) return noFile;
+    if (node.kind === "folder") return { tags: ["path", "not_file"] };
+    const isDeleted = tree.find(node.id) === undefined;
+    const entry = { name: node.name, id: node.id, rev: revOf(node), size: node.bytes.length };
+    return { value: { is_deleted: isDeleted, entries: [entry] } };
+  }
+
+  function restore(body: Body): Said {
+    const node = deleted().get(String(body["path"]).toLowerCase());
+    if (node === undefined) return { tags: ["path_lookup", "not_found"] };
+    if (revOf(node) !== body["rev"]) return { tags: ["invalid_revision"] };
+    // Missing folders are made, as Dropbox makes them.
+    const place = toPlace(trashedPathOf(node));
+    if (!("parent" in place)) return place;
+    node.parent = place.parent.id;
+    tree.restore(node);
+    return { value: toMetadata(node, false) };
+  }
+
+  function revOf(node: TreeNode): string {
+    return node.content.toString(16).padStart(15, "0");
   }
 
   /** What a path, an id or nothing (the root) names. */
@@ -176,14 +229,19 @@ export async function startDropboxServer(
     const node = find(body["path"]);
     if (node === undefined) return noFile;
     if (node.kind === "file") return { tags: ["path", "not_folder"] };
-    return toPage(tree.children(node.id), 0, Number(body["limit"] ?? pageItems));
+    const isRecursive = body["recursive"] === true;
+    const nodes = isRecursive ? tree.below(node.id) : tree.children(node.id);
+    const gone = body["include_deleted"] === true ? [...deleted()].map(toDeleted) : [];
+    return toPage([...nodes, ...gone], 0, Number(body["limit"] ?? pageItems));
   }
 
-  function toPage(entries: readonly TreeNode[], from: number, limit: number): Said {
+  function toPage(entries: readonly (TreeNode | Body)[], from: number, limit: number): Said {
     const end = from + Math.min(limit, pageItems);
     const cursor = randomBytes(24).toString("base64url");
     cursors.set(cursor, { entries, from: end });
-    const page = entries.slice(from, end).map((node) => toMetadata(node));
+    const page = entries
+      .slice(from, end)
+      .map((entry) => (".tag" in entry ? entry : toMetadata(entry as TreeNode)));
     return { value: { entries: page, cursor, has_more: end < entries.length } };
   }
 
@@ -338,6 +396,10 @@ export async function startDropboxServer(
         return move(body);
       case "files/delete_v2":
         return remove(body);
+      case "files/list_revisions":
+        return listRevisions(body);
+      case "files/restore":
+        return restore(body);
       default:
         return undefined;
     }
@@ -429,7 +491,8 @@ export async function startDropboxServer(
       return sendJson(response, 401, { error_summary: "expired_access_token/..", error });
     }
     const route = url.pathname.slice("/2/".length);
-    const isChange = /^files\/(create_folder_v2|move_v2|delete_v2|upload|upload_session\/finish)$/;
+    const isChange =
+      /^files\/(create_folder_v2|move_v2|delete_v2|restore|upload|upload_session\/finish)$/;
     try {
       await (isChange.test(route) ? answerChange : answer)(request, response, route);
     } catch (error) {

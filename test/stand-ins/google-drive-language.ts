@@ -27,6 +27,7 @@ export function toErrorBody({ status, reason, message }: Refusal): unknown {
 export type Condition =
   | { readonly kind: "parent"; readonly id: string }
   | { readonly kind: "trashed"; readonly value: boolean }
+  | { readonly kind: "mine" }
   | { readonly kind: "name"; readonly value: string }
   | { readonly kind: "mimeType"; readonly value: string };
 
@@ -35,6 +36,7 @@ const conditions: readonly [RegExp, (text: string) => Condition][] = [
   [new RegExp(`^${TEXT} in parents`), (text) => ({ kind: "parent", id: unquote(text) })],
   [new RegExp(`^name = ${TEXT}`), (text) => ({ kind: "name", value: unquote(text) })],
   [new RegExp(`^mimeType = ${TEXT}`), (text) => ({ kind: "mimeType", value: unquote(text) })],
+  [/^'me' in owners/, () => ({ kind: "mine" })],
   [/^trashed ?= ?(true|false)/, (text) => ({ kind: "trashed", value: text === "true" })],
 ];
 

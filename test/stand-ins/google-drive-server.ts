@@ -109,6 +109,8 @@ export async function startGoogleDriveServer(
       parents: file.parent === undefined ? undefined : [file.parent],
       trashed: store.isTrashed(file),
       explicitlyTrashed: file.isTrashed,
+      // Drive states it for files of shared drives only.
+      trashedTime: undefined,
       capabilities: { canReadRevisions: head !== undefined && !state.areRevisionsHidden },
       shortcutDetails:
         file.shortcutTarget === undefined ? undefined : { targetId: file.shortcutTarget },
@@ -183,14 +185,19 @@ export async function startGoogleDriveServer(
 
   function find(account: string, wanted: readonly Condition[]): readonly StoredFile[] {
     const parent = wanted.find((condition) => condition.kind === "parent");
-    // A search through everything is not what the stand-in is for.
-    if (parent === undefined) throw new Refusal(400, "invalid", "Invalid Value");
-    const { id } = get(account, parent.id);
-    const children = state.frozen === undefined ? store.children(id) : (state.frozen.get(id) ?? []);
+    const isTrash = wanted.some((condition) => condition.kind === "trashed" && condition.value);
+    // A search through everything else is not what the stand-in is for.
+    if (parent === undefined && !isTrash) throw new Refusal(400, "invalid", "Invalid Value");
+    const childrenOf = (id: string) =>
+      state.frozen === undefined ? store.children(id) : (state.frozen.get(id) ?? []);
+    const children =
+      parent === undefined ? store.allOf(account) : childrenOf(get(account, parent.id).id);
     return children.filter((file) =>
       wanted.every((condition) => {
         switch (condition.kind) {
           case "parent":
+            return true;
+          case "mine":
             return true;
           case "trashed":
             return store.isTrashed(file) === condition.value;
@@ -308,6 +315,11 @@ export async function startGoogleDriveServer(
       const ids = Array.from({ length: Number(query.get("count") ?? 10) }, () => store.newId());
       for (const one of ids) issuedIds.add(one);
       return send(200, { kind: "drive#generatedIds", space: "drive", ids }, "*");
+    }
+    if (path === "/drive/v3/files/trash" && method === "DELETE") {
+      allow(query, ["fields", "driveId"]);
+      for (const one of store.allOf(account)) if (store.isTrashed(one)) store.remove(one);
+      return void response.writeHead(204).end();
     }
     if (resource !== "files" || id === "") throw new Refusal(404, "notFound", "Not Found");
     const file = get(account, id);

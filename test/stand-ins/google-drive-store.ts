@@ -25,6 +25,8 @@ export interface DriveStore {
   find(id: string): StoredFile | undefined;
   /** Children, trashed ones included, the newest first. */
   children(parent: string): readonly StoredFile[];
+  /** Everything of an account but its root. */
+  allOf(account: string): readonly StoredFile[];
   isTrashed(file: StoredFile): boolean;
   isBelow(file: StoredFile, folder: string): boolean;
   add(
@@ -72,6 +74,8 @@ export function createDriveStore(accounts: readonly string[]): DriveStore {
     },
     find: (id) => files.get(id),
     children: (parent) => [...files.values()].filter((file) => file.parent === parent).reverse(),
+    allOf: (account) =>
+      [...files.values()].filter((file) => file.owner === account && file.parent !== undefined),
     isTrashed(file) {
       if (file.isTrashed) return true;
       const parent = file.parent === undefined ? undefined : files.get(file.parent);

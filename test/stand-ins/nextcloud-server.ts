@@ -69,6 +69,7 @@ export async function startNextcloud(
       props: (node) => ({
         fileid: String(node.id),
         permissions: letters.get(node) ?? (node.kind === "folder" ? "RGDNVCK" : "RGDNVW"),
+        ...trashProps(node),
       }),
       headersOf: (node) => ({
         "oc-fileid": `${String(node.id).padStart(8, "0")}ocstandin`,
@@ -89,6 +90,15 @@ export async function startNextcloud(
   const files = store.ensure(filesPath);
   const uploads = store.ensure(uploadsPath);
   const trash = store.ensure(trashPath);
+
+  function trashProps(node: DavNode): Readonly<Record<string, string | undefined>> {
+    const path = origins.get(node)?.slice(filesPath.length);
+    if (path === undefined || !trash.children.has(node.name)) return {};
+    return {
+      "trashbin-original-location": escapeXml(path.join("/")),
+      "trashbin-deletion-time": /\.d(\d+)-/.exec(node.name)?.[1],
+    };
+  }
 
   function takeAway(node: DavNode, request: IncomingMessage): void {
     const path = store.pathOf(node);
@@ -236,6 +246,10 @@ export async function startNextcloud(
       if (node !== undefined) restore(node);
     },
   });
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }
 
 if (import.meta.main) {

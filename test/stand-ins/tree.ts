@@ -31,6 +31,10 @@ export interface Tree {
   /** Takes a node and what is below it away, for good or into the trash. */
   remove(node: TreeNode, permanently?: boolean): void;
   restoreLast(): void;
+  /** Nodes that were removed into the trash, the last ones last. */
+  trashed(): readonly TreeNode[];
+  /** Takes one node out of the trash. */
+  restore(node: TreeNode): void;
   /** Bytes of all files. */
   size(): number;
 }
@@ -38,6 +42,7 @@ export interface Tree {
 export function createTree(makeId: () => string = randomUUID): Tree {
   const nodes = new Map<string, TreeNode>();
   let trash: readonly TreeNode[] = [];
+  const trashed = new Set<TreeNode>();
   let counter = 0;
 
   function make(parent: string | undefined, name: string, kind: TreeNode["kind"], bytes: Buffer) {
@@ -78,11 +83,18 @@ export function createTree(makeId: () => string = randomUUID): Tree {
     remove(node, permanently = false) {
       const gone = [node, ...tree.below(node.id)];
       for (const one of gone) nodes.delete(one.id);
-      if (!permanently) trash = gone;
+      if (permanently) return;
+      trash = gone;
+      for (const one of gone) trashed.add(one);
     },
     restoreLast() {
-      for (const node of trash) nodes.set(node.id, node);
+      for (const one of trash) tree.restore(one);
       trash = [];
+    },
+    trashed: () => [...trashed],
+    restore(node) {
+      trashed.delete(node);
+      nodes.set(node.id, node);
     },
     size: () => [...nodes.values()].reduce((sum, node) => sum + node.bytes.length, 0),
   };

@@ -1,6 +1,6 @@
 // daemon/vault/cloud: connected storage: connections, their items, uploads and downloads through the byte cache.
 // connections/ and authorization/ open storages; items/ keeps what was listed, bytes/ reads it, changes/ changes it, batches/ does either with many files, analysis/
-// looks into it, stored-files/ keeps documents in it. Start here (what it is made of), then changes/changes.service.ts or bytes/bytes.service.ts.
+// looks into it, trash/ restores what was deleted, stored-files/ keeps documents in it. Start here (what it is made of), then changes/changes.service.ts or bytes/bytes.service.ts.
 import type { ByteCache } from "../../../storage/cache/byte-cache.ts";
 import type { ProviderDeps } from "../../../storage/cloud/provider.ts";
 import type { Keyring } from "../../../storage/keys/keyring.ts";
@@ -54,6 +54,8 @@ import {
   type StoredFiles,
   type StoredFilesDeps,
 } from "./stored-files/stored-files.service.ts";
+import { trashRoutes } from "./trash/trash.routes.ts";
+import { createTrash, type CloudTrash } from "./trash/trash.service.ts";
 
 /** The dependencies of all parts of the cloud side. */
 export interface CloudDeps
@@ -87,6 +89,7 @@ export interface Cloud {
   readonly replacements: CloudReplacements;
   readonly batchUploads: BatchUploads;
   readonly batchDownloads: BatchDownloads;
+  readonly trash: CloudTrash;
   readonly authorization: CloudAuthorization;
   readonly analysis: CloudAnalysis;
   /** The files of documents. */
@@ -121,6 +124,7 @@ export function createCloud(deps: CloudDeps): Cloud {
     replacements: createReplacements(deps, adapters, recorder),
     batchUploads: createBatchUploads({ log: deps.log, beginBatch }, adapters, uploads),
     batchDownloads: createBatchDownloads({ ...deps, beginBatch }, adapters, bytes),
+    trash: createTrash(deps, adapters, recorder),
     storedFiles: createStoredFiles(deps, {
       uploads,
       bytes,
@@ -142,6 +146,7 @@ export function cloudRoutes(cloud: Cloud): Route[] {
     ...bytesRoutes(cloud.bytes),
     ...changeRoutes(cloud),
     ...batchRoutes(cloud),
+    ...trashRoutes(cloud.trash),
     ...analysisRoutes(cloud.analysis),
     ...authorizationRoutes(cloud.authorization),
   ];

@@ -19,6 +19,7 @@ import { createAccount, toChangeFailure, toLookFailure } from "./account.ts";
 import { createDropboxApi, type DropboxApi } from "./api.ts";
 import { createChanges } from "./changes.ts";
 import { readFile } from "./read.ts";
+import { createTrash } from "./trash.ts";
 import { upload } from "./upload.ts";
 
 /** Two blocks of the content hash: large enough to be fast, small enough to be in memory for each running upload. */
@@ -87,6 +88,7 @@ function createDropbox(
       if (permanently) return { kind: "unsupported", reason: "permanent_delete" };
       return withAccountLock(() => changes.remove(id, expected, signal));
     },
+    trash: createTrash({ api, account, withAccountLock }),
 
     async quota({ signal }): Promise<QuotaOutcome> {
       const answer = await api.ask("users/get_space_usage", null, signal);

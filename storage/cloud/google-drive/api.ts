@@ -89,6 +89,9 @@ export function createDriveApi(deps: {
 /** Without this parameter files of shared drives are invisible. Not every method accepts it. */
 function ofAllDrives(path: string): Readonly<Record<string, string>> {
   const isOfFiles =
-    path.startsWith("/files") && !path.includes("/revisions/") && path !== "/files/generateIds";
+    path.startsWith("/files") &&
+    !path.includes("/revisions/") &&
+    path !== "/files/generateIds" &&
+    path !== "/files/trash";
   return isOfFiles ? { supportsAllDrives: "true" } : {};
 }

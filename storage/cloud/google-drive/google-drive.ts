@@ -21,6 +21,7 @@ import { toChangeFailure, toReadFailure } from "./failures.ts";
 import { createNames } from "./names.ts";
 import { readFile } from "./read.ts";
 import { move, remove, rename } from "./relocate.ts";
+import { createTrash } from "./trash.ts";
 import { upload } from "./upload.ts";
 
 /** Sizes and times; tests use small ones. */
@@ -173,6 +174,7 @@ function createGoogleDrive(
 
     move: (input) => move(drive, names, input),
     delete: (input) => remove(drive, input),
+    trash: createTrash({ drive, names, rootId }),
 
     async quota({ signal }) {
       const said = await api.ask({

@@ -25,6 +25,7 @@ import {
   type RootPlace,
 } from "./root.ts";
 import { openForReading, streamOf } from "./transfer.ts";
+import { createTrash } from "./trash-items.ts";
 import { discard } from "./trash.ts";
 import { createLooks, isSame } from "./versions.ts";
 import { createFile, replaceFile, type FileWriter } from "./write-file.ts";
@@ -311,6 +312,19 @@ function createLocalFolder(
         }),
       );
     },
+
+    trash: createTrash({
+      inTrash: (work) =>
+        below((root) =>
+          own(root, "trash", (trash) =>
+            own(root, "staging", (staging) => work({ root, trash, staging })),
+          ),
+        ),
+      toItem: looks.toItem,
+      toStaging,
+      isStillAt,
+      newRemovalName: () => toTemporaryName("removal", deps),
+    }),
 
     quota: () =>
       below(async (root) => {

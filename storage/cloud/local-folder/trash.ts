@@ -136,7 +136,7 @@ async function spellable(folder: Folder, bytes: Buffer): Promise<string> {
 }
 
 /** Removes the record and the folder, unless an item had to stay in it. */
-async function forget(trash: Folder, id: string): Promise<void> {
+export async function forget(trash: Folder, id: string): Promise<void> {
   const removed = await unless(["ENOENT", "ENOTEMPTY", "EEXIST"], rmdir(trash.at(id)));
   if (!removed.ok && removed.code !== "ENOENT") return;
   try {

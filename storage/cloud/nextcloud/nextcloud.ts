@@ -16,6 +16,7 @@ import { createDavCore } from "../webdav/core.ts";
 import { FACTS_VERSION, lookAtRoot, toPowers } from "../webdav/probe.ts";
 import { createDavVerbs, type WebDavRequest } from "../webdav/webdav.ts";
 import { discover, toDavBase, toServerBase, type ServerFacts } from "./server.ts";
+import { createTrash } from "./trash-items.ts";
 import { createCloudTrash } from "./trash.ts";
 import { createUnfinishedUploads } from "./unfinished-uploads.ts";
 import { uploadToCloud } from "./uploading.ts";
@@ -90,13 +91,12 @@ export async function openNextcloud(
   const facts = looked.facts as ServerFacts;
   const isOwnCloud = facts.product === "owncloud";
   const core = createDavCore({ client: filesOf(facts.user), facts, deps });
-  const trash = createCloudTrash(
-    clientOf(
-      isOwnCloud
-        ? toDavBase(server, "trash-bin", facts.user)
-        : toDavBase(server, "trashbin", facts.user, "trash"),
-    ),
+  const trashClient = clientOf(
+    isOwnCloud
+      ? toDavBase(server, "trash-bin", facts.user)
+      : toDavBase(server, "trashbin", facts.user, "trash"),
   );
+  const trash = createCloudTrash(trashClient);
   const uploadsClient = clientOf(toDavBase(server, "uploads", facts.user));
   const anyDestination = core.client.destination({ segments: ["upload"], isFolder: false });
   const unfinished = createUnfinishedUploads(uploadsClient, anyDestination, deps);
@@ -113,6 +113,16 @@ export async function openNextcloud(
   const provider: CloudProvider = {
     ...verbs,
     can,
+    ...(facts.trash && {
+      trash: createTrash({
+        core,
+        listed: trashClient,
+        restoring: isOwnCloud
+          ? undefined
+          : clientOf(toDavBase(server, "trashbin", facts.user, "restore")),
+        below,
+      }),
+    }),
     async list(input) {
       const listed = await verbs.list(input);
       if (listed.kind === "ok" && facts.chunks) await unfinished.sweep(input.signal);

@@ -15,6 +15,10 @@ export interface KeyEntry {
   readonly size: number | undefined;
   readonly modifiedAt: number | undefined;
   readonly versionId: string | undefined;
+  /** Of a listing of versions: the key's newest entry, */
+  readonly isLatest: boolean;
+  /** and the marker of a deletion. */
+  readonly isMarker: boolean;
 }
 
 /** Collaborators of listings. */
@@ -270,6 +274,8 @@ function toEntry(key: string, object: ListedObject): KeyEntry {
     size: /^\d{1,15}$/.test(object.size) ? Number(object.size) : undefined,
     modifiedAt: toSeconds(object.modified),
     versionId: toVersionId(object.versionId),
+    isLatest: object.isLatest,
+    isMarker: object.isMarker,
   };
 }
 

@@ -119,8 +119,8 @@ async function removeVersions(
 const BATCH_TRIES = 3;
 const BATCH_WAIT_MS = 500;
 
-/** Deletes up to a page of keys. Keys that are missing count as deleted. */
-async function removeBatch(
+/** Deletes up to a page of keys or versions. Keys that are missing count as deleted. */
+export async function removeBatch(
   store: Store,
   targets: readonly Target[],
   signal: AbortSignal,

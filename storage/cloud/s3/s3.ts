@@ -12,6 +12,7 @@ import { read } from "./reading.ts";
 import { relocate } from "./relocate.ts";
 import { mayHaveLanded, toChangeFailure } from "../../s3/failures.ts";
 import { remove } from "./remove.ts";
+import { createTrash } from "./trash.ts";
 import { upload } from "./upload.ts";
 
 /** How long recovery skips a journal entry that cannot be decided yet. */
@@ -89,6 +90,8 @@ export function createS3(store: Store, can: Powers, isRecovered: boolean): Cloud
       await recover(signal);
       return remove(store, { id, expected, permanently, signal });
     },
+
+    ...(store.findings.isVersioned && { trash: createTrash(store) }),
 
     quota: async () => ({ kind: "ok", usedBytes: undefined, totalBytes: undefined }),
 

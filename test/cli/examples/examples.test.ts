@@ -112,6 +112,24 @@ function answersOf({ answers }: FakeStorage): ContractAnswers {
     }),
     "vault.cloud.items.list": toStorage,
     "vault.cloud.items.mkdir": toStorage,
+    "vault.cloud.trash.list": () => ({
+      body: {
+        items: [
+          {
+            trash_id: "t1",
+            name: "old.pdf",
+            kind: "file",
+            location: "/2026",
+            size: 5,
+            deleted_at: "2026-11-20T09:30:00.000Z",
+          },
+        ],
+        next_cursor: null,
+      },
+    }),
+    "vault.cloud.trash.empty": () => ({
+      body: { kind: "emptied", removed: 1, has_more: false },
+    }),
     "vault.cloud.items.replace": toStorage,
     "vault.cloud.items.upload": toStorage,
     "vault.cloud.items.download": toStorage,

@@ -8,6 +8,7 @@ import type {
   Powers,
   ProviderItem,
 } from "../../../storage/cloud/provider.ts";
+import { toTrashPage, type TrashedItem } from "../../../storage/cloud/trash.ts";
 
 /** What a provider that keeps everything in memory can do: stable ids, an own trash, nothing emulated. */
 export const memoryPowers: Powers = {
@@ -48,6 +49,9 @@ export type Verb =
   | "rename"
   | "move"
   | "delete"
+  | "listTrash"
+  | "restore"
+  | "emptyTrash"
   | "quota"
   | "check";
 
@@ -81,7 +85,7 @@ export function createMemoryStorage(
   typeName = "memory",
 ): MemoryStorage {
   const nodes = new Map<string, Node>();
-  let trashed: { node: Node; below: Node[] } | undefined;
+  const trashed = new Map<string, { readonly node: Node; readonly below: readonly Node[] }>();
   let counter = 0;
   let gate: Promise<void> | undefined;
   const calls: Verb[] = [];
@@ -107,6 +111,17 @@ export function createMemoryStorage(
       modifiedAt: node.changedAt,
       etag: `e${node.etag}`,
       version: isFile ? `v${node.version}` : undefined,
+    };
+  }
+
+  function toTrashed([id, { node }]: readonly [string, { readonly node: Node }]): TrashedItem {
+    return {
+      id,
+      name: node.name,
+      kind: node.kind,
+      from: { kind: "folder", id: node.parent },
+      size: node.kind === "file" ? node.bytes.length : undefined,
+      deletedAt: undefined,
     };
   }
 
@@ -250,9 +265,32 @@ export function createMemoryStorage(
           const below = belowOf(id);
           for (const one of [node, ...below]) nodes.delete(one.id);
           if (!can.trash || permanently) return { kind: "ok", how: "permanent" };
-          trashed = { node, below };
+          trashed.set(`t${++counter}`, { node, below });
           return { kind: "ok", how: "trashed" };
         }),
+      ...(can.trash && {
+        trash: {
+          list: ({ cursor }) =>
+            call("listTrash", async () => toTrashPage([...trashed].map(toTrashed), cursor)),
+          restore: ({ id }) =>
+            call("restore", async () => {
+              const found = trashed.get(id);
+              if (found === undefined || !isFolder(found.node.parent)) return { kind: "stale" };
+              const { node, below } = found;
+              if (findTaken(node.parent, node.name) !== undefined)
+                return { kind: "conflict", existingName: node.name };
+              for (const one of [node, ...below]) nodes.set(one.id, one);
+              trashed.delete(id);
+              return { kind: "ok", item: toItem(node) };
+            }),
+          empty: () =>
+            call("emptyTrash", async () => {
+              const removed = trashed.size;
+              trashed.clear();
+              return { kind: "ok", removed, isComplete: true };
+            }),
+        },
+      }),
       quota: () =>
         call("quota", async () => ({
           kind: "ok",
@@ -298,8 +336,10 @@ export function createMemoryStorage(
       node.etag = ++counter;
     },
     restoreLast() {
-      if (trashed === undefined) throw new Error("nothing in the trash");
-      for (const node of [trashed.node, ...trashed.below]) nodes.set(node.id, node);
+      const [id, last] = [...trashed].at(-1) ?? [];
+      if (id === undefined || last === undefined) throw new Error("nothing in the trash");
+      for (const node of [last.node, ...last.below]) nodes.set(node.id, node);
+      trashed.delete(id);
     },
   };
 

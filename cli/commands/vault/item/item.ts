@@ -9,7 +9,7 @@ import { resourceOf, shape } from "../../../output/spec.ts";
 import { capabilityColumns } from "../../../support/connection.ts";
 import { createItemFinder, findItem } from "../../../support/find-item.ts";
 import { toItemAddress } from "../../../support/item-address.ts";
-import { type CommandModule, type Entry, verb } from "../../../tree/entry.ts";
+import { type CommandModule, type Entry, noun, verb } from "../../../tree/entry.ts";
 import { explainFailure } from "./lookup.ts";
 import { streamItem } from "./receive-file.ts";
 
@@ -66,6 +66,7 @@ export const entries: readonly Entry[] = [
   verb("delete", "Delete items", async () => (await import("./change.ts")).deleteItems, {
     aliases: ["rm"],
   }),
+  noun("trash", "Manage deleted items", () => import("./trash.ts")),
   verb("analyze", "Extract and classify the text of an item", () => analyzeItem),
 ];
 

@@ -48,8 +48,10 @@ export function hideAccountFolders(
   }
 
   const replace = provider.replace?.bind(provider);
+  // The trash also has what was deleted from folders of other accounts.
+  const { trash: _trash, ...others } = provider;
   return {
-    ...provider,
+    ...others,
     async list(input) {
       const handles = await listHandles();
       if (isHidden(input.folder, handles)) return { kind: "stale", note: "account_folder" };

@@ -1,0 +1,211 @@
+import type { z } from "zod";
+import type { listTrash } from "../../../../daemon/contract/vault/cloud/trash.ts";
+import { vault } from "../../../client/operations.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError } from "../../../errors.ts";
+import { type Column, size, time } from "../../../output/cells.ts";
+import { type PageSource } from "../../../output/pages.ts";
+import { listOf, shape, shapeList } from "../../../output/spec.ts";
+import { finishBatch, resultFields, runBatch } from "../../../support/batch.ts";
+import {
+  pickConnection,
+  readConnections,
+  type WireConnection,
+} from "../../../support/connection.ts";
+import { toItemAddress } from "../../../support/item-address.ts";
+import { type CommandModule, type Entry, verb } from "../../../tree/entry.ts";
+import { withRetries } from "./transfer.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List deleted items that can be restored", () => listTrashed, { aliases: ["ls"] }),
+  verb("restore", "Restore deleted items", () => restoreItems),
+  verb("empty", "Remove all deleted items permanently", () => emptyTrash),
+];
+
+type TrashPage = z.output<(typeof listTrash)["replies"][200]>;
+type WireTrashed = TrashPage["items"][number];
+
+interface TrashListOptions {
+  readonly connection: string;
+}
+
+export const listTrashed = {
+  operations: [vault.listConnections, vault.listTrash],
+  output: listOf(vault.listTrash, "items"),
+  completions: { connection: "connections" },
+  define(command, cli, run = runTrashList): void {
+    command
+      .argument("<connection>", "the connection's name or id")
+      .action((connection: string) => run(cli, { connection }));
+  },
+} satisfies CommandModule;
+
+/** Prints the deleted items that the provider of a connection keeps. */
+async function runTrashList(cli: CliContext, { connection }: TrashListOptions): Promise<void> {
+  const { id } = pickConnection(await readConnections(cli), connection);
+  await cli.output.list(toPages(cli, id), trashColumns);
+}
+
+/** The pages follow each other by a cursor, so a later page is reached through those before it. */
+function toPages(cli: CliContext, connectionId: string): PageSource<WireTrashed> {
+  let cursor: string | undefined;
+  const read = async () => {
+    const { body } = await readTrash(cli, connectionId, cursor);
+    cursor = body.next_cursor ?? undefined;
+    const hasMore = cursor !== undefined;
+    return { items: body.items, page: null, limit: null, total: null, hasMore };
+  };
+  return {
+    async first({ page = 1, limit }) {
+      let at = await read();
+      for (let number = 1; number < page; number++)
+        at = at.hasMore ? await read() : { ...at, items: [] };
+      // The provider decides how many items are on a page.
+      return limit === undefined ? at : { ...at, items: at.items.slice(0, limit) };
+    },
+    next: () => read(),
+  };
+}
+
+function readTrash(cli: CliContext, connectionId: string, cursor: string | undefined) {
+  return cli.client.call(vault.listTrash, {
+    params: { connection_id: connectionId },
+    query: { cursor },
+  });
+}
+
+const trashColumns: readonly Column<WireTrashed>[] = [
+  { header: "deleted", cell: ({ deleted_at: deletedAt }) => time(deletedAt) },
+  { header: "kind", cell: ({ kind }) => kind },
+  { header: "name", cell: ({ name }) => name },
+  { header: "location", cell: ({ location }) => location },
+  { header: "size", cell: (item) => size(item.size) },
+  { header: "id", cell: ({ trash_id: id }) => id },
+];
+
+interface TrashRestoreOptions {
+  readonly items: readonly string[];
+}
+
+export const restoreItems = {
+  operations: [vault.listConnections, vault.listTrash, vault.restoreTrashed],
+  output: shapeList({
+    ...resultFields,
+    kind: "string?",
+    provider_item_id: "string?",
+    name: "string?",
+    parent_ref: "string?",
+  }),
+  define(command, cli, run = runTrashRestore): void {
+    command
+      .argument(
+        "<items...>",
+        'CONNECTION:/path that the item had, or CONNECTION:ID with an id of "trash list"',
+      )
+      .action((items: readonly string[]) => run(cli, { items }));
+  },
+} satisfies CommandModule;
+
+/**
+ * Restores items under their old names in their old folders, one after the other. Of several deleted items with one path
+ * the one that was deleted last is restored.
+ */
+async function runTrashRestore(cli: CliContext, { items }: TrashRestoreOptions): Promise<void> {
+  const retrying = items.length === 1 ? cli : withRetries(cli, await cli.progress());
+  const connections = await readConnections(retrying);
+  const results = await runBatch(items, async (word) => {
+    const address = toItemAddress(word);
+    const connection = pickConnection(connections, address.connection);
+    const trashId =
+      address.kind === "id" ? address.id : await findTrashed(retrying, connection, address.path);
+    const restoring = retrying.client.call(vault.restoreTrashed, {
+      params: { connection_id: connection.id },
+      body: { trash_id: trashId },
+    });
+    return (await restoring.catch(explainRestore(word, connection))).body;
+  });
+  await finishBatch(cli, results, "restored", [
+    { header: "restored", cell: ({ item }) => item },
+    { header: "name", cell: ({ name }) => name },
+    { header: "id", cell: ({ provider_item_id: id }) => id },
+    { header: "error", cell: ({ error }) => error?.message },
+  ]);
+}
+
+/** @throws CliError `not_found` */
+async function findTrashed(
+  cli: CliContext,
+  { id, display_name: name }: WireConnection,
+  path: readonly string[],
+): Promise<string> {
+  const location = path.length < 2 ? "/" : `/${path.slice(0, -1).join("/")}`;
+  let found: WireTrashed | undefined;
+  let cursor: string | undefined;
+  do {
+    const { body } = await readTrash(cli, id, cursor);
+    for (const item of body.items) {
+      const isIt = item.location === location && item.name === path.at(-1);
+      if (isIt && (found === undefined || (item.deleted_at ?? "") > (found.deleted_at ?? "")))
+        found = item;
+    }
+    cursor = body.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  if (found !== undefined) return found.trash_id;
+  throw new CliError("not_found", `/${path.join("/")} is not in the trash of ${name}`, {
+    service: "vault",
+    hint: `"croft vault item trash list ${JSON.stringify(name)}" shows what is there`,
+  });
+}
+
+/** To a restore, "stale" means that the item has left the trash or that its folder is missing. */
+function explainRestore(
+  word: string,
+  { display_name: name }: WireConnection,
+): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof CliError) || error.code !== "stale") throw error;
+    throw new CliError("stale", `${word} is not in the trash any more, or its folder is missing`, {
+      ...error.details,
+      hint: `"croft vault item trash list ${JSON.stringify(name)}" shows its location, "croft vault item mkdir" creates the folder`,
+    });
+  };
+}
+
+interface TrashEmptyOptions {
+  readonly connection: string;
+}
+
+export const emptyTrash = {
+  operations: [vault.listConnections, vault.emptyTrash],
+  output: shape({ kind: "string", removed: "integer?", has_more: "boolean" }),
+  completions: { connection: "connections" },
+  destructive: true,
+  define(command, cli, run = runTrashEmpty): void {
+    command
+      .argument("<connection>", "the connection's name or id")
+      .action((connection: string) => run(cli, { connection }));
+  },
+} satisfies CommandModule;
+
+/** Removes everything in the trash of a connection permanently, in as many requests as the provider needs. */
+async function runTrashEmpty(cli: CliContext, { connection }: TrashEmptyOptions): Promise<void> {
+  const { id, display_name: name } = pickConnection(await readConnections(cli), connection);
+  await cli.prompts.confirm(`Remove all deleted items of ${name} permanently?`);
+  const retrying = withRetries(cli, await cli.progress());
+  let removed: number | null = 0;
+  for (;;) {
+    const { body } = await retrying.client.call(vault.emptyTrash, {
+      params: { connection_id: id },
+    });
+    removed = removed === null || body.removed === null ? null : removed + body.removed;
+    if (body.has_more && body.removed !== 0) continue;
+    if (body.has_more)
+      throw new CliError("provider_failed", `the storage did not empty the trash of ${name}`, {
+        service: "vault",
+      });
+    const count =
+      removed === null ? "" : ` ${removed} ${removed === 1 ? "item was" : "items were"} removed.`;
+    await cli.output.done({ ...body, removed }, `The trash of ${name} is empty.${count}`);
+    return;
+  }
+}

@@ -1,0 +1,18 @@
+import { emptyTrash, listTrash, restoreTrashed } from "../../../contract/vault/cloud/trash.ts";
+import type { Route } from "../../../http/handle.ts";
+import { handle } from "../../handle.ts";
+import type { CloudTrash } from "./trash.service.ts";
+import { toEmptyReply, toRestoreReply, toTrashReply } from "./trash.view.ts";
+
+/** Routes of what was deleted from a storage. */
+export const trashRoutes = (trash: CloudTrash): Route[] => [
+  handle(listTrash, async ({ caller, params, query }) =>
+    toTrashReply(await trash.list(caller, params.connection_id, query.cursor)),
+  ),
+  handle(restoreTrashed, async ({ caller, params, body }) =>
+    toRestoreReply(await trash.restore(caller, params.connection_id, body.trash_id)),
+  ),
+  handle(emptyTrash, async ({ caller, params }) =>
+    toEmptyReply(await trash.empty(caller, params.connection_id)),
+  ),
+];

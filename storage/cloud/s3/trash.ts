@@ -1,0 +1,182 @@
+import type { Failure } from "../outcomes.ts";
+import type { ItemOutcome } from "../provider.ts";
+import { TRASH_EMPTY_ITEMS, TRASH_PAGE_ITEMS, type Trash, type TrashedItem } from "../trash.ts";
+import { findObject, hasKeys, toLockKey, type Store } from "./context.ts";
+import { OWN_FOLDER, splitId } from "./keys.ts";
+import { pagesOf, toFolderItem, toItem, type KeyEntry } from "./listing.ts";
+import { refusePlace, toPlace } from "./names.ts";
+import { removeBatch } from "./remove.ts";
+import { toChangeFailure } from "../../s3/failures.ts";
+
+/** Pages that one call reads to find deleted keys: a listing has the versions of all existing ones as well. */
+const PAGES_MAX = 20;
+
+/**
+ * The deleted objects of a bucket with versions: keys whose newest version is a delete marker. Restoring removes the marker;
+ * emptying removes all versions of such keys. A folder is shown where it had a marker object of its own, and is restored
+ * with all deleted objects below it.
+ */
+export function createTrash(store: Store): Trash {
+  const { root } = store.keys;
+
+  /** The versions of all keys, each key's newest first, from a key on. */
+  function versions(prefix: string, after: string | undefined, signal: AbortSignal) {
+    const query = { prefix, versions: "", ...(after === undefined ? {} : { "key-marker": after }) };
+    return pagesOf(store, query, signal);
+  }
+
+  function isOwn({ key }: KeyEntry): boolean {
+    return key.startsWith(`${root}${OWN_FOLDER}/`) || key === root;
+  }
+
+  function toTrashed(marker: KeyEntry, size: number | undefined): TrashedItem {
+    const isFolder = marker.key.endsWith("/");
+    const id = store.keys.toId(isFolder ? marker.key.slice(0, -1) : marker.key);
+    const { parent, name } = splitId(id);
+    return {
+      id: isFolder ? `${id}/` : id,
+      name,
+      kind: isFolder ? "folder" : "file",
+      from: { kind: "path", names: parent === "" ? [] : parent.split("/") },
+      size: isFolder ? undefined : size,
+      deletedAt: marker.modifiedAt,
+    };
+  }
+
+  async function restoreFile(id: string, signal: AbortSignal): Promise<ItemOutcome> {
+    const { parent, name } = splitId(id);
+    const place = toPlace(store, parent, name);
+    if ("kind" in place) return { kind: "stale", note: "impossible_id" };
+    return store.deps.locks.withLocks([toLockKey(store, place.key)], async () => {
+      const markers = await findMarkers(place.key, signal);
+      if ("kind" in markers) return markers;
+      if (markers.length === 0) return { kind: "stale", note: "not_deleted" };
+      const refusal = await refusePlace(store, place, signal);
+      if (refusal !== undefined) return refusal;
+      const failed = await removeBatch(store, markers.map(toTarget), signal);
+      if (failed !== undefined) return failed.failure;
+      const head = await findObject(store, place.key, signal);
+      if (head?.kind === "refused") return { kind: "unknown_outcome", note: "restore_unseen" };
+      // Only markers were left of it.
+      if (head === undefined) return { kind: "stale", note: "no_version" };
+      return { kind: "ok", item: toItem(id, head) };
+    });
+  }
+
+  /** Returns the delete markers above the newest bytes of a key. */
+  async function findMarkers(
+    key: string,
+    signal: AbortSignal,
+  ): Promise<readonly KeyEntry[] | Failure> {
+    const markers: KeyEntry[] = [];
+    for await (const page of versions(key, undefined, signal)) {
+      if (page.kind !== "ok") return page;
+      for (const entry of page.entries) {
+        // Keys are sorted, so the key itself is first.
+        if (entry.key !== key) return [];
+        if (!entry.isMarker) return markers;
+        markers.push(entry);
+      }
+    }
+    return [];
+  }
+
+  async function restoreFolder(id: string, signal: AbortSignal): Promise<ItemOutcome> {
+    const prefix = store.keys.toFolderPrefix(id);
+    const { parent, name } = splitId(id);
+    const place = toPlace(store, parent, name);
+    if (prefix === undefined || "kind" in place) return { kind: "stale", note: "impossible_id" };
+    return store.deps.locks.withLocks([toLockKey(store, place.key)], async () => {
+      const refusal = await refusePlace(store, place, signal);
+      if (refusal !== undefined) return refusal;
+      let restored = 0;
+      for await (const page of versions(prefix, undefined, signal)) {
+        if (page.kind !== "ok") return restored > 0 ? partly : page;
+        const markers = page.entries.filter((entry) => entry.isMarker && entry.isLatest);
+        const failed = await removeBatch(store, markers.map(toTarget), signal);
+        if (failed !== undefined) return restored + failed.removed > 0 ? partly : failed.failure;
+        restored += markers.length;
+      }
+      if (restored === 0) return { kind: "stale", note: "not_deleted" };
+      const isThere = await hasKeys(store, prefix, signal);
+      if (typeof isThere === "object") return toChangeFailure(isThere.failure);
+      return isThere
+        ? { kind: "ok", item: toFolderItem(parent, name) }
+        : { kind: "stale", note: "no_version" };
+    });
+  }
+
+  return {
+    async list({ cursor, signal }) {
+      if (cursor !== undefined && !cursor.startsWith(root))
+        return { kind: "stale", note: "bad_cursor" };
+      const items: TrashedItem[] = [];
+      let pages = 0;
+      let marker: KeyEntry | undefined;
+      for await (const page of versions(root, cursor, signal)) {
+        if (page.kind !== "ok") return page;
+        for (const entry of page.entries) {
+          if (entry.isLatest) marker = entry.isMarker && !isOwn(entry) ? entry : undefined;
+          // A key that has markers only cannot be restored.
+          if (entry.isMarker || entry.key !== marker?.key) continue;
+          items.push(toTrashed(marker, entry.size));
+          marker = undefined;
+          if (items.length === TRASH_PAGE_ITEMS) return { kind: "ok", items, next: entry.key };
+        }
+        const last = page.entries.at(-1);
+        if (++pages >= PAGES_MAX && last !== undefined && marker === undefined)
+          return { kind: "ok", items, next: last.key };
+      }
+      return { kind: "ok", items, next: undefined };
+    },
+
+    restore: ({ id, signal }) =>
+      id.endsWith("/") ? restoreFolder(id.slice(0, -1), signal) : restoreFile(id, signal),
+
+    async empty({ signal }) {
+      let removed = 0;
+      // Removed after the older versions of its key, so that none of them becomes visible.
+      let marker: KeyEntry | undefined;
+      for await (const page of versions(root, undefined, signal)) {
+        if (page.kind !== "ok") return page;
+        const older: KeyEntry[] = [];
+        const markers: KeyEntry[] = [];
+        let isFull = false;
+        for (const entry of page.entries) {
+          if (entry.isLatest) {
+            if (marker !== undefined) markers.push(marker);
+            marker = undefined;
+            isFull = removed === TRASH_EMPTY_ITEMS;
+            if (isFull) break;
+            if (!entry.isMarker || isOwn(entry)) continue;
+            marker = entry;
+            removed += 1;
+          } else if (entry.key === marker?.key) older.push(entry);
+        }
+        const failed = await removeAll(older, markers, signal);
+        if (failed !== undefined) return failed;
+        if (isFull) return { kind: "ok", removed, isComplete: false };
+      }
+      const failed = await removeAll([], marker === undefined ? [] : [marker], signal);
+      return failed ?? { kind: "ok", removed, isComplete: true };
+    },
+  };
+
+  async function removeAll(
+    older: readonly KeyEntry[],
+    markers: readonly KeyEntry[],
+    signal: AbortSignal,
+  ): Promise<Failure | undefined> {
+    const failed =
+      (await removeBatch(store, older.map(toTarget), signal)) ??
+      (await removeBatch(store, markers.map(toTarget), signal));
+    return failed?.failure;
+  }
+}
+
+const partly: Failure = { kind: "unknown_outcome", note: "restored_in_part" };
+
+/** Objects from before versioning have a version called `null`. */
+function toTarget({ key, versionId = "null" }: KeyEntry) {
+  return { key, versionId };
+}
