@@ -3,6 +3,7 @@ import { CliError } from "../errors.ts";
 import type { Service } from "../profile/credentials.ts";
 import { type ByteUpload, multipartLength, multipartStream } from "./multipart.ts";
 import { toFailure } from "./outcomes.ts";
+import type { RawBody } from "./raw-download.ts";
 import type { IncomingResponse, Transport } from "./transport.ts";
 import { parseJson } from "./vault-session.ts";
 
@@ -13,6 +14,8 @@ export interface ByteDownload {
   /** Exact length when the server says it. */
   readonly size: number | undefined;
   readonly stream: Readable;
+  /** Reads the bytes with less work than `stream`; of large downloads over plain http. */
+  readonly raw?: RawBody;
 }
 
 interface StreamRequest {
@@ -22,6 +25,7 @@ interface StreamRequest {
   readonly body?: string | Readable | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  readonly isLarge?: boolean | undefined;
 }
 
 /** Opens a download. @throws CliError for every answer but a success, except 401, which is returned so that the caller can renew the credentials. */
@@ -31,11 +35,11 @@ export async function openDownload(
 ): Promise<ByteDownload & { readonly body?: Buffer }> {
   const { method = "GET", body: sent } = request;
   const opened = await transport.open({ ...request, method, body: sent });
-  const { status, headers, stream } = opened;
+  const { status, headers, stream, raw } = opened;
   if (status >= 200 && status < 300) {
     const length = headers["content-length"];
     const size = typeof length === "string" ? Number(length) : undefined;
-    return { status, headers, size, stream };
+    return { status, headers, size, stream, ...(raw === undefined ? {} : { raw }) };
   }
   const body = Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>));
   if (status === 401) return { status, headers, size: undefined, stream: Readable.from([]), body };

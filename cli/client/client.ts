@@ -34,6 +34,8 @@ export interface DownloadOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Ends the download besides the stop signals of the command. */
   readonly signal?: AbortSignal;
+  /** The caller reads `raw` of the download where there is one. */
+  readonly isLarge?: boolean;
 }
 
 type SuccessStatus = 200 | 201 | 202 | 204 | 205 | 302;
@@ -170,6 +172,7 @@ export function createClient(
         openDownload(transport, {
           url: `${await authorizer.address()}${path}`,
           headers: { ...clientHeaders, Accept: "*/*", ...options.headers, ...headers },
+          isLarge: options.isLarge,
           signal: options.signal === undefined ? signal : AbortSignal.any([signal, options.signal]),
           service,
         }),

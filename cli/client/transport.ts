@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import type { SecureContext } from "node:tls";
 import { CliError } from "../errors.ts";
 import type { System } from "../system.ts";
+import type { RawBody } from "./raw-download.ts";
 import { isLoopbackHost } from "./target.ts";
 import type { Trust } from "./trust.ts";
 
@@ -13,13 +14,16 @@ export interface OutgoingRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array | Readable | undefined;
   readonly signal: AbortSignal;
+  /** A GET whose body is large: read by `OpenResponse.raw` where the connection allows it. */
+  readonly isLarge?: boolean | undefined;
 }
 
-/** A response whose body is still coming. The stream must be consumed or destroyed. */
+/** A response whose body is still coming. The stream must be consumed or destroyed, unless `raw` is used instead. */
 export interface OpenResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly stream: Readable;
+  readonly raw?: RawBody;
 }
 
 /** A response with its whole body. */
@@ -55,7 +59,13 @@ export function createTransport(system: TransportSystem, trust: Trust): Transpor
     const url = new URL(request.url);
     const proxy = proxyOf(url, system.env);
     const secureContext = url.protocol === "https:" ? await trust() : undefined;
-    if (proxy === undefined) return openDirectly(system, url, request, secureContext);
+    if (proxy === undefined) {
+      const raw = request.isLarge === true && url.protocol === "http:";
+      return (
+        (raw ? await openRawly(system, url, request) : undefined) ??
+        openDirectly(system, url, request, secureContext)
+      );
+    }
     const { openThroughProxy } = await import("./proxy.ts");
     return openThroughProxy(proxy, request, secureContext).catch((error: unknown) => {
       throw toNetworkError(error, url, request.signal);
@@ -74,6 +84,16 @@ export function createTransport(system: TransportSystem, trust: Trust): Transpor
       return { status, headers, body: Buffer.concat(chunks) };
     },
   };
+}
+
+async function openRawly(
+  { http }: TransportSystem,
+  url: URL,
+  { headers, signal }: OutgoingRequest,
+): Promise<OpenResponse | undefined> {
+  const { openRaw } = await import("./raw-download.ts");
+  const toError = (error: unknown) => toNetworkError(error, url, signal);
+  return openRaw({ http: http(), url, headers, signal, idleMs, toError });
 }
 
 function openDirectly(

@@ -110,10 +110,11 @@ async function stream(
   source: ByteSource,
   range: Range | undefined,
 ): Promise<number> {
-  if (source.send !== undefined) {
+  const { send, sendWhole } = source;
+  if (send !== undefined || (sendWhole !== undefined && range === undefined)) {
     response.writeHead(status, head);
     try {
-      await source.send(range, response);
+      await (send === undefined ? sendWhole?.(response) : send(range, response));
       response.end();
     } catch {
       response.destroy();

@@ -99,6 +99,8 @@ export interface ByteSource {
         to: Writable,
       ) => Promise<void>)
     | undefined;
+  /** The same where only the whole can be written so. */
+  readonly sendWhole?: ((to: Writable) => Promise<void>) | undefined;
   release?(): void;
 }
 

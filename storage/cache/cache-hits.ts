@@ -16,6 +16,8 @@ export interface CachedBytes {
   open(span?: Span): Promise<Readable>;
   /** Writes the bytes to a stream, faster than by `open`, without ending the stream. Exists for large files only. */
   send?(span: Span | undefined, to: Writable): Promise<void>;
+  /** The same for the whole only, of a file that is not cached. */
+  readonly sendWhole?: ((to: Writable) => Promise<void>) | undefined;
   release(): void;
 }
 

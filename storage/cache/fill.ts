@@ -18,6 +18,8 @@ export interface Fetched<Meta> {
   readonly meta: Meta;
   /** Yields all bytes or is destroyed with an error. */
   readonly stream: Readable;
+  /** Writes the same bytes to a stream instead, without ending it; `stream` is destroyed afterwards. */
+  readonly send?: ((to: Writable) => Promise<void>) | undefined;
 }
 
 /** A download into a temporary file, which any number of readers follow while it grows. */

@@ -89,11 +89,12 @@ export function passThrough<Meta, Failure extends { readonly kind: string }>(
   fetched: Fetched<Meta>,
   controller: AbortController,
 ): CacheOutcome<Meta, Failure> {
-  const { size, meta, stream } = fetched;
+  const { size, meta, stream, send } = fetched;
   let current: Readable = stream;
   const bytes: CachedBytes = {
     size,
     buffer: undefined,
+    sendWhole: send,
     async open(span) {
       const isWhole = span === undefined || (span.start === 0 && span.end + 1 === size);
       if (isWhole && current === stream) return stream;

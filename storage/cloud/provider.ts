@@ -2,11 +2,14 @@
 // Start here (the contract), then outcomes.ts (failures), registry.ts (all adapters), local-folder/ (the simplest adapter),
 // transport.ts (HTTP).
 // docs/providers.md explains how to write an adapter; test/conformance/cloud-provider.suite.ts defines their behaviour.
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { ConnectFailure, Failure, ReadFailure } from "./outcomes.ts";
 import type { Locks } from "../locks.ts";
+import type { Call, ItemKind, ItemOutcome, ProviderItem } from "./item.ts";
 import type { Trash } from "./trash.ts";
+
+export type { Call, ItemKind, ItemOutcome, ProviderItem } from "./item.ts";
 
 /**
  * A kind of storage, declared as one value, from which `/providers`, the command line's help and wizard and the documentation
@@ -197,31 +200,6 @@ export type ConnectOutcome =
   | { readonly kind: "ok"; readonly provider: CloudProvider; readonly facts: Facts }
   | ConnectFailure;
 
-export type ItemKind = "file" | "folder";
-
-/** A file or folder, as the provider reports it. */
-export interface ProviderItem {
-  /** Opaque, not empty, at most 4096 characters, without NUL; may contain slashes. Stored byte for byte. */
-  readonly id: string;
-  /** In the provider's spelling. */
-  readonly name: string;
-  readonly kind: ItemKind;
-  /** The id of its parent folder; empty for the root. */
-  readonly parent: string;
-  /** Undefined when unknown: the service keeps the previous value, or uses a default. */
-  readonly contentType: string | undefined;
-  /** Bytes of a file; undefined for a folder, and for a file that cannot be read. */
-  readonly size: number | undefined;
-  /** Epoch milliseconds. */
-  readonly modifiedAt: number | undefined;
-  /** The etag that `rename`, `move` and `delete` compare. Undefined when the provider has none. */
-  readonly etag: string | undefined;
-  /** Changes exactly when the bytes change; part of the cache key. Undefined for folders. */
-  readonly version: string | undefined;
-  /** True while a change within the version's resolution could go unnoticed: such bytes are not cached. */
-  readonly unsettled?: boolean;
-}
-
 /** The item that the caller expects. The adapter returns `stale` when any field is known to differ. */
 export interface Expected {
   readonly etag?: string | undefined;
@@ -242,7 +220,6 @@ export const LISTING_ITEMS_MAX = 1_000_000;
 export type ListOutcome =
   | { readonly kind: "ok"; readonly items: readonly ProviderItem[] }
   | Failure;
-export type ItemOutcome = { readonly kind: "ok"; readonly item: ProviderItem } | Failure;
 export type StatOutcome = { readonly kind: "ok"; readonly item: ProviderItem } | ReadFailure;
 export type ReadOutcome =
   | {
@@ -256,6 +233,11 @@ export type ReadOutcome =
        * Must be consumed or destroyed.
        */
       readonly stream: Readable;
+      /**
+       * Writes the same bytes to a stream, without ending it and with less work than by `stream`, which is destroyed
+       * afterwards. Rejects where `stream` would fail, and when `to` closes early.
+       */
+      readonly send?: (to: Writable) => Promise<void>;
     }
   | ReadFailure;
 export type DeleteOutcome =
@@ -270,11 +252,6 @@ export type QuotaOutcome =
     }
   | Failure;
 export type CheckOutcome = { readonly kind: "ok"; readonly facts: Facts } | ConnectFailure;
-
-/** How to abort a call. An aborted call leaves no socket, temporary file or upload session. */
-export interface Call {
-  readonly signal: AbortSignal;
-}
 
 /** New bytes for a file. */
 export interface Replacement extends Call {

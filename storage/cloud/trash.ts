@@ -1,5 +1,5 @@
+import type { Call, ItemKind, ItemOutcome } from "./item.ts";
 import type { Failure } from "./outcomes.ts";
-import type { Call, ItemKind, ItemOutcome } from "./provider.ts";
 
 /** A deleted item that can be restored. */
 export interface TrashedItem {

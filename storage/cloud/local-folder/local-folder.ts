@@ -1,4 +1,5 @@
 import { lstat, mkdir, readdir, rmdir, statfs } from "node:fs/promises";
+import type { Writable } from "node:stream";
 import { brokenNameRule, type Failure } from "../outcomes.ts";
 import {
   type CloudProvider,
@@ -24,7 +25,7 @@ import {
   RootGone,
   type RootPlace,
 } from "./root.ts";
-import { openForReading, streamOf } from "./transfer.ts";
+import { openForReading, sendTo, streamOf } from "./transfer.ts";
 import { createTrash } from "./trash-items.ts";
 import { discard } from "./trash.ts";
 import { createLooks, isSame } from "./versions.ts";
@@ -182,7 +183,8 @@ function createLocalFolder(
             : ({ kind: "range_not_satisfiable", size } as const);
         }
         const stream = streamOf(opened, { start, end }, signal);
-        return { kind: "ok", item, length: end + 1 - start, stream } as const;
+        const send = (to: Writable) => sendTo(opened, { start, end }, to);
+        return { kind: "ok", item, length: end + 1 - start, stream, send } as const;
       });
       return found.kind === "stale" ? { kind: "not_found" } : found;
     },

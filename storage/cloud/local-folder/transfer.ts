@@ -1,6 +1,7 @@
 import { constants, type BigIntStats } from "node:fs";
 import { copyFile, open, unlink, type FileHandle } from "node:fs/promises";
-import { Readable } from "node:stream";
+import { Readable, type Writable } from "node:stream";
+import { createBufferPool, pump } from "../../cache/pump.ts";
 import { StreamAborted, type Failure } from "../outcomes.ts";
 import type { Folder } from "./anchor.ts";
 import { errnoOf, toReadFailure, unless } from "./errno.ts";
@@ -77,6 +78,31 @@ export function streamOf(
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
   return stream;
+}
+
+/** Buffers of all local folders. */
+const buffers = createBufferPool();
+
+/** Writes the bytes of `range` to `to`, with the same check as `streamOf`. The caller closes the file. */
+export async function sendTo(
+  { handle, stats }: Opened,
+  range: { readonly start: number; readonly end: number },
+  to: Writable,
+): Promise<void> {
+  const lastStart = Math.max(range.start, range.end + 1 - READ_BYTES);
+  await pump(handle, { start: range.start, end: lastStart - 1 }, to, buffers);
+  const last = Buffer.allocUnsafe(range.end + 1 - lastStart);
+  let filled = 0;
+  while (filled < last.length) {
+    const { bytesRead } = await handle.read(last, filled, last.length - filled, lastStart + filled);
+    if (bytesRead === 0) throw new StreamAborted({ kind: "changed", note: "short" });
+    filled += bytesRead;
+  }
+  if (!hasSameBytes(stats, await handle.stat({ bigint: true })))
+    throw new StreamAborted({ kind: "changed" });
+  await new Promise<void>((resolve, reject) => {
+    to.write(last, (error) => (error ? reject(error) : resolve()));
+  });
 }
 
 /** The source failed, or its length differs from the declared one. Rethrown unchanged; no file is left. */

@@ -116,15 +116,19 @@ export interface OpenedDownload {
   readonly tag: string | undefined;
 }
 
-/** Asks for what is missing behind the part, provided that it is of the same version; else for everything. */
+/**
+ * Asks for what is missing behind the part, provided that it is of the same version; else for everything. With `isLarge`, the
+ * caller reads `raw` of the download where there is one.
+ */
 export async function begin(
   cli: CliContext,
   { params }: ItemSource,
   part: Part | undefined,
   signal: AbortSignal,
+  isLarge = false,
 ): Promise<OpenedDownload> {
   const ask = (headers: Readonly<Record<string, string>>) =>
-    cli.client.download(vault.downloadItem, { params }, { headers, signal });
+    cli.client.download(vault.downloadItem, { params }, { headers, signal, isLarge });
   if (part?.tag === undefined || part.size === 0) return toOpened(await ask({}));
   const headers = { Range: `bytes=${part.size}-`, "If-Range": `"${part.tag}"` };
   try {

@@ -1,7 +1,9 @@
 import { constants } from "node:fs";
-import { open, rm, stat, writeFile } from "node:fs/promises";
+import { type FileHandle, open, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import type { RawBody } from "../../../client/raw-download.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, toCliError } from "../../../errors.ts";
 import type { CliErrorCode } from "../../../exit-codes.ts";
@@ -52,7 +54,7 @@ export async function saveItem(
     let furthest = 0;
     for (let failedAttempts = 1; ; failedAttempts++) {
       const begun: OpenedDownload =
-        opened === undefined ? await begin(cli, source, part, signal) : toOpened(opened);
+        opened === undefined ? await begin(cli, source, part, signal, true) : toOpened(opened);
       opened = undefined;
       const { tag, at, total } = begun;
       const earlier = part;
@@ -124,16 +126,14 @@ async function write(
       cause: error,
     });
   });
-  const sink = file.createWriteStream({ start: at, highWaterMark: WRITE_AHEAD_BYTES });
-  const closed = new Promise((resolve) => sink.once("close", resolve));
+  const note = (chunk: Uint8Array) => {
+    bytes += chunk.byteLength;
+    onProgress(bytes);
+  };
   try {
-    download.stream.on("data", (chunk: Uint8Array) => {
-      bytes += chunk.byteLength;
-      onProgress(bytes);
-    });
-    await pipeline(download.stream, sink, { signal });
+    if (download.raw === undefined) await writeStream(download.stream, file, at, signal, note);
+    else await writeRaw(download.raw, file, at, note);
   } catch (error) {
-    await closed;
     signal.throwIfAborted();
     if (toCliError(error).code !== "daemon_unreachable") throw error;
     return { isWhole: false, bytes: (await stat(path)).size };
@@ -143,6 +143,47 @@ async function write(
   // Longer than the file can be, so its content cannot be trusted.
   if (size > bytes) await rm(path, { force: true });
   return { isWhole: false, bytes: size > bytes ? 0 : size };
+}
+
+/** Writes the parts of a body and closes the file. */
+async function writeRaw(
+  raw: RawBody,
+  file: FileHandle,
+  at: number,
+  note: (part: Uint8Array) => void,
+): Promise<void> {
+  let position = at;
+  try {
+    await raw.pipeTo(async (part) => {
+      for (let from = 0; from < part.byteLength;) {
+        const { bytesWritten } = await file.write(part, from, part.byteLength - from, position);
+        from += bytesWritten;
+        position += bytesWritten;
+      }
+      note(part);
+    });
+  } finally {
+    await file.close();
+  }
+}
+
+/** The same for a stream. */
+async function writeStream(
+  stream: Readable,
+  file: FileHandle,
+  at: number,
+  signal: AbortSignal,
+  note: (chunk: Uint8Array) => void,
+): Promise<void> {
+  const sink = file.createWriteStream({ start: at, highWaterMark: WRITE_AHEAD_BYTES });
+  const closed = new Promise((resolve) => sink.once("close", resolve));
+  stream.on("data", note);
+  try {
+    await pipeline(stream, sink, { signal });
+  } catch (error) {
+    await closed;
+    throw error;
+  }
 }
 
 /** Bytes that are received while the disk is busy with earlier ones; then all of them are written at once. */

@@ -157,7 +157,7 @@ export function createBytes(
       }),
     );
     if (outcome.kind !== "ok") return outcome;
-    const { item, stream, length } = outcome;
+    const { item, stream, length, send } = outcome;
     // The reader handles errors; an error of a stream that is closed before it is read must not end the process.
     stream.on("error", () => undefined);
     const contentType = item.contentType ?? known?.contentType;
@@ -177,6 +177,7 @@ export function createBytes(
       size: from === undefined ? (length ?? item.size) : undefined,
       meta: { item, contentType, names },
       stream,
+      send,
     };
   }
 

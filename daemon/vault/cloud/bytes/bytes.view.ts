@@ -106,6 +106,7 @@ function toBytesAnswer(item: ItemBytes, contentType: string, disposition: string
       lastModified: modifiedAt === undefined ? undefined : new Date(modifiedAt),
       buffer: bytes.buffer,
       send: bytes.send,
+      sendWhole: bytes.sendWhole,
       async open(range) {
         try {
           return await bytes.open(range);

@@ -390,6 +390,36 @@ describe("what else happens on disks", () => {
     expect((await buffer(outcome.stream)).length).toBe(1024 * 1024);
   });
 
+  test("a file is sent whole, a part of it too, and not when it changes meanwhile", async () => {
+    const path = join(root, "large.bin");
+    const bytes = Buffer.alloc(2 * 1024 * 1024 + 3, "abcdefg");
+    await writeFile(path, bytes);
+    const send = async (range?: { start: number; end?: number }, during = async () => {}) => {
+      const outcome = await provider.read({ id: "large.bin", range, signal });
+      if (outcome.kind !== "ok") throw new Error(outcome.kind);
+      const to = new PassThrough({ highWaterMark: 1 });
+      const received: Buffer[] = [];
+      to.on("data", (chunk: Buffer) => received.push(Buffer.from(chunk)));
+      try {
+        await Promise.all([outcome.send?.(to), during()]);
+      } finally {
+        outcome.stream.destroy();
+      }
+      return Buffer.concat(received);
+    };
+    expect((await send()).equals(bytes)).toBe(true);
+    expect((await send({ start: 5, end: 9 })).toString()).toBe(bytes.toString("utf8", 5, 10));
+    expect((await send({ start: 1_000_000 })).equals(bytes.subarray(1_000_000))).toBe(true);
+    const outcome = await provider.read({ id: "large.bin", signal });
+    if (outcome.kind !== "ok") throw new Error(outcome.kind);
+    await tickAfter(path);
+    await writeFile(path, bytes);
+    await expect(outcome.send?.(new PassThrough().resume())).rejects.toMatchObject({
+      failure: { kind: "changed" },
+    });
+    outcome.stream.destroy();
+  });
+
   test("a file that is cut while it is read breaks off", async () => {
     await writeFile(join(root, "file.bin"), Buffer.alloc(2_000_000, 1));
     const outcome = await provider.read({ id: "file.bin", signal });
