@@ -15,7 +15,11 @@ export interface Spooled {
 export async function spool(
   content: Readable,
   path: string,
-  options: { readonly signal?: AbortSignal } = {},
+  options: {
+    readonly signal?: AbortSignal;
+    /** Called before each chunk is written; what it throws ends the writing. */
+    readonly onBytes?: (bytes: number) => void;
+  } = {},
 ): Promise<Spooled> {
   const file = await open(path, "wx+", 0o600).catch((error: unknown) => {
     content.destroy();
@@ -24,15 +28,26 @@ export async function spool(
   try {
     await unlink(path);
     if (options.signal !== undefined) addAbortSignal(options.signal, content);
-    await file.writeFile(content);
+    await file.writeFile(counted(content, options.onBytes));
     const { size } = await file.stat();
     const stream = file.createReadStream({ start: 0 });
     // The reader may have refused the upload already; a late error must not end the process.
     stream.on("error", () => undefined);
     return { size, stream };
   } catch (error) {
-    content.destroy();
+    content.destroy(error as Error);
     await file.close();
     throw error;
+  }
+}
+
+async function* counted(
+  content: Readable,
+  onBytes: ((bytes: number) => void) | undefined,
+): AsyncGenerator<Uint8Array> {
+  // Leaving the loop must not destroy the source with an error of its own, which would hide the reason.
+  for await (const chunk of content.iterator({ destroyOnReturn: false })) {
+    onBytes?.(chunk.byteLength);
+    yield chunk;
   }
 }

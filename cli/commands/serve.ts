@@ -6,6 +6,7 @@ import type { CliContext } from "../context.ts";
 import { toJson } from "../output/sanitize.ts";
 import { toShellWord } from "../output/shell-word.ts";
 import { type JsonSchema, shape, toObjectSchema } from "../output/spec.ts";
+import { RUN_SCRIPT } from "../runner/run-script.ts";
 import { openDaemonLog } from "../profile/daemon-log.ts";
 import type { SettingFlags } from "../profile/settings.ts";
 import { toDaemonFailure } from "../support/daemon-failures.ts";
@@ -111,7 +112,7 @@ async function runServe(
   const { install } = await import("undici");
   install();
   const { startDaemon } = await import("../../daemon/main.ts");
-  const { pid, userId, stderr, processMark } = cli.system;
+  const { pid, userId, stderr, processMark, program } = cli.system;
   const log = await openDaemonLog(paths.stateDirectory, stderr);
   const daemon = await startDaemon({
     settings,
@@ -119,6 +120,8 @@ async function runServe(
     version,
     clock: cli.clock,
     process: { pid, mark: processMark(pid), userId },
+    // The single executable has Node in it.
+    ...(program.length > 1 ? {} : { scriptProgram: [program[0], RUN_SCRIPT] }),
     logTo: isBackground ? { write: () => undefined } : log.screen,
     recordTo: log.records,
   }).catch(async (error: unknown) => {

@@ -1,3 +1,4 @@
+import type { ScriptProgram } from "../jobs/process-pool.ts";
 import type { SettingPaths } from "../settings/paths.ts";
 import type { Settings } from "../settings/settings.ts";
 
@@ -14,6 +15,8 @@ export interface DaemonInput {
     readonly mark?: string | undefined;
     readonly userId: number | undefined;
   };
+  /** Runs the scripts of child processes; the Node of this process when absent. */
+  readonly scriptProgram?: ScriptProgram;
   /** Where log lines go: standard error in the foreground. */
   readonly logTo: { write(line: string): unknown; readonly isTTY?: boolean };
   /** Receives the same lines as JSON, whatever `log_format` says: the log file. */

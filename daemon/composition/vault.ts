@@ -153,6 +153,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
   const extractor = createTextExtractor({
     tmp: directory.tmp,
     newId,
+    program: input.scriptProgram ?? [process.execPath],
     recognizesText: settings.ocr,
   });
   const model = createModelClassifier({ config: aiConfig, client: aiClient, clock, log });

@@ -9,7 +9,7 @@ import {
   type Method,
 } from "../contract/endpoint.ts";
 import { AppError } from "../errors.ts";
-import type { BodyBudgets, BodyMemory } from "./body-memory.ts";
+import { type BodyBudgets, type BodyMemory, createSpoolBudget } from "./body-memory.ts";
 import { createByteSender } from "./bytes.ts";
 import { isNotModified } from "./conditional.ts";
 import { isDisconnect } from "./disconnect.ts";
@@ -96,7 +96,7 @@ interface Exchange {
   readonly rawParams: Readonly<Record<string, string>>;
   /** Headers of the response whatever it is, such as those of rate limits. */
   readonly headers: Record<string, string>;
-  /** Memory of the bodies that were read. */
+  /** Memory and temporary files of the bodies that were read. */
   readonly memory: BodyMemory[];
   /** The body that was read whole: a second attempt gets the same bytes. */
   body: Promise<Buffer> | undefined;
@@ -120,6 +120,7 @@ export function bindRoutes<Caller>(
   const joinBatch = createResponseBatch();
   const sendBytes = createByteSender(api.headers);
   const input = createInputReader(api, options);
+  const spoolBudget = createSpoolBudget(options.maxUploadBytes);
   const table = createRouter<{ readonly method: Method; readonly path: string }>();
   for (const route of routes) {
     const { method, path } = route.endpoint;
@@ -210,11 +211,16 @@ export function bindRoutes<Caller>(
     const authorizing = api.authorize(caller, declared, request, rawParams);
     if (authorizing !== undefined) await authorizing;
     if (api.resolve !== undefined) await api.resolve(declared, rawParams);
-    const readBody = toReader(exchange, api.accountKey(caller));
+    const account = api.accountKey(caller);
+    const readBody = toReader(exchange, account);
     const params = input.params(declared, rawParams);
     const query = declared.query && (await input.query(declared, request, readBody));
     const isHeldBack = api.authenticatesAfterBody === true && !message.complete;
-    const body = declared.body && (await input.body(declared, request, message, readBody));
+    const formLimit = await route.admit?.({ caller, params, query, request });
+    const spooled = spoolBudget(account ?? addressKey());
+    exchange.memory.push(spooled);
+    const form = { limit: formLimit, spooled };
+    const body = declared.body && (await input.body(declared, request, message, readBody, form));
     if (isHeldBack && caller !== undefined && isReadWhole(declared.body)) {
       caller = await api.authenticate(request, gate, readAnonymously);
       await api.authorize(caller, declared, request, rawParams);

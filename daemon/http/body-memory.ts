@@ -1,6 +1,6 @@
 import { AppError } from "../errors.ts";
 
-/** Memory that one request's body takes. */
+/** Memory that one request's body takes, or space of a temporary file. */
 export interface BodyMemory {
   /** Counts `bytes` more. Refuses with `rate_limited` beyond the caller's share, with `unavailable` beyond the total. */
   grow(bytes: number): void;
@@ -46,7 +46,24 @@ export function createBodyBudgets(largestBody: number): BodyBudgets {
   };
 }
 
-function createBudget(budget: Budget, largestBody: number): (caller: string) => BodyMemory {
+/** Forms of the largest size that may wait in temporary files at once, of one caller and of all. */
+const SPOOLED_PER_CALLER = 1;
+const SPOOLED_IN_ALL = 4;
+
+/** Bounds the disk space of forms whose file comes before its fields and waits for them. Refuses as `BodyBudgets` do. */
+export function createSpoolBudget(largestFile: number): (caller: string) => BodyMemory {
+  const budget = {
+    perCaller: SPOOLED_PER_CALLER * largestFile,
+    total: SPOOLED_IN_ALL * largestFile,
+  };
+  return createBudget(budget, largestFile, 0);
+}
+
+function createBudget(
+  budget: Budget,
+  largestBody: number,
+  freeBytes = FREE_BYTES,
+): (caller: string) => BodyMemory {
   const perCaller = Math.max(budget.perCaller, largestBody);
   const total = Math.max(budget.total, 2 * perCaller);
   const byCaller = new Map<string, number>();
@@ -64,7 +81,7 @@ function createBudget(budget: Budget, largestBody: number): (caller: string) => 
     return {
       grow(bytes) {
         taken += bytes;
-        const more = Math.max(0, taken - FREE_BYTES) - counted;
+        const more = Math.max(0, taken - freeBytes) - counted;
         if (more <= 0) return;
         if ((byCaller.get(caller) ?? 0) + more > perCaller)
           throw refusal("rate_limited", "You are sending too much at once.");

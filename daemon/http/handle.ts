@@ -57,6 +57,12 @@ export interface MultipartForm<Fields> {
   readonly file: FilePart | undefined;
 }
 
+/** The largest file that a form may have, below the limit of all uploads, and the refusal of a larger one. */
+export interface FormLimit {
+  readonly fileBytesMax: number;
+  toRefusal(): AppError;
+}
+
 type BodyInput<E extends AnyEndpoint> =
   NonNullable<E["body"]> extends { kind: "multipart"; fields: infer F }
     ? MultipartForm<F extends z.ZodType ? z.output<F> : never>
@@ -154,7 +160,16 @@ export interface Route {
   readonly endpoint: AnyEndpoint;
   // oxlint-disable-next-line typescript/no-explicit-any -- existential: the typed input was checked where the route was made
   readonly handler: (input: RouteInput<any, any>) => Promise<AnyAnswer>;
+  /**
+   * Checks an upload before its form is read, which may fill the disk: refuses a caller who has no right to it, and returns
+   * what limits its file. The handler checks again.
+   */
+  // oxlint-disable-next-line typescript/no-explicit-any -- as above
+  readonly admit?: ((input: any) => Promise<FormLimit | undefined>) | undefined;
 }
+
+/** The input of `Route.admit`. */
+export type AdmitInput<E extends AnyEndpoint, Caller> = Omit<RouteInput<E, Caller>, "body">;
 
 /** A refusal or failure as a response. */
 export interface RenderedError {

@@ -6,16 +6,23 @@ import { Transform, type Readable } from "node:stream";
 import { Busboy, type BusboyHeaders } from "@fastify/busboy";
 import { spool, type Spooled } from "../../storage/spool.ts";
 import { AppError } from "../errors.ts";
-import type { FilePart, MultipartForm } from "./handle.ts";
+import type { BodyMemory } from "./body-memory.ts";
+import type { FilePart, FormLimit, MultipartForm } from "./handle.ts";
 
 /** Bounds on everything but the file, which is buffered in memory. */
 const FIELDS_MAX = 32;
 const FIELD_BYTES_MAX = 16 * 1024;
 const HEADER_PAIRS_MAX = 32;
+/** All fields with their headers and boundaries, which the parser limits to 80 KiB a part. */
+const FORM_BYTES_MAX = (FIELDS_MAX + 1) * (FIELD_BYTES_MAX + 80 * 1024);
 
 export interface MultipartOptions {
   readonly maxFileBytes: number;
   readonly temporaryDirectory: string;
+  /** A lower limit of this caller. */
+  readonly limit?: FormLimit | undefined;
+  /** Counts the bytes of a file that waits for its fields. */
+  readonly spooled: BodyMemory;
   /** Names of the declared fields, which must precede the file; unknown fields may stand anywhere. */
   readonly fieldNames: readonly string[];
   /** Returns the API's refusal of an invalid form; `cause` is for the log. */
@@ -45,8 +52,18 @@ export function readMultipart(
   const rest = Promise.withResolvers<void>();
   rest.promise.catch(() => undefined);
   const { toMalformed } = options;
+  const fileBytesMax = Math.min(options.maxFileBytes, options.limit?.fileBytesMax ?? Infinity);
+  const tooLarge = () =>
+    options.limit !== undefined && fileBytesMax < options.maxFileBytes
+      ? options.limit.toRefusal()
+      : new AppError("too_large", `The file is larger than ${options.maxFileBytes} bytes.`);
+  // What a form has besides its file is less than this: a larger body cannot fit, and nothing of it is read.
+  if (Number(message.headers["content-length"] ?? 0) > fileBytesMax + FORM_BYTES_MAX)
+    return readOn(message).then(() => {
+      throw tooLarge();
+    });
 
-  const parser = openParser(message.headers, options);
+  const parser = openParser(message.headers, fileBytesMax, toMalformed);
   parser.on("field", (name, value, nameTruncated, valueTruncated) => {
     if (nameTruncated || valueTruncated) fail(toMalformed("A form field is too long."));
     else if (!isHandedOn) fields[name] = value;
@@ -58,7 +75,7 @@ export function readMultipart(
   parser.on("file", (field, stream, filename, _encoding, contentType) => {
     // The parser may report the same error again after the reader of the stream has finished.
     stream.on("error", fail);
-    stream.on("limit", () => stream.destroy(tooLarge(options.maxFileBytes)));
+    stream.on("limit", () => stream.destroy(tooLarge()));
     // busboy's stream ends without an error when the connection closes early; a truncated file must fail instead.
     message.once("close", () => {
       if (!message.complete)
@@ -81,7 +98,7 @@ export function readMultipart(
       });
       return;
     }
-    file = spoolPart(stream, options.temporaryDirectory, givenUp.signal).then((spooled) => ({
+    file = spoolPart(stream, options, givenUp.signal).then((spooled) => ({
       ...part,
       ...spooled,
     }));
@@ -174,7 +191,8 @@ function readOn(message: IncomingMessage): Promise<void> {
 
 function openParser(
   headers: IncomingMessage["headers"],
-  { maxFileBytes, toMalformed }: MultipartOptions,
+  fileBytesMax: number,
+  toMalformed: MultipartOptions["toMalformed"],
 ) {
   if (!headers["content-type"]?.toLowerCase().startsWith("multipart/form-data"))
     throw toMalformed("Send the file as multipart/form-data.");
@@ -187,7 +205,7 @@ function openParser(
         fieldSize: FIELD_BYTES_MAX,
         fieldNameSize: 256,
         headerPairs: HEADER_PAIRS_MAX,
-        fileSize: maxFileBytes,
+        fileSize: fileBytesMax,
       },
       // The parser's own way to the last part of a path turns `..` into no name at all.
       preservePath: true,
@@ -204,13 +222,10 @@ function lastSegment(path: string | undefined): string {
 
 async function spoolPart(
   stream: Readable,
-  temporaryDirectory: string,
+  { temporaryDirectory, spooled }: MultipartOptions,
   signal: AbortSignal,
 ): Promise<Spooled> {
   await mkdir(temporaryDirectory, { recursive: true, mode: 0o700 });
-  return spool(stream, join(temporaryDirectory, `form-${randomUUID()}`), { signal });
-}
-
-function tooLarge(maxBytes: number): AppError {
-  return new AppError("too_large", `The file is larger than ${maxBytes} bytes.`);
+  const path = join(temporaryDirectory, `form-${randomUUID()}`);
+  return spool(stream, path, { signal, onBytes: (bytes) => spooled.grow(bytes) });
 }

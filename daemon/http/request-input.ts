@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
-import type { Api, ReadBody, ServerRequest } from "./handle.ts";
+import type { BodyMemory } from "./body-memory.ts";
+import type { Api, FormLimit, ReadBody, ServerRequest } from "./handle.ts";
 import { readFileParts } from "./file-parts.ts";
 import { readMultipart } from "./multipart.ts";
 import { cutStalledBody } from "./request-body.ts";
@@ -15,7 +16,15 @@ export interface InputReader {
     request: ServerRequest,
     message: IncomingMessage,
     readBody: ReadBody,
+    form: FormBounds,
   ): Promise<unknown>;
+}
+
+/** What limits a form besides the limit of all uploads. */
+export interface FormBounds {
+  readonly limit: FormLimit | undefined;
+  /** Counts the bytes of a temporary file; the caller that opened it releases it. */
+  readonly spooled: BodyMemory;
 }
 
 export interface InputOptions {
@@ -50,8 +59,14 @@ export function createInputReader(
     };
   }
 
-  async function readForm(declared: Endpoint, fields: z.ZodObject, message: IncomingMessage) {
+  async function readForm(
+    declared: Endpoint,
+    fields: z.ZodObject,
+    message: IncomingMessage,
+    bounds: FormBounds,
+  ) {
     const form = await readMultipart(message, {
+      ...bounds,
       maxFileBytes: options.maxUploadBytes,
       temporaryDirectory: options.temporaryDirectory,
       fieldNames: Object.keys(fields.shape),
@@ -74,7 +89,7 @@ export function createInputReader(
       const values = (await api.readQuery?.(declared, request, readBody)) ?? request.query;
       return parse(declared, declared.query, toQueryObject(values), "query");
     },
-    async body(declared, request, message, readBody) {
+    async body(declared, request, message, readBody, form) {
       const spec = declared.body;
       if (spec === undefined) return undefined;
       if (!("kind" in spec))
@@ -87,7 +102,7 @@ export function createInputReader(
           fileBytesMax: options.maxUploadBytes,
           toMalformed: toMalformedFor(declared),
         });
-      return spec.kind === "multipart" ? readForm(declared, spec.fields, message) : message;
+      return spec.kind === "multipart" ? readForm(declared, spec.fields, message, form) : message;
     },
   };
 }

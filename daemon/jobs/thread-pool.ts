@@ -57,7 +57,7 @@ export interface ThreadPoolOptions {
 const GROWTH_CHECK_MS = 100;
 
 /** Upper bound of wall-clock time, as a multiple of the processor time budget. */
-const WALL_CLOCK_FACTOR = 30;
+export const WALL_CLOCK_FACTOR = 30;
 
 interface Job<Input, Output> {
   readonly input: Input;

@@ -35,12 +35,16 @@ export async function receiveBody(
   }
 }
 
-/** The chunks of a body. Refuses with `invalid_argument` when the client stops sending. */
+/**
+ * The chunks of a body. Refuses with `invalid_argument` when the client stops sending, and with what the stream itself
+ * refuses, such as a file over its limit.
+ */
 export async function* readChunks(body: Readable): AsyncGenerator<Buffer> {
   // Leaving the loop must not destroy the request: with it goes the connection that a refusal is sent on.
   const chunks = body.iterator({ destroyOnReturn: false });
   for (;;) {
     const next: IteratorResult<Buffer> = await chunks.next().catch((error: unknown) => {
+      if (error instanceof AppError) throw error;
       throw new AppError("invalid_argument", "The request body did not arrive whole.", {
         cause: error,
       });

@@ -1,5 +1,5 @@
 import type { AnyEndpoint, GateOf } from "../contract/endpoint.ts";
-import type { Route, RouteAnswer, RouteInput } from "../http/handle.ts";
+import type { AdmitInput, FormLimit, Route, RouteAnswer, RouteInput } from "../http/handle.ts";
 import type { VaultCaller } from "./caller.ts";
 
 type CallerOf<E extends AnyEndpoint> =
@@ -11,6 +11,7 @@ type CallerOf<E extends AnyEndpoint> =
 export function handle<E extends AnyEndpoint>(
   declared: E,
   handler: (input: RouteInput<E, CallerOf<E>>) => Promise<RouteAnswer<E>>,
+  admit?: (input: AdmitInput<E, CallerOf<E>>) => Promise<FormLimit | undefined>,
 ): Route {
-  return { endpoint: declared, handler };
+  return { endpoint: declared, handler, admit };
 }

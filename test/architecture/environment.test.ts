@@ -8,6 +8,7 @@ const entryFiles = new Set([
   "daemon/composition/compose.ts",
   "daemon/composition/forge.ts",
   "daemon/composition/vault.ts",
+  "daemon/jobs/serve-process.ts",
   "cli/main.ts",
   "cli/context.ts",
   "cli/system.ts",

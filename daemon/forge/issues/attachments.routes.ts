@@ -22,10 +22,14 @@ export function attachmentRoutes({
     ),
     ...([contract.createIssueAttachment, contract.createCommentAttachment] as const).map(
       (declared) =>
-        handle(declared, async ({ caller, params, query, body }) => {
-          const made = await attachments.create(params, toUploadedFile(body, query.name), caller);
-          return { status: 201, body: toAttachmentView(made, urls) };
-        }),
+        handle(
+          declared,
+          async ({ caller, params, query, body }) => {
+            const made = await attachments.create(params, toUploadedFile(body, query.name), caller);
+            return { status: 201, body: toAttachmentView(made, urls) };
+          },
+          ({ caller, params }) => attachments.admit(params, caller),
+        ),
     ),
     ...([contract.getIssueAttachment, contract.getCommentAttachment] as const).map((declared) =>
       handle(declared, async ({ caller, params }) => {

@@ -93,6 +93,20 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       return getOf(await openParent(path, caller), id);
     },
 
+    /** Refuses as `create` does, before any byte is read, and returns the largest file. */
+    async admit(
+      path: AttachmentParent,
+      caller: ForgeCaller,
+    ): Promise<{ fileBytesMax: number; toRefusal(): AppError }> {
+      const parent = await openForChange(path, caller);
+      assertUnlocked(parent.what, parent.issue);
+      await assertRoom(parent);
+      return {
+        fileBytesMax: bytesMax,
+        toRefusal: () => new AppError("too_large", `The file is larger than ${bytesMax} bytes.`),
+      };
+    },
+
     /** Attaches a file. Refuses with `unprocessable` more files than allowed, with `too_large` a file that is too large. */
     async create(
       path: AttachmentParent,

@@ -25,9 +25,9 @@ export type ModelChoice =
   | { readonly kind: "no_topic" }
   | { readonly kind: "unavailable" };
 
-/** Chooses topics with the active AI provider. Never throws because of a provider. */
+/** Chooses topics with the active AI provider. Never throws because of a provider; throws when `signal` is aborted. */
 export interface ModelClassifier {
-  choose(text: string, topics: readonly TopicOption[]): Promise<ModelChoice>;
+  choose(text: string, topics: readonly TopicOption[], signal?: AbortSignal): Promise<ModelChoice>;
 }
 
 /** How much of a text a model gets: what it is about is said early. About 3,000 tokens of English. */
@@ -58,16 +58,18 @@ export function createModelClassifier({
 }): ModelClassifier {
   let pause: { readonly provider: string; readonly until: number } | undefined;
   return {
-    async choose(text, topics) {
+    async choose(text, topics, signal) {
       const provider = await findProvider();
       if (provider === undefined || topics.length === 0) return { kind: "unavailable" };
       const identity = JSON.stringify([provider.providerId, provider.baseUrl, provider.modelName]);
       if (pause?.provider === identity && clock() < pause.until) return { kind: "unavailable" };
-      const outcome = await client.choose(provider, {
+      const wanted = {
         instruction: INSTRUCTION,
         material: toMaterial(text, topics),
         options: topics.length,
-      });
+      };
+      const outcome = await client.choose(provider, wanted, signal);
+      signal?.throwIfAborted();
       if (outcome.kind === "failed") {
         if (PAUSING.has(outcome.code)) pause = { provider: identity, until: clock() + PAUSE_MS };
         return fallBack(provider, outcome.code);

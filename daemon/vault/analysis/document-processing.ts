@@ -15,7 +15,7 @@ import { putDocumentBytes } from "../../../storage/tables/vault/documents/stored
 import { setDocumentTopics } from "../../../storage/tables/vault/documents/topics.ts";
 import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
 import { AppError } from "../../errors.ts";
-import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
+import { type JobContext, type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
 import type { SemanticIndex } from "../search/semantic-index.ts";
 import type { Extraction, UnreadableReason } from "./extraction/outcome.ts";
@@ -62,18 +62,16 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
         await setDocumentStatus(tx, data.document_id, "classification_failed");
     },
 
-    async run(payload, { attempt }) {
+    async run(payload, { attempt, signal }) {
       const { document_id: id } = parsePayload(payloadSchema, payload);
       const document = await findDocument(db, id);
       // Deleted meanwhile: nothing is left to do.
       if (document === undefined) return;
       await db.transaction((tx) => setDocumentStatus(tx, id, "processing"));
-      const { extraction, bytes } = await extract(document, attempt);
+      const { extraction, bytes } = await extract(document, { attempt, signal });
       const text = extraction.kind === "text" ? extraction.text : "";
-      const chosen = await deps.topics.choose(document.userId, {
-        documentId: id,
-        text: `${document.filename}\n${text}`,
-      });
+      const titled = { documentId: id, text: `${document.filename}\n${text}` };
+      const chosen = await deps.topics.choose(document.userId, titled, signal);
       const hasTopics = ((await listTopicsOfDocuments(db, [id])).get(id) ?? []).length > 0;
       const noteText = await deps.index.prepare();
       await db.transaction(async (tx) => {
@@ -111,17 +109,24 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
     },
   };
 
-  async function extract(document: VaultDocument, attempt: number): Promise<Read> {
-    if (document.storageBackend !== INTERNAL_BACKEND) return extractFile(document, attempt);
+  async function extract(
+    document: VaultDocument,
+    context: Pick<JobContext, "attempt" | "signal">,
+  ): Promise<Read> {
+    const { signal } = context;
+    if (document.storageBackend !== INTERNAL_BACKEND) return extractFile(document, context);
     if (document.sizeBytes > EXTRACT_BYTES_MAX) return unreadable("too_large");
     const content = await deps.store.open(document.sha256, document.sizeBytes);
     if (content === undefined) return unreadable("damaged");
     const { filename, userId } = document;
-    return { extraction: await deps.extractor.extract({ content, filename, userId }) };
+    return { extraction: await deps.extractor.extract({ content, filename, userId, signal }) };
   }
 
   /** Reads a document of connected storage. A provider that is away has the job retried. */
-  async function extractFile(document: VaultDocument, attempt: number): Promise<Read> {
+  async function extractFile(
+    document: VaultDocument,
+    { attempt, signal }: Pick<JobContext, "attempt" | "signal">,
+  ): Promise<Read> {
     const found = await deps.files.open(document).catch((error: unknown) => {
       // The connection cannot be opened at present.
       if (error instanceof AppError) return { kind: error.code };
@@ -146,7 +151,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
         }
       });
       const { filename, userId } = document;
-      const extraction = await deps.extractor.extract({ content, filename, userId });
+      const extraction = await deps.extractor.extract({ content, filename, userId, signal });
       return { extraction, bytes: { sizeBytes, sha256: hash.digest("hex") } };
     } finally {
       bytes.release();

@@ -9,7 +9,7 @@ import {
 import { type CloudItem, findLiveItemByRow } from "../../../storage/tables/vault/items.ts";
 import { setIndexStatus } from "../../../storage/tables/vault/passages.ts";
 import { deleteSearchEntryOfItem, putSearchEntry } from "../../../storage/tables/vault/search.ts";
-import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
+import { type JobContext, type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import { ANALYZE_JOB, MAX_ANALYZE_BYTES } from "../cloud/analysis/analyze-job.ts";
 import type { CloudBytes } from "../cloud/bytes/bytes.service.ts";
 import type { SemanticIndex } from "../search/semantic-index.ts";
@@ -50,12 +50,12 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
       if (data !== undefined) await setAnalysisStatus(tx, data.item_id, "failed");
     },
 
-    async run(payload, { attempt }) {
+    async run(payload, { attempt, signal }) {
       const { item_id: id } = parsePayload(payloadSchema, payload);
       const item = await findLiveItemByRow(db, id);
       if (item === undefined) return;
       await db.transaction((tx) => setAnalysisStatus(tx, id, "processing"));
-      const extraction = await extract(item, attempt);
+      const extraction = await extract(item, { attempt, signal });
       if (extraction.kind === "unreadable") {
         const { reason } = extraction;
         const status = UNSUPPORTED.has(reason) ? "unsupported" : "failed";
@@ -67,7 +67,11 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
         return;
       }
       const { text } = extraction;
-      const chosen = await deps.topics.choose(item.userId, { text: `${item.name}\n${text}` });
+      const chosen = await deps.topics.choose(
+        item.userId,
+        { text: `${item.name}\n${text}` },
+        signal,
+      );
       const noteText = await deps.index.prepare();
       await db.transaction(async (tx) => {
         const topics = chosen === undefined ? [] : [chosen.topic];
@@ -85,7 +89,10 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
     },
   };
 
-  async function extract(item: CloudItem, attempt: number): Promise<Extraction> {
+  async function extract(
+    item: CloudItem,
+    { attempt, signal }: Pick<JobContext, "attempt" | "signal">,
+  ): Promise<Extraction> {
     const chosen = await findAnalysisSettings(db, item.userId);
     const bytesMax = Math.min(chosen?.maxAnalyzeBytes ?? MAX_ANALYZE_BYTES, EXTRACT_BYTES_MAX);
     if ((item.size ?? 0) > bytesMax) return { kind: "unreadable", reason: "too_large" };
@@ -100,7 +107,7 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
     }
     try {
       const content = await found.bytes.open();
-      return await deps.extractor.extract({ content, filename: item.name, userId });
+      return await deps.extractor.extract({ content, filename: item.name, userId, signal });
     } finally {
       found.bytes.release();
     }

@@ -3,21 +3,22 @@ import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { createThreadPool } from "../../jobs/thread-pool.ts";
+import { createProcessPool, type ScriptProgram } from "../../jobs/process-pool.ts";
 import type { ExtractionInput } from "./extraction/extract.ts";
 import type { Extraction } from "./extraction/outcome.ts";
 
-/** Extracts texts of untrusted files in worker threads. */
+/** Extracts texts of untrusted files in a process of their own. */
 export interface TextExtractor {
   /**
    * Reads a stream to its end and returns its text, or why it has no text. A hostile file costs at most its budget of
-   * time and memory. Throws what the stream throws.
+   * time and memory. Throws what the stream throws, and the reason of `signal` when it is aborted.
    */
   extract(file: {
     readonly content: Readable;
     readonly filename: string;
-    /** Whose file: threads are shared fairly between users. */
+    /** Whose file: users take turns. */
     readonly userId: string;
+    readonly signal: AbortSignal;
   }): Promise<Extraction>;
   close(): Promise<void>;
 }
@@ -29,43 +30,40 @@ export const EXTRACT_BYTES_MAX = 100 * 1024 * 1024;
 const BUDGET_MS = 60_000;
 /** Processor time of text recognition of one file, besides. */
 const RECOGNITION_BUDGET_MS = 180_000;
-const THREAD_MEMORY_MIB = 512;
-/**
- * A picture of 40 million pixels takes 460 MiB to decode and recognize. The system's allocator keeps what small pieces took
- * for the next threads, so the process may stay this much larger.
- */
-const GROWTH_BYTES_MAX = 640 * 1024 * 1024;
-const THREAD_IDLE_MS = 30_000;
+const IDLE_MS = 30_000;
+/** Most files leave less than 200 MiB. */
+const KEPT_BYTES_MAX = 320 * 1024 * 1024;
 const WAITING_MAX = 64;
 
 export function createTextExtractor({
   tmp,
   newId,
+  program,
   recognizesText,
 }: {
-  /** A private folder for files on their way to a thread. */
+  /** A private folder for files on their way to the process. */
   readonly tmp: string;
   readonly newId: () => string;
+  /** Runs the script of the process. */
+  readonly program: ScriptProgram;
   /** Whether text of pictures and scanned pages is recognized. */
   readonly recognizesText: boolean;
 }): TextExtractor {
-  const pool = createThreadPool<ExtractionInput, Extraction>({
-    workerUrl: new URL("./extraction/extraction.worker.ts", import.meta.url),
-    workerData: undefined,
-    // One: extraction is background work and must leave the processor to requests.
-    threadsMax: 1,
-    runningPerCallerMax: 1,
+  const pool = createProcessPool<ExtractionInput, Extraction>({
+    scriptUrl: new URL("./extraction/extraction.process.ts", import.meta.url),
+    program,
     queue: { lengthMax: WAITING_MAX, lengthPerCallerMax: WAITING_MAX, sizeMax: WAITING_MAX },
-    idleMs: THREAD_IDLE_MS,
-    resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MIB },
-    growthBytesMax: GROWTH_BYTES_MAX,
+    idleMs: IDLE_MS,
+    keptBytesMax: KEPT_BYTES_MAX,
   });
 
   const run = async (
     input: ExtractionInput,
-    { budgetMs, userId }: { budgetMs: number; userId: string },
+    { budgetMs, userId, signal }: { budgetMs: number; userId: string; signal: AbortSignal },
   ): Promise<Extraction> => {
-    const outcome = await pool.run(input, { budgetMs, caller: userId, size: 1 });
+    const outcome = await unlessAborted(signal, () =>
+      pool.run(input, { budgetMs, caller: userId, size: 1 }),
+    );
     switch (outcome.kind) {
       case "done":
         return outcome.value;
@@ -82,16 +80,21 @@ export function createTextExtractor({
   };
 
   return {
-    async extract({ content, filename, userId }) {
+    async extract({ content, filename, userId, signal }) {
       const path = join(tmp, `extract-${newId()}`);
       try {
-        await pipeline(content, createWriteStream(path, { flags: "wx", mode: 0o600 }));
+        const target = createWriteStream(path, { flags: "wx", mode: 0o600 });
+        await pipeline(content, target, { signal });
         const file = { path, filename };
-        const plain = await run({ ...file, recognizes: false }, { budgetMs: BUDGET_MS, userId });
+        const context = { userId, signal };
+        const plain = await run(
+          { ...file, recognizes: false },
+          { budgetMs: BUDGET_MS, ...context },
+        );
         const isComplete = plain.kind === "text" ? !plain.isPartial : plain.reason !== "ocr_off";
         if (isComplete || !recognizesText) return plain;
         const budgetMs = RECOGNITION_BUDGET_MS;
-        const recognized = await run({ ...file, recognizes: true }, { budgetMs, userId });
+        const recognized = await run({ ...file, recognizes: true }, { budgetMs, ...context });
         return recognized.kind === "text" || plain.kind !== "text" ? recognized : plain;
       } finally {
         await unlink(path).catch((error: NodeJS.ErrnoException) => {
@@ -102,4 +105,17 @@ export function createTextExtractor({
 
     close: () => pool.close(),
   };
+}
+
+/** Resolves with the outcome, or rejects when the signal is aborted; the work itself ends with its own budget. */
+async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort);
+  try {
+    return await Promise.race([work(), promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }

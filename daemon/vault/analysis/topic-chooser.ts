@@ -6,10 +6,11 @@ import { classify, type ClassifiedTopic } from "./classifier.ts";
 
 /** Chooses the topic of a text among those that a user sees. */
 export interface TopicChooser {
-  /** Returns undefined when no topic fits, or there are none. */
+  /** Returns undefined when no topic fits, or there are none. Throws when `signal` is aborted. */
   choose(
     userId: string,
     text: { readonly text: string; readonly documentId?: string | undefined },
+    signal: AbortSignal,
   ): Promise<(ClassifiedTopic & { readonly provider: string }) | undefined>;
 }
 
@@ -26,10 +27,10 @@ export function createTopicChooser({
   readonly model: ModelClassifier;
 }): TopicChooser {
   return {
-    async choose(userId, { text, documentId }) {
+    async choose(userId, { text, documentId }, signal) {
       const topics = await listVisibleTopics(db, userId);
       if (topics.length === 0) return undefined;
-      const said = await model.choose(text, topics);
+      const said = await model.choose(text, topics, signal);
       if (said.kind === "no_topic") return undefined;
       if (said.kind === "chosen") {
         const { topicId, topic, confidence, provider } = said;

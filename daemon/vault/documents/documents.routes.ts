@@ -43,8 +43,11 @@ export const documentRoutes = ({ documents, uploads, publicUrl }: DocumentRoutes
   handle(confirmUpload, async ({ caller, params }) =>
     toDocumentReply(200, await uploads.confirm(caller, params.document_id)),
   ),
-  handle(uploadDocument, async ({ caller, body }) =>
-    toDocumentReply(201, await uploads.upload(caller, readUploadForm(body))),
+  handle(
+    uploadDocument,
+    async ({ caller, body }) =>
+      toDocumentReply(201, await uploads.upload(caller, readUploadForm(body))),
+    ({ caller }) => uploads.admit(caller),
   ),
   handle(listDocuments, async ({ caller, query }) => {
     const page = toPageRequest(query);

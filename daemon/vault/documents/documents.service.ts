@@ -179,7 +179,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     async find(caller, id) {
       const { document, permission } = await getReadable(caller, id);
       const detail = await toDetail(document);
-      return permission === "owner" ? detail : { document, topics: detail.topics };
+      return permission === "owner" ? detail : toSharedDetail(detail);
     },
 
     toDetail,
@@ -308,10 +308,10 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     id: string,
   ): Promise<{ readonly document: VaultDocument; readonly permission: SharePermission | "owner" }> {
     const document = await findDocument(db, id);
-    if (document === undefined) throw documentNotFound();
-    if (document.userId === caller.userId) return { document, permission: "owner" };
+    if (document?.userId === caller.userId) return { document, permission: "owner" };
+    // Asked for a missing document too: the answer must not come sooner than for another user's.
     const permission = await findPermission(db, id, caller.userId);
-    if (permission === undefined) throw documentNotFound();
+    if (document === undefined || permission === undefined) throw documentNotFound();
     return { document, permission };
   }
 
@@ -332,6 +332,18 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     );
     return documents.map((document) => ({ document, topics: topics.get(document.id) ?? [] }));
   }
+}
+
+/** What a recipient sees: neither the text nor the words of it that decided the classification. */
+function toSharedDetail({ document, topics }: DocumentDetail): DocumentDetail {
+  const { classification } = document;
+  return {
+    document:
+      classification === undefined
+        ? document
+        : { ...document, classification: { ...classification, words: [] } },
+    topics,
+  };
 }
 
 /** The refusal of a document that is missing or another user's. */

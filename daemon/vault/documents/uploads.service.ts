@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
-import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import type { ObjectIdentity, ObjectStore } from "../../../storage/objects/object-store.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import {
@@ -15,7 +15,6 @@ import {
   countUploads,
   deleteExpiredUploads,
   deleteUpload,
-  type DocumentUpload,
   findUpload,
   findUploadByTicket,
   finishUpload,
@@ -31,6 +30,13 @@ import { readChunks } from "../../utilities/receive-body.ts";
 import type { VaultCaller } from "../caller.ts";
 import type { DocumentFiles } from "./document-files.ts";
 import { type DocumentDetail, documentNotFound, type Documents } from "./documents.service.ts";
+import { createInFlightBytes } from "./in-flight-bytes.ts";
+import {
+  assertKept,
+  assertPromised,
+  biggerThanPromised,
+  unknownAddress,
+} from "./promised-upload.ts";
 
 /** A promised upload and the address that takes its bytes. */
 export interface UploadAddress {
@@ -67,7 +73,7 @@ export interface DocumentUploads {
     },
   ): Promise<UploadAddress>;
   /**
-   * Takes the bytes of a promised upload. Refuses with `not_found` an unknown or expired address, with `conflict` one that
+   * Takes the bytes of a promised upload. Refuses with `not_found` an unknown or expired address and one of a deactivated user, with `conflict` one that
    * was used or is in use, with `too_large` and `unprocessable` a body that is not what was promised; a refused body may be
    * sent again.
    */
@@ -80,6 +86,12 @@ export interface DocumentUploads {
    * document. Refuses with `not_found` another user's upload, with `conflict` one whose bytes are missing.
    */
   confirm(caller: VaultCaller, documentId: string): Promise<DocumentDetail>;
+  /**
+   * Returns what the quota leaves for one more upload, before anything of it is read. Undefined: connected storage, whose limits its provider knows.
+   */
+  admit(
+    caller: VaultCaller,
+  ): Promise<{ readonly fileBytesMax: number; toRefusal(): AppError } | undefined>;
   /** Stores a file and books its quota. Nothing is kept when it is refused. */
   upload(caller: VaultCaller, upload: FormUpload): Promise<DocumentDetail>;
   /** Deletes uploads by address that expired; returns their number. For a scheduled task. */
@@ -115,23 +127,20 @@ const TICKET_BYTES = 32;
 
 export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUploads {
   const { db, clock, newId, store, uploadBytesMax, documents } = deps;
+  const inFlight = createInFlightBytes();
 
   return {
     async createAddress(caller, promise) {
       const sizeBytes = promise.size_bytes;
       if (sizeBytes > uploadBytesMax) throw uploadTooLarge(uploadBytesMax);
-      await assertRoom(caller.userId, sizeBytes);
-      if ((await countUploads(db, caller.userId)) >= UPLOADS_PER_USER_MAX)
-        throw new AppError(
-          "rate_limited",
-          `An account has at most ${UPLOADS_PER_USER_MAX} uploads under way. Confirm some, or wait until they expire.`,
-        );
+      const isInternal = (await findBackend(caller.userId)) === INTERNAL_BACKEND;
       const ticket = Buffer.from(deps.randomBytes(TICKET_BYTES)).toString("base64url");
       const documentId = newId();
       const expiresAt = clock() + ADDRESS_LIFE_MS;
       const contentType = promise.content_type;
-      await db.transaction((tx) =>
-        insertUpload(tx, {
+      await db.transaction(async (tx) => {
+        await assertRoom(tx, caller.userId, sizeBytes, isInternal);
+        await insertUpload(tx, {
           id: documentId,
           userId: caller.userId,
           ticketHash: hash("sha256", ticket),
@@ -140,8 +149,8 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
           sizeBytes,
           promisedSha256: promise.sha256 ?? undefined,
           expiresAt,
-        }),
-      );
+        });
+      });
       return { documentId, ticket, contentType, expiresAt };
     },
 
@@ -149,6 +158,8 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
       try {
         const upload = await findUploadByTicket(db, hash("sha256", ticket));
         if (upload === undefined || upload.expiresAt <= clock()) throw unknownAddress();
+        // The address alone authorizes the upload; it must not outlive the account's right to it.
+        if ((await findVaultUser(db, upload.userId))?.isActive !== true) throw unknownAddress();
         assertPromised(upload, headers);
         if (!(await claimUpload(db, upload.id)))
           throw new AppError("conflict", "This upload address was used already, or is in use.");
@@ -185,14 +196,24 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
       const facts = { ...promised, sizeBytes: upload.sizeBytes, sha256: objectSha256 };
       const backend = await findBackend(caller.userId);
       if (backend !== INTERNAL_BACKEND) return move(caller, backend, facts);
-      const document = await db.transaction(async (tx) => {
-        if (!(await deleteUpload(tx, documentId))) throw documentNotFound();
-        return record(tx, caller, { ...facts, ...INTERNAL });
-      });
-      return documents.toDetail(document);
+      const document = await db.transaction(async (tx) =>
+        (await deleteUpload(tx, documentId))
+          ? record(tx, caller, { ...facts, ...INTERNAL })
+          : undefined,
+      );
+      // Another request has confirmed it meanwhile.
+      return document === undefined
+        ? documents.find(caller, documentId)
+        : documents.toDetail(document);
+    },
+
+    async admit(caller) {
+      if ((await findBackend(caller.userId)) !== INTERNAL_BACKEND) return undefined;
+      return { fileBytesMax: (await findRoom(db, caller.userId)).free, toRefusal: quotaExceeded };
     },
 
     async upload(caller, { filename, contentType, content, size }) {
+      const arriving = inFlight.open(caller.userId);
       try {
         if (size !== undefined && size > uploadBytesMax) throw uploadTooLarge(uploadBytesMax);
         const backend = await findBackend(caller.userId);
@@ -205,21 +226,19 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
           if (stored === undefined) throw documentNotFound();
           return await documents.toDetail(stored);
         }
-        const room = await freeBytes(caller.userId);
-        if (size !== undefined && size > room) throw quotaExceeded();
-        const object = await writeObject(content, (bytes) =>
-          bytes > room
-            ? quotaExceeded()
-            : bytes > uploadBytesMax
-              ? uploadTooLarge(uploadBytesMax)
-              : undefined,
-        );
+        const { free, limit } = await findRoom(db, caller.userId);
+        if (size !== undefined && size > free) throw quotaExceeded();
+        const object = await writeObject(content, (bytes) => {
+          if (bytes > free || !arriving.set(bytes, limit)) return quotaExceeded();
+          return bytes > uploadBytesMax ? uploadTooLarge(uploadBytesMax) : undefined;
+        });
         const { size: sizeBytes, sha256 } = object;
         const document = await db.transaction((tx) =>
           record(tx, caller, { ...facts, sizeBytes, sha256, ...INTERNAL }),
         );
         return await documents.toDetail(document);
       } finally {
+        arriving.close();
         content.resume();
       }
     },
@@ -309,62 +328,38 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
   }
 
   /**
-   * Refuses a promise that exceeds the quota. Uploads to connected storage have none: the bytes that wait on this server
-   * for their confirmation are bounded instead.
+   * Refuses a promise that exceeds the quota together with the other promises: their bytes wait on this server for their
+   * confirmation. For uploads to connected storage, which has no quota here, these are bounded by the largest upload.
    */
-  async function assertRoom(userId: string, sizeBytes: number): Promise<void> {
-    if ((await findBackend(userId)) === INTERNAL_BACKEND) {
-      if (sizeBytes > (await freeBytes(userId))) throw quotaExceeded();
-    } else if (sizeBytes + (await sumUploadBytes(db, userId)) > uploadBytesMax)
+  async function assertRoom(
+    tx: Transaction,
+    userId: string,
+    sizeBytes: number,
+    isInternal: boolean,
+  ): Promise<void> {
+    if ((await countUploads(tx, userId)) >= UPLOADS_PER_USER_MAX)
+      throw new AppError(
+        "rate_limited",
+        `An account has at most ${UPLOADS_PER_USER_MAX} uploads under way. Confirm some, or wait until they expire.`,
+      );
+    const promised = sizeBytes + (await sumUploadBytes(tx, userId, tx.now));
+    if (isInternal) {
+      if (promised > (await findRoom(tx, userId)).free) throw quotaExceeded();
+    } else if (promised > uploadBytesMax)
       throw new AppError(
         "too_large",
         `Uploads under way may hold ${uploadBytesMax} bytes. Confirm some, or wait until they expire.`,
       );
   }
 
-  async function freeBytes(userId: string): Promise<number> {
-    const quota = await findQuota(db, userId);
-    return quota === undefined ? 0 : Math.max(0, quota.limitBytes - quota.usedBytes);
+  async function findRoom(
+    from: Queries,
+    userId: string,
+  ): Promise<{ readonly free: number; readonly limit: number }> {
+    const quota = await findQuota(from, userId);
+    if (quota === undefined) return { free: 0, limit: 0 };
+    return { free: Math.max(0, quota.limitBytes - quota.usedBytes), limit: quota.limitBytes };
   }
-}
-
-/** Compares what the head of a request says with what was promised, before any byte is read. */
-function assertPromised(upload: DocumentUpload, headers: IncomingHttpHeaders): void {
-  const length = headers["content-length"];
-  if (length !== undefined && Number(length) > upload.sizeBytes) throw biggerThanPromised(upload);
-  if (length !== undefined && Number(length) < upload.sizeBytes)
-    throw new AppError(
-      "unprocessable",
-      `The body has ${length} bytes; ${upload.sizeBytes} were promised.`,
-    );
-  const type = headers["content-type"];
-  if (type !== undefined && type !== upload.contentType)
-    throw new AppError(
-      "unprocessable",
-      `The content type must be ${upload.contentType}, as promised.`,
-    );
-}
-
-/** Compares the bytes that arrived with what was promised, before they become an object. */
-function assertKept({ sizeBytes, promisedSha256 }: DocumentUpload, facts: ObjectIdentity): void {
-  if (facts.size !== sizeBytes)
-    throw new AppError(
-      "unprocessable",
-      `The body has ${facts.size} bytes; ${sizeBytes} were promised.`,
-    );
-  if (promisedSha256 !== undefined && promisedSha256 !== facts.sha256)
-    throw new AppError("unprocessable", "The body does not match the promised SHA-256.");
-}
-
-function unknownAddress(): AppError {
-  return new AppError(
-    "not_found",
-    "This upload address is unknown or has expired. Request another one.",
-  );
-}
-
-function biggerThanPromised({ sizeBytes }: DocumentUpload): AppError {
-  return new AppError("too_large", `The body is larger than the promised ${sizeBytes} bytes.`);
 }
 
 function quotaExceeded(): AppError {

@@ -206,6 +206,7 @@ async function searchSqlite(
   // Builds passages only for the rows of the page, not for every match. The index is asked once for each row, and each time
   // it merges all words that begin with the letters: where these are many, one pass over all matches costs less.
   const ids = rows.map((row) => Number(row["id"]));
+  if (ids.length === 0) return { matches: [], total: offset === 0 ? 0 : await count() };
   const rowid = terms.some(isBroad) ? "+rowid" : "rowid";
   const passages = await db.all<{ id: number; passage: string }>(
     `SELECT rowid AS id, ${SQLITE_PASSAGE} AS passage
@@ -216,7 +217,7 @@ async function searchSqlite(
   const byId = new Map(passages.map(({ id, passage }) => [id, passage]));
   return {
     matches: rows.map((row) => toMatch(row, byId.get(Number(row["id"])) ?? "")),
-    total: rows.length > 0 || offset === 0 ? Number(rows[0]?.["total"] ?? 0) : await count(),
+    total: Number(rows[0]?.["total"] ?? 0),
   };
 }
 

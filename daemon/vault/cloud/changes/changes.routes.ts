@@ -43,10 +43,17 @@ export const changeRoutes = ({
   handle(deleteItem, async ({ caller, params }) =>
     toDeleteReply(await changes.delete(caller, params)),
   ),
-  handle(uploadItem, async ({ caller, params, body }) => {
-    const upload = readUpload(body);
-    return toUploadReply(await uploads.upload(caller, params.connection_id, upload), upload.name);
-  }),
+  handle(
+    uploadItem,
+    async ({ caller, params, body }) => {
+      const upload = readUpload(body);
+      return toUploadReply(await uploads.upload(caller, params.connection_id, upload), upload.name);
+    },
+    async ({ caller, params }) => {
+      await uploads.admit(caller, params.connection_id);
+      return undefined;
+    },
+  ),
   handle(replaceContent, async ({ caller, params, body, request }) =>
     toReplaceReply(
       await replacements.replace(caller, params, readReplacement(body, request.headers)),

@@ -47,6 +47,8 @@ export interface CloudUploads {
    * before the provider is called. When the provider took the file and recording it fails, a job lists the folder again.
    */
   upload(caller: VaultCaller, connectionId: string, upload: Upload): Promise<UploadResult>;
+  /** Refuses, before any byte is read, an upload to a connection that is not the caller's or cannot be used. */
+  admit(caller: VaultCaller, connectionId: string): Promise<void>;
   /**
    * As `upload`, for a file that belongs to other rows: `record` writes them in the transaction that records the file.
    * When it returns false the file is not reported as uploaded: the result is `stale`, and the file may be deleted.
@@ -93,6 +95,10 @@ export function createUploads(
       } finally {
         upload.content.resume();
       }
+    },
+
+    async admit(caller, connectionId) {
+      await adapters.open(await adapters.own(caller.userId, connectionId));
     },
 
     async upload(caller, connectionId, upload) {

@@ -104,11 +104,13 @@ export async function countUploads(db: Queries, userId: string): Promise<number>
   return Number(row?.total ?? 0);
 }
 
-/** How many bytes the uploads of a user that are under way have promised. */
-export async function sumUploadBytes(db: Queries, userId: string): Promise<number> {
+/** How many bytes the uploads of a user hold or may still bring: those whose bytes arrived, and addresses that are valid. */
+export async function sumUploadBytes(db: Queries, userId: string, now: number): Promise<number> {
   const row = await db.get<{ total: number }>(
-    `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) AS total FROM vault_document_uploads WHERE user_id = ?`,
+    `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) AS total FROM vault_document_uploads
+     WHERE user_id = ? AND (state <> 'waiting' OR expires_at > ?)`,
     userId,
+    now,
   );
   return Number(row?.total ?? 0);
 }

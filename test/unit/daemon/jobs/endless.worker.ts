@@ -10,5 +10,6 @@ serveThread(async (input: string) => {
     for (const kept: unknown[] = []; ;) kept.push(Buffer.alloc(1_000_000, kept.length + 1));
   if (input === "throw") throw new TypeError("as told");
   if (input === "exit") process.exit(3);
+  if (input === "pid") return String(process.pid);
   return `did ${input}`;
 });

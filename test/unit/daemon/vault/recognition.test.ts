@@ -120,12 +120,18 @@ describe("drawing of a scanned page", () => {
 
 describe("text extractor", () => {
   async function extractWith(recognizesText: boolean, content: Uint8Array) {
-    const extractor = createTextExtractor({ tmp: folder, newId: () => "one", recognizesText });
+    const extractor = createTextExtractor({
+      tmp: folder,
+      newId: () => "one",
+      program: [process.execPath],
+      recognizesText,
+    });
     try {
       return await extractor.extract({
         content: Readable.from([content]),
         filename: "scan",
         userId: "ann",
+        signal: new AbortController().signal,
       });
     } finally {
       await extractor.close();

@@ -1,0 +1,182 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { createFairQueue, type FairQueueBounds } from "./fair-queue.ts";
+import {
+  type JobOptions,
+  type ThreadOutcome,
+  type ThreadPool,
+  WALL_CLOCK_FACTOR,
+} from "./thread-pool.ts";
+
+/**
+ * The program that runs a script as Node would, with the arguments that stand before the script's path: Node alone, or the
+ * single executable with its argument for scripts.
+ */
+export type ScriptProgram = readonly [file: string, ...args: string[]];
+
+export interface ProcessPoolOptions {
+  /** `new URL("./name.process.ts", import.meta.url)`; the script calls `serveProcess`. */
+  readonly scriptUrl: URL;
+  readonly program: ScriptProgram;
+  readonly queue: FairQueueBounds;
+  /** The process ends after this time without a job. */
+  readonly idleMs: number;
+  /** Resident memory of the process after a job at which it ends, so that the system gets the memory back. */
+  readonly keptBytesMax: number;
+}
+
+/** A job as the process receives it. */
+export interface ProcessJob<Input> {
+  readonly input: Input;
+  readonly options: JobOptions;
+}
+
+/** Message from the process; `serveProcess` sends it. Only the outcomes that a running job can have. */
+export interface ProcessMessage<Output> {
+  readonly outcome: ThreadOutcome<Output>;
+  readonly residentBytes: number;
+}
+
+interface Job<Input, Output> extends ProcessJob<Input> {
+  readonly settle: (outcome: ThreadOutcome<Output>) => void;
+}
+
+interface Running<Input, Output> {
+  readonly child: ChildProcess;
+  job: Job<Input, Output> | undefined;
+  timer: NodeJS.Timeout | undefined;
+  /** Whether this side ended the process. */
+  isEnded: boolean;
+}
+
+/** Time beyond the budgets of a job after which a process that does not answer is ended. */
+const SILENCE_MS = 30_000;
+
+/**
+ * Runs jobs one at a time in a child process, which has a thread for them with its budgets of time and memory. A thread of
+ * this process would do for the limits, but not for the memory: the allocator keeps what hostile files made it take, and
+ * only the end of a process gives it back. The process starts with the first job.
+ */
+export function createProcessPool<Input, Output>(
+  options: ProcessPoolOptions,
+): ThreadPool<Input, Output> {
+  const queue = createFairQueue<Job<Input, Output>>(options.queue);
+  let running: Running<Input, Output> | undefined;
+  let isClosed = false;
+  const ended: Promise<void>[] = [];
+
+  const dispatch = () => {
+    if (isClosed || running?.job !== undefined) return;
+    const next = queue.shift(() => true)?.item;
+    if (next === undefined) return;
+    running ??= start();
+    begin(running, next);
+  };
+
+  const begin = (current: Running<Input, Output>, job: Job<Input, Output>) => {
+    const { child } = current;
+    const { budgetMs } = job.options;
+    current.job = job;
+    clearTimeout(current.timer);
+    current.timer = setTimeout(
+      () => end(current, { kind: "timed_out" }),
+      WALL_CLOCK_FACTOR * budgetMs + SILENCE_MS,
+    );
+    child.ref();
+    child.channel?.ref();
+    const message: ProcessJob<Input> = { input: job.input, options: job.options };
+    child.send(message, (error) => {
+      if (error !== null) end(current, { kind: "failed", error });
+    });
+  };
+
+  const settle = (current: Running<Input, Output>, outcome: ThreadOutcome<Output>) => {
+    const { job } = current;
+    clearTimeout(current.timer);
+    current.job = undefined;
+    job?.settle(outcome);
+  };
+
+  /** Ends the process at once; its job settles with `outcome`. */
+  const end = (
+    current: Running<Input, Output>,
+    outcome: ThreadOutcome<Output> = { kind: "failed", error: new Error("the process ended") },
+  ) => {
+    if (running === current) running = undefined;
+    if (!current.isEnded) {
+      current.isEnded = true;
+      current.child.kill("SIGKILL");
+    }
+    settle(current, outcome);
+    dispatch();
+  };
+
+  const start = (): Running<Input, Output> => {
+    const [execPath, ...execArgv] = options.program;
+    const child = fork(fileURLToPath(options.scriptUrl), {
+      execPath,
+      execArgv,
+      // The environment may hold secrets, and nothing that reads hostile files needs it.
+      env: { MALLOC_ARENA_MAX: "2" },
+      serialization: "advanced",
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    });
+    const current: Running<Input, Output> = {
+      child,
+      job: undefined,
+      timer: undefined,
+      isEnded: false,
+    };
+    child.on("message", (message) => {
+      if (current.isEnded) return;
+      const { outcome, residentBytes } = message as ProcessMessage<Output>;
+      const isHarmed = outcome.kind !== "done" && outcome.kind !== "failed";
+      if (isHarmed || residentBytes > options.keptBytesMax) return end(current, outcome);
+      settle(current, outcome);
+      // An idle process keeps this one alive no longer.
+      child.unref();
+      child.channel?.unref();
+      current.timer = setTimeout(() => end(current), options.idleMs);
+      current.timer.unref();
+      dispatch();
+    });
+    child.on("error", (error) => end(current, { kind: "not_started", error }));
+    const exited = new Promise<void>((resolve) => {
+      child.once("exit", (code, signal) => {
+        const isOurs = current.isEnded;
+        current.isEnded = true;
+        if (!isOurs) end(current, toOutcome(code, signal));
+        resolve();
+      });
+      child.once("error", () => resolve());
+    });
+    ended.push(exited);
+    void exited.then(() => ended.splice(ended.indexOf(exited), 1));
+    return current;
+  };
+
+  return {
+    run: (input, jobOptions) =>
+      new Promise((resolve) => {
+        const item = { input, options: jobOptions, settle: resolve };
+        if (isClosed) resolve({ kind: "not_started", error: closedError() });
+        else if (queue.push({ caller: jobOptions.caller, size: jobOptions.size, item })) dispatch();
+        else resolve({ kind: "queue_full" });
+      }),
+    async close() {
+      isClosed = true;
+      for (const { item } of queue.clear())
+        item.settle({ kind: "not_started", error: closedError() });
+      if (running !== undefined) end(running, { kind: "failed", error: closedError() });
+      await Promise.all(ended);
+    },
+  };
+}
+
+/** The outcome of a job whose process ended by itself. The system's killer of processes and V8 end it for want of memory. */
+function toOutcome(code: number | null, signal: NodeJS.Signals | null): ThreadOutcome<never> {
+  if (signal === "SIGKILL" || signal === "SIGABRT") return { kind: "out_of_memory" };
+  return { kind: "failed", error: new Error(`the process ended with ${signal ?? code}`) };
+}
+
+const closedError = () => new Error("the pool is closed");

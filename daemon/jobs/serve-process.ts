@@ -1,0 +1,29 @@
+import { setPriority } from "node:os";
+import type { ProcessJob, ProcessMessage } from "./process-pool.ts";
+import { createThreadPool, type ThreadPoolOptions } from "./thread-pool.ts";
+
+/** Background work of a machine: requests come first. */
+const NICENESS = 5;
+
+/**
+ * Runs the jobs of a process pool in threads of this process, each under its budget. The entry of a process calls it once.
+ */
+export function serveProcess<Input, Output>(options: ThreadPoolOptions): void {
+  try {
+    setPriority(NICENESS);
+  } catch {
+    // Not every system lets a process lower its own priority, and none needs it.
+  }
+  const pool = createThreadPool<Input, Output>(options);
+  process.on("message", (message) => {
+    const { input, options: jobOptions } = message as ProcessJob<Input>;
+    void pool.run(input, jobOptions).then((outcome) => {
+      const answer: ProcessMessage<Output> = { outcome, residentBytes: process.memoryUsage.rss() };
+      process.send?.(answer);
+    });
+  });
+  // The parent ends it, or has ended: a stop signal for both must not break off a job that the parent still waits for.
+  process.on("disconnect", () => process.exit());
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(signal, () => undefined);
+}
