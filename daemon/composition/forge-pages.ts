@@ -106,6 +106,11 @@ export function createForgePages({
       readWholeBody(message, { maxBytes, memory }),
     );
     memory.release();
+    if (response.destroyed) {
+      if (typeof page.body === "object") page.body.bytes.release?.();
+      report({ request, route: "forge.pages", status: page.status, error: undefined });
+      return;
+    }
     closeAfterUnreadBody(message, response);
     if (typeof page.body === "object") {
       await sendFile(request, response, page.headers, page.body);

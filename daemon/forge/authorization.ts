@@ -9,9 +9,10 @@ import type { Endpoint, Gate } from "../contract/endpoint.ts";
 import { AppError } from "../errors.ts";
 import type { ServerRequest } from "../http/handle.ts";
 import { assertTokenScope, type TokenScope } from "./accounts/scopes.ts";
+import { isKnownTo, isVisibleTo } from "./accounts/users.service.ts";
 import type { ForgeCaller } from "./caller.ts";
 import { assertTaskMay } from "./task-authorization.ts";
-import { formerUserGone, movedTo, notFound, userNotFound } from "./refusals.ts";
+import { formerUserGone, movedTo, userNotFound } from "./refusals.ts";
 
 /**
  * Authorizes callers at an endpoint's gate, in the order of the document (forge behaviour, 1.1): token scope, sign-in,
@@ -41,7 +42,7 @@ export function createAuthorization(db: Database) {
       const user = await findPathUser(db, decodeURIComponent(written), {
         path: declared.path,
         target: request.target,
-        seesHidden: caller !== undefined && !isPublicOnly,
+        viewer: isPublicOnly ? undefined : caller?.user,
       });
       if (isPublicOnly && user.visibility !== "public")
         throw new AppError("forbidden", "token scope is limited to public users");
@@ -72,16 +73,19 @@ async function findPathUser(
   {
     path,
     target,
-    seesHidden,
-  }: { readonly path: string; readonly target: string; readonly seesHidden: boolean },
+    viewer,
+  }: {
+    readonly path: string;
+    readonly target: string;
+    readonly viewer: ForgeUser | undefined;
+  },
 ): Promise<ForgeUser> {
   const user = await findUserByName(db, name);
   if (user !== undefined) return user;
   const formerId = await findRedirect(db, name);
   if (formerId === undefined) throw userNotFound(name);
   const current = await findUserById(db, formerId);
-  if (current === undefined || (!seesHidden && current.visibility !== "public"))
-    throw formerUserGone();
+  if (current === undefined || !(await isKnownTo(db, current, viewer))) throw formerUserGone();
   throw movedTo(toMovedPath(target, path, current.name));
 }
 
@@ -100,9 +104,8 @@ function toMovedPath(target: string, route: string, name: string): string {
 
 function assertBasicSelfOrAdmin(caller: ForgeCaller | undefined, user: ForgeUser): void {
   const isSelfOrAdmin = caller !== undefined && (caller.user.isAdmin || caller.user.id === user.id);
-  const isHidden =
-    user.visibility === "private" || (user.visibility === "limited" && caller === undefined);
-  if (isHidden && !isSelfOrAdmin) throw notFound();
+  // The same answer as for a name that no account has.
+  if (!isVisibleTo(user, caller?.user)) throw userNotFound(user.name);
   if (!isSelfOrAdmin)
     throw new AppError("forbidden", "doer should be the site admin or be same as the contextUser");
   if (caller.method === "token") throw new AppError("unauthenticated", "auth required");

@@ -1,12 +1,6 @@
 import type { Git } from "./git.ts";
-
-/** Author or committer of a commit. */
-export interface CommitSignature {
-  readonly name: string;
-  readonly email: string;
-  /** RFC 3339 with the person's own offset. */
-  readonly at: string;
-}
+import { readRecords } from "./records.ts";
+import { type CommitSignature, toRfc3339 } from "./signatures.ts";
 
 /** A commit with the files that it changes against its first parent. */
 export interface CommitFacts {
@@ -17,14 +11,20 @@ export interface CommitFacts {
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly modified: readonly string[];
+  /** Whether it changes more files than are named. */
+  readonly lacksFiles: boolean;
 }
 
-const LOG_BYTES_MAX = 8 * 1024 * 1024;
+/** Longest text of one field that is read, such as a message, in bytes; a path is shorter. */
+const FIELD_BYTES_MAX = 16 * 1024;
+/** Files that the commits of one list name together. */
+const FILES_MAX = 20_000;
 const FIELDS = 8;
 
 /**
  * Returns the newest `limit` commits that `range` reaches (such as `["a..b"]`, or `["b", "--not", "refs/heads/main"]`),
- * newest first. In names that are not UTF-8, invalid bytes become replacement characters. @throws GitError
+ * newest first. Long messages are cut after 16 KiB, and all commits together name 20,000 files. In names that are not UTF-8,
+ * invalid bytes become replacement characters. @throws GitError
  */
 export async function readCommits(
   git: Git,
@@ -32,7 +32,8 @@ export async function readCommits(
   range: readonly string[],
   limit: number,
 ): Promise<CommitFacts[]> {
-  const text = await git.run(
+  const records = readRecords(
+    git,
     [
       "log",
       "-z",
@@ -40,13 +41,14 @@ export async function readCommits(
       "--diff-merges=first-parent",
       "--no-renames",
       "--name-status",
-      "--format=tformat:%H%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B",
+      "--date=raw",
+      "--format=tformat:%H%x00%an%x00%ae%x00%ad%x00%cn%x00%ce%x00%cd%x00%B",
       ...range,
       "--",
     ],
-    { directory, outputBytesMax: LOG_BYTES_MAX },
+    { directory, cutAt: FIELD_BYTES_MAX },
   );
-  return parseLog(text.toString("utf8"));
+  return parseLog(records);
 }
 
 /** Returns the number of commits that `range` reaches. @throws GitError */
@@ -75,39 +77,59 @@ export async function findCommitId(
   return found === "" ? undefined : found;
 }
 
-/** Parses the output of `git log -z --name-status`: eight fields, then pairs of a letter and a path. */
-function parseLog(text: string): CommitFacts[] {
-  const parts = text.split("\0");
-  const commits: CommitFacts[] = [];
-  let at = 0;
-  while (at + FIELDS <= parts.length && parts[at] !== "") {
-    const [
-      id = "",
-      name = "",
-      email = "",
-      authored = "",
-      byName = "",
-      byEmail = "",
-      committed = "",
-      message = "",
-    ] = parts.slice(at, at + FIELDS);
-    at += FIELDS;
-    const files = { A: [] as string[], D: [] as string[], M: [] as string[] };
-    // The first letter follows a line break; a commit without files has no letter.
-    for (let letter = parts[at]?.replace(/^\n/, ""); letter?.length === 1; letter = parts[at]) {
-      const path = parts[at + 1] ?? "";
-      (letter === "A" ? files.A : letter === "D" ? files.D : files.M).push(path);
-      at += 2;
+/** Parses the records of `git log -z --name-status`: eight fields, then pairs of a letter and a path. */
+async function parseLog(records: AsyncIterable<string>): Promise<CommitFacts[]> {
+  const commits: MutableFacts[] = [];
+  let fields: string[] = [];
+  let letter: string | undefined;
+  let count = 0;
+  for await (const record of records) {
+    const last = commits.at(-1);
+    if (letter !== undefined && last !== undefined) {
+      count += 1;
+      if (count > FILES_MAX) last.lacksFiles = true;
+      else
+        (letter === "A" ? last.added : letter === "D" ? last.removed : last.modified).push(record);
+      letter = undefined;
+      continue;
     }
-    commits.push({
-      id,
-      message,
-      author: { name, email, at: authored },
-      committer: { name: byName, email: byEmail, at: committed },
-      added: files.A,
-      removed: files.D,
-      modified: files.M,
-    });
+    // The first letter follows a line break; a commit without files has no letter. An id is longer.
+    const word = fields.length === 0 ? record.replace(/^\n/, "") : record;
+    if (fields.length === 0 && word.length === 1) {
+      letter = word;
+      continue;
+    }
+    fields.push(word);
+    if (fields.length < FIELDS) continue;
+    commits.push(toFacts(fields));
+    fields = [];
   }
   return commits;
+}
+
+interface MutableFacts extends CommitFacts {
+  readonly added: string[];
+  readonly removed: string[];
+  readonly modified: string[];
+  lacksFiles: boolean;
+}
+
+function toFacts([id = "", name = "", email = "", at = "", ...rest]: readonly string[]) {
+  const [committerName = "", committerEmail = "", committedAt = "", message = ""] = rest;
+  return {
+    id,
+    message,
+    author: { name, email, at: toTime(at) },
+    committer: { name: committerName, email: committerEmail, at: toTime(committedAt) },
+    added: [],
+    removed: [],
+    modified: [],
+    lacksFiles: false,
+  };
+}
+
+/** Converts seconds and a zone, which may be any number in a commit that no git made. */
+function toTime(raw: string): string {
+  const [seconds = "0", zone = "+0000"] = raw.split(" ");
+  return toRfc3339(Number(seconds), zone);
 }

@@ -72,6 +72,28 @@ const STDERR_BYTES_MAX = 4096;
 const TERMINATE_AFTER_MS = 3_000;
 const KILL_AFTER_MS = 5_000;
 
+/** Faults that old programs left in many histories. They do no harm, and a push cannot repair them. */
+const harmlessFaults: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    "badDate",
+    "badDateOverflow",
+    "badEmail",
+    "badName",
+    "badTagName",
+    "badTimezone",
+    "missingEmail",
+    "missingName",
+    "missingNameBeforeEmail",
+    "missingSpaceBeforeDate",
+    "missingSpaceBeforeEmail",
+    "missingTaggerEntry",
+    "multipleAuthors",
+    "nulInCommit",
+    "zeroPaddedDate",
+    "zeroPaddedFilemode",
+  ].map((fault) => [`receive.fsck.${fault}`, "ignore"]),
+);
+
 /**
  * The configuration of every run; it overrides the repository's own file. No hook runs, nothing is fetched from elsewhere,
  * no background maintenance starts, and acknowledged writes survive a power cut.
@@ -92,6 +114,9 @@ const fixedConfig: Readonly<Record<string, string>> = {
   "uploadpack.allowAnySHA1InWant": "true",
   // Repositories stay private regardless of the umask of the process.
   "core.sharedRepository": "0600",
+  // A push with names that lead out of a clone, such as `..` and `.git`, or with a dangerous `.gitmodules` is refused.
+  "receive.fsckObjects": "true",
+  ...harmlessFaults,
   // Keeps `git init` from forbidding forced pushes: every user who may push may also force.
   "receive.denyNonFastForwards": "false",
 };

@@ -1,6 +1,7 @@
 import type { Git } from "./git.ts";
 import type { ReadOptions } from "./objects.ts";
 import { readRecords } from "./records.ts";
+import { toRfc3339 } from "./signatures.ts";
 
 /** The newest commit that changed a file or folder, with RFC 3339 times. */
 export interface LastCommit {
@@ -44,7 +45,8 @@ export async function readLastCommits(
       "--no-renames",
       "--diff-merges=combined",
       ...(only === undefined ? [] : ["--max-count=1"]),
-      "--format=tformat:%x01%H %aI %cI",
+      "--date=raw",
+      "--format=tformat:%x01%H %ad %cd",
       tip,
       "--",
       ...(path === "" ? [] : [path]),
@@ -57,8 +59,14 @@ export async function readLastCommits(
   let count = 0;
   for await (const record of records) {
     if (record.startsWith("\u0001")) {
-      const [id = "", authoredAt = "", committedAt = ""] = record.slice(1).split(" ");
-      commit = { id, authoredAt: toUtc(authoredAt), committedAt: toUtc(committedAt) };
+      const [id = "", authored = "", authorZone = "", committed = "", zone = ""] = record
+        .slice(1)
+        .split(" ");
+      commit = {
+        id,
+        authoredAt: toRfc3339(Number(authored), authorZone),
+        committedAt: toRfc3339(Number(committed), zone),
+      };
       isFirst = true;
       if (only !== undefined) found.set(only, commit);
       continue;
@@ -73,9 +81,4 @@ export async function readLastCommits(
     if (found.size === wanted.size || count > RECORDS_MAX) break;
   }
   return found;
-}
-
-/** Git writes UTC in either form, depending on its version. */
-function toUtc(time: string): string {
-  return time.replace(/\+00:00$/, "Z");
 }

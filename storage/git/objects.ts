@@ -15,7 +15,10 @@ export interface ReadOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const OBJECTS_BYTES_MAX = 32 * 1024 * 1024;
+/** What is read of one commit, tag or link: people write less, and lists have 50 of them. */
+const OBJECT_BYTES_MAX = 256 * 1024;
+/** What git may write for one list, read or skipped. */
+const OUTPUT_BYTES_MAX = 1024 * 1024 * 1024;
 
 /**
  * Looks objects up by name, in one run of git: ids, refs, and expressions of both such as `main^{commit}` or `main:path`.
@@ -48,8 +51,9 @@ export async function findObjects(
 }
 
 /**
- * Reads objects by id, in one run of git, in the order of the ids. Meant for commits and tags, which are small.
- * @throws GitError `too_long` when all of them are larger than 32 MiB; `failed` when one is missing
+ * Reads objects by id, in one run of git, in the order of the ids. Meant for commits, tags and links: of each object the
+ * first 256 KiB are returned, so that a commit with a huge message does not hide the commits beside it.
+ * @throws GitError `too_long` when git writes more than 1 GiB or takes longer than a minute; `failed` when one is missing
  */
 export async function readObjects(
   git: Git,
@@ -57,22 +61,82 @@ export async function readObjects(
   { directory, signal }: ReadOptions,
 ): Promise<Buffer[]> {
   if (ids.length === 0) return [];
-  const output = await git.run(["cat-file", "--batch"], {
-    directory,
-    signal,
-    input: ids.map((id) => `${id}\n`).join(""),
-    outputBytesMax: OBJECTS_BYTES_MAX,
-  });
-  let at = 0;
-  return ids.map((id) => {
-    const end = output.indexOf(10, at);
-    const [, type = "", size = ""] = output.toString("utf8", at, end).split(" ");
-    if (end === -1 || !isObjectType(type))
-      throw new GitError("failed", `git cat-file did not find ${id}`);
-    const start = end + 1;
-    at = start + Number(size) + 1;
-    return output.subarray(start, start + Number(size));
-  });
+  signal?.throwIfAborted();
+  const child = git.start(["cat-file", "--batch"], { directory });
+  signal?.addEventListener("abort", child.stop, { once: true });
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    child.stop();
+  }, TIMEOUT_MS);
+  const parser = createObjectParser();
+  child.stdin.end(ids.map((id) => `${id}\n`).join(""));
+  let isRead = false;
+  try {
+    for await (const chunk of child.stdout as AsyncIterable<Buffer>) parser.add(chunk);
+    isRead = true;
+  } finally {
+    if (!isRead) child.stop();
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", child.stop);
+  }
+  const { exitCode, stderr } = await child.ended;
+  signal?.throwIfAborted();
+  if (isLate) throw new GitError("too_long", "git cat-file: too much time");
+  if (exitCode !== 0 || parser.objects.length !== ids.length)
+    throw new GitError("failed", `git cat-file ended with ${exitCode ?? "a signal"}: ${stderr}`);
+  return parser.objects;
+}
+
+/** Longest line before an object: an id, a type and a size. */
+const HEADER_BYTES_MAX = 256;
+const TIMEOUT_MS = 60_000;
+
+/** Parses the output of `git cat-file --batch` as it arrives, and keeps the beginning of each object. */
+function createObjectParser() {
+  const objects: Buffer[] = [];
+  let header = "";
+  let parts: Buffer[] = [];
+  /** Bytes of the object, its line break included, that have not arrived; undefined while the header arrives. */
+  let left: number | undefined;
+  let kept = 0;
+  let total = 0;
+
+  /** Returns how many bytes of the chunk were used. */
+  const readHeader = (chunk: Buffer): number => {
+    const end = chunk.indexOf(10);
+    header += chunk.toString("latin1", 0, end === -1 ? chunk.byteLength : end);
+    if (header.length > HEADER_BYTES_MAX || (end !== -1 && !/ \d+$/.test(header)))
+      throw new GitError("failed", `git cat-file: ${header.slice(0, HEADER_BYTES_MAX)}`);
+    if (end === -1) return chunk.byteLength;
+    const size = Number(header.slice(header.lastIndexOf(" ") + 1));
+    [left, kept, header, parts] = [size + 1, Math.min(size, OBJECT_BYTES_MAX), "", []];
+    return end + 1;
+  };
+
+  return {
+    objects,
+    add(chunk: Buffer): void {
+      total += chunk.byteLength;
+      if (total > OUTPUT_BYTES_MAX) throw new GitError("too_long", "git cat-file: too much output");
+      let at = 0;
+      while (at < chunk.byteLength) {
+        if (left === undefined) {
+          at += readHeader(chunk.subarray(at));
+          continue;
+        }
+        const taken = Math.min(left, chunk.byteLength - at);
+        const wanted = Math.min(kept, taken);
+        if (wanted > 0) parts.push(chunk.subarray(at, at + wanted));
+        kept -= wanted;
+        left -= taken;
+        at += taken;
+        if (left > 0) continue;
+        objects.push(Buffer.concat(parts));
+        left = undefined;
+      }
+    },
+  };
 }
 
 /** Reads a blob. @throws GitError `too_long` when it is larger than `bytesMax` */

@@ -1,7 +1,10 @@
 import { type Git, GitError, type GitRunOptions } from "./git.ts";
 
 /** How to run a git command whose output is a list. */
-export type RecordOptions = Omit<GitRunOptions, "outputBytesMax" | "accept">;
+export type RecordOptions = Omit<GitRunOptions, "outputBytesMax" | "accept"> & {
+  /** Records longer than this are cut, in bytes. Without it, too long a record is an error. */
+  readonly cutAt?: number;
+};
 
 /** Longest record: a path is at most 4 KiB, and a header stands beside it. */
 const RECORD_BYTES_MAX = 64 * 1024;
@@ -27,6 +30,8 @@ export async function* readRecords(
   }, options.timeoutMs ?? TIMEOUT_MS);
   signal?.addEventListener("abort", child.stop, { once: true });
   child.stdin.end(options.input);
+  const { cutAt } = options;
+  const bytesMax = cutAt ?? RECORD_BYTES_MAX;
   let rest: Buffer = Buffer.alloc(0);
   let isRead = false;
   try {
@@ -34,12 +39,19 @@ export async function* readRecords(
       const bytes = rest.byteLength === 0 ? chunk : Buffer.concat([rest, chunk]);
       let start = 0;
       for (let end = bytes.indexOf(0); end !== -1; end = bytes.indexOf(0, start)) {
-        yield bytes.toString("utf8", start, end);
+        yield bytes.toString(
+          "utf8",
+          start,
+          cutAt === undefined ? end : Math.min(end, start + cutAt),
+        );
         start = end + 1;
       }
       rest = bytes.subarray(start);
-      if (rest.byteLength > RECORD_BYTES_MAX)
+      if (rest.byteLength <= bytesMax) continue;
+      if (cutAt === undefined)
         throw new GitError("too_long", `git ${args[0] ?? ""}: too long a record`);
+      // Copied, because a part of a chunk would keep all of it.
+      rest = Buffer.from(rest.subarray(0, bytesMax));
     }
     isRead = true;
   } finally {

@@ -41,6 +41,44 @@ export async function findEntries(
   return found;
 }
 
+/** Folders with names that are not UTF-8 in one path: each is listed. */
+const DECODED_DEPTH_MAX = 16;
+
+/**
+ * Finds an entry by a path as it is shown, in which replacement characters stand for the bytes of names that are not
+ * UTF-8; the first of several entries that are shown alike. @throws GitError
+ */
+export async function findDecodedEntry(
+  git: Git,
+  tree: string,
+  path: string,
+  options: ReadOptions,
+): Promise<TreeEntry | undefined> {
+  const segments = path.split("/");
+  const plain = segments.findIndex((segment) => segment.includes("\ufffd"));
+  if (plain === -1 || segments.length - plain > DECODED_DEPTH_MAX) return undefined;
+  const above = segments.slice(0, plain).join("/");
+  let entry =
+    above === "" ? undefined : (await findEntries(git, tree, [above], options)).get(above);
+  if (above !== "" && entry === undefined) return undefined;
+  for (const segment of segments.slice(plain)) {
+    if (entry !== undefined && entry.type !== "tree") return undefined;
+    entry = await findChild(git, entry?.id ?? tree, segment, options);
+    if (entry === undefined) return undefined;
+  }
+  return entry && { ...entry, path };
+}
+
+async function findChild(
+  git: Git,
+  tree: string,
+  name: string,
+  options: ReadOptions,
+): Promise<TreeEntry | undefined> {
+  for await (const entry of listTree(git, tree, options)) if (entry.path === name) return entry;
+  return undefined;
+}
+
 /** Yields the entries of a tree, in the order of their names; with those of all folders below if `isRecursive`. @throws GitError */
 export async function* listTree(
   git: Git,

@@ -1,4 +1,9 @@
-import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
+import {
+  type Database,
+  isConflict,
+  type Queries,
+  type Transaction,
+} from "../../../storage/engine/database.ts";
 import {
   findEmail,
   insertEmail,
@@ -6,6 +11,7 @@ import {
   type OwnedEmail,
 } from "../../../storage/tables/forge/accounts/emails.ts";
 import type { KeysetCursors } from "../../../storage/tables/forge/accounts/keyset-cursors.ts";
+import { isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
 import { deleteRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
   listUsers,
@@ -153,7 +159,8 @@ export function createUsers(deps: UsersDeps): Users {
 
     async get(username, caller) {
       const user = await findUserByName(db, username);
-      if (user === undefined || !isVisibleTo(user, caller?.user)) throw userNotFound(username);
+      if (user === undefined || !(await isKnownTo(db, user, caller?.user)))
+        throw userNotFound(username);
       if (isPublicOnly(caller) && user.visibility !== "public")
         throw new AppError("forbidden", "token scope is limited to public users");
       return user;
@@ -210,11 +217,23 @@ export function createUsers(deps: UsersDeps): Users {
 }
 
 /**
- * Returns whether an account's visibility lets a viewer see it: public to all, limited to signed-in users, private to the
- * account itself and to site administrators. Does not consider membership of an organization.
+ * Returns whether an account's visibility lets a viewer see it: public to all, limited to signed-in users who are not
+ * restricted, private to the account itself and to site administrators. Does not consider membership of an organization.
  */
 export function isVisibleTo(account: ForgeUser, viewer: ForgeUser | undefined): boolean {
   if (account.visibility === "public") return true;
   if (viewer === undefined) return false;
-  return account.visibility === "limited" || viewer.isAdmin || viewer.id === account.id;
+  if (viewer.isAdmin || viewer.id === account.id) return true;
+  return account.visibility === "limited" && !viewer.isRestricted;
+}
+
+/** Returns whether a viewer may know of an account: by its visibility, or as a member of an organization. */
+export async function isKnownTo(
+  db: Queries,
+  account: ForgeUser,
+  viewer: ForgeUser | undefined,
+): Promise<boolean> {
+  if (isVisibleTo(account, viewer)) return true;
+  if (viewer === undefined || account.kind !== "organization") return false;
+  return isMember(db, account.id, viewer.id);
 }

@@ -30,6 +30,7 @@ import {
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
+import { isKnownTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { openRepository, type OpenedRepository } from "../issues/issue-access.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
@@ -263,7 +264,8 @@ export function createActions(deps: ActionsDeps) {
   ) {
     const statuses = toStatuses(query.status);
     const actor = query.actor === "" ? undefined : await findUserByName(db, query.actor);
-    if (query.actor !== "" && actor === undefined) throw userNotFound(query.actor);
+    const isKnown = actor !== undefined && (await isKnownTo(db, actor, caller?.user));
+    if (query.actor !== "" && !isKnown) throw userNotFound(query.actor);
     const filter = {
       statuses,
       ...where,

@@ -2,14 +2,19 @@ import type { Queries } from "../../../storage/engine/database.ts";
 import type { CommitObject } from "../../../storage/git/commit-objects.ts";
 import { listVerifiedOwners } from "../../../storage/tables/forge/accounts/emails.ts";
 import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
+import { isVisibleTo } from "../accounts/users.service.ts";
 
 /** Accounts by the addresses in commits, in lower case. Only verified addresses count. */
 export type Authors = ReadonlyMap<string, ForgeUser>;
 
-/** Returns the accounts of the authors and committers of commits. */
+/**
+ * Returns the accounts of the authors and committers of commits that the viewer may see: everyone can make a commit with
+ * an address, which must not tell whose hidden account has it.
+ */
 export async function findAuthors(
   db: Queries,
   commits: readonly Pick<CommitObject, "author" | "committer">[],
+  viewer: ForgeUser | undefined,
 ): Promise<Authors> {
   const addresses = new Set(
     commits.flatMap(({ author, committer }) =>
@@ -22,7 +27,7 @@ export async function findAuthors(
   const found = new Map<string, ForgeUser>();
   for (const [address, id] of owners) {
     const user = byId.get(id);
-    if (user !== undefined) found.set(address, user);
+    if (user !== undefined && isVisibleTo(user, viewer)) found.set(address, user);
   }
   return found;
 }

@@ -227,7 +227,7 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
     return {
       what,
       branches,
-      authors: await findAuthors(db, commits),
+      authors: await findAuthors(db, commits, caller?.user),
       total,
     };
   }

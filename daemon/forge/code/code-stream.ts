@@ -37,6 +37,7 @@ export function startStream(
   { git, directory, signal, release }: OpenedCode & { release(): void },
   args: readonly string[],
 ): CodeStream {
+  signal.throwIfAborted();
   const child = git.start(args, { directory });
   child.stdin.end();
   const timer = setTimeout(child.stop, STREAM_MS);

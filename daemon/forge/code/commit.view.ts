@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { CommitObject, TagObject } from "../../../storage/git/commit-objects.ts";
-import type { CommitSignature } from "../../../storage/git/commits.ts";
+import type { CommitSignature } from "../../../storage/git/signatures.ts";
 import type { CommitChanges } from "../../../storage/git/history.ts";
 import type {
   commitUserShape,

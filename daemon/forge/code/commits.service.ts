@@ -15,6 +15,7 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import { type Authors, findAuthors } from "./authors.ts";
 import { type CodeStream, streamGit } from "./code-stream.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
+import { cleanPath } from "./paths.ts";
 import { findRevision, getCommitId } from "./revisions.ts";
 
 /** Which parts of a commit a request wants. */
@@ -69,7 +70,7 @@ export function createCommits({
   readonly access: CodeAccess;
 }) {
   return {
-    /** Refuses with `conflict` an empty repository, with `unprocessable` a malformed time. */
+    /** Refuses with `conflict` an empty repository, with `unprocessable` a malformed time or path. */
     async list(
       request: CodeRequest,
       filter: CommitFilter,
@@ -78,12 +79,12 @@ export function createCommits({
     ): Promise<CommitList> {
       const since = toTime("since", filter.since);
       const until = toTime("until", filter.until);
+      const path = cleanPath(filter.path) || undefined;
       return access.read(request, async (code) => {
         if (code.what.repository.isEmpty)
           throw new AppError("conflict", "Git Repository is empty.");
         const tip = await getCommitId(code, filter.sha);
         const not = filter.not === "" ? undefined : await getCommitId(code, filter.not);
-        const path = filter.path === "" ? undefined : filter.path;
         const query = { ...toReadOptions(code), tip, path, not, since, until };
         const [ids, total] = await Promise.all([
           listHistory(code.git, query, toRows(window)),
@@ -158,7 +159,7 @@ export function createCommits({
     return {
       what: code.what,
       commits: commits.map((commit) => ({ commit, changes: changes?.get(commit.id), ...parts })),
-      authors: await findAuthors(db, commits),
+      authors: await findAuthors(db, commits, code.caller?.user),
       total,
     };
   }

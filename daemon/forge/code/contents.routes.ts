@@ -1,13 +1,16 @@
 import {
   changeFiles,
   type CommitBody,
+  CONTENT_PARTS,
   createFile,
   deleteFile,
   getArchive,
   getContents,
+  getContentsExt,
   getMediaFile,
   getRawFile,
   getRootContents,
+  getRootContentsExt,
   updateFile,
   type WireFileChange,
 } from "../../contract/forge/code/contents.ts";
@@ -20,8 +23,14 @@ import type { CommitWish, FileChanges, FilesChanged } from "./change-files.servi
 import { getFirst, toSegments } from "./code-addresses.ts";
 import { toCodeRequest } from "./code-request.ts";
 import { toVerificationView } from "./commit.view.ts";
-import type { Contents } from "./contents.service.ts";
-import { toContentsView, toContentsViews, toEntryView, toFileCommitView } from "./contents.view.ts";
+import type { ContentParts, Contents } from "./contents.service.ts";
+import {
+  toContentsExtView,
+  toContentsView,
+  toContentsViews,
+  toEntryView,
+  toFileCommitView,
+} from "./contents.view.ts";
 import { toFileOperation } from "./file-operations.ts";
 import type { Archive, RawFile, RawFiles } from "./raw-files.service.ts";
 
@@ -47,6 +56,19 @@ export function contentsRoutes({
       const request = toCodeRequest(input, `/contents/${toSegments(filepath)}`);
       const found = await contents.get(request, filepath, input.query.ref);
       return { status: 200, body: toContentsView(found, urls), total: found.total };
+    }),
+    handle(getRootContentsExt, async (input) => {
+      const request = toCodeRequest(input, "/contents-ext");
+      const { ref, includes } = input.query;
+      const found = await contents.get(request, "", ref, toParts(includes));
+      return { status: 200, body: toContentsExtView(found, urls), total: found.total };
+    }),
+    handle(getContentsExt, async (input) => {
+      const { filepath } = input.params;
+      const request = toCodeRequest(input, `/contents-ext/${toSegments(filepath)}`);
+      const { ref, includes } = input.query;
+      const found = await contents.get(request, filepath, ref, toParts(includes));
+      return { status: 200, body: toContentsExtView(found, urls), total: found.total };
     }),
     handle(createFile, async (input) => {
       const { body, params } = input;
@@ -113,6 +135,14 @@ export function contentsRoutes({
       verification: toVerificationView(commit),
     };
   }
+}
+
+function toParts(includes: string): ContentParts {
+  const words = includes.split(",");
+  return {
+    withContent: words.includes(CONTENT_PARTS.content),
+    withLast: words.includes(CONTENT_PARTS.lastCommit),
+  };
 }
 
 function toOperation(

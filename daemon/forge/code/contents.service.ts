@@ -1,7 +1,12 @@
 import { type LastCommit, readLastCommits } from "../../../storage/git/last-commits.ts";
 import { readBlob, readObjects } from "../../../storage/git/objects.ts";
 import { readSubmodules } from "../../../storage/git/submodules.ts";
-import { findEntries, listTree, type TreeEntry } from "../../../storage/git/trees.ts";
+import {
+  findDecodedEntry,
+  findEntries,
+  listTree,
+  type TreeEntry,
+} from "../../../storage/git/trees.ts";
 import { FOLDER_ENTRIES_MAX } from "../../contract/forge/code/contents.ts";
 import { BLOB_BYTES_MAX } from "../../contract/forge/code/objects.ts";
 import { AppError } from "../../errors.ts";
@@ -34,6 +39,16 @@ export interface ContentsList {
   readonly total: number;
 }
 
+/** Which costly parts of an answer a request wants. */
+export interface ContentParts {
+  /** The bytes of a file. */
+  readonly withContent: boolean;
+  /** The last commits of the entries, for which the history is read. */
+  readonly withLast: boolean;
+}
+
+const ALL_PARTS: ContentParts = { withContent: true, withLast: true };
+
 /** Facts that never change: a commit's entry at a path. Most requests read the same few files of the newest commit. */
 const ENTRIES_CACHED = 2_000;
 /** A link is shorter than a path may be. */
@@ -47,7 +62,12 @@ export type Contents = ReturnType<typeof createContents>;
 export function createContents({ access }: { readonly access: CodeAccess }) {
   const cached = new Map<string, Pick<ContentsEntry, "entry" | "last">>();
   return {
-    async get(request: CodeRequest, given: string, ref: string): Promise<ContentsList> {
+    async get(
+      request: CodeRequest,
+      given: string,
+      ref: string,
+      parts: ContentParts = ALL_PARTS,
+    ): Promise<ContentsList> {
       const path = cleanPath(given);
       return access.read(request, async (code) => {
         const { repository } = code.what;
@@ -67,17 +87,19 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
             ...facts,
             revision,
             isFolder: true,
-            ...(await listFolder(code, revision, "", revision.commitId)),
+            ...(await listFolder(code, revision, { path: "", tree: revision.commitId }, parts)),
           };
-        const found = await findEntry(code, revision.commitId, path);
+        const found = parts.withLast
+          ? await findEntry(code, revision.commitId, path)
+          : { entry: await getEntry(code, revision.commitId, path), last: undefined };
         if (found.entry.type === "tree") {
-          const folder = await listFolder(code, revision, path, found.entry.id);
+          const folder = await listFolder(code, revision, { path, tree: found.entry.id }, parts);
           return { ...facts, revision, isFolder: true, ...folder };
         }
         const entries = await addDetails(code, revision.commitId, [found]);
         const { entry } = found;
-        const isRead =
-          entry.type === "blob" && entry.mode !== SYMLINK && entry.size <= BLOB_BYTES_MAX;
+        const isFile = entry.type === "blob" && entry.mode !== SYMLINK;
+        const isRead = parts.withContent && isFile && entry.size <= BLOB_BYTES_MAX;
         const { directory, signal } = code;
         const content = isRead
           ? await readBlob(code.git, entry.id, { directory, signal, bytesMax: BLOB_BYTES_MAX })
@@ -97,24 +119,22 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
   };
 
   async function findEntry(
-    { git, directory, signal, what }: OpenedCode,
+    code: OpenedCode,
     commitId: string,
     path: string,
   ): Promise<Pick<ContentsEntry, "entry" | "last">> {
+    const { git, directory, signal, what } = code;
     const key = `${what.repository.id} ${commitId} ${path}`;
     const known = cached.get(key);
     if (known !== undefined) return known;
     const slash = path.lastIndexOf("/");
     const folder = path.slice(0, Math.max(slash, 0));
     const name = path.slice(slash + 1);
-    const options = { directory, signal };
-    const [entries, lasts] = await Promise.all([
-      findEntries(git, commitId, [path], options),
-      readLastCommits(git, { ...options, tip: commitId, folder, names: [name] }),
+    const last = { directory, signal, tip: commitId, folder, names: [name] };
+    const [entry, lasts] = await Promise.all([
+      getEntry(code, commitId, path),
+      readLastCommits(git, last),
     ]);
-    const entry = entries.get(path);
-    if (entry === undefined)
-      throw new AppError("not_found", `object does not exist [id: , rel_path: ${path}]`);
     const found = { entry, last: lasts.get(name) };
     if (cached.size >= ENTRIES_CACHED) cached.delete(cached.keys().next().value ?? "");
     cached.set(key, found);
@@ -124,8 +144,8 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
   async function listFolder(
     code: OpenedCode,
     { commitId }: Revision,
-    folder: string,
-    tree: string,
+    { path: folder, tree }: { readonly path: string; readonly tree: string },
+    { withLast }: ContentParts,
   ): Promise<Pick<ContentsList, "entries" | "total">> {
     const { git, directory, signal } = code;
     const options = { directory, signal };
@@ -136,13 +156,30 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
       total += 1;
     }
     const names = listed.map(({ path }) => path);
-    const lasts = await readLastCommits(git, { ...options, tip: commitId, folder, names });
+    const lasts: ReadonlyMap<string, LastCommit> = withLast
+      ? await readLastCommits(git, { ...options, tip: commitId, folder, names })
+      : new Map();
     const entries = listed.map((entry) => ({
       entry: { ...entry, path: folder === "" ? entry.path : `${folder}/${entry.path}` },
       last: lasts.get(entry.path),
     }));
     return { entries: await addDetails(code, commitId, entries), total };
   }
+}
+
+/** Returns the entry at a path of a commit; refuses with `not_found`. */
+async function getEntry(
+  { git, directory, signal }: OpenedCode,
+  commitId: string,
+  path: string,
+): Promise<TreeEntry> {
+  const options = { directory, signal };
+  const entry =
+    (await findEntries(git, commitId, [path], options)).get(path) ??
+    (path.includes("\ufffd") ? await findDecodedEntry(git, commitId, path, options) : undefined);
+  if (entry === undefined)
+    throw new AppError("not_found", `object does not exist [id: , rel_path: ${path}]`);
+  return entry;
 }
 
 /** Reads where links lead, and the addresses of submodules. */

@@ -1,5 +1,9 @@
 import type { CommitObject } from "../../../storage/git/commit-objects.ts";
-import type { WireContents, WireFileChange } from "../../contract/forge/code/contents.ts";
+import type {
+  WireContents,
+  WireContentsExt,
+  WireFileChange,
+} from "../../contract/forge/code/contents.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { type ForgeUrls, unfilledTime } from "../urls.ts";
 import { toCodeAddresses, toRevisionSegments, toSegments } from "./code-addresses.ts";
@@ -12,6 +16,13 @@ export function toContentsView(list: ContentsList, urls: ForgeUrls): WireContent
   const views = toContentsViews(list, urls);
   const [only] = views;
   return only !== undefined && !list.isFolder ? only : views;
+}
+
+/** Returns a file or a folder in a member of its own. */
+export function toContentsExtView(list: ContentsList, urls: ForgeUrls): WireContentsExt {
+  const views = toContentsViews(list, urls);
+  const [only] = views;
+  return only !== undefined && !list.isFolder ? { file_contents: only } : { dir_contents: views };
 }
 
 export function toContentsViews(

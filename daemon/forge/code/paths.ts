@@ -1,7 +1,7 @@
 import { AppError } from "../../errors.ts";
 
 /** Longest path, in UTF-8 bytes, and longest part of it: more than that no file system takes. */
-const PATH_BYTES_MAX = 2_000;
+const PATH_BYTES_MAX = 4_095;
 const PART_BYTES_MAX = 255;
 
 /** Characters that the file system of macOS ignores in names. */

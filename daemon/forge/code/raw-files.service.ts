@@ -66,6 +66,7 @@ export function createRawFiles({
         };
       } catch (error) {
         code.release();
+        code.signal.throwIfAborted();
         throw error;
       }
     },

@@ -16,7 +16,7 @@ export interface Revision {
 const ABBREVIATION_MIN = 4;
 
 /**
- * Finds what a name means: a branch, else a tag, else a commit id, which may be abbreviated. `refs/heads/…` and
+ * Finds what a name means: a whole commit id, else a branch, else a tag, else an abbreviated commit id. `refs/heads/…` and
  * `refs/tags/…` name one kind; an empty name and `HEAD` are the default branch. Expressions of git such as `main~1` find
  * nothing here; `getCommitId` knows some.
  */
@@ -77,8 +77,11 @@ function toCandidates(given: string, defaultBranch: string) {
   const commit = (name: string) => ({ kind: "commit", name, expression: name }) as const;
   if (given === "") return [branch(defaultBranch)];
   const isId = /^[0-9a-f]+$/i.test(given) && given.length >= ABBREVIATION_MIN && given.length <= 64;
+  const isWholeId = isId && (given.length === 40 || given.length === 64);
   if (!isRefName(given)) return [];
   if (given.startsWith("refs/heads/")) return [branch(given.slice(11))];
   if (given.startsWith("refs/tags/")) return [tag(given.slice(10))];
+  // Whoever pins a commit by its whole id must not get a branch that was given this name.
+  if (isWholeId) return [commit(given), branch(given), tag(given)];
   return [branch(given), tag(given), ...(isId ? [commit(given)] : [])];
 }

@@ -1,5 +1,6 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import type { CommitFacts, CommitSignature } from "../../../storage/git/commits.ts";
+import type { CommitFacts } from "../../../storage/git/commits.ts";
+import type { CommitSignature } from "../../../storage/git/signatures.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { toOrganizationView } from "../accounts/organization.view.ts";

@@ -7,6 +7,7 @@ import {
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
+import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ReadPush } from "../git/commit-readers.ts";
 import { createPushJob, type PublishedPush } from "../git/push-jobs.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
@@ -50,7 +51,7 @@ export function createPushHooks({ db, enqueue, publisher, urls, readPush }: Push
     publish,
   });
   const describeHead: DescribeHead = async (what, ref, sender) => {
-    const found = await read(what.repository, { ref, before: undefined, after: ref });
+    const found = await read(what.repository, { ref, before: undefined, after: ref }, sender);
     const head = found?.head;
     if (found === undefined || head === undefined) return undefined;
     const change = { ref, before: head.id, after: head.id };
@@ -80,7 +81,8 @@ export function createPushHooks({ db, enqueue, publisher, urls, readPush }: Push
     const repository = await findRepositoryById(db, repositoryId);
     if (repository === undefined) return;
     const isDeleted = change.after === undefined;
-    const pushed = isDeleted ? undefined : await read(repository, change);
+    const viewer = await findUserById(db, pusherId);
+    const pushed = isDeleted ? undefined : await read(repository, change, viewer);
     if (!isDeleted && pushed === undefined) return;
     await db.transaction(async (tx) => {
       const today = await findRepositoryById(tx, repositoryId);
@@ -111,17 +113,20 @@ export function createPushHooks({ db, enqueue, publisher, urls, readPush }: Push
   async function read(
     repository: ForgeRepository,
     change: RefChange,
+    viewer: ForgeUser | undefined,
   ): Promise<PushedCommits | undefined> {
     const found = await readPush(repository, change, COMMITS_MAX);
     if (found === undefined) return undefined;
     const commits = withinBounds(found.commits);
     const head = found.head && withinBounds([found.head])[0];
-    const usernames = await findUsernames(found.head ? [...commits, found.head] : commits);
+    const usernames = await findUsernames(found.head ? [...commits, found.head] : commits, viewer);
     return { ...found, commits, head, usernames };
   }
 
+  /** Everyone can make a commit with an address, which must not tell whose hidden account has it. */
   async function findUsernames(
     commits: readonly CommitFacts[],
+    viewer: ForgeUser | undefined,
   ): Promise<ReadonlyMap<string, string>> {
     const emails = new Set(
       commits.flatMap(({ author, committer }) =>
@@ -132,7 +137,7 @@ export function createPushHooks({ db, enqueue, publisher, urls, readPush }: Push
     for (const email of emails) {
       const known = await findEmail(db, email);
       const user = known?.isVerified ? await findUserById(db, known.userId) : undefined;
-      if (user !== undefined) names.set(email, user.name);
+      if (user !== undefined && isVisibleTo(user, viewer)) names.set(email, user.name);
     }
     return names;
   }

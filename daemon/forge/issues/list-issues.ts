@@ -6,6 +6,7 @@ import {
 } from "../../../storage/tables/forge/issues/lists.ts";
 import { findMilestone } from "../../../storage/tables/forge/issues/milestones.ts";
 import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
+import { isKnownTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
@@ -89,7 +90,7 @@ export async function listRepositoryIssues(
   async function findNamed(name: string): Promise<number | undefined> {
     if (name === "") return undefined;
     const user = await findUserByName(db, name);
-    if (user === undefined) throw notFound();
+    if (user === undefined || !(await isKnownTo(db, user, caller?.user))) throw notFound();
     return user.id;
   }
 }

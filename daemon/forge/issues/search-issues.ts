@@ -1,11 +1,10 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { type IssueFilter, listIssues } from "../../../storage/tables/forge/issues/lists.ts";
-import { isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
 import { findUserById, findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
-import { isVisibleTo } from "../accounts/users.service.ts";
+import { isKnownTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
@@ -82,11 +81,7 @@ export async function searchIssues(
 
   async function findOwner(name: string): Promise<number> {
     const owner = await findUserByName(db, name);
-    const isHidden =
-      owner !== undefined &&
-      !isVisibleTo(owner, viewer) &&
-      !(viewer !== undefined && (await isMember(db, owner.id, viewer.id)));
-    if (owner === undefined || isHidden)
+    if (owner === undefined || !(await isKnownTo(db, owner, viewer)))
       throw new AppError("invalid_argument", `user does not exist [name: ${name}]`);
     return owner.id;
   }

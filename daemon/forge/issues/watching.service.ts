@@ -1,15 +1,18 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import { listSubscriptions, setSubscription } from "../../../storage/tables/forge/issues/issues.ts";
+import {
+  listSubscribers,
+  listSubscriptions,
+  setSubscription,
+} from "../../../storage/tables/forge/issues/issues.ts";
 import { deleteWatch, findWatch } from "../../../storage/tables/forge/notifications.ts";
 import { insertWatch, listWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
-import {
-  findUserByName,
-  type ForgeUser,
-  listUsersByIds,
-} from "../../../storage/tables/forge/accounts/users.ts";
+import type { UserPage } from "../../../storage/tables/forge/accounts/user-lists.ts";
+import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
+import { toReader } from "../accounts/scopes.ts";
+import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
-import type { PageWindow } from "../page-window.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
@@ -70,17 +73,15 @@ export function createWatching({
       return { what, number: issue.number, isSubscribed, since: issue.createdAt };
     },
 
-    /** Lists the users who subscribed to an issue. */
+    /** Lists the users who subscribed to an issue and whom the caller may see. */
     async listSubscribers(
       path: IssuePath,
       caller: ForgeCaller | undefined,
-      { page, limit }: PageWindow,
-    ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
+      window: PageWindow,
+    ): Promise<UserPage> {
       const what = await openIssues(db, path, caller, `/issues/${path.index}/subscriptions`);
-      const subscriptions = await listSubscriptions(db, (await openIssue(db, what, path.index)).id);
-      const ids = [...subscriptions].filter(([, isSubscribed]) => isSubscribed).map(([id]) => id);
-      const users = await listUsersByIds(db, ids.slice((page - 1) * limit, page * limit));
-      return { users: users.toSorted((a, b) => a.id - b.id), total: ids.length };
+      const issue = await openIssue(db, what, path.index);
+      return listSubscribers(db, issue.id, { reader: toReader(caller), window: toRows(window) });
     },
 
     /** Sets a subscription. Only site administrators may set those of other users. Returns whether it changed. */
@@ -93,7 +94,7 @@ export function createWatching({
       const what = await openIssues(db, path, caller, rest);
       const issue = await openIssue(db, what, path.index);
       const user = await findUserByName(db, path.user);
-      if (user?.kind !== "individual") throw notFound();
+      if (user?.kind !== "individual" || !isVisibleTo(user, caller.user)) throw notFound();
       if (user.id !== caller.user.id && !caller.user.isAdmin)
         throw new AppError(
           "forbidden",

@@ -14,6 +14,7 @@ import {
   deleteUnreadableWatches,
 } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
+import { toReader } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
@@ -24,7 +25,10 @@ export type Members = ReturnType<typeof createMembers>;
 /** The members of organizations. Every function throws `not_found` for an organization that the caller may not see. */
 export function createMembers({ db }: { readonly db: Database }) {
   return {
-    /** Returns a page of the members by name, to others than members and owners the public ones, and their count. */
+    /**
+     * Returns a page of the members by name, and their count: to others than members and owners those who show that they
+     * are, and whom the caller may see.
+     */
     async list(
       name: string,
       { isPublicOnly, ...window }: PageWindow & { readonly isPublicOnly: boolean },
@@ -33,7 +37,10 @@ export function createMembers({ db }: { readonly db: Database }) {
       const rest = isPublicOnly ? "/public_members" : "/members";
       const opened = await openOrganization(db, name, caller, rest);
       const seesAll = !isPublicOnly && (opened.isMember || opened.isOwner);
-      return listMembers(db, opened.organization.id, { ...toRows(window), isPublicOnly: !seesAll });
+      return listMembers(db, opened.organization.id, {
+        ...toRows(window),
+        ...(seesAll ? {} : { shownTo: { reader: toReader(caller) } }),
+      });
     },
 
     /** Throws `not_found` unless the user is a member; for others than members and owners, a public one. */

@@ -54,10 +54,7 @@ async function open(
 ): Promise<OpenedOrganization> {
   const viewer = caller?.user;
   const belongs = viewer !== undefined && (await isMember(db, organization.id, viewer.id));
-  const isHidden =
-    !isVisibleTo(organization, viewer) ||
-    (viewer?.isRestricted === true && organization.visibility !== "public");
-  if (isHidden && !belongs) throw notFound();
+  if (!isVisibleTo(organization, viewer) && !belongs) throw notFound();
   if (isPublicOnly(caller) && organization.visibility !== "public")
     throw new AppError("forbidden", "token scope is limited to public orgs");
   const owns =

@@ -1,4 +1,5 @@
 import type { Database } from "../../../storage/engine/database.ts";
+import { isMember, isOwner } from "../../../storage/tables/forge/accounts/orgs.ts";
 import {
   deleteTeamRepository,
   insertTeamRepository,
@@ -7,6 +8,7 @@ import {
   findTeam,
   findTeamByName,
   type ForgeTeam,
+  isTeamMember,
   listTeams,
 } from "../../../storage/tables/forge/accounts/teams.ts";
 import {
@@ -21,9 +23,8 @@ import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches } from "../repositories/access.ts";
 import { noAdministrator, type RepositoryPath } from "../repositories/repositories.service.ts";
 import type { RepositoryLists, RepositoryPage } from "../repositories/repository-lists.service.ts";
-import { openTeam } from "./organization-access.ts";
+import { openTeam, visibleTeams } from "./organization-access.ts";
 import type { TeamDetails } from "./teams.service.ts";
-import { isOwner } from "../../../storage/tables/forge/accounts/orgs.ts";
 
 export type TeamRepositories = ReturnType<typeof createTeamRepositories>;
 
@@ -74,25 +75,33 @@ export function createTeamRepositories({
       await db.transaction((tx) => deleteTeamRepository(tx, team.id, repositoryId));
     },
 
-    /** Returns a page of the teams that have a repository. */
+    /** Returns a page of the teams that have a repository and that the caller may see. */
     async listTeamsOf(
       path: RepositoryPath,
       window: PageWindow,
       caller: ForgeCaller,
     ): Promise<{ readonly teams: readonly TeamDetails[]; readonly total: number }> {
-      const { repository, owner } = await openOwned(path, caller, "", "read");
-      const filter = { orgId: owner.id, repositoryId: repository.id };
+      const opened = await openOwned(path, caller, "", "read");
+      const { repository, owner } = opened;
+      const visibilities = await findVisibilities(opened, caller);
+      const visibleTo = { memberId: caller.user.id, visibilities };
+      const filter = { orgId: owner.id, repositoryId: repository.id, visibleTo };
       const { teams, total } = await listTeams(db, filter, toRows(window));
       return { teams: teams.map((team) => ({ team, organization: owner })), total };
     },
 
-    /** Returns a team by name. Throws `not_found` for one that does not have the repository. */
+    /** Returns a team by name. Throws `not_found` for one that does not have the repository or is hidden from the caller. */
     async getTeamOf(
       path: RepositoryPath & { readonly team: string },
       caller: ForgeCaller,
     ): Promise<TeamDetails> {
-      const { repository, owner } = await openOwned(path, caller, `/${path.team}`, "read");
+      const opened = await openOwned(path, caller, `/${path.team}`, "read");
+      const { repository, owner } = opened;
       const team = await getTeam(owner.id, path.team);
+      const isVisible =
+        (await findVisibilities(opened, caller)).includes(team.visibility) ||
+        (await isTeamMember(db, team.id, caller.user.id));
+      if (!isVisible) throw noSuchTeam(owner.id, path.team);
       if (!(await has(team, repository.id))) throw notFound();
       return { team, organization: owner };
     },
@@ -170,14 +179,23 @@ export function createTeamRepositories({
 
   async function getTeam(orgId: number, name: string): Promise<ForgeTeam> {
     const team = await findTeamByName(db, orgId, name);
-    if (team === undefined)
-      throw new AppError(
-        "not_found",
-        `team does not exist [org_id ${orgId}, team_id 0, name: ${name}]`,
-      );
+    if (team === undefined) throw noSuchTeam(orgId, name);
     return team;
   }
+
+  /** Who administers a repository sees which teams reach it. */
+  async function findVisibilities({ owner, access }: OpenedRepository, { user }: ForgeCaller) {
+    const standing = {
+      organization: owner,
+      isMember: await isMember(db, owner.id, user.id),
+      isOwner: reaches(access, "admin"),
+    };
+    return visibleTeams(standing);
+  }
 }
+
+const noSuchTeam = (orgId: number, name: string) =>
+  new AppError("not_found", `team does not exist [org_id ${orgId}, team_id 0, name: ${name}]`);
 
 /** A team has repositories of its own organization only. */
 function assertOrganization(lowerName: string, named: string): void {

@@ -1,5 +1,13 @@
 import type { ReactNode } from "react";
-import { getBlob, getTree, type WireTree } from "../../contract/forge/code/objects.ts";
+import { getCommit } from "../../contract/forge/code/commits.ts";
+import {
+  FOLDER_ENTRIES_MAX,
+  getContentsExt,
+  getRootContentsExt,
+  type WireContents,
+  type WireContentsExt,
+} from "../../contract/forge/code/contents.ts";
+import { getBlob } from "../../contract/forge/code/objects.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
@@ -13,8 +21,6 @@ const PICTURE = /\.(?:png|jpe?g|gif|webp|avif|svg)$/i;
 const FILE_BYTES_MAX = 512 * 1024;
 /** Longest branch name with slashes, in segments, that is looked for in an address. */
 const REF_SEGMENTS_MAX = 8;
-
-type Entry = NonNullable<WireTree["tree"]>[number];
 
 /** Files and folders of repositories. */
 export function codePages(): PageRoute[] {
@@ -40,7 +46,8 @@ async function showRepository(context: PageContext, params: PageParams) {
       ),
     } as const;
   const at = { kind: "branch", ref: repository.default_branch, path: "" };
-  return showFolder(context, repository, at, await readTree(context, params, at.ref));
+  const { dir_contents: entries = [] } = await readPlace(context, params, at);
+  return showFolder(context, repository, at, entries);
 }
 
 /** A place in a repository: a branch, a tag or a commit, and a path below it. */
@@ -53,14 +60,15 @@ export interface Place {
 async function showSource(context: PageContext, params: PageParams) {
   const repository = await loadHead(context, params);
   const place = await findPlace(context, params);
-  const entry = await findEntry(context, params, place);
-  if (entry === undefined || entry.type === "tree") {
-    const tree = await readTree(context, params, entry?.sha ?? place.ref);
-    return showFolder(context, repository, place, tree);
-  }
-  if (entry.type === "commit")
+  const { file_contents: entry, dir_contents: entries = [] } = await readPlace(
+    context,
+    params,
+    place,
+  );
+  if (entry === undefined) return showFolder(context, repository, place, entries);
+  if (entry.type === "submodule")
     return showNote(repository, place, `A submodule at commit ${entry.sha}.`);
-  if (entry.mode === "120000")
+  if (entry.type === "symlink")
     return showNote(repository, place, "A symbolic link. Pages do not follow it.");
   const raw = toSourcePath(repository, place, "raw");
   if (PICTURE.test(place.path)) {
@@ -100,7 +108,7 @@ export async function findPlace(context: PageContext, params: PageParams): Promi
   const longest = kind === "commit" ? 1 : Math.min(segments.length, REF_SEGMENTS_MAX);
   for (let length = 1; length <= longest; length += 1) {
     const ref = segments.slice(0, length).join("/");
-    if (await hasRef(context, params, kind, ref))
+    if (await hasRef(context, params, { kind, ref }))
       return { kind, ref, path: segments.slice(length).join("/") };
   }
   throw notFound();
@@ -109,13 +117,12 @@ export async function findPlace(context: PageContext, params: PageParams): Promi
 async function hasRef(
   { call }: PageContext,
   params: PageParams,
-  kind: string,
-  ref: string,
+  place: Pick<Place, "kind" | "ref">,
 ): Promise<boolean> {
   const { owner = "", repo = "" } = params;
-  const sha = kind === "branch" ? `refs/heads/${ref}` : kind === "tag" ? `refs/tags/${ref}` : ref;
+  const query = { stat: "false", files: "false", verification: "false" };
   try {
-    await call(getTree, { params: { owner, repo, sha }, query: { per_page: "1" } });
+    await call(getCommit, { params: { owner, repo, sha: toRef(place) }, query });
     return true;
   } catch (error) {
     if (isMissing(error)) return false;
@@ -123,51 +130,27 @@ async function hasRef(
   }
 }
 
+/** The ref of a place as operations take it, so that a tag is not taken for a branch of the same name. */
+export function toRef({ kind, ref }: Pick<Place, "kind" | "ref">): string {
+  if (kind === "branch") return `refs/heads/${ref}`;
+  return kind === "tag" ? `refs/tags/${ref}` : ref;
+}
+
 const isMissing = (error: unknown) =>
   error instanceof AppError &&
   ["not_found", "invalid_argument", "unprocessable"].includes(error.code);
 
-/** Finds the entry of a path by walking down; undefined for the top folder. */
-async function findEntry(
-  context: PageContext,
-  params: PageParams,
-  { ref, path }: Place,
-): Promise<Entry | undefined> {
-  let entry: Entry | undefined;
-  for (const name of path.split("/").filter((segment) => segment !== "")) {
-    if (entry !== undefined && entry.type !== "tree") throw notFound();
-    entry = await findChild(context, params, entry?.sha ?? ref, name);
-    if (entry === undefined) throw notFound();
-  }
-  return entry;
-}
-
-const TREE_PAGE = 1_000;
-/** Entries of one folder that are looked through, and listed at most. */
-const TREE_PAGES_MAX = 10;
-
-async function findChild(
-  context: PageContext,
-  params: PageParams,
-  sha: string,
-  name: string,
-): Promise<Entry | undefined> {
-  for (let page = 1; page <= TREE_PAGES_MAX; page += 1) {
-    const tree = await readTree(context, params, sha, page);
-    const found = (tree.tree ?? []).find(({ path }) => path === name);
-    if (found !== undefined || !tree.truncated) return found;
-  }
-  return undefined;
-}
-
-async function readTree(
+/** Returns the file or folder at a place, without the content of files. */
+async function readPlace(
   { call }: PageContext,
   { owner = "", repo = "" }: PageParams,
-  sha: string,
-  page = 1,
-): Promise<WireTree> {
-  const query = { page: String(page), per_page: String(TREE_PAGE) };
-  return (await call(getTree, { params: { owner, repo, sha }, query })).body;
+  place: Place,
+): Promise<WireContentsExt> {
+  const query = { ref: toRef(place) };
+  if (place.path === "")
+    return (await call(getRootContentsExt, { params: { owner, repo }, query })).body;
+  const params = { owner, repo, filepath: place.path };
+  return (await call(getContentsExt, { params, query })).body;
 }
 
 async function readFile(
@@ -187,17 +170,15 @@ async function showFolder(
   context: PageContext,
   repository: WireRepository,
   place: Place,
-  tree: WireTree,
+  listed: readonly WireContents[],
 ) {
-  const entries = (tree.tree ?? []).toSorted(
-    (a, b) => Number(b.type === "tree") - Number(a.type === "tree"),
-  );
-  const readme = entries.find(({ path, type, size }) => {
-    return type === "blob" && README.test(path) && size <= FILE_BYTES_MAX;
+  const entries = listed.toSorted((a, b) => Number(b.type === "dir") - Number(a.type === "dir"));
+  const readme = entries.find(({ name, type, size }) => {
+    return type === "file" && README.test(name) && size <= FILE_BYTES_MAX;
   });
   const params = { owner: repository.owner.login, repo: repository.name };
   const text = readme && (await readFile(context, params, readme.sha));
-  const readmePlace = readme && { ...place, path: toChildPath(place, readme.path) };
+  const readmePlace = readme && { ...place, path: toChildPath(place, readme.name) };
   const html =
     readmePlace === undefined || text === undefined
       ? undefined
@@ -213,20 +194,24 @@ async function showFolder(
           {entries.map((entry) => (
             <li key={entry.path}>
               <a
-                href={toSourcePath(repository, { ...place, path: toChildPath(place, entry.path) })}
+                href={toSourcePath(repository, { ...place, path: toChildPath(place, entry.name) })}
               >
-                {entry.path}
+                <bdi>{entry.name}</bdi>
               </a>{" "}
               <span className="quiet">{toKind(entry)}</span>
             </li>
           ))}
         </ul>
-        {tree.truncated ? <p className="quiet">The folder has more entries.</p> : null}
+        {entries.length < FOLDER_ENTRIES_MAX ? null : (
+          <p className="quiet">
+            The page lists {FOLDER_ENTRIES_MAX} entries; the folder may have more.
+          </p>
+        )}
         {readme === undefined || text === undefined ? (
           <p className="quiet">{`git clone ${repository.clone_url}`}</p>
         ) : (
-          <section className="card" aria-label={readme.path}>
-            <p className="head">{readme.path}</p>
+          <section className="card" aria-label={readme.name}>
+            <p className="head">{readme.name}</p>
             <Rendered html={html} text={text} />
           </section>
         )}
@@ -235,10 +220,10 @@ async function showFolder(
   } as const;
 }
 
-function toKind({ type, mode, size }: Entry): string {
-  if (type === "tree") return "folder";
-  if (type === "commit") return "submodule";
-  return mode === "120000" ? "symbolic link" : `${size} bytes`;
+function toKind({ type, size }: WireContents): string {
+  if (type === "dir") return "folder";
+  if (type === "submodule") return "submodule";
+  return type === "symlink" ? "symbolic link" : `${size} bytes`;
 }
 
 const toChildPath = ({ path }: Place, name: string) => (path === "" ? name : `${path}/${name}`);
@@ -263,7 +248,9 @@ export function Crumbs({ repository, place }: { repository: WireRepository; plac
         return (
           <span key={path}>
             {" / "}
-            <a href={toSourcePath(repository, { ...place, path })}>{segment}</a>
+            <a href={toSourcePath(repository, { ...place, path })}>
+              <bdi>{segment}</bdi>
+            </a>
           </span>
         );
       })}

@@ -1,6 +1,6 @@
 import { listBranches } from "../../contract/forge/code/branches.ts";
 import { getCommit, getCommitDiff, listCommits } from "../../contract/forge/code/commits.ts";
-import { Crumbs, findPlace, toSourcePath } from "./code-pages.tsx";
+import { Crumbs, findPlace, toRef, toSourcePath } from "./code-pages.tsx";
 import { Pager, Time } from "./elements.tsx";
 import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
 import { readText } from "./read-text.ts";
@@ -57,7 +57,7 @@ async function showCommits(context: PageContext, params: PageParams) {
   const place = await findPlace(context, params);
   const page = toPageNumber(request);
   const query = {
-    sha: place.ref,
+    sha: toRef(place),
     path: place.path,
     stat: "false",
     files: "false",

@@ -1,7 +1,7 @@
 import { getArchive, getMediaFile } from "../../contract/forge/code/contents.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import { notFound } from "../refusals.ts";
-import { findPlace } from "./code-pages.tsx";
+import { findPlace, toRef } from "./code-pages.tsx";
 import type { PageContext, PageParams, PageRoute } from "./page.ts";
 
 /**
@@ -18,13 +18,13 @@ export function filePages(): PageRoute[] {
 
 async function sendFile(context: PageContext, params: PageParams) {
   const { owner = "", repo = "" } = params;
-  const { kind, ref, path } = await findPlace(context, params);
+  const place = await findPlace(context, params);
+  const { path } = place;
   if (path === "") throw notFound();
-  const whole = kind === "branch" ? `refs/heads/${ref}` : kind === "tag" ? `refs/tags/${ref}` : ref;
   const answer = toBytes(
     await context.call(getMediaFile, {
       params: { owner, repo, filepath: path },
-      query: { ref: whole },
+      query: { ref: toRef(place) },
     }),
   );
   return {

@@ -77,6 +77,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
       const found = await run(request, readBody, session);
       return send(found, request, session);
     } catch (error) {
+      if (request.signal.aborted && isAbort(error)) return unsent;
       const refusal = deps.toRefusal(error);
       if (refusal === undefined) deps.reportBug(error, request);
       if (refusal?.code === "moved") return moved(refusal);
@@ -189,6 +190,11 @@ export function createPageHandler(deps: PageHandlerDeps) {
       : `${COOKIE}=${session.secret}${common}; Max-Age=${SESSION_MS / 1000}`;
   }
 }
+
+/** What is left of a request whose client has disconnected; nginx introduced the status. */
+const unsent: SentPage = { status: 499, headers: {}, body: undefined };
+
+const isAbort = (error: unknown) => error instanceof Error && error.name === "AbortError";
 
 const style: SentPage = {
   status: 200,

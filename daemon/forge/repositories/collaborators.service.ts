@@ -12,6 +12,7 @@ import {
 } from "../../../storage/tables/forge/repositories/collaborators.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
+import { toReader } from "../accounts/scopes.ts";
 import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
@@ -25,7 +26,10 @@ import { getOwned, noAdministrator, type RepositoryPath } from "./repositories.s
  * `forbidden` for a token whose scope does not reach it.
  */
 export interface Collaborators {
-  /** Returns a page of the collaborators in the order in which they were added, and the count of all. */
+  /**
+   * Returns a page of the collaborators in the order in which they were added, and their count: to others than
+   * administrators of the repository those whom they may see.
+   */
   list(
     path: RepositoryPath,
     window: PageWindow,
@@ -65,8 +69,12 @@ const COLLABORATORS_MAX = 1_000;
 export function createCollaborators({ db }: { readonly db: Database }): Collaborators {
   return {
     async list(path, window, caller) {
-      const { repository } = await open(path, caller, "", "read");
-      return listCollaborators(db, repository.id, toRows(window));
+      const { repository, access } = await open(path, caller, "", "read");
+      const seesAll = reaches(access, "admin");
+      return listCollaborators(db, repository.id, {
+        ...toRows(window),
+        ...(seesAll ? {} : { shownTo: { reader: toReader(caller) } }),
+      });
     },
 
     async assertIsOne(path, name, caller) {

@@ -2,7 +2,14 @@ import { isDiskFull } from "../../../storage/system-errors.ts";
 import { GitError } from "../../../storage/git/git.ts";
 import { AppError } from "../../errors.ts";
 
-/** Runs `work` and turns a missing git, exhausted file descriptors and a full disk into an `AppError`. */
+/** What git says of an object that is missing or cannot be read. */
+const DAMAGE =
+  /bad (?:object|tree|file)|missing (?:blob|tree|commit)|corrupt|unable to read|could not (?:read|parse)|failed to traverse|not a valid object|did not find|inflate/i;
+
+/**
+ * Runs `work` and turns a missing git, exhausted file descriptors, a full disk, a damaged repository and a run that takes
+ * too long into an `AppError`.
+ */
 export async function refusing<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -12,6 +19,14 @@ export async function refusing<T>(work: () => Promise<T>): Promise<T> {
     if (error instanceof GitError && error.code === "busy")
       throw new AppError("unavailable", "too much is going on at once, try again in a moment", {
         retryAfterSeconds: 5,
+        cause: error,
+      });
+    if (error instanceof GitError && error.code === "too_long")
+      throw new AppError("unavailable", "git needs too much time or memory for this", {
+        cause: error,
+      });
+    if (error instanceof GitError && DAMAGE.test(error.message))
+      throw new AppError("unavailable", "git cannot read this repository: it is damaged", {
         cause: error,
       });
     if (isFull(error))

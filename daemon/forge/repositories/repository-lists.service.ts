@@ -1,5 +1,4 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import { isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
 import {
   findUserByName,
   type ForgeUser,
@@ -14,7 +13,7 @@ import {
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
-import { isVisibleTo } from "../accounts/users.service.ts";
+import { isKnownTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound, userNotFound } from "../refusals.ts";
@@ -139,14 +138,8 @@ export async function getVisibleAccount(
   caller: ForgeCaller | undefined,
 ): Promise<ForgeUser> {
   const account = await findUserByName(db, name);
-  const viewer = caller?.user;
-  const isVisible =
-    account !== undefined &&
-    (isVisibleTo(account, viewer) ||
-      (viewer !== undefined &&
-        account.kind === "organization" &&
-        (await isMember(db, account.id, viewer.id))));
-  if (!isVisible) throw userNotFound(name);
+  if (account === undefined || !(await isKnownTo(db, account, caller?.user)))
+    throw userNotFound(name);
   if (isPublicOnly(caller) && account.visibility !== "public")
     throw new AppError("forbidden", "token scope is limited to public users");
   return account;

@@ -1,6 +1,5 @@
 import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
 import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
-import { isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
 import {
   deleteTeamsOfRepository,
   insertTeamRepository,
@@ -33,7 +32,7 @@ import {
 import { deleteForeignLabels } from "../../../storage/tables/forge/repositories/labels.ts";
 import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
-import { isVisibleTo } from "../accounts/users.service.ts";
+import { isKnownTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { type AccessLevel, assertScope, findAccess, reaches } from "./access.ts";
@@ -149,11 +148,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
 
   async function findRecipient(name: string, viewer: ForgeUser): Promise<ForgeUser> {
     const recipient = await findUserByName(db, name);
-    if (recipient === undefined) throw noSuchOwner();
-    const isKnown =
-      isVisibleTo(recipient, viewer) ||
-      (recipient.kind === "organization" && (await isMember(db, recipient.id, viewer.id)));
-    if (!isKnown) throw noSuchOwner();
+    if (recipient === undefined || !(await isKnownTo(db, recipient, viewer))) throw noSuchOwner();
     return recipient;
   }
 

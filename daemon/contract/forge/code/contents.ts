@@ -88,6 +88,45 @@ export const getContents = endpoint({
   },
 });
 
+/** One of the members is set: the file, or the entries of the folder. */
+const contentsExtShape = z.object({
+  file_contents: contentsShape.optional(),
+  dir_contents: z.array(contentsShape).optional(),
+});
+
+export type WireContentsExt = z.output<typeof contentsExtShape>;
+
+/** Words of `includes`, separated by commas; others are ignored. */
+export const CONTENT_PARTS = { content: "file_content", lastCommit: "commit_metadata" } as const;
+
+const extension = {
+  method: "GET",
+  gate: anyoneWithin("repository"),
+  limit: readLimit,
+  query: query.extend({ includes: queryText }),
+  paging: "total",
+  apiOnly: '"croft repo browse" and "croft repo cat" show folders and files',
+} as const;
+
+export const getRootContentsExt = endpoint({
+  name: "forge.repos.contents_ext.root",
+  path: "/api/v1/repos/:owner/:repo/contents-ext",
+  summary: "The entries of the top folder, with the parts that includes names",
+  ...extension,
+  params: repositoryParams,
+  replies: { 200: contentsExtShape, ...seenReplies },
+});
+
+/** Without `includes` neither the content of a file nor the history is read, so it is fast for every folder. */
+export const getContentsExt = endpoint({
+  name: "forge.repos.contents_ext.get",
+  path: "/api/v1/repos/:owner/:repo/contents-ext/**:filepath",
+  summary: "A file or the entries of a folder, with the parts that includes names",
+  ...extension,
+  params,
+  replies: { 200: contentsExtShape, ...seenReplies, 422: apiError },
+});
+
 const BRANCH_MAX = 100;
 const MESSAGE_MAX = 65_536;
 const PATH_MAX = 500;
@@ -252,6 +291,8 @@ export const getArchive = endpoint({
 export const contentsEndpoints = [
   getRootContents,
   getContents,
+  getRootContentsExt,
+  getContentsExt,
   createFile,
   updateFile,
   deleteFile,

@@ -112,7 +112,7 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
 }
 
 function toPaths({ commits, total }: PushCommits): readonly string[] | undefined {
-  if (total > commits.length) return undefined;
+  if (total > commits.length || commits.some(({ lacksFiles }) => lacksFiles)) return undefined;
   return commits.flatMap(({ added, removed, modified }) => [...added, ...removed, ...modified]);
 }
 

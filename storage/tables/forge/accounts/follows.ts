@@ -86,7 +86,7 @@ export async function listVisibleUsers(
 }
 
 /** Returns the condition for the accounts `u` that a reader may see: by their visibility, or as a member. */
-function toVisible(reader: Reader): Condition {
+export function toVisible(reader: Reader): Condition {
   if (reader === undefined) return { sql: "u.visibility = 0", values: [] };
   if (reader.isAdmin) return { sql: "1 = 1", values: [] };
   const everyones = reader.isRestricted ? "u.visibility = 0" : "u.visibility IN (0, 1)";

@@ -1,4 +1,6 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { Reader } from "../repositories/readable.ts";
+import { toVisible } from "./follows.ts";
 import { insertTeam, insertTeamMember, OWNER_ACCESS } from "./teams.ts";
 import { type ForgeUser, toUser, toUserColumns, type UserRow } from "./users.ts";
 
@@ -121,18 +123,27 @@ export async function isOnlyOwner(db: Queries, orgId: number, userId: number): P
   return rows.length === 1 && rows[0]?.id === userId;
 }
 
-/** Returns a page of an organization's members by name, and the count of all. */
+/**
+ * Returns a page of an organization's members by name, and the count of all.
+ * @param window.shownTo only the members who show that they are, and whom this reader may see
+ */
 export async function listMembers(
   db: Queries,
   orgId: number,
-  window: { readonly limit: number; readonly offset: number; readonly isPublicOnly: boolean },
+  window: {
+    readonly limit: number;
+    readonly offset: number;
+    readonly shownTo?: { readonly reader: Reader };
+  },
 ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
+  const visible = window.shownTo && toVisible(window.shownTo.reader);
   const from = `FROM forge_org_members m JOIN forge_users u ON u.id = m.user_id
-     WHERE m.org_id = ?${window.isPublicOnly ? " AND m.is_public = 1" : ""}`;
-  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, orgId);
+     WHERE m.org_id = ?${visible === undefined ? "" : ` AND m.is_public = 1 AND (${visible.sql})`}`;
+  const values = [orgId, ...(visible?.values ?? [])];
+  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
   const rows = await db.all<UserRow>(
     `SELECT ${toUserColumns("u.")} ${from} ORDER BY u.lower_name LIMIT ? OFFSET ?`,
-    orgId,
+    ...values,
     window.limit,
     window.offset,
   );

@@ -1,5 +1,8 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import { listVisibleUsers } from "../accounts/follows.ts";
 import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
+import type { UserPage, Window } from "../accounts/user-lists.ts";
+import type { Reader } from "../repositories/readable.ts";
 
 /** An issue of a repository. Times are epoch milliseconds. */
 export interface ForgeIssue {
@@ -222,6 +225,17 @@ export async function listSubscriptions(
     issueId,
   );
   return new Map(rows.map(({ id, wanted }) => [id, wanted === 1]));
+}
+
+/** Returns a page of the users who subscribed to an issue and whom the reader may see, by id, and their count. */
+export function listSubscribers(
+  db: Queries,
+  issueId: number,
+  { reader, window }: { readonly reader: Reader; readonly window: Window },
+): Promise<UserPage> {
+  const from = `forge_issue_subscriptions s JOIN forge_users u ON u.id = s.user_id
+    WHERE s.issue_id = ? AND s.is_subscribed = 1`;
+  return listVisibleUsers(db, { sql: from, values: [issueId] }, reader, window);
 }
 
 async function countOpenIssues(tx: Transaction, repositoryId: number, by: number): Promise<void> {

@@ -1,5 +1,7 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { toVisible } from "../accounts/follows.ts";
 import { type ForgeUser, toUser, toUserColumns, type UserRow } from "../accounts/users.ts";
+import type { Reader } from "./readable.ts";
 
 /** Access of a collaborator: 1 read, 2 write, 3 admin. */
 export type CollaboratorAccess = 1 | 2 | 3;
@@ -50,21 +52,35 @@ export async function deleteCollaborator(
   return changes > 0;
 }
 
-/** Returns a page of a repository's collaborators in the order in which they were added, and the count of all. */
+/**
+ * Returns a page of a repository's collaborators in the order in which they were added, and their count.
+ * @param window.shownTo only those whom this reader may see
+ */
 export async function listCollaborators(
   db: Queries,
   repositoryId: number,
-  { limit, offset }: { readonly limit: number; readonly offset: number },
+  {
+    limit,
+    offset,
+    shownTo,
+  }: {
+    readonly limit: number;
+    readonly offset: number;
+    readonly shownTo?: { readonly reader: Reader };
+  },
 ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
-  const total = await countCollaborators(db, repositoryId);
+  const visible = shownTo && toVisible(shownTo.reader);
+  const from = `FROM forge_collaborators c JOIN forge_users u ON u.id = c.user_id
+     WHERE c.repository_id = ?${visible === undefined ? "" : ` AND (${visible.sql})`}`;
+  const values = [repositoryId, ...(visible?.values ?? [])];
+  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
   const rows = await db.all<UserRow>(
-    `SELECT ${toUserColumns("u.")} FROM forge_collaborators c JOIN forge_users u ON u.id = c.user_id
-     WHERE c.repository_id = ? ORDER BY c.created_at, c.user_id LIMIT ? OFFSET ?`,
-    repositoryId,
+    `SELECT ${toUserColumns("u.")} ${from} ORDER BY c.created_at, c.user_id LIMIT ? OFFSET ?`,
+    ...values,
     limit,
     offset,
   );
-  return { users: rows.map(toUser), total };
+  return { users: rows.map(toUser), total: counted?.total ?? 0 };
 }
 
 export async function countCollaborators(db: Queries, repositoryId: number): Promise<number> {

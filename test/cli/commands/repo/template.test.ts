@@ -1,0 +1,105 @@
+import { expect, test } from "vitest";
+import { createRepo, type RepoCreateOptions } from "../../../../cli/commands/repo-create.ts";
+import { showLanguages } from "../../../../cli/commands/repo-topic.ts";
+import { startTestDaemon } from "../../../support/daemon.ts";
+import { createForgePeople } from "../../../support/forge/forge-people.ts";
+import { fakeDaemon } from "../../support/fake-daemon.ts";
+import { optionsOf } from "../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+import { signIn } from "../../support/signed-in.ts";
+
+test("the flags of a creation from a template become options, and contradictions are refused", async () => {
+  const line = ["copy", "--from-template", "mira/base", "--with", "content,labels", "--private"];
+  expect(await optionsOf<RepoCreateOptions>(createRepo.define, line)).toEqual({
+    name: "copy",
+    fromTemplate: "mira/base",
+    with: "content,labels",
+    private: true,
+  });
+  const refused = (...words: string[]) => optionsOf(createRepo.define, ["copy", ...words]);
+  await expect(refused("--with", "content")).rejects.toThrow("--with takes --from-template");
+  await expect(refused("--from-template", "base")).rejects.toThrow("OWNER/NAME");
+  for (const flag of ["--init", "--as-template"])
+    await expect(refused("--from-template", "mira/base", flag)).rejects.toThrow(
+      `--from-template excludes ${flag}`,
+    );
+});
+
+test("a creation from a template asks for the named parts, for the caller or an organization", async () => {
+  await using home = await temporaryHome();
+  const made = { id: 8, full_name: "mira/copy", name: "copy", private: true };
+  await using daemon = await fakeDaemon({
+    "GET /api/v1/user": { body: { id: 1, username: "mira", login: "mira" } },
+    "POST /api/v1/repos/mira/base/generate": { status: 201, body: made },
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const create = (...words: string[]) =>
+    runCli(["repo", "create", "copy", "--from-template", "mira/base", ...words, "--json"], {
+      home: home.path,
+    });
+  const own = await create("--private", "--with", "content, labels,webhooks");
+  expect(own).toMatchObject({ code: 0, err: "" });
+  expect(own.json()).toEqual(made);
+  expect(daemon.seen.at(-1)?.json()).toEqual({
+    owner: "mira",
+    name: "copy",
+    private: true,
+    git_content: true,
+    labels: true,
+    webhooks: true,
+  });
+  const seen = daemon.seen.length;
+  await create("--org", "club", "--default-branch", "trunk");
+  expect(daemon.seen).toHaveLength(seen + 1);
+  expect(daemon.seen.at(-1)?.json()).toEqual({
+    owner: "club",
+    name: "copy",
+    default_branch: "trunk",
+    git_content: true,
+  });
+  const unknown = await create("--with", "content,wiki");
+  expect(unknown.code).toBe(2);
+  expect(unknown.error()).toMatchObject({ message: expect.stringContaining('not "wiki"') });
+  expect(daemon.seen).toHaveLength(seen + 1);
+});
+
+test("a repository begins with the content and labels of a template, and its languages are shown", async () => {
+  expect(await optionsOf(showLanguages.define, ["mira/base"])).toEqual({
+    owner: "mira",
+    repo: "base",
+  });
+  await using daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  await using home = await temporaryHome();
+  const people = createForgePeople(() => daemon);
+  await people.newUser("mira");
+  const env = { CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: people.tokenOf("mira") };
+  const croft = (...words: readonly string[]) =>
+    runCli(["repo", ...words], { home: home.path, env });
+  await croft("create", "base", "--as-template", "--init");
+  const content = Buffer.from("const a = 1;\n").toString("base64");
+  await people.by("mira", "POST", "/repos/mira/base/contents/a.ts", { content });
+  await people.by("mira", "POST", "/repos/mira/base/labels", { name: "bug", color: "ff0000" });
+  const made = await croft(
+    "create",
+    "copy",
+    "--from-template",
+    "mira/base",
+    "--with",
+    "content,labels",
+    "--json",
+  );
+  expect(made).toMatchObject({ code: 0 });
+  expect(made.json()).toMatchObject({ full_name: "mira/copy", empty: false, template: false });
+  expect((await people.by("mira", "GET", "/repos/mira/copy/raw/a.ts")).text).toBe("const a = 1;\n");
+  expect((await people.by("mira", "GET", "/repos/mira/copy/labels")).json).toMatchObject([
+    { name: "bug" },
+  ]);
+  // A job counts the languages.
+  await expect
+    .poll(async () => (await croft("languages", "mira/copy")).out, { timeout: 20_000 })
+    .toBe("TypeScript\t13\n");
+  expect((await croft("languages", "mira/copy", "--json")).json()).toEqual({ TypeScript: 13 });
+  const none = await croft("create", "more", "--from-template", "mira/copy", "--json");
+  expect(none.error()).toMatchObject({ code: "invalid", message: "this is not a template repo" });
+  expect((await croft("languages", "mira/none", "--json")).code).toBe(6);
+}, 60_000);
