@@ -58,6 +58,7 @@ export function processSystem(): System {
     https: () => process.getBuiltinModule("node:https"),
     keyring: async () => (await import("keytar")).default,
     clock: () => Date.now(),
+    elapsed: () => performance.now(),
     random: (length) => crypto.getRandomValues(new Uint8Array(length)),
     sleep,
     isProcessAlive: (pid) => canSignal(pid, 0) && processFacts(pid)?.state !== "Z",

@@ -71,7 +71,8 @@ async function runLine(
   if (asksForHelp(rest)) await addExamples(leaf, path, verb);
   leaf.hook("preAction", async () => {
     onFlags(readCommonFlags(leaf));
-    await warnOfVariables(cli);
+    // A completion script's call prints nothing but values.
+    if (!verb.hidden) await warnOfVariables(cli);
     await cli.output.prepare(module.output);
   });
   try {

@@ -50,6 +50,8 @@ export interface System {
   readonly keyring: () => Promise<KeyringLibrary>;
   /** Epoch milliseconds. */
   readonly clock: () => number;
+  /** Milliseconds since the process started. */
+  readonly elapsed: () => number;
   /** Returns `length` random bytes. */
   readonly random: (length: number) => Uint8Array;
   /** Waits; rejects with the signal's reason when it is aborted. */

@@ -21,6 +21,12 @@ export interface Authorizer {
   address(): Promise<string>;
   /** @throws CliError `not_signed_in` */
   authorization(service: Service): Promise<Authorization>;
+  /**
+   * Returns the header of stored credentials that are good as they are: runs no command and renews no session. Undefined
+   * when the session must be renewed first. @throws CliError `not_signed_in`, `daemon_unreachable` when the daemon of this home
+   * does not run
+   */
+  presentHeader(service: Service): Promise<string | undefined>;
   readonly vaultSession: VaultSession;
 }
 
@@ -51,16 +57,30 @@ export function createAuthorizer(
     async authorization(service) {
       present = await target();
       const fixed = await fixedToken(cli, service);
-      if (fixed !== undefined)
-        return { header: service === "forge" ? `token ${fixed}` : `Bearer ${fixed}` };
-      if (service === "forge") return { header: `token ${await storedForgeToken(cli, present)}` };
+      if (fixed !== undefined) return { header: toHeader(service, fixed) };
+      if (service === "forge")
+        return { header: toHeader(service, await storedForgeToken(cli, present)) };
       const token = await vaultSession.accessToken();
       return {
-        header: `Bearer ${token}`,
-        renew: async () => `Bearer ${await vaultSession.renewedToken(token)}`,
+        header: toHeader(service, token),
+        renew: async () => toHeader(service, await vaultSession.renewedToken(token)),
       };
     },
+    async presentHeader(service) {
+      await address();
+      present = await target();
+      const { forgeToken, vaultToken } = await cli.config();
+      const token =
+        service === "forge"
+          ? (forgeToken ?? (await storedForgeToken(cli, present)))
+          : (vaultToken ?? (await vaultSession.presentToken()));
+      return token === undefined ? undefined : toHeader(service, token);
+    },
   };
+}
+
+function toHeader(service: Service, token: string): string {
+  return service === "forge" ? `token ${token}` : `Bearer ${token}`;
 }
 
 /** A token of the environment, or of the command that it names. */

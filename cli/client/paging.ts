@@ -7,6 +7,8 @@ import type { Operation } from "./operation.ts";
 /** The body of the 200 answer of `E`. */
 type BodyOf200<E extends AnyEndpoint> = Extract<SuccessOf<E>, { status: 200 }>["body"];
 type ItemOf<T> = T extends readonly (infer I)[] ? I : never;
+/** An item of the list that `E` answers. */
+export type ListItemOf<E extends AnyEndpoint> = ItemOf<BodyOf200<E>>;
 type DataOf<T> = T extends { readonly data: readonly (infer I)[] } ? I : never;
 type ItemsField<T> = T extends { readonly items: readonly (infer I)[] } ? I : never;
 
@@ -21,8 +23,8 @@ export function forgePages<E extends AnyEndpoint>(
   operation: Operation<E>,
   input: CallInput<E>,
   options: CallOptions = {},
-): PageSource<ItemOf<BodyOf200<E>>> {
-  type Item = ItemOf<BodyOf200<E>>;
+): PageSource<ListItemOf<E>> {
+  type Item = ListItemOf<E>;
   return toForgePages(client, operation, input, options, (body) => body as readonly Item[]);
 }
 

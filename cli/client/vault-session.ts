@@ -22,6 +22,8 @@ export interface VaultSession {
    * A token with some life left. @throws CliError `not_signed_in` without a session, `session_revoked` when it has ended
    */
   accessToken(): Promise<string>;
+  /** The stored token; undefined when it must be renewed. @throws CliError `not_signed_in` without a session */
+  presentToken(): Promise<string | undefined>;
   /** A token other than `refused`, which the server did not accept. */
   renewedToken(refused: string): Promise<string>;
   /** The value of the `Cookie` header for routes that spare or end the caller's own session; undefined without one. */
@@ -55,6 +57,10 @@ export function createVaultSession(
       const stored = await read();
       if (isFresh(stored)) return stored.access_token;
       return renew(undefined);
+    },
+    async presentToken() {
+      const stored = await read();
+      return isFresh(stored) ? stored.access_token : undefined;
     },
     renewedToken: (refused) => renew(refused),
     async cookie() {

@@ -1,6 +1,7 @@
 import type { CliContext } from "../context.ts";
 import { CliError, DryRun, usageError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
+import { warnUnlessLasting } from "../support/lasting-program.ts";
 import { isCredentialHelper, readGit, toCredentialHelper } from "../support/git.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
@@ -66,6 +67,7 @@ async function runGitSetup(cli: CliContext, { undo }: GitSetupOptions): Promise<
   if (cli.flags.dryRun) throw new DryRun({ [undo ? "remove" : "write"]: wanted });
   if (await cli.prompts.canAsk())
     for (const { key, value } of wanted) cli.io.note(`${key} = ${value}`);
+  if (!undo) warnUnlessLasting(cli);
   const question = `${undo ? "Remove these entries from" : "Write these entries to"} your git configuration?`;
   await cli.prompts.confirm(question);
   await unset(cli, keys.helper);

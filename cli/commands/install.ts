@@ -1,12 +1,17 @@
 import { existsSync, realpathSync } from "node:fs";
 import { chmod, copyFile, mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { basename, delimiter, dirname, join, resolve } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { type CliContext, createContext } from "../context.ts";
 import { CliError, DryRun } from "../errors.ts";
 import { shape } from "../output/spec.ts";
 import { toShellWord } from "../output/shell-word.ts";
 import { neverStopping } from "../report.ts";
 import type { System } from "../system.ts";
+import {
+  findInstalledCroft,
+  findLastingProgram,
+  warnUnlessLasting,
+} from "../support/lasting-program.ts";
 import { loadAllCommands } from "../tree/command-tree.ts";
 import type { CommandModule } from "../tree/entry.ts";
 import { version } from "../version.ts";
@@ -68,6 +73,7 @@ async function runInstall(cli: CliContext, { prefix, remove }: InstallOptions): 
     for (const path of paths) await rm(path, { force: true });
     return cli.output.done({ installed: false, files: paths }, `Removed croft from ${root}.`);
   }
+  warnUnlessLasting(cli);
   await cli.prompts.confirm(`Write these ${paths.length} files?`);
   for (const file of files) await replaceFile(file);
   const bin = join(root, "bin");
@@ -109,13 +115,11 @@ async function listFiles(cli: CliContext, root: string): Promise<readonly Instal
  * The single executable is copied. Of an installed package or a clone, a script starts the launcher where it lies. No
  * file when the program of that name on the PATH is this one already, as after `npm install --global`.
  */
-function toProgramFile({ program, env }: System, path: string): readonly InstalledFile[] {
+function toProgramFile(system: System, path: string): readonly InstalledFile[] {
+  const { program } = findLastingProgram(system);
   const [first, ...rest] = program;
   const launcher = rest.at(-1) ?? first;
-  const found = (env["PATH"] ?? "")
-    .split(delimiter)
-    .map((folder) => join(folder, basename(path)))
-    .find((candidate) => existsSync(candidate));
+  const found = findInstalledCroft(system);
   const isPlaced =
     found !== undefined && found !== path && realpathSync(found) === realpathSync(launcher);
   if (isPlaced) return [];

@@ -4,6 +4,7 @@ import { toStoredSession } from "../client/vault-session.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
+import { waitOutLimits } from "../support/rate-limit.ts";
 import { readSecret } from "../support/secrets.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
@@ -95,7 +96,9 @@ async function useToken(cli: CliContext): Promise<MadeToken> {
     flag: "--token-stdin",
   });
   const options = { authorization: `token ${token}` };
-  const { body } = await cli.client.call(forge.getCurrentUser, {}, options);
+  const { body } = await waitOutLimits(cli, () =>
+    cli.client.call(forge.getCurrentUser, {}, options),
+  );
   return { username: body.username, token, tokenId: null };
 }
 
@@ -107,13 +110,15 @@ async function makeToken(cli: CliContext, options: LoginForgeOptions): Promise<M
     flag: "--password-stdin or --token-stdin",
   });
   const suffix = Buffer.from(cli.system.random(4)).toString("hex");
-  const { body } = await cli.client.call(
-    forge.createToken,
-    { params: { username }, body: { name: `croft-cli-${suffix}`, scopes: ["all"] } },
-    {
-      authorization: toBasic(username, password),
-      ...(options.otp === undefined ? {} : { headers: { "X-Gitea-OTP": options.otp } }),
-    },
+  const { body } = await waitOutLimits(cli, () =>
+    cli.client.call(
+      forge.createToken,
+      { params: { username }, body: { name: `croft-cli-${suffix}`, scopes: ["all"] } },
+      {
+        authorization: toBasic(username, password),
+        ...(options.otp === undefined ? {} : { headers: { "X-Gitea-OTP": options.otp } }),
+      },
+    ),
   );
   return { username, token: body.sha1, tokenId: body.id };
 }

@@ -1,14 +1,14 @@
 import { toChoice } from "../choices.ts";
 import { forge } from "../client/operations.ts";
-import { forgePages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
-import { listOf, resourceOf, shape } from "../output/spec.ts";
+import { resourceOf, shape } from "../output/spec.ts";
 import { personColumns } from "../support/person.ts";
 import {
   repositoryArgument,
   type RepositoryName,
   toRepositoryName,
 } from "../support/repository.ts";
+import { createRepositoryList } from "../support/repository-list.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -21,21 +21,8 @@ export const entries: readonly Entry[] = [
 const userArgument = ["<username>", "the user"] as const;
 const permissions: readonly string[] = ["read", "write", "admin"];
 
-const listAll = {
-  operations: [forge.listCollaborators],
-  output: listOf(forge.listCollaborators),
-  define(command, cli, run = runList): void {
-    command
-      .argument(...repositoryArgument)
-      .action((given: string) => run(cli, toRepositoryName(given)));
-  },
-} satisfies CommandModule;
-
-/** Prints the collaborators, in the order in which they were added. */
-async function runList(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
-  const input = { params: { owner, repo } };
-  await cli.output.list(forgePages(cli.client, forge.listCollaborators, input), personColumns);
-}
+/** The collaborators, in the order in which they were added. */
+const listAll = createRepositoryList(forge.listCollaborators, personColumns);
 
 export interface CollaboratorOptions extends RepositoryName {
   readonly username: string;

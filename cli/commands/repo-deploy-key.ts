@@ -1,15 +1,15 @@
 import type { WireDeployKey } from "../../daemon/contract/forge/repositories/deploy-keys.ts";
 import { forge } from "../client/operations.ts";
-import { forgePages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
 import { type Column, time } from "../output/cells.ts";
-import { listOf, resourceOf, shape } from "../output/spec.ts";
+import { resourceOf, shape } from "../output/spec.ts";
 import { readKeyFile, toKeyTitle } from "../support/public-key.ts";
 import {
   repositoryArgument,
   type RepositoryName,
   toRepositoryName,
 } from "../support/repository.ts";
+import { createRepositoryList } from "../support/repository-list.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -29,21 +29,8 @@ const columns: readonly Column<WireDeployKey>[] = [
   { header: "created", cell: ({ created_at: createdAt }) => time(createdAt) },
 ];
 
-const listKeys = {
-  operations: [forge.listDeployKeys],
-  output: listOf(forge.listDeployKeys),
-  define(command, cli, run = runList): void {
-    command
-      .argument(...repositoryArgument)
-      .action((given: string) => run(cli, toRepositoryName(given)));
-  },
-} satisfies CommandModule;
-
-/** Prints the keys of a repository, the oldest first. */
-async function runList(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
-  const input = { params: { owner, repo } };
-  await cli.output.list(forgePages(cli.client, forge.listDeployKeys, input), columns);
-}
+/** The keys of a repository, the oldest first. */
+const listKeys = createRepositoryList(forge.listDeployKeys, columns);
 
 export interface DeployKeyAddOptions extends RepositoryName {
   /** A path, or `-` for standard input. */

@@ -10,6 +10,7 @@ import {
   type RepositoryName,
   toRepositoryName,
 } from "../support/repository.ts";
+import { createRepositoryList } from "../support/repository-list.ts";
 import type { CommandModule } from "../tree/entry.ts";
 
 export const starRepo = {
@@ -121,34 +122,8 @@ async function runWatched(cli: CliContext, username: string | undefined): Promis
   await cli.output.list(pages, repositoryColumns);
 }
 
-export const listStargazers = {
-  operations: [forge.listStargazers],
-  output: listOf(forge.listStargazers),
-  define(command, cli, run = runStargazers): void {
-    command
-      .argument(...repositoryArgument)
-      .action((given: string) => run(cli, toRepositoryName(given)));
-  },
-} satisfies CommandModule;
+/** The users who have starred a repository. */
+export const listStargazers = createRepositoryList(forge.listStargazers, personColumns);
 
-/** Prints the users who have starred a repository. */
-async function runStargazers(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
-  const params = { owner, repo };
-  await cli.output.list(forgePages(cli.client, forge.listStargazers, { params }), personColumns);
-}
-
-export const listWatchers = {
-  operations: [forge.listSubscribers],
-  output: listOf(forge.listSubscribers),
-  define(command, cli, run = runWatchers): void {
-    command
-      .argument(...repositoryArgument)
-      .action((given: string) => run(cli, toRepositoryName(given)));
-  },
-} satisfies CommandModule;
-
-/** Prints the users who watch a repository. */
-async function runWatchers(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
-  const params = { owner, repo };
-  await cli.output.list(forgePages(cli.client, forge.listSubscribers, { params }), personColumns);
-}
+/** The users who watch a repository. */
+export const listWatchers = createRepositoryList(forge.listSubscribers, personColumns);

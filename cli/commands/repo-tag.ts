@@ -1,14 +1,14 @@
 import type { WireTag } from "../../daemon/contract/forge/code/tags.ts";
 import { forge } from "../client/operations.ts";
-import { forgePages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
 import { type Column, time } from "../output/cells.ts";
-import { listOf, resourceOf, shape } from "../output/spec.ts";
+import { resourceOf, shape } from "../output/spec.ts";
 import {
   repositoryArgument,
   type RepositoryName,
   toRepositoryName,
 } from "../support/repository.ts";
+import { createRepositoryList } from "../support/repository-list.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -25,21 +25,8 @@ const tagColumns: readonly Column<WireTag>[] = [
   { header: "message", cell: ({ message }) => message.split("\n")[0] },
 ];
 
-const listAll = {
-  operations: [forge.listTags],
-  output: listOf(forge.listTags),
-  define(command, cli, run = runList): void {
-    command
-      .argument(...repositoryArgument)
-      .action((given: string) => run(cli, toRepositoryName(given)));
-  },
-} satisfies CommandModule;
-
-/** Prints the tags, newest first. */
-async function runList(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
-  const input = { params: { owner, repo } };
-  await cli.output.list(forgePages(cli.client, forge.listTags, input), tagColumns);
-}
+/** The tags, newest first. */
+const listAll = createRepositoryList(forge.listTags, tagColumns);
 
 interface TagOptions extends RepositoryName {
   readonly tag: string;

@@ -2,12 +2,13 @@ import type { WireJob, WireRun } from "../../daemon/contract/forge/actions/shape
 import { forge } from "../client/operations.ts";
 import { forgeFieldPages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
-import { CliError, usageError } from "../errors.ts";
+import { CliError } from "../errors.ts";
 import { type Column, time } from "../output/cells.ts";
 import { readPages } from "../output/pages.ts";
 import { shapeList } from "../output/spec.ts";
 import { readJobLog } from "../support/job-log.ts";
 import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
+import { toRunName } from "../support/run-name.ts";
 import type { CommandModule } from "../tree/entry.ts";
 import { canShowScreen } from "../ui/can-show-screen.ts";
 import { showLiveScreen } from "../ui/live-screen.ts";
@@ -153,10 +154,6 @@ function createSource(cli: CliContext, { owner, repo }: RepositoryName): RunSour
 }
 
 function toTarget(given: string): WatchOptions {
-  const [owner = "", repo = "", id, ...rest] = given.split("/");
-  if (id === undefined) return { ...toRepositoryName(given), id };
-  const number = Number(id);
-  if (rest.length > 0 || !Number.isSafeInteger(number) || number < 1)
-    throw usageError(`a run is named OWNER/NAME/ID, not ${JSON.stringify(given)}`);
-  return { ...toRepositoryName(`${owner}/${repo}`), id: number };
+  if (given.split("/").length > 2) return toRunName(given);
+  return { ...toRepositoryName(given), id: undefined };
 }

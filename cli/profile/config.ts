@@ -26,6 +26,8 @@ export interface ClientConfig {
   readonly tokenCommand: string | undefined;
   readonly credentialStore: "auto" | "keyring" | "file";
   readonly noInput: boolean;
+  /** Milliseconds from the start of the process in which values for completion are found. */
+  readonly completionMs: number;
 }
 
 /** The parts of a system that settings depend on. */
@@ -52,6 +54,7 @@ const clientVariables: ReadonlySet<string> = new Set([
   "CROFT_TOKEN_COMMAND",
   "CROFT_CREDENTIAL_STORE",
   "CROFT_NO_INPUT",
+  "CROFT_COMPLETION_MS",
   "CROFT_NODE",
   "CROFT_CACHE_DIR",
 ]);
@@ -87,6 +90,7 @@ function readLightConfig(system: ConfigSystem, flags: CommonFlags): ClientConfig
   const url = flags.url ?? given(env["CROFT_URL"]);
   const store = flags.credentialStore ?? given(env["CROFT_CREDENTIAL_STORE"]) ?? "auto";
   const noInput = given(env["CROFT_NO_INPUT"]) ?? "false";
+  const completion = given(env["CROFT_COMPLETION_MS"]) ?? "150";
   const texts = [
     flags.profile ?? env["CROFT_PROFILE"],
     env["CROFT_FORGE_TOKEN"],
@@ -97,6 +101,7 @@ function readLightConfig(system: ConfigSystem, flags: CommonFlags): ClientConfig
   if (store !== "auto" && store !== "keyring" && store !== "file") return undefined;
   if (noInput !== "true" && noInput !== "false" && noInput !== "1" && noInput !== "0")
     return undefined;
+  if (!/^\d{1,4}$/.test(completion)) return undefined;
   if (url !== undefined && !isPlainAddress(url)) return undefined;
   return {
     paths,
@@ -109,6 +114,7 @@ function readLightConfig(system: ConfigSystem, flags: CommonFlags): ClientConfig
     tokenCommand: given(env["CROFT_TOKEN_COMMAND"]),
     credentialStore: store,
     noInput: noInput === "true" || noInput === "1",
+    completionMs: Number(completion),
   };
 }
 
@@ -132,6 +138,7 @@ async function readFullConfig(system: ConfigSystem, flags: CommonFlags): Promise
     tokenCommand: settings.tokenCommand,
     credentialStore: settings.credentialStore,
     noInput: settings.noInput,
+    completionMs: settings.completionMs,
   };
 }
 

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { toShellWord } from "../output/shell-word.ts";
+import { findLastingProgram } from "./lasting-program.ts";
 
 /** The parts of a run that git needs. */
 type GitDeps = Pick<CliContext, "system" | "signal" | "flags" | "io">;
@@ -96,7 +97,8 @@ export async function toCredentialHelper(cli: HelperDeps): Promise<string> {
     ["--profile", profile],
     ["--credential-store", flags.credentialStore ?? system.env["CROFT_CREDENTIAL_STORE"]],
   ].flatMap(([name = "", value]) => (value === undefined || value === "" ? [] : [name, value]));
-  return `!${[...system.program, ...chosen].map(toShellWord).join(" ")} ${HELPER_END}`;
+  const { program } = findLastingProgram(system);
+  return `!${[...program, ...chosen].map(toShellWord).join(" ")} ${HELPER_END}`;
 }
 
 type HelperDeps = Pick<CliContext, "system" | "flags" | "config">;

@@ -16,19 +16,45 @@ export interface CommandModule {
    * takes away can be given again.
    */
   readonly destructive?: boolean;
-  /** Values that shells complete: by the name of an argument, or of a flag with its dashes. */
+  /**
+   * Values that shells complete, where cli/commands/completion/kinds.ts does not know them: by the name of an argument, or
+   * of a flag with its dashes.
+   */
   readonly completions?: Readonly<Record<string, CompletionKind>>;
   /** Adds arguments, flags and the action. The caller of `define` adds the rest. */
   define(command: Command, cli: CliContext): void;
 }
 
+/** What `croft __complete` can list of the forge. Some belong to the repository or organization that the line names. */
+export type ForgeValueKind =
+  | "users"
+  | "organizations"
+  | "owners"
+  | "repositories"
+  | "issues"
+  | "runs"
+  | "run_jobs"
+  | "threads"
+  | "hooks"
+  | "cron_tasks"
+  | "runners"
+  | "teams"
+  | "labels"
+  | "milestones"
+  | "branches"
+  | "tags"
+  | "workflows"
+  | "tokens"
+  | "ssh_keys"
+  | "deploy_keys"
+  | "badges";
+
 /**
- * What `croft __complete` can list. `items`: addresses such as `CONNECTION:/path/to/file`, folder by folder; `transfers`
- * are those and local files. `documents` and `shares` are ids; `handles` are the users with whom one has shared before.
+ * What it can list of the vault. `items`: addresses such as `CONNECTION:/path/to/file`, folder by folder; `transfers` are
+ * those and local files. `documents` and `shares` are ids; `handles` are the users with whom one has shared before.
  */
-export type CompletionKind =
-  | "profiles"
-  | "settings"
+export type VaultValueKind =
+  | "accounts"
   | "connections"
   | "items"
   | "transfers"
@@ -36,7 +62,11 @@ export type CompletionKind =
   | "shares"
   | "handles"
   | "topics"
-  | "commands";
+  | "vault_tokens"
+  | "sessions";
+
+/** What a shell completes an argument or a flag's value to. The first three need no daemon. */
+export type CompletionKind = "profiles" | "settings" | "commands" | ForgeValueKind | VaultValueKind;
 
 /** One command in the tree. `load` imports its file, and nothing else does. */
 export interface Verb {

@@ -1,7 +1,7 @@
 // cli/ui: full-screen views, loaded only on a terminal; each has a plain command beside it. screen.tsx shows the lines that
 // inbox/ and browse/ draw. This file is the sign-in form.
 import { Box, render, Text, useApp, useInput } from "ink";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import {
   type Attempt,
   type AttemptOutcome,
@@ -11,6 +11,7 @@ import {
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
 import type { Style } from "../io.ts";
+import { countDown, toWaitSeconds, toWaitText } from "../support/rate-limit.ts";
 
 type SignedIn = Extract<AttemptOutcome, { kind: "signed_in" }>;
 
@@ -34,6 +35,7 @@ export async function showSignIn(
     <SignIn
       given={given}
       attempt={attempt}
+      wait={(seconds, signal, show) => countDown(cli, seconds, signal, show)}
       style={cli.io.errorStyle}
       onEnd={(what) => {
         end = what;
@@ -68,17 +70,23 @@ interface Problem {
   readonly hint: string | undefined;
 }
 
-type Step = "email" | "password" | "code" | "busy";
+type Step = "email" | "password" | "code" | "busy" | "limited";
 
 export interface SignInProps {
   readonly given: SignInGiven;
   readonly attempt: (given: Attempt) => Promise<AttemptOutcome>;
+  /** Waits, and tells each second how many are left. Rejects when `signal` is aborted. */
+  readonly wait: (
+    seconds: number,
+    signal: AbortSignal,
+    show: (left: number) => void,
+  ) => Promise<void>;
   readonly style: Style;
   readonly onEnd: (what: { readonly user: SignedIn } | { readonly error: unknown }) => void;
 }
 
 /** The screen itself: one field at a time, what went wrong below it. */
-function SignIn({ given, attempt, style, onEnd }: SignInProps) {
+function SignIn({ given, attempt, wait, style, onEnd }: SignInProps) {
   const { exit } = useApp();
   const [step, setStep] = useState<Step>(given.email === undefined ? "email" : "password");
   const [email, setEmail] = useState(given.email ?? "");
@@ -87,6 +95,9 @@ function SignIn({ given, attempt, style, onEnd }: SignInProps) {
   const field = useRef("");
   const [typed, showTyped] = useState("");
   const [problem, setProblem] = useState<Problem | undefined>();
+  const [left, setLeft] = useState(0);
+  const leaving = useRef(new AbortController());
+  useEffect(() => () => leaving.current.abort(), []);
 
   const setTyped = (text: string) => {
     field.current = text;
@@ -108,6 +119,18 @@ function SignIn({ given, attempt, style, onEnd }: SignInProps) {
       setStep("code");
     } catch (error) {
       const failure = toCliError(error);
+      const seconds = toWaitSeconds(error);
+      if (seconds !== undefined) {
+        setProblem({ message: failure.message, hint: undefined });
+        setStep("limited");
+        const isOver = await wait(seconds, leaving.current.signal, setLeft).then(
+          () => true,
+          () => false,
+        );
+        // Left by a key: what ends the screen has been said.
+        if (isOver) await send(secret, factor);
+        return;
+      }
       // A code of the line is as wrong at the next try.
       if (failure.code !== "invalid_credentials" || given.factor !== undefined) {
         onEnd({ error });
@@ -121,7 +144,7 @@ function SignIn({ given, attempt, style, onEnd }: SignInProps) {
 
   const submit = (entered: string) => {
     const value = entered.trim();
-    if (value === "" || step === "busy") return;
+    if (value === "" || isWaiting(step)) return;
     if (step === "email") {
       setEmail(value);
       setTyped("");
@@ -138,7 +161,7 @@ function SignIn({ given, attempt, style, onEnd }: SignInProps) {
     } else if (key.return) submit(field.current);
     else if (key.backspace || key.delete) setTyped([...field.current].slice(0, -1).join(""));
     else if (key.ctrl && input === "u") setTyped("");
-    else if (!key.ctrl && !key.meta && !key.tab && step !== "busy") {
+    else if (!key.ctrl && !key.meta && !key.tab && !isWaiting(step)) {
       // Pasted text may bring its line end along.
       const [line = "", ...rest] = input.split(/\r\n|\r|\n/);
       const entered = field.current + toPlain(line);
@@ -151,19 +174,36 @@ function SignIn({ given, attempt, style, onEnd }: SignInProps) {
     <Box flexDirection="column">
       <Text>{style.bold("Sign in to the vault")}</Text>
       {step === "email" ? null : <Text>E-mail: {email}</Text>}
-      {step === "busy" ? (
-        <Text>{style.dim("Signing in…")}</Text>
+      {isWaiting(step) ? (
+        <Text>
+          {step === "busy"
+            ? style.dim("Signing in…")
+            : style.yellow(`Trying again in ${toWaitText(left)}`)}
+        </Text>
       ) : (
         <Field step={step} typed={typed} />
       )}
       {problem === undefined ? null : <Text>{style.red(problem.message)}</Text>}
       {problem?.hint === undefined ? null : <Text>{style.dim(problem.hint)}</Text>}
-      <Text>{style.dim("Enter goes on, Esc leaves")}</Text>
+      <Text>{style.dim(isWaiting(step) ? "Esc leaves" : "Enter goes on, Esc leaves")}</Text>
     </Box>
   );
 }
 
-function Field({ step, typed }: { readonly step: Exclude<Step, "busy">; readonly typed: string }) {
+/** Nothing is typed meanwhile. */
+type WaitingStep = "busy" | "limited";
+
+function isWaiting(step: Step): step is WaitingStep {
+  return step === "busy" || step === "limited";
+}
+
+function Field({
+  step,
+  typed,
+}: {
+  readonly step: Exclude<Step, WaitingStep>;
+  readonly typed: string;
+}) {
   switch (step) {
     case "email":
       return <Text>E-mail: {typed}▏</Text>;

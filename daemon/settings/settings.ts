@@ -331,6 +331,9 @@ export const settingDeclarations = {
   noInput: setting("Command line", onOff, false, {
     help: "Never ask; name the missing flag instead",
   }),
+  completionMs: setting("Command line", integer(0, 60_000, "milliseconds"), 150, {
+    help: "Time from its start in which croft finds values for completion; later it shows none. 0 looks for none",
+  }),
 };
 
 /** Variables that other programs of croft read, and which are therefore no mistakes. A `*` stands for any ending. */

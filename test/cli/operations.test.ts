@@ -18,7 +18,12 @@ const endpoints = allEndpoints as readonly Endpoint[];
 /** What the client calls by itself, for all commands. */
 const calledByClient: ReadonlySet<string> = new Set(["vault.auth.session.refresh"]);
 
-const called = new Set(loaded.flatMap(({ module }) => module.operations.map(({ name }) => name)));
+/** What completion calls is no command for a person. */
+const called = new Set(
+  loaded
+    .filter(({ hidden }) => !hidden)
+    .flatMap(({ module }) => module.operations.map(({ name }) => name)),
+);
 
 /** Areas whose operations are served before their commands are written. An area leaves this list with its commands. */
 const awaited: readonly RegExp[] = [];

@@ -3,9 +3,9 @@ import type { CommandModule } from "../../tree/entry.ts";
 import {
   type CompletionRow,
   defineScript,
-  flagValues,
+  groupFlags,
+  listValueFlags,
   scriptOutput,
-  toFreeFlags,
 } from "./table.ts";
 
 export const bash = {
@@ -21,49 +21,55 @@ export const bash = {
 export function toBashScript(rows: readonly CompletionRow[]): string {
   const paths = rows.filter(({ path }) => path !== "").map(({ path }) => toShellWord(path));
   const cases = rows.map(
-    ({ path, words, flags, values }) =>
+    ({ path, words, flags, args, isVariadic }) =>
       `    ${toShellWord(path)}) words=${toShellWord(words.map(({ word }) => word).join(" "))}` +
-      ` flags=${toShellWord(flags.map(({ word }) => word).join(" "))} kind=${toShellWord(values ?? "")} ;;`,
+      ` flags=${toShellWord(flags.map(({ word }) => word).join(" "))}` +
+      ` kinds=(${args.join(" ")})${isVariadic ? " repeated=1" : ""} ;;`,
   );
-  const fixed = Object.entries(flagValues).map(
-    ([flag, values]) =>
-      `    ${flag}) COMPREPLY=($(compgen -W ${toShellWord(values.join(" "))} -- "$cur")); return ;;`,
+  const valued = groupFlags(rows).map(
+    ({ value, flags }) =>
+      `    ${flags.map(toShellWord).join("|")}) ${value === "live" ? "_croft_values" : `_croft_pick ${value.map(toShellWord).join(" ")}`} ;;`,
   );
-  const free = toFreeFlags(rows).join("|");
   return `# bash completion for croft
-${readValues}  [[ \${#COMPREPLY[@]} == 1 && \${COMPREPLY[0]} == */ ]] && compopt -o nospace 2>/dev/null
-  # In quotes a colon ends no word.
-  [[ -n $quote ]] && return
-  # What stands before the last colon is on the line already, where readline ends words at colons.
-  if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
-    local before=\${cur%"\${cur##*:}"}
-    COMPREPLY=("\${COMPREPLY[@]#"$before"}")
-  fi
-}
-_croft() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} start=$COMP_CWORD
-  # CONNECTION:/path is one word, which bash takes apart at its colon.
-  while ((start > 1)) && [[ \${COMP_WORDS[start]} == : || \${COMP_WORDS[start-1]} == : ]]; do
-    ((start--))
-    cur=\${COMP_WORDS[start]}$cur
-  done
-  local prev=\${COMP_WORDS[start-1]}
-  local path="" next word words="" flags="" kind="" index
+${readValues}_croft() {
+  local cur index word flag="" path="" next words="" flags="" repeated="" count=0
+  local -a line=() kinds=()
   COMPREPLY=()
   compopt +o default 2>/dev/null
-  for ((index = 1; index < start; index++)); do
+  # bash takes words apart at their colons and equals signs: CONNECTION:/path is one word.
+  for ((index = 1; index <= COMP_CWORD; index++)); do
     word=\${COMP_WORDS[index]}
-    [[ $word == -* ]] && continue
+    if ((index > 1)) && [[ $word == [:=]* || \${COMP_WORDS[index-1]} == *[:=] ]]; then
+      line[\${#line[@]}-1]+=$word
+    else
+      line+=("$word")
+    fi
+  done
+  cur=\${line[\${#line[@]}-1]}
+  for ((index = 0; index < \${#line[@]} - 1; index++)); do
+    word=\${line[index]}
+    if [[ -n $flag ]]; then
+      flag=""
+      continue
+    fi
+    case "$word" in
+    ${listValueFlags(rows).join("|")}) flag=$word; continue ;;
+    -?*) continue ;;
+    esac
     next="\${path:+$path }$word"
     case "$next" in
     ${paths.join("|")}) path=$next ;;
+    *) ((count++)) ;;
     esac
   done
-  case "$prev" in
-${fixed.join("\n")}
-    --profile) _croft_values profiles; return ;;
-    ${free}) compopt -o default 2>/dev/null; return ;;
-  esac
+  if [[ -n $flag ]]; then
+    case "$path $flag" in
+${valued.join("\n")}
+    *" --profile") _croft_values ;;
+    *) compopt -o default 2>/dev/null ;;
+    esac
+    return
+  fi
   case "$path" in
 ${cases.join("\n")}
   esac
@@ -71,13 +77,16 @@ ${cases.join("\n")}
     COMPREPLY=($(compgen -W "$flags" -- "$cur"))
   elif [[ -n $words ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
-  elif [[ $kind == transfers ]]; then
-    _croft_values items
-    [[ $cur == *:* ]] || compopt -o default 2>/dev/null
-  elif [[ -n $kind ]]; then
-    _croft_values "$kind"
   else
-    compopt -o default 2>/dev/null
+    [[ -n $repeated ]] && ((count >= \${#kinds[@]})) && count=$((\${#kinds[@]} - 1))
+    case "\${kinds[count]}" in
+    live) _croft_values ;;
+    transfers)
+      _croft_values
+      [[ $cur == *:* ]] || compopt -o default 2>/dev/null
+      ;;
+    files) compopt -o default 2>/dev/null ;;
+    esac
   fi
 }
 complete -o default -F _croft croft
@@ -85,13 +94,34 @@ complete -o default -F _croft croft
 }
 
 /** As bash reads it, but with `@{` for its `${` and `@'` for its backtick. */
-const readValues = String.raw`# Values are read, not expanded: names come from elsewhere.
-_croft_values() {
-  local value typed quote=""
-  case $cur in
-  [\"\']*) quote=@{cur:0:1} typed=@{cur:1} ;;
-  *) IFS= read typed <<<"$cur" ;; # without -r: takes the backslashes away as the shell does
+const readValues =
+  String.raw`# What the shell would make of a typed word: without its quotes and backslashes, and nothing expanded.
+_croft_plain() {
+  case $1 in
+  [\"\']*)
+    plain=@{1:1}
+    plain=@{plain%"@{1:0:1}"}
+    ;;
+  *) IFS= read plain <<<"$1" ;; # without -r: takes the backslashes away as the shell does
   esac
+}
+_croft_pick() {
+  local value
+  for value in "$@"; do
+    [[ $value == "$cur"* ]] && COMPREPLY+=("$(printf %q "$value")")
+  done
+}
+# Values are read, not expanded: names come from elsewhere.
+_croft_values() {
+  local value typed plain quote="" word
+  local -a before=()
+  for word in "@{line[@]:0:@{#line[@]}-1}"; do
+    _croft_plain "$word"
+    before+=("$plain")
+  done
+  _croft_plain "$cur"
+  typed=$plain
+  case $cur in [\"\']*) quote=@{cur:0:1} ;; esac
   while IFS=$'\t' read -r value _; do
     [[ $value == "$typed"* ]] || continue
     case $quote in
@@ -100,7 +130,17 @@ _croft_values() {
     *) printf -v value %q "$value" ;;
     esac
     COMPREPLY+=("$value")
-  done < <(croft __complete "$1" "$typed" 2>/dev/null)
+  done < <(croft __complete -- "@{before[@]}" "$typed" 2>/dev/null)
+  # More of the same name follows.
+  [[ @{#COMPREPLY[@]} == 1 && @{COMPREPLY[0]} == *[/#] ]] && compopt -o nospace 2>/dev/null
+  # In quotes a colon ends no word.
+  [[ -n $quote ]] && return
+  # What stands before the last colon is on the line already, where readline ends words at colons.
+  if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
+    local stem=@{cur%"@{cur##*:}"}
+    COMPREPLY=("@{COMPREPLY[@]#"$stem"}")
+  fi
+}
 `
-  .replaceAll("@{", "${")
-  .replaceAll("@'", "`");
+    .replaceAll("@{", "${")
+    .replaceAll("@'", "`");

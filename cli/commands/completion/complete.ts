@@ -1,131 +1,180 @@
-import { vault } from "../../client/operations.ts";
-import type { CliContext } from "../../context.ts";
+import { spawn } from "node:child_process";
+import { type CliContext, createContext } from "../../context.ts";
+import { noFlags } from "../../flags.ts";
 import { wholeList } from "../../output/pages.ts";
 import { sanitizeLine } from "../../output/sanitize.ts";
 import { shapeList } from "../../output/spec.ts";
-import { readConnections } from "../../support/connection.ts";
-import { createItemFinder } from "../../support/find-item.ts";
-import { toPathAddress } from "../../support/item-address.ts";
-import type { CommandModule } from "../../tree/entry.ts";
+import { neverStopping } from "../../report.ts";
+import type {
+  CommandModule,
+  CompletionKind,
+  ForgeValueKind,
+  VaultValueKind,
+} from "../../tree/entry.ts";
+import { type Candidate, forgeOperations, forgeValues, type ValueFinder } from "./forge-values.ts";
+import { commands } from "../root.ts";
+import { type Question, readQuestion } from "./question.ts";
+import { vaultOperations, vaultValues } from "./vault-values.ts";
 
 interface CompleteOptions {
-  readonly kind: string;
-  /** What is typed so far, for kinds that go on from it. */
-  readonly word: string;
-}
-
-interface Candidate {
-  readonly value: string;
-  readonly description: string;
+  /** The words of the line after `croft`; the last one is being typed. */
+  readonly words: readonly string[];
+  /** Renew the session of the vault instead. */
+  readonly renew: boolean;
 }
 
 export const complete = {
-  operations: [
-    vault.listConnections,
-    vault.listItems,
-    vault.listDocuments,
-    vault.listShares,
-    vault.listTopics,
-  ],
+  operations: [...forgeOperations, ...vaultOperations],
   output: shapeList({ value: "string", description: "string" }),
   define(command, cli, run = runComplete): void {
     command
-      .argument("<kind>", "what to list, such as profiles, items or documents")
-      .argument("[word]", "what is typed so far")
-      .action((kind: string, word: string = "") => run(cli, { kind, word }));
+      .argument("[words...]", "the words of the line after croft, the last one as far as typed")
+      .option("--renew", "renew the session of the vault, for the next call")
+      .action((words: readonly string[], { renew = false }: { readonly renew?: boolean }) =>
+        run(cli, { words, renew }),
+      );
   },
 } satisfies CommandModule;
 
-/** Prints the values of a kind for a completion script: none when they cannot be had, and never a question. */
-async function runComplete(cli: CliContext, { kind, word }: CompleteOptions): Promise<void> {
-  const candidates = await find(cli, kind, word).catch(() => []);
-  // A shell shows them on the terminal as they are, one a line.
-  const harmless = candidates.filter(({ value }) => sanitizeLine(value) === value);
+/** A person types on; a shell that shows more asks first whether it should. */
+const VALUES_MAX = 100;
+
+/**
+ * Prints the values that may end a line, for a completion script. Prints nothing, and fails never, when they cannot be had
+ * within `completion_ms` of the start of the process, a daemon and a sign-in are missing, or a question would be asked.
+ */
+async function runComplete(cli: CliContext, { words, renew }: CompleteOptions): Promise<void> {
+  const candidates = await findInTime(cli, words, renew).catch(() => []);
   if (!cli.output.isMachine)
     return cli.io.write(
-      harmless.map(({ value, description }) => `${value}\t${sanitizeLine(description)}\n`).join(""),
+      candidates
+        .map(({ value, description }) => `${value}\t${sanitizeLine(description)}\n`)
+        .join(""),
     );
-  await cli.output.list(wholeList(harmless), [
+  await cli.output.list(wholeList(candidates), [
     { header: "value", cell: ({ value }) => value },
     { header: "description", cell: ({ description }) => description },
   ]);
 }
 
-async function find(cli: CliContext, kind: string, word: string): Promise<readonly Candidate[]> {
-  switch (kind) {
-    case "profiles": {
-      const { profiles } = await cli.profiles.read();
-      return Object.entries(profiles).map(([value, { url }]) => ({
-        value,
-        description: url ?? "",
-      }));
-    }
-    case "settings": {
-      const { listSettings, toKey } = await import("../../../daemon/settings/settings.ts");
-      return listSettings().map(([name, { help }]) => ({ value: toKey(name), description: help }));
-    }
-    case "commands": {
-      const { commands } = await import("../root.ts");
-      return commands
-        .filter((entry) => entry.kind === "noun" || !entry.hidden)
-        .map(({ name, summary }) => ({ value: name, description: summary }));
-    }
-    case "connections":
-      return (await readConnections(cli)).map(({ display_name: value, provider }) => ({
-        value,
-        description: provider,
-      }));
-    case "items":
-      return word.includes(":/") ? findItems(cli, word) : findRoots(cli);
-    case "documents":
-      return findDocuments(cli);
-    case "shares":
-      return (await readShares(cli)).map(({ id, recipient_handle: handle }) => ({
-        value: id,
-        description: `with ${handle}`,
-      }));
-    case "handles":
-      return [...new Set((await readShares(cli)).map((share) => share.recipient_handle))].map(
-        (value) => ({ value, description: "" }),
-      );
-    case "topics": {
-      const { body } = await cli.client.call(vault.listTopics);
-      return body.items.map(({ name: value, description }) => ({ value, description }));
-    }
-    default:
-      return [];
+/** A shell shows values on the terminal as they are, one a line, and a value that begins with a dash would be a flag. */
+function isHarmless(value: string): boolean {
+  return value !== "" && !value.startsWith("-") && sanitizeLine(value) === value;
+}
+
+/** Finds candidates; none when the time is over, and then the process ends without waiting for what is under way. */
+async function findInTime(
+  cli: CliContext,
+  words: readonly string[],
+  renew: boolean,
+): Promise<readonly Candidate[]> {
+  const quick = createQuickContext(cli, words);
+  if (renew) return quick.context.client.authorizer.vaultSession.accessToken().then(() => []);
+  const { completionMs } = await quick.context.config();
+  const left = completionMs - cli.system.elapsed();
+  if (left <= 0) return [];
+  const isOver = cli.system.sleep(left, quick.signal).then(
+    () => undefined,
+    () => undefined,
+  );
+  try {
+    const found = await Promise.race([find(quick.context, words), isOver]);
+    if (found === undefined) cli.markStuck();
+    return found ?? [];
+  } finally {
+    quick.abort();
   }
 }
 
-/** One page: a shell shows no more, and the person types on. */
-const NEWEST = { per_page: 100 };
-
-async function findDocuments(cli: CliContext): Promise<readonly Candidate[]> {
-  const { body } = await cli.client.call(vault.listDocuments, { query: NEWEST });
-  return body.items.map(({ id: value, filename: description }) => ({ value, description }));
-}
-
-async function readShares(cli: CliContext) {
-  return (await cli.client.call(vault.listShares, { query: NEWEST })).body.items;
-}
-
-async function findRoots(cli: CliContext): Promise<readonly Candidate[]> {
-  return (await readConnections(cli)).map(({ display_name: name, provider }) => ({
-    value: `${name}:/`,
-    description: provider,
-  }));
-}
-
-/** What is in the folder that the word has reached. */
-async function findItems(cli: CliContext, word: string): Promise<readonly Candidate[]> {
-  const above = word.slice(0, word.lastIndexOf("/") + 1);
-  const { connection, id } = await createItemFinder(cli).find(toPathAddress(above));
-  const { body } = await cli.client.call(vault.listItems, {
-    params: { connection_id: connection.id },
-    query: { parent_ref: id, limit: 1000 },
+/** The context of the line that is being typed: its profile, its daemon, and a signal that ends its requests. */
+function createQuickContext(cli: CliContext, words: readonly string[]) {
+  const ending = new AbortController();
+  const context = createContext(cli.system, { ...neverStopping, signal: ending.signal });
+  // The last word is still being typed.
+  const before = words.slice(0, -1);
+  const given = (flag: string) =>
+    before.includes(flag) ? before[before.indexOf(flag) + 1] : undefined;
+  context.useFlags({
+    ...noFlags,
+    input: false,
+    profile: given("--profile") ?? cli.flags.profile,
+    url: given("--url") ?? cli.flags.url,
+    home: given("--home") ?? cli.flags.home,
+    config: given("--config") ?? cli.flags.config,
   });
-  return body.items.map(({ name, kind }) => ({
-    value: `${above}${name}${kind === "folder" ? "/" : ""}`,
-    description: kind,
-  }));
+  return { context, signal: ending.signal, abort: () => ending.abort() };
+}
+
+async function find(cli: CliContext, words: readonly string[]): Promise<readonly Candidate[]> {
+  const question = await readQuestion(cli, words);
+  if (question === undefined) return [];
+  return (await findAll(cli, question))
+    .filter(({ value }) => value.startsWith(question.typed) && isHarmless(value))
+    .slice(0, VALUES_MAX);
+}
+
+/** Finds candidates, some of which may not begin with what is typed. */
+async function findAll(cli: CliContext, question: Question): Promise<readonly Candidate[]> {
+  const { completion: kind } = question;
+  if (typeof kind !== "string") return kind.map((value) => ({ value, description: "" }));
+  if (kind === "profiles" || kind === "settings" || kind === "commands")
+    return localValues[kind](cli, question);
+  const header = await cli.client.authorizer.presentHeader(isForgeKind(kind) ? "forge" : "vault");
+  if (header === undefined) {
+    renewInBackground(cli);
+    return [];
+  }
+  const call: CliContext["client"]["call"] = (operation, input, options) =>
+    cli.client.call(operation, input, { ...options, authorization: header });
+  // Not a copy: the members of a context are made when they are first used.
+  const signed = Object.create(cli, { client: { value: { ...cli.client, call } } }) as CliContext;
+  return isForgeKind(kind)
+    ? forgeValues[kind](signed, question)
+    : vaultValues[kind](signed, question);
+}
+
+type LiveKind = ForgeValueKind | VaultValueKind;
+
+function isForgeKind(kind: LiveKind): kind is ForgeValueKind {
+  return Object.hasOwn(forgeValues, kind);
+}
+
+/** Values for which no daemon is needed. */
+const localValues: Readonly<Record<Exclude<CompletionKind, LiveKind>, ValueFinder>> = {
+  async profiles(cli) {
+    const { profiles } = await cli.profiles.read();
+    return Object.entries(profiles).map(([value, { url }]) => ({ value, description: url ?? "" }));
+  },
+  async settings() {
+    const { listSettings, toKey } = await import("../../../daemon/settings/settings.ts");
+    return listSettings().map(([name, { help }]) => ({ value: toKey(name), description: help }));
+  },
+  async commands() {
+    return commands
+      .filter((entry) => entry.kind === "noun" || !entry.hidden)
+      .map(({ name, summary }) => ({ value: name, description: summary }));
+  },
+};
+
+/**
+ * Renews the session in a process of its own, so that the next call has values: a refresh token works once, and a process
+ * that ends before it has stored the next one would sign the person out.
+ */
+function renewInBackground({ system, flags }: CliContext): void {
+  const [program, ...before] = system.program;
+  const chosen = [
+    ["--profile", flags.profile],
+    ["--url", flags.url],
+    ["--home", flags.home],
+    ["--config", flags.config],
+  ].flatMap(([name = "", value]) => (value === undefined ? [] : [name, value]));
+  const child = spawn(program, [...before, "__complete", "--renew", ...chosen], {
+    env: system.env,
+    detached: true,
+    windowsHide: true,
+    stdio: "ignore",
+  });
+  // A renewal that cannot start leaves the session as it is.
+  child.on("error", () => undefined);
+  child.unref();
 }

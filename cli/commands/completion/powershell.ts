@@ -1,5 +1,11 @@
 import type { CommandModule } from "../../tree/entry.ts";
-import { type CompletionRow, defineScript, flagValues, scriptOutput } from "./table.ts";
+import {
+  type CompletionRow,
+  defineScript,
+  groupFlags,
+  listValueFlags,
+  scriptOutput,
+} from "./table.ts";
 
 export const powershell = {
   operations: [],
@@ -17,12 +23,13 @@ export const powershell = {
 /** A script that completes words. */
 function toPowershellScript(rows: readonly CompletionRow[]): string {
   const table = rows.map(
-    ({ path, words, flags, values }) =>
-      `    ${quote(path)} = @{ Words = @(${words.map(({ word }) => quote(word)).join(", ")});` +
-      ` Flags = @(${flags.map(({ word }) => quote(word)).join(", ")}); Kind = ${quote(values ?? "")} }`,
+    ({ path, words, flags, args, isVariadic }) =>
+      `    ${quote(path)} = @{ Words = ${list(words.map(({ word }) => word))};` +
+      ` Flags = ${list(flags.map(({ word }) => word))};` +
+      ` Kinds = ${list(args)}; Repeated = $${String(isVariadic)} }`,
   );
-  const fixed = Object.entries(flagValues).map(
-    ([flag, values]) => `    ${quote(flag)} = @(${values.map(quote).join(", ")})`,
+  const fixed = groupFlags(rows).flatMap(({ value, flags }) =>
+    flags.map((flag) => `    ${quote(flag)} = ${value === "live" ? "$null" : list(value)}`),
   );
   return `# PowerShell completion for croft
 Register-ArgumentCompleter -Native -CommandName croft -ScriptBlock {
@@ -30,33 +37,54 @@ Register-ArgumentCompleter -Native -CommandName croft -ScriptBlock {
   $table = @{
 ${table.join("\n")}
   }
+  # Values of flags; those that croft must be asked for are null.
   $fixed = @{
 ${fixed.join("\n")}
   }
-  $typed = @($commandAst.CommandElements | Select-Object -Skip 1 | ForEach-Object { "$_" })
+  $valued = ${list(listValueFlags(rows))}
+  $typed = @($commandAst.CommandElements | Select-Object -Skip 1 | ForEach-Object { if ($_ -is [System.Management.Automation.Language.StringConstantExpressionAst]) { $_.Value } else { "$_" } })
   if ($wordToComplete -ne '' -and $typed.Count -gt 0) { $typed = @($typed | Select-Object -SkipLast 1) }
   $path = ''
+  $flag = ''
+  $count = 0
   foreach ($word in $typed) {
-    if ($word -like '-*') { continue }
+    if ($flag -ne '') { $flag = ''; continue }
+    if ($valued -ccontains $word) { $flag = $word; continue }
+    if ($word -like '-?*') { continue }
     $next = if ($path -eq '') { $word } else { "$path $word" }
-    if ($table.ContainsKey($next)) { $path = $next }
+    if ($table.ContainsKey($next)) { $path = $next } else { $count++ }
   }
   # As it stands on the line, maybe in quotes.
   $typedWord = $wordToComplete.Trim("'", '"')
-  $previous = if ($typed.Count -gt 0) { $typed[-1] } else { '' }
+  $ask = {
+    # An empty argument would get lost on the way; croft reads two quotes as one.
+    $last = if ($typedWord -eq '') { '""' } else { $typedWord }
+    croft __complete -- @typed $last 2>$null | ForEach-Object { ($_ -split "\`t")[0] }
+  }
   $row = $table[$path]
-  if ($fixed.ContainsKey($previous)) { $found = $fixed[$previous] }
-  elseif ($previous -eq '--profile') { $found = croft __complete profiles 2>$null | ForEach-Object { ($_ -split "\`t")[0] } }
+  $found = @()
+  if ($flag -ne '') {
+    $key = "$path $flag"
+    if ($flag -eq '--profile' -or ($fixed.ContainsKey($key) -and $null -eq $fixed[$key])) { $found = & $ask }
+    elseif ($fixed.ContainsKey($key)) { $found = $fixed[$key] }
+  }
   elseif ($wordToComplete -like '-*') { $found = $row.Flags }
   elseif ($row.Words.Count -gt 0) { $found = $row.Words }
-  elseif ($row.Kind -ne '' -and ($row.Kind -ne 'transfers' -or $typedWord.Contains(':'))) { $found = croft __complete ($row.Kind -replace 'transfers', 'items') $typedWord 2>$null | ForEach-Object { ($_ -split "\`t")[0] } }
-  else { $found = @() }
+  elseif ($row.Kinds.Count -gt 0) {
+    if ($row.Repeated -and $count -ge $row.Kinds.Count) { $count = $row.Kinds.Count - 1 }
+    $kind = if ($count -lt $row.Kinds.Count) { $row.Kinds[$count] } else { 'none' }
+    if ($kind -eq 'live' -or ($kind -eq 'transfers' -and $typedWord.Contains(':'))) { $found = & $ask }
+  }
   $found | Where-Object { $_.StartsWith($typedWord, 'OrdinalIgnoreCase') } | ForEach-Object {
     $text = if ($_ -match '[^\\w./:=@+-]') { "'" + $_.Replace("'", "''") + "'" } else { $_ }
     [System.Management.Automation.CompletionResult]::new($text, $_, 'ParameterValue', $_)
   }
 }
 `;
+}
+
+function list(words: readonly string[]): string {
+  return `@(${words.map(quote).join(", ")})`;
 }
 
 function quote(text: string): string {

@@ -1,9 +1,11 @@
-import type { Command } from "commander";
+import type { Command, Option } from "commander";
 import { type CliContext, createContext } from "../../context.ts";
 import { type OutputSpec, shape } from "../../output/spec.ts";
 import { neverStopping } from "../../report.ts";
 import { listGroups, loadAllCommands, type LoadedCommand } from "../../tree/command-tree.ts";
-import type { CompletionKind } from "../../tree/entry.ts";
+import type { CommandModule } from "../../tree/entry.ts";
+import { completionOfArgument, completionOfFlag } from "./kinds.ts";
+import { takesValue } from "./question.ts";
 
 /** A word with what it means. */
 export interface Described {
@@ -11,9 +13,17 @@ export interface Described {
   readonly description: string;
 }
 
-interface DescribedFlag extends Described {
-  /** The next word is its value. */
-  readonly takesValue: boolean;
+/**
+ * What a value is completed to: `live`, what croft answers; `transfers`, that and local files; `files`; `none`, free text;
+ * or one of a few fixed words.
+ */
+type ValueKind = "live" | "transfers" | "files" | "none" | readonly string[];
+
+export interface DescribedFlag extends Described {
+  /** Its short form, such as `-m`. */
+  readonly short: string | undefined;
+  /** What its value is completed to; undefined for a flag without one. */
+  readonly value: Exclude<ValueKind, "transfers" | "none"> | undefined;
 }
 
 /** What may follow one path of words, such as `admin user`. */
@@ -22,26 +32,40 @@ export interface CompletionRow {
   /** Groups and commands below it; empty for a command. */
   readonly words: readonly Described[];
   readonly flags: readonly DescribedFlag[];
-  /** What its arguments are; undefined for files. */
-  readonly values: CompletionKind | undefined;
+  /** What its arguments are, one after the other. */
+  readonly args: readonly Exclude<ValueKind, readonly string[]>[];
+  /** The last argument may be repeated. */
+  readonly isVariadic: boolean;
 }
 
-/** What follows flags with a fixed set of values. */
-export const flagValues: Readonly<Record<string, readonly string[]>> = {
-  "--format": ["json", "csv", "tsv", "yaml"],
-  "--progress": ["bar", "json", "none"],
-  "--credential-store": ["auto", "keyring", "file"],
-  "--service": ["forge", "vault"],
-  "--as": ["unread", "read", "pinned"],
-};
+/** Returns both forms of all flags that take a value. */
+export function listValueFlags(rows: readonly CompletionRow[]): readonly string[] {
+  const forms = rows.flatMap(({ flags }) =>
+    flags.flatMap(({ word, short, value }) =>
+      value === undefined ? [] : [word, ...(short === undefined ? [] : [short])],
+    ),
+  );
+  return [...new Set(forms)];
+}
 
-/** Flags whose value is any text, or a local file for all that a shell knows. */
-export function toFreeFlags(rows: readonly CompletionRow[]): readonly string[] {
-  const free = rows
-    .flatMap(({ flags }) => flags)
-    .filter(({ word, takesValue }) => takesValue && flagValues[word] === undefined)
-    .map(({ word }) => word);
-  return [...new Set(free)].filter((word) => word !== "--profile");
+/** One kind of value, and the flags that take it as `PATH FLAG`. */
+export interface FlagGroup {
+  readonly value: "live" | readonly string[];
+  readonly flags: readonly string[];
+}
+
+/** Groups the flags by their values; those that take files are left out. */
+export function groupFlags(rows: readonly CompletionRow[]): readonly FlagGroup[] {
+  const groups = new Map<string, { value: FlagGroup["value"]; flags: string[] }>();
+  for (const { path, flags } of rows)
+    for (const { word, value } of flags) {
+      if (value === undefined || value === "files") continue;
+      const key = String(value);
+      const group = groups.get(key) ?? { value, flags: [] };
+      group.flags.push(`${path} ${word}`);
+      groups.set(key, group);
+    }
+  return [...groups.values()];
 }
 
 /** The whole tree as a table, for scripts that need no process to complete a word. */
@@ -52,7 +76,13 @@ export async function toCompletionTable(cli: CliContext): Promise<readonly Compl
   for (const { line, summary } of [...(await listGroups()), ...visible])
     addWord(groups, line, summary);
   return [
-    ...[...groups].map(([path, words]) => ({ path, words, flags: [], values: undefined })),
+    ...[...groups].map(([path, words]) => ({
+      path,
+      words,
+      flags: [],
+      args: [],
+      isVariadic: false,
+    })),
     ...visible.flatMap((one) => [one.line, ...aliasLines(one)].map((line) => toLeafRow(line, one))),
   ];
 }
@@ -68,22 +98,35 @@ function aliasLines({ line, aliases }: LoadedCommand): string[] {
   return aliases.map((alias) => [...line.split(" ").slice(0, -1), alias].join(" "));
 }
 
-function toLeafRow(line: string, { module, command }: LoadedCommand): CompletionRow {
+function toLeafRow(path: string, { line, module, command }: LoadedCommand): CompletionRow {
   const flags = command.options
     .filter((option) => !option.hidden && option.long !== undefined)
-    .map((option) => ({
-      word: option.long ?? "",
-      description: option.description,
-      // The fields of `--json` follow after a `=`.
-      takesValue: option.required && option.long !== "--json",
-    }));
-  const argument = command.registeredArguments[0]?.name();
+    .map((option) => toFlag(line, module, option));
+  const help = { word: "--help", short: "-h", description: "show this help", value: undefined };
   return {
-    path: line,
+    path,
     words: [],
-    flags: [...flags, { word: "--help", description: "show this help", takesValue: false }],
-    values: argument === undefined ? undefined : module.completions?.[argument],
+    flags: [...flags, help],
+    args: command.registeredArguments.map((argument) =>
+      toArgumentKind(line, module, argument.name()),
+    ),
+    isVariadic: command.registeredArguments.at(-1)?.variadic === true,
   };
+}
+
+function toFlag(line: string, module: CommandModule, option: Option): DescribedFlag {
+  const { long = "", short, description } = option;
+  const completion = completionOfFlag(line, module, option);
+  const value =
+    completion === undefined ? "files" : typeof completion === "string" ? "live" : completion;
+  return { word: long, short, description, value: takesValue(option) ? value : undefined };
+}
+
+function toArgumentKind(line: string, module: CommandModule, name: string) {
+  const completion = completionOfArgument(line, module, name);
+  if (completion === "transfers") return "transfers";
+  if (completion !== undefined) return "live";
+  return /^(?:file|files|directory)$/.test(name) ? "files" : "none";
 }
 
 /** What each of the shells' commands prints in machine modes. */

@@ -4,9 +4,9 @@ import {
   type CompletionRow,
   defineScript,
   type Described,
-  flagValues,
+  groupFlags,
+  listValueFlags,
   scriptOutput,
-  toFreeFlags,
 } from "./table.ts";
 
 export const zsh = {
@@ -25,41 +25,54 @@ export const zsh = {
 export function toZshScript(rows: readonly CompletionRow[]): string {
   const paths = rows.filter(({ path }) => path !== "").map(({ path }) => toShellWord(path));
   const cases = rows.map(
-    ({ path, words, flags, values }) =>
+    ({ path, words, flags, args, isVariadic }) =>
       `    ${toShellWord(path)}) words_here=(${words.map(describe).join(" ")});` +
-      ` flags_here=(${flags.map(describe).join(" ")}); kind=${toShellWord(values ?? "")} ;;`,
+      ` flags_here=(${flags.map(describe).join(" ")});` +
+      ` kinds=(${args.join(" ")})${isVariadic ? "; repeated=1" : ""} ;;`,
   );
-  const fixed = Object.entries(flagValues).map(
-    ([flag, values]) => `    ${flag}) compadd -- ${values.join(" ")}; return ;;`,
+  const valued = groupFlags(rows).map(
+    ({ value, flags }) =>
+      `    ${flags.map(toShellWord).join("|")}) ${value === "live" ? "_croft_values" : `compadd -- ${value.map(toShellWord).join(" ")}`} ;;`,
   );
-  const free = toFreeFlags(rows).join("|");
   return `#compdef croft
 _croft_values() {
   local typed=$PREFIX
   # In quotes nothing but the quote itself is quoted.
   [[ -z $QIPREFIX ]] && typed=\${(Q)PREFIX}
   local -a found
-  found=("\${(@f)$(croft __complete "$1" "$typed" 2>/dev/null | cut -f1)}")
-  # Of a folder what is in it may follow.
-  compadd -S '' -- \${(M)found:#*/}
-  compadd -- \${found:#*/}
+  found=("\${(@f)$(croft __complete -- "\${(@Q)words[2,CURRENT-1]}" "$typed" 2>/dev/null | cut -f1)}")
+  # More of the same name follows.
+  compadd -S '' -- \${(M)found:#*[/#]}
+  compadd -- \${found:#*[/#]}
 }
 _croft() {
-  local at="" next word kind="" index
-  local -a words_here flags_here
+  local at="" flag="" next word repeated=""
+  local -i index count=0
+  local -a words_here flags_here kinds
   for ((index = 2; index < CURRENT; index++)); do
     word=\${words[index]}
-    [[ $word == -* ]] && continue
+    if [[ -n $flag ]]; then
+      flag=""
+      continue
+    fi
+    case "$word" in
+    ${listValueFlags(rows).join("|")}) flag=$word; continue ;;
+    -?*) continue ;;
+    esac
     next="\${at:+$at }$word"
     case "$next" in
     ${paths.join("|")}) at=$next ;;
+    *) count+=1 ;;
     esac
   done
-  case "\${words[CURRENT-1]}" in
-${fixed.join("\n")}
-    --profile) _croft_values profiles; return ;;
-    ${free}) _files; return ;;
-  esac
+  if [[ -n $flag ]]; then
+    case "$at $flag" in
+${valued.join("\n")}
+    *" --profile") _croft_values ;;
+    *) _files ;;
+    esac
+    return
+  fi
   case "$at" in
 ${cases.join("\n")}
   esac
@@ -67,13 +80,16 @@ ${cases.join("\n")}
     _describe 'flag' flags_here
   elif (( \${#words_here} )); then
     _describe 'command' words_here
-  elif [[ $kind == transfers ]]; then
-    _croft_values items
-    [[ $PREFIX == *:* ]] || _files
-  elif [[ -n $kind ]]; then
-    _croft_values $kind
   else
-    _files
+    [[ -n $repeated ]] && (( count >= \${#kinds} )) && count=$(( \${#kinds} - 1 ))
+    case "\${kinds[count+1]}" in
+    live) _croft_values ;;
+    transfers)
+      _croft_values
+      [[ $PREFIX == *:* ]] || _files
+      ;;
+    files) _files ;;
+    esac
   fi
 }
 if [[ $funcstack[1] == _croft ]]; then _croft "$@"; else compdef _croft croft; fi

@@ -5,6 +5,7 @@ import type { CliContext } from "../../context.ts";
 import { CliError, DryRun } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
 import { toShellWord } from "../../output/shell-word.ts";
+import { findLastingProgram, warnUnlessLasting } from "../../support/lasting-program.ts";
 import { type ServiceFile, toServiceFile } from "../../support/service-files.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 
@@ -36,6 +37,7 @@ async function runInstallService(cli: CliContext, { start }: InstallServiceOptio
   if (cli.flags.dryRun)
     throw new DryRun({ write: { file: service.path, text: service.text }, run: service.start });
   if (await cli.prompts.canAsk()) cli.io.note(`${service.path}:\n\n${service.text}`);
+  warnUnlessLasting(cli);
   await cli.prompts.confirm(`Write ${service.path}?`);
   if (unseen.length > 0)
     cli.io.warn(
@@ -102,7 +104,7 @@ async function readService(cli: CliContext): Promise<{
   const path = system.env["PATH"];
   const service = toServiceFile(system, {
     words: [
-      ...system.program,
+      ...findLastingProgram(system).program,
       "serve",
       "--background",
       ...(home === undefined ? [] : [`--home=${home}`]),

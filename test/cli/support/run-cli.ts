@@ -27,6 +27,8 @@ export interface FakeSystemOptions {
   readonly workingDirectory?: string;
   /** Epoch milliseconds; the real clock when absent. */
   readonly now?: () => number;
+  /** What the process has taken until now; nothing when absent. */
+  readonly elapsedMs?: number;
   readonly stdout?: Writable;
   readonly isProcessAlive?: (pid: number) => boolean;
   /** The system does not say when absent. */
@@ -91,6 +93,7 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
       return options.keyring;
     },
     clock: options.now ?? (() => Date.now()),
+    elapsed: () => options.elapsedMs ?? 0,
     random: (length) => crypto.getRandomValues(new Uint8Array(length)),
     sleep: (milliseconds, signal) =>
       new Promise((resolve, reject) => {

@@ -11,6 +11,11 @@ const signedIn: FakeAnswer = {
   },
   headers: { "Set-Cookie": "refresh_token=r3fresh; Max-Age=57600" },
 };
+const limited = (seconds: string | undefined): FakeAnswer => ({
+  status: 429,
+  headers: seconds === undefined ? {} : { "Retry-After": seconds },
+  body: { detail: "Too many login attempts." },
+});
 const wrong: FakeAnswer = { status: 401, body: { detail: "Incorrect email or password" } };
 
 /** Types answers into the screen, each when its prompt is shown, and returns the result. */
@@ -27,6 +32,8 @@ async function signInWith(
     env: { CROFT_URL: daemon.url },
     stdin,
     terminal: true,
+    // A countdown's seconds pass faster.
+    hurried: true,
   });
   let hasEnded = false;
   const running = run(["login", "vault", ...line], system).finally(() => (hasEnded = true));
@@ -97,13 +104,41 @@ describe("the sign-in screen", () => {
     expect(screen).toContain("croft vault password reset");
   });
 
-  test("ends with what no other try helps", async () => {
-    const limited = {
-      status: 429,
-      headers: { "Retry-After": "60" },
-      body: { detail: "Too many login attempts." },
-    };
-    const { code, screen } = await signInWith(["--email", "a@b"], [limited], [["Password", "x\r"]]);
+  test("waits out a rate limit with a countdown and tries again by itself", async () => {
+    const { code, screen, sent } = await signInWith(
+      ["--email", "mira@example.org"],
+      [limited("62"), signedIn],
+      [["Password", "s3cret!\r"]],
+    );
+    expect(code).toBe(0);
+    expect(screen).toContain("Too many login attempts.");
+    expect(screen).toMatch(/Trying again in \d+ s/);
+    expect(sent).toHaveLength(2);
+    expect(sent[1]).toEqual(sent[0]);
+  });
+
+  test.each([
+    ["Esc", "\u001b", 3],
+    ["Ctrl-C", "\u0003", 130],
+  ])("a countdown is left with %s", async (_key, keys, exit) => {
+    const { code, sent } = await signInWith(
+      ["--email", "mira@example.org"],
+      [limited("3600")],
+      [
+        ["Password", "s3cret!\r"],
+        ["Trying again in", keys],
+      ],
+    );
+    expect(code).toBe(exit);
+    expect(sent).toHaveLength(1);
+  });
+
+  test.each([
+    ["no time", undefined],
+    ["more than an hour", "3601"],
+  ])("ends at a rate limit of %s", async (_time, seconds) => {
+    const typed = [["Password", "x\r"]] as const;
+    const { code, screen } = await signInWith(["--email", "a@b"], [limited(seconds)], typed);
     expect(code).toBe(9);
     expect(screen).toContain("Too many login attempts.");
   });

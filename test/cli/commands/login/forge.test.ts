@@ -83,6 +83,30 @@ test("a given token is tried and kept", async () => {
   });
 });
 
+test.each([
+  ["is waited out with a countdown at a terminal", { in: true, err: true }, 0, 2],
+  ["ends a script with its time", false, 9, 1],
+])("a rate limit %s", async (_case, terminal, code, requests) => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "GET /api/v1/user": [
+      { status: 429, headers: { "Retry-After": "61" }, body: { message: "too many requests" } },
+      { body: { username: "boss" } },
+    ],
+  });
+  const ran = await runCli(["login", "forge", "--token-stdin"], {
+    home: home.path,
+    env: { CROFT_URL: daemon.url },
+    stdin: "t0ken\n",
+    terminal,
+    hurried: true,
+  });
+  expect(ran.code).toBe(code);
+  expect(daemon.seen).toHaveLength(requests);
+  expect(ran.err).toContain("too many requests");
+  expect(ran.err).toContain(code === 0 ? "Trying again in 1 min 1 s" : "try again in 61 s");
+});
+
 test("a wrong password keeps nothing", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({

@@ -1,0 +1,134 @@
+import type { Option } from "commander";
+import type { CommandModule, CompletionKind } from "../../tree/entry.ts";
+
+/** What an argument or the value of a flag is completed to: values of a kind, or one of a few fixed words. */
+export type Completion = CompletionKind | readonly string[];
+
+/** Returns what an argument of a command is completed to; undefined for free text and local files. */
+export function completionOfArgument(
+  line: string,
+  module: CommandModule,
+  name: string,
+): Completion | undefined {
+  const noun = line.split(" ").slice(0, -1).join(" ");
+  const keys = [`${line} ${name}`, `${noun} ${name}`, name];
+  return module.completions?.[name] ?? find(byArgument, keys);
+}
+
+/** Returns what the value of a flag is completed to; undefined for free text and local files. */
+export function completionOfFlag(
+  line: string,
+  module: CommandModule,
+  { long, flags, argChoices }: Pick<Option, "long" | "flags" | "argChoices">,
+): Completion | undefined {
+  if (argChoices !== undefined) return argChoices;
+  if (flags.includes("<true|false>")) return ["true", "false"];
+  const name = long ?? "";
+  const noun = line.split(" ").slice(0, -1).join(" ");
+  return module.completions?.[name] ?? find(byFlag, [`${line} ${name}`, `${noun} ${name}`, name]);
+}
+
+function find(table: Readonly<Record<string, Completion | null>>, keys: readonly string[]) {
+  const key = keys.find((one) => table[one] !== undefined);
+  return key === undefined ? undefined : (table[key] ?? undefined);
+}
+
+/** By the argument's name, or by that after a command or its noun. Null: a name for something that does not exist yet. */
+const byArgument: Readonly<Record<string, Completion | null>> = {
+  branch: "branches",
+  delivery: null,
+  hook: "hooks",
+  issue: "issues",
+  job: "run_jobs",
+  label: "labels",
+  milestone: "milestones",
+  organization: "organizations",
+  owner: "owners",
+  place: "repositories",
+  ref: "branches",
+  repository: "repositories",
+  rule: "branches",
+  run: "runs",
+  slug: "badges",
+  subject: "repositories",
+  tag: "tags",
+  task: "cron_tasks",
+  team: "teams",
+  username: "users",
+  user: "accounts",
+  workflow: "workflows",
+  "admin badge create slug": null,
+  "admin org create name": null,
+  "admin org name": "organizations",
+  "admin repo create repository": null,
+  "api method": ["GET", "POST", "PUT", "PATCH", "DELETE"],
+  "issue react reaction": ["+1", "laugh", "hooray", "confused", "heart", "rocket", "eyes"],
+  "logout service": ["forge", "vault"],
+  "notification id": "threads",
+  "org create name": null,
+  "org avatar name": "organizations",
+  "org name": "organizations",
+  "repo branch create branch": null,
+  "repo deploy-key id": "deploy_keys",
+  "repo tag create tag": null,
+  "repo transfer new-owner": "owners",
+  "runner id": "runners",
+  "ssh-key id": "ssh_keys",
+  "token token": "tokens",
+  "vault preference set preference": ["default-storage", "pdf-open-mode"],
+  "vault session id": "sessions",
+  "vault token token": "vault_tokens",
+};
+
+const states = ["open", "closed", "all"];
+const visibilities = ["public", "limited", "private"];
+const threadStates = ["unread", "read", "pinned"];
+
+/** The same by the flag's name. */
+const byFlag: Readonly<Record<string, Completion | null>> = {
+  "--actor": "users",
+  "--add-label": "labels",
+  "--as": threadStates,
+  "--assign": "users",
+  "--assignee": "users",
+  "--author": "users",
+  "--branch": "branches",
+  "--credential-store": ["auto", "keyring", "file"],
+  "--format": ["json", "csv", "tsv", "yaml"],
+  "--label": "labels",
+  "--mentions": "users",
+  "--milestone": "milestones",
+  "--object-format": ["sha1", "sha256"],
+  "--order": ["asc", "desc"],
+  "--org": "organizations",
+  "--owner": "owners",
+  "--permission": ["read", "write", "admin"],
+  "--profile": "profiles",
+  "--progress": ["bar", "json", "none"],
+  "--push-user": "users",
+  "--ref": "branches",
+  "--remove-label": "labels",
+  "--repo": "repositories",
+  "--service": ["forge", "vault"],
+  "--trust-model": ["default", "collaborator", "committer", "collaboratorcommitter"],
+  "--visibility": visibilities,
+  "admin hook list --type": ["system", "default", "all"],
+  "admin hook --content-type": ["json", "form"],
+  "admin hook delivery list --state": ["waiting", "delivered", "failed"],
+  "admin user list --sort": ["name", "created", "updated", "id"],
+  "issue list --state": states,
+  "issue lock --reason": ["off-topic", "too heated", "resolved", "spam"],
+  "issue search --state": states,
+  "milestone list --state": states,
+  "notification list --status": threadStates,
+  "notification list --type": ["issue", "pull", "commit", "repository"],
+  "render markdown --mode": ["markdown", "gfm", "comment", "wiki"],
+  "render markup --mode": ["file", "markdown", "gfm", "comment", "wiki"],
+  "repo branch create --from": "branches",
+  "repo hook --content-type": ["json", "form"],
+  "repo hook delivery list --state": ["waiting", "delivered", "failed"],
+  "repo search --sort": ["alpha", "created", "updated", "size", "id"],
+  "repo tag create --target": "branches",
+  "run list --status": ["queued", "in_progress", "success", "failure"],
+  "vault preference set --pdf-open-mode": ["in_app", "new_tab"],
+};
