@@ -1,5 +1,7 @@
 import type { ResolvedSetting } from "../../daemon/settings/resolve.ts";
+import { listSettings, toKey } from "../../daemon/settings/settings.ts";
 import { suggest } from "../../daemon/settings/suggest.ts";
+import { findDaemonNotice } from "../client/target.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, DryRun } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
@@ -119,7 +121,7 @@ interface ConfigSetFlags {
 async function runConfigSet(cli: CliContext, { key, value }: ConfigSetOptions): Promise<void> {
   const { editConfig } = await import("../profile/edit-config.ts");
   const { readPaths } = await import("../profile/settings.ts");
-  const { configFile } = readPaths(cli.system, cli.flags);
+  const { configFile, dataDirectory } = readPaths(cli.system, cli.flags);
   const { text, printed } = editConfig(cli, configFile, key, value);
   const what = { key, value: printed, path: configFile };
   if (cli.flags.dryRun) throw new DryRun({ set: what });
@@ -128,6 +130,15 @@ async function runConfigSet(cli: CliContext, { key, value }: ConfigSetOptions): 
   const sentence =
     value === undefined ? `Took ${key} out of ${configFile}.` : `Set ${key} in ${configFile}.`;
   await cli.output.done(what, sentence);
+  if (findDaemonNotice(dataDirectory, cli.system) !== undefined && !isClients(key))
+    cli.io.note('The running daemon uses it after "croft daemon restart".');
+}
+
+/** Whether only the command line reads a setting. */
+function isClients(key: string): boolean {
+  return listSettings().some(
+    ([name, { group }]) => toKey(name) === key && group === "Command line",
+  );
 }
 
 const showConfigPath = {

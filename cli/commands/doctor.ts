@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { forge } from "../client/operations.ts";
 import { findDaemonNotice } from "../client/target.ts";
 import type { CliContext } from "../context.ts";
@@ -80,6 +83,7 @@ const looks: readonly (readonly [string, Look])[] = [
   ["profile", lookAtProfile],
   ["keyring", lookAtKeyring],
   ["credentials", lookAtStore],
+  ["master key", lookAtMasterKey],
   ["daemon", lookAtDaemon],
   ["forge", (cli) => lookAtSignIn(cli, "forge")],
   ["vault", (cli) => lookAtSignIn(cli, "vault")],
@@ -134,6 +138,46 @@ async function lookAtStore(cli: CliContext): Promise<string | Warning> {
         warning: "in files of mode 0600",
         hint: "sign in again with --credential-store keyring to move them",
       };
+}
+
+/** Where the daemon of this home finds its master key, and whether it is there at the moment. */
+async function lookAtMasterKey(cli: CliContext): Promise<string | Warning> {
+  const { readAllSettings } = await import("../profile/settings.ts");
+  const { paths, settings } = readAllSettings(cli.system, cli.flags, {});
+  const folder = join(paths.dataDirectory, "keys");
+  const record = await readKeyRecord(join(folder, "master.json"));
+  if (record === undefined) return "made by the first start";
+  if (settings.masterKey !== undefined) return "in CROFT_MASTER_KEY or its file";
+  const missing = (where: string, hint: string) =>
+    new CliError("storage_unusable", `the master key is not in ${where}: the daemon cannot start`, {
+      hint,
+    });
+  const elsewhere = "or name a file with it in CROFT_MASTER_KEY_FILE";
+  if (record.source === "environment")
+    throw missing("the environment", "set CROFT_MASTER_KEY_FILE, for a service in its unit file");
+  if (record.source === "file") {
+    const path = join(folder, "master.key");
+    if (!existsSync(path)) throw missing(path, `copy it there from where it is kept, ${elsewhere}`);
+    return `in ${path}`;
+  }
+  const kept = await createMachineKeyring(cli)
+    .get(record.account)
+    .catch(() => undefined);
+  if (kept === undefined)
+    throw missing("the system's keyring", `unlock the keyring by signing in, ${elsewhere}`);
+  return {
+    warning: "in the system's keyring; a service that starts at boot waits until it is unlocked",
+    hint: '"croft daemon backup FILE --with-keys" and "croft daemon restore FILE --with-keys" move it into a file',
+  };
+}
+
+async function readKeyRecord(
+  path: string,
+): Promise<{ readonly source: string; readonly account: string } | undefined> {
+  const text = await readFile(path, "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  const { source, account } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  return { source: String(source), account: String(account) };
 }
 
 async function lookAtDaemon(cli: CliContext): Promise<string | Warning> {

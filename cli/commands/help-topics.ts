@@ -35,6 +35,38 @@ export const helpTopics: readonly HelpTopic[] = [
       ].join("\n"),
   },
   {
+    name: "backups",
+    summary: "Backing up a home and restoring it",
+    text: () => `A backup holds the database, repositories, packages, documents and the configuration file of a home. It is made
+while the daemon runs or while it is stopped. A restore needs a stopped daemon; it verifies the whole backup before it
+replaces anything, and keeps what it replaces.
+
+  croft daemon backup home.tar --with-keys      asks for a passphrase
+  croft daemon stop
+  croft daemon restore home.tar --with-keys     on this machine or another one
+  croft daemon start
+
+Keys. A restored home does not start without its master key. --with-keys puts it into the backup, sealed with a
+passphrase; the restored home then has it in a file. Without --with-keys, keep a copy of the folder keys/ in another
+place, or of the key that CROFT_MASTER_KEY_FILE names. "croft config path" shows where the folder is.
+
+Buckets. --to and --from take the address of a folder in a bucket of Amazon S3 or of a server that speaks like it:
+
+  croft config set backup_url 's3://backups/laptop?endpoint=https://nas.lan:9000'
+  croft config set backup_access_key_id --stdin < id.txt
+  croft config set backup_secret_access_key --stdin < secret.txt
+  croft daemon backup --to --with-keys
+  croft daemon restore --from --list
+  croft daemon restore latest --from --with-keys
+
+Every night. With backup_url, or with backup_folder for a folder, the running daemon backs up at 3:45 and keeps
+backup_kept backups; backup_passphrase seals the keys in them. "croft admin cron run backup_home" does so at once.
+
+Moving. On the new machine: install croft, give it the backup, "croft daemon restore". "croft export" prints accounts,
+hooks and settings as text instead.
+`,
+  },
+  {
     name: "formatting",
     summary: "Output for people and for programs",
     text: () => `On a terminal, lists are tables and times are relative. In a pipe, the same rows are separated by tabs, times are

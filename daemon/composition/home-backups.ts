@@ -290,7 +290,8 @@ function toKeys(settings: Settings): {
   if (accessKeyId === undefined || secretAccessKey === undefined)
     throw new AppError(
       "invalid_argument",
-      `Backups in a bucket need its key: set ${names.id} and ${names.secret}.`,
+      `Backups in a bucket need its key: set ${names.id} and ${names.secret}. ` +
+        "`croft config set KEY --stdin` stores each of them in the configuration file.",
     );
   return { keys: { accessKeyId, secretAccessKey }, names };
 }

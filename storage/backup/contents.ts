@@ -16,6 +16,9 @@ export const CONFIG = "config.yaml";
 /** The files of `keys/`, sealed with a passphrase. */
 export const SEALED_KEYS = "keys.sealed";
 
+/** Which master key the home has, and where it is kept. It contains nothing of the key. */
+export const KEY_RECORD = "master.json";
+
 export const MANIFEST = "MANIFEST.sha256";
 
 /** The folders of a data directory that are backed up; caches, locks, logs and older copies are not. */
@@ -30,7 +33,8 @@ export const backupInfo = z.object({
 /** Whether a path of an archive names something that a backup holds; refuses paths that leave the folder. */
 export function isContent(path: string): boolean {
   const [top = "", ...below] = path.split("/");
-  if (below.length === 0) return [INFO, DATABASE, CONFIG, SEALED_KEYS, MANIFEST].includes(top);
+  if (below.length === 0)
+    return [INFO, DATABASE, CONFIG, KEY_RECORD, SEALED_KEYS, MANIFEST].includes(top);
   const isPlain = below.every((name) => name !== "" && name !== "." && name !== "..");
   return isPlain && !/[\0\\]/.test(path) && FOLDERS.some((folder) => folder === top);
 }
@@ -72,8 +76,12 @@ export function openSealedKeys(sealed: Buffer, passphrase: string): ReadonlyMap<
       .parse(JSON.parse(plain.toString("utf8")));
     return new Map(files.map(([name, text]) => [name, bytes(text)]));
   } catch (error) {
-    throw new StorageError("failed", "the keys of the backup do not open with this passphrase", {
-      cause: error,
-    });
+    throw new StorageError(
+      "failed",
+      "the keys of the backup do not open with this passphrase; nothing was replaced",
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -26,6 +26,7 @@ import {
   FOLDERS,
   INFO,
   isContent,
+  KEY_RECORD,
   MANIFEST,
   openSealedKeys,
   SEALED_KEYS,
@@ -35,7 +36,11 @@ import {
 export interface RestoredHome {
   readonly files: number;
   readonly createdAt: string;
-  readonly keys: "restored" | "kept" | "missing";
+  /**
+   * `kept`: those that the home had before. `elsewhere`: the master key was never in the home, but in the keyring of its
+   * machine or in the environment. `missing`: the home does not start without its `master.key`.
+   */
+  readonly keys: "restored" | "kept" | "elsewhere" | "missing";
   readonly kept: string | null;
 }
 
@@ -76,7 +81,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
     const hasKeys = await restoreKeys(stage, passphrase);
     await prepareCopy(join(stage, DATABASE), name, clock);
     const kept = await swap(stage, directory, copyTime(clock()));
-    const keys = hasKeys ? "restored" : (await hasMasterKey(directory)) ? "kept" : "missing";
+    const keys = hasKeys ? "restored" : await restoreKeyRecord(stage, directory);
     return { files, createdAt: info.data.created_at, keys, kept };
   } finally {
     await rm(stage, { recursive: true, force: true });
@@ -187,9 +192,13 @@ async function hashOf(path: string): Promise<string> {
 async function restoreKeys(stage: string, passphrase: string | undefined): Promise<boolean> {
   if (passphrase === undefined) return false;
   const sealed = await readFile(join(stage, SEALED_KEYS)).catch((error: unknown) => {
-    throw new StorageError("failed", "the backup holds no keys: leave out the passphrase", {
-      cause: error,
-    });
+    throw new StorageError(
+      "failed",
+      "the backup holds no keys: leave out --with-keys and --passphrase-stdin",
+      {
+        cause: error,
+      },
+    );
   });
   const files = openSealedKeys(sealed, passphrase);
   await mkdir(join(stage, "keys"), { mode: 0o700 });
@@ -198,9 +207,19 @@ async function restoreKeys(stage: string, passphrase: string | undefined): Promi
   return true;
 }
 
-async function hasMasterKey({ keys }: DataDirectory): Promise<boolean> {
+/** Tells a home without keys which master key it needs, so that it starts as soon as it gets that key. */
+async function restoreKeyRecord(
+  stage: string,
+  { root, keys }: DataDirectory,
+): Promise<RestoredHome["keys"]> {
   const names = await readdir(keys).catch((): string[] => []);
-  return names.includes("master.json") || names.includes("master.key");
+  if (names.includes(KEY_RECORD)) return "kept";
+  await mkdir(keys, { recursive: true, mode: 0o700 });
+  await move(join(stage, KEY_RECORD), join(keys, KEY_RECORD));
+  await syncFolder(root);
+  if (names.includes("master.key")) return "kept";
+  const record = await readFile(join(keys, KEY_RECORD), "utf8").catch(() => "");
+  return /"source":"(?:keyring|environment)"/.test(record) ? "elsewhere" : "missing";
 }
 
 async function swap(stage: string, directory: DataDirectory, at: string): Promise<string | null> {
@@ -213,7 +232,7 @@ async function swap(stage: string, directory: DataDirectory, at: string): Promis
     ...["keys", CONFIG].filter((name) => staged.includes(name)),
   ];
   // A home that was just created holds empty folders: nothing of it is worth keeping.
-  for (const name of FOLDERS) await removeEmptyFolder(join(root, name));
+  for (const name of replaced) await removeEmptyFolder(join(root, name));
   let count = 0;
   for (const name of replaced) count += await move(join(root, name), join(kept, name));
   await syncFolder(root);
@@ -241,8 +260,8 @@ async function removeEmptyFolder(path: string): Promise<void> {
   try {
     await rmdir(path);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ENOENT" && code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (!["ENOENT", "ENOTDIR", "ENOTEMPTY", "EEXIST"].includes(code)) throw error;
   }
 }
 

@@ -5,7 +5,16 @@ import { pack as createPack, type Pack } from "tar-stream";
 import type { DataDirectory } from "../data-directory.ts";
 import { StorageError } from "../engine/database.ts";
 import { backupDatabase } from "../engine/sqlite-maintenance.ts";
-import { CONFIG, DATABASE, FOLDERS, INFO, MANIFEST, SEALED_KEYS, sealKeys } from "./contents.ts";
+import {
+  CONFIG,
+  DATABASE,
+  FOLDERS,
+  INFO,
+  KEY_RECORD,
+  MANIFEST,
+  SEALED_KEYS,
+  sealKeys,
+} from "./contents.ts";
 
 export interface BackupOptions {
   readonly directory: DataDirectory;
@@ -132,6 +141,7 @@ async function writeContents(
     await addBytes(INFO, Buffer.from(`${JSON.stringify(info)}\n`));
     await addFile(DATABASE, copy);
     await addFile(CONFIG, configFile);
+    await addFile(KEY_RECORD, join(directory.keys, KEY_RECORD));
     if (passphrase !== undefined)
       await addBytes(
         SEALED_KEYS,

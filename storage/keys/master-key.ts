@@ -63,7 +63,7 @@ export async function openMasterKeys(
   if (!mayCreate) {
     throw new MasterKeyError(
       "missing",
-      `${recordPath(options.folder)} is missing, but the data folder is in use; restore keys/ from a backup`,
+      `${recordPath(options.folder)} is missing, but the data folder is in use; ${RESTORE_KEYS}`,
     );
   }
   return createFirst(options);
@@ -152,6 +152,8 @@ const recordSchema = z
 type KeyRecord = z.output<typeof recordSchema>;
 
 const KEY_BYTES = 32;
+const RESTORE_KEYS =
+  "copy keys/ from where it is kept, or restore a backup that has keys: croft daemon restore FILE --with-keys";
 const RETIRED = "retired-master-key";
 const recordPath = (folder: string) => join(folder, "master.json");
 const keyPath = (folder: string) => join(folder, "master.key");
@@ -203,7 +205,12 @@ async function openRecorded(
   const place = placeOf(options.folder, source);
   const text = await readKeys(options, record, source);
   if (text === undefined) {
-    throw new MasterKeyError("missing", `the master key is missing: ${place}; ${helpOf(source)}`);
+    // A keyring that is locked, or another session's, answers as if it were empty.
+    const words =
+      source === "keyring"
+        ? "the system's keyring is locked, or does not have the master key"
+        : `the master key is missing: ${place}`;
+    throw new MasterKeyError("missing", `${words}; ${helpOf(source)}`);
   }
   const present = parseKeys(text, place);
   const versions = new Map(record.keys.map((known) => [known.check, known.version]));
@@ -262,7 +269,7 @@ function openRetired(
 
 function damagedRecord(folder: string, cause?: unknown): MasterKeyError {
   const path = recordPath(folder);
-  return new MasterKeyError("invalid", `${path} is damaged; restore keys/ from a backup`, cause);
+  return new MasterKeyError("invalid", `${path} is damaged; ${RESTORE_KEYS}`, cause);
 }
 
 async function readKeys(
@@ -281,7 +288,7 @@ async function readKeys(
       } catch (error) {
         throw new MasterKeyError(
           "unavailable",
-          "the master key is in the system's keyring, which does not answer; unlock it, or hand the key in with CROFT_MASTER_KEY_FILE",
+          "the master key is in the system's keyring, which does not answer; unlock it by signing in, or hand the key in with CROFT_MASTER_KEY_FILE",
           error,
         );
       }
@@ -377,7 +384,6 @@ function placeOf(folder: string, source: KeySource): string {
 
 function helpOf(source: KeySource): string {
   if (source === "environment") return "set it to the key that this data folder was made with";
-  // A keyring that is locked, or another session's, answers as if it were empty.
-  const unlock = source === "keyring" ? "unlock it, " : "";
-  return `${unlock}restore it from a backup, or hand the key in with CROFT_MASTER_KEY_FILE`;
+  const unlock = source === "keyring" ? "unlock it by signing in, " : "";
+  return `${unlock}${RESTORE_KEYS}, or hand the key in with CROFT_MASTER_KEY_FILE`;
 }

@@ -10,7 +10,8 @@ export interface BackupAddress {
 
 /** The help of `--to` and `--from`. */
 export const ADDRESS_HELP =
-  "a folder of a bucket, s3://BUCKET/FOLDER?endpoint=https://HOST:PORT; without a value that of backup_url";
+  "a folder of a bucket, s3://BUCKET/FOLDER?endpoint=https://HOST:PORT, without a value that of backup_url; " +
+  'its key is in backup_access_key_id and backup_secret_access_key ("croft help backups")';
 
 /**
  * Reads the value of `--to` or `--from`; `true` stands for the setting `backup_url`.

@@ -71,6 +71,8 @@ async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): P
       file === undefined ? "name where the backup goes" : "give a file or --to, not both",
       "croft daemon backup FILE, croft daemon backup - for standard output, or --to s3://BUCKET/FOLDER",
     );
+  if (file?.startsWith("s3://") === true)
+    throw usageError("the address of a bucket goes to --to", `croft daemon backup --to '${file}'`);
   const isStream = file === "-";
   if (isStream && (cli.output.isMachine || cli.io.isOutputTerminal))
     throw usageError(
@@ -109,14 +111,16 @@ async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): P
   const { files, bytes } = written;
   const name = written.address ?? path;
   const sentence = `Backed up ${data}: ${files} files, ${bytes} bytes${isStream ? "" : ` in ${name}`}.`;
-  if (isStream) return cli.io.note(sentence);
-  await cli.output.done(
-    { backed_up: true, file: name, files, bytes, keys: withKeys, data },
-    sentence,
-  );
+  if (isStream) cli.io.note(sentence);
+  else
+    await cli.output.done(
+      { backed_up: true, file: name, files, bytes, keys: withKeys, data },
+      sentence,
+    );
   if (!withKeys)
     cli.io.note(
-      "It holds no keys: without the master key, secrets in it cannot be opened. --with-keys includes the keys of keys/.",
+      "It holds no keys: a home restored from it does not start without the master key of this one. Back up with " +
+        "--with-keys, or keep a copy of keys/ in another place.",
     );
 }
 
@@ -184,6 +188,7 @@ async function writeFileWhole<Result>(
   const file = await open(partial, "w", 0o600).catch((error: Error) => {
     throw new CliError("file_error", `${dirname(path)} cannot be written: ${error.message}`, {
       cause: error,
+      hint: "name a file in a folder that exists and that you may write to",
     });
   });
   try {

@@ -98,6 +98,11 @@ async function runDaemonRestore(cli: CliContext, options: DaemonRestoreOptions):
         ? "croft daemon restore FILE, or --from s3://BUCKET/FOLDER, or --database latest for the database alone"
         : `croft daemon restore --database ${file}`,
     );
+  if (from === undefined && file?.startsWith("s3://") === true)
+    throw usageError(
+      "the address of a bucket goes to --from",
+      `croft daemon restore --from '${file}'`,
+    );
   if (file === "-" && options.passphraseStdin)
     throw usageError(
       "standard input cannot be both the archive and the passphrase",
@@ -176,10 +181,8 @@ async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): P
       });
     });
   const { kept, keys, archive } = restored;
-  if (keys === "missing")
-    cli.io.warn(
-      "The home has no master key. Restore it with --with-keys, copy keys/ there, or set CROFT_MASTER_KEY_FILE.",
-    );
+  const advice = keyAdvice[keys];
+  if (advice !== undefined) cli.io.warn(advice);
   const before = kept === null ? "" : `; what was there is kept in ${kept}`;
   await cli.output.done(
     { restored: true, copy: archive, kept, data, files: restored.files, keys },
@@ -187,6 +190,16 @@ async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): P
   );
   cli.io.note('"croft daemon start" starts it, "croft login forge" signs in.');
 }
+
+/** What is to be done before a restored home starts. */
+const keyAdvice: Readonly<Partial<Record<string, string>>> = {
+  missing:
+    "The home has no master key and does not start without it. Copy keys/master.key of the former home into its keys/ " +
+    "(mode 0600), or name a file with the key in CROFT_MASTER_KEY_FILE. A backup with keys is restored with --with-keys.",
+  elsewhere:
+    "The master key of this home was kept in the system's keyring or in the environment: on another machine, name a " +
+    "file with the key in CROFT_MASTER_KEY_FILE. A backup with keys is restored with --with-keys.",
+};
 
 type RestoreSource = Parameters<typeof restoreHome>[1]["from"];
 

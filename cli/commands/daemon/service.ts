@@ -130,7 +130,8 @@ async function describeKey(keys: string): Promise<string | null> {
   if (!/"keyring"/.test(note)) return null;
   return (
     "The master key is in the system's keyring. While that is locked, before you sign in, the daemon cannot start; " +
-    "the service tries again every few seconds until it is unlocked."
+    "the service tries again every few seconds until it is unlocked. To start without it, move the key into a file: " +
+    '"croft daemon backup FILE --with-keys", then "croft daemon restore FILE --with-keys".'
   );
 }
 

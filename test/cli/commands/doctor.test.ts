@@ -1,6 +1,6 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { doctor, type DoctorOptions } from "../../../cli/commands/doctor.ts";
 import { fakeDaemon } from "../support/fake-daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
@@ -31,9 +31,63 @@ test("a healthy home is all in order", async () => {
     keyring: "ok",
     // They are in files although there is a keyring, and the doctor says so.
     credentials: "warning",
+    "master key": "ok",
     daemon: "ok",
     forge: "ok",
     vault: "ok",
+  });
+});
+
+describe("the master key of a home", () => {
+  const lookAt = async (
+    record: object,
+    { keyring = fakeKeyring(), keyFile = false, env = {} } = {},
+  ) => {
+    await using home = await temporaryHome();
+    await mkdir(join(home.path, "keys"));
+    await writeFile(join(home.path, "keys", "master.json"), JSON.stringify(record));
+    if (keyFile) await writeFile(join(home.path, "keys", "master.key"), "key");
+    const ran = await runCli(["doctor", "--json"], { home: home.path, keyring, env });
+    const findings = ran.json() as { check: string; status: string; message: string }[];
+    return findings.find(({ check }) => check === "master key");
+  };
+  const kept = { source: "keyring", account: "master-key:1" };
+
+  test("in an unlocked keyring is a warning about the start at boot", async () => {
+    const keyring = fakeKeyring();
+    keyring.entries.set(kept.account, "key");
+    expect(await lookAt(kept, { keyring })).toMatchObject({
+      status: "warning",
+      message: expect.stringContaining("starts at boot waits") as string,
+      hint: expect.stringContaining("--with-keys") as string,
+    });
+  });
+
+  test("in a keyring that is locked or away has failed, with what to do", async () => {
+    const locked = fakeKeyring();
+    const away = {
+      ...fakeKeyring(),
+      getPassword: () => Promise.reject(new Error("no session bus")),
+    };
+    for (const keyring of [locked, away])
+      expect(await lookAt(kept, { keyring })).toMatchObject({
+        status: "failed",
+        message: "the master key is not in the system's keyring: the daemon cannot start",
+        hint: "unlock the keyring by signing in, or name a file with it in CROFT_MASTER_KEY_FILE",
+      });
+  });
+
+  test("in a file is in order when the file is there", async () => {
+    const record = { source: "file", account: "" };
+    expect(await lookAt(record, { keyFile: true })).toMatchObject({ status: "ok" });
+    expect(await lookAt(record)).toMatchObject({ status: "failed" });
+  });
+
+  test("in the environment is in order when it is set", async () => {
+    const record = { source: "environment", account: "" };
+    const env = { CROFT_MASTER_KEY: "ab".repeat(32) };
+    expect(await lookAt(record, { env })).toMatchObject({ status: "ok" });
+    expect(await lookAt(record)).toMatchObject({ status: "failed" });
   });
 });
 

@@ -348,6 +348,24 @@ describe("daemon restore of an archive on standard input", () => {
   });
 });
 
+test("a backup without keys tells the restored home which key it needs", async () => {
+  await using home = await temporaryHome();
+  await using fresh = await temporaryHome();
+  await (await startDaemon(testInput(home.path, {}, []))).stop();
+  const file = join(home.path, "plain.tar");
+  const backedUp = await line(home.path, ["backup", file]);
+  expect(backedUp.err).toContain("does not start without the master key");
+  const ran = await restore(fresh.path, file);
+  expect(ran.json()).toMatchObject({ keys: "missing", kept: null });
+  expect(ran.err).toContain("CROFT_MASTER_KEY_FILE");
+  await expect(startDaemon(testInput(fresh.path, {}, []))).rejects.toThrow(/master key is missing/);
+  const wrong = testInput(fresh.path, { env: { CROFT_MASTER_KEY: "ab".repeat(32) } }, []);
+  await expect(startDaemon(wrong)).rejects.toThrow(/another master key/);
+  const key = await readFile(join(home.path, "keys", "master.key"), "utf8");
+  const right = testInput(fresh.path, { env: { CROFT_MASTER_KEY: key.trim() } }, []);
+  await (await startDaemon(right)).stop();
+});
+
 test("a backup has the master key of the environment in a file, so that the restored home starts without it", async () => {
   await using home = await temporaryHome();
   await using fresh = await temporaryHome();
@@ -357,6 +375,6 @@ test("a backup has the master key of the environment in a file, so that the rest
   const sealed = ["--with-keys", "--passphrase-stdin", "--json"];
   await runCli(["daemon", "backup", file, ...sealed], { home: home.path, env, stdin: passphrase });
   const ran = await restore(fresh.path, file, ["--with-keys", "--passphrase-stdin"], passphrase);
-  expect(ran.json()).toMatchObject({ keys: "restored" });
+  expect(ran.json()).toMatchObject({ keys: "restored", kept: null });
   await (await startDaemon(testInput(fresh.path, {}, []))).stop();
 });

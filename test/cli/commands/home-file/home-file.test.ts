@@ -163,6 +163,103 @@ describe("a home goes from one daemon to another as text", () => {
   });
 });
 
+describe("users of the vault", () => {
+  /** A folder for each daemon, in which its administrator is signed in to the vault. */
+  const signedIn = new Map<TestDaemon, Awaited<ReturnType<typeof temporaryHome>>>();
+
+  beforeAll(async () => {
+    for (const daemon of [old, fresh]) {
+      const folder = await temporaryHome();
+      signedIn.set(daemon, folder);
+      const { email } = daemon.first?.vault ?? { email: "" };
+      const ran = await runCli(["login", "vault", "--email", email, "--password-stdin"], {
+        home: folder.path,
+        env: { CROFT_URL: daemon.url },
+        stdin: daemon.first?.password ?? "",
+      });
+      expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
+    }
+  });
+  afterAll(async () => {
+    for (const folder of signedIn.values()) await folder[Symbol.asyncDispose]();
+  });
+
+  /** Runs a line as the administrator of both services. */
+  const asVault = (daemon: TestDaemon, words: readonly string[], stdin?: string) =>
+    runCli([...words, "--json"], {
+      home: signedIn.get(daemon)?.path ?? "",
+      env: { CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: daemon.first?.forge.token },
+      ...(stdin === undefined ? {} : { stdin }),
+    });
+  const users = (entries: readonly object[]) =>
+    JSON.stringify({ version: 1, vault_users: entries });
+  const vaultUsersOf = async (daemon: TestDaemon) => {
+    const { vault_users: found } = (await asVault(daemon, ["export"])).json() as {
+      vault_users: readonly { readonly handle: string }[];
+    };
+    return found;
+  };
+  const nora = { handle: "nora", email: "nora@example.org", role: "admin", active: true };
+  const otto = { handle: "otto", email: "otto@example.org", role: "user", active: false };
+
+  test("are shown by a dry run and not made", async () => {
+    const before = await vaultUsersOf(old);
+    const words = ["apply", "-f", "-", "--dry-run"];
+    const ran = await asVault(old, words, users([nora]));
+    expect(ran.json()).toMatchObject([{ action: "create", kind: "vault_user", name: "nora" }]);
+    expect(await vaultUsersOf(old)).toEqual(before);
+  });
+
+  test("are created with role and status, and go to another daemon as text", async () => {
+    const apply = ["apply", "-f", "-"];
+    expect(await asVault(old, apply, users([nora, otto]))).toMatchObject({ code: 0 });
+    expect(await vaultUsersOf(old)).toEqual(expect.arrayContaining([nora, otto]));
+    expect((await asVault(old, apply, users([nora, otto]))).json()).toEqual([]);
+
+    const text = (await asVault(old, ["export"])).out;
+    const moved = await asVault(fresh, apply, text);
+    expect(moved.code).toBe(0);
+    expect(await vaultUsersOf(fresh)).toEqual(expect.arrayContaining([nora, otto]));
+    const again = (await asVault(fresh, apply, text)).json() as { action: string }[];
+    expect(again.filter(({ action }) => action !== "skip")).toEqual([]);
+  });
+
+  test("are activated and deactivated; address and role are left alone with the reason", async () => {
+    const changed = [
+      { ...nora, active: false },
+      { ...otto, email: "other@example.org", active: true },
+    ];
+    const ran = await asVault(fresh, ["apply", "-f", "-"], users(changed));
+    expect(ran.json()).toMatchObject([
+      { action: "edit", name: "nora", error: null },
+      {
+        action: "skip",
+        name: "otto",
+        reason: expect.stringContaining("does not let administrators change") as string,
+      },
+    ]);
+    expect(await vaultUsersOf(fresh)).toEqual(
+      expect.arrayContaining([{ ...nora, active: false }, otto]),
+    );
+  });
+
+  test("that cannot be made leave the others, and the exit code is 14", async () => {
+    const taken = { ...nora, handle: "nora2" };
+    const lena = { handle: "lena", email: "lena@example.org", role: "user", active: true };
+    const ran = await asVault(fresh, ["apply", "-f", "-"], users([taken, lena]));
+    expect(ran.code).toBe(14);
+    expect(ran.json()).toMatchObject([
+      { name: "nora2", error: expect.any(String) as string },
+      { name: "lena", error: null },
+    ]);
+  });
+
+  test("need an administrator of the vault who is signed in", async () => {
+    const ran = await on(fresh, ["apply", "-f", "-", "--json"], users([nora]));
+    expect(ran).toMatchObject({ code: 4, out: "" });
+  });
+});
+
 describe("a text that does not describe a home", () => {
   test.each([
     ["not YAML", "a: [", "is not valid YAML"],
