@@ -74,6 +74,7 @@ export const capabilityColumns: readonly Column<Capabilities>[] = [
   { header: "rename", cell: (one) => one.rename },
   { header: "move", cell: (one) => one.move },
   { header: "delete precondition", cell: (one) => one.delete_precondition },
+  { header: "replace precondition", cell: (one) => one.replace_precondition },
   { header: "trash", cell: (one) => one.trash },
   { header: "range", cell: (one) => one.range },
   { header: "quota", cell: (one) => one.quota },

@@ -90,6 +90,8 @@ export interface Powers {
   readonly guardedRename: Guarding;
   /** Delete fails when the item is no longer the one that the caller saw. */
   readonly guardedDelete: Guarding;
+  /** Replacing a file fails when it is no longer the version that the caller saw. */
+  readonly guardedReplace: Guarding;
   /** Upload and create-folder never overwrite. */
   readonly createOnly: Guarding;
   /** Folders can be renamed and moved. */
@@ -311,7 +313,7 @@ export interface CloudProvider {
   ): Promise<ItemOutcome>;
   /**
    * Replaces the bytes of a file in one step under its name, if it still is as expected; `stale` otherwise. The stream is
-   * treated as by `upload`. Absent where the provider has no such step: see `replacing.ts`.
+   * treated as by `upload`. Absent where the connection has no such step: see `replacing.ts`.
    */
   replace?(input: Replacement): Promise<ItemOutcome>;
   /** Renames an item in its folder. The same name is a success without a change; a change of case alone works. */

@@ -4,47 +4,55 @@ import { viaTemporaryName } from "./temporary-names.ts";
 
 /**
  * Replaces the bytes of a file that still is as expected; else `stale`, and nothing has changed. A provider with an operation
- * of its own replaces in one step. Elsewhere the bytes are uploaded completely under a temporary name, the file is deleted
- * under its precondition (into the trash where there is one), and the new one is renamed. A crash before the last step
- * leaves the new bytes under the temporary name, which the next listing renames where the adapter recovers renames.
+ * of its own replaces in one step, the others by `swapFile`.
  */
 export async function replaceFile(
   provider: CloudProvider,
   replacement: Replacement,
   deps: Pick<ProviderDeps, "home" | "newId" | "locks">,
 ): Promise<ItemOutcome> {
-  const { id, expected, content, signal } = replacement;
   try {
-    if (provider.replace !== undefined) return await provider.replace(replacement);
-    const found = await provider.stat({ id, signal });
-    if (found.kind !== "ok") return toFailure(found);
-    const { name, parent, kind, etag } = found.item;
-    if (kind === "folder") return { kind: "unsupported", reason: "folder" };
-    if (expected.etag !== undefined && etag !== expected.etag) return { kind: "stale" };
-    return await viaTemporaryName(name, deps, async (temporary) => {
-      const uploaded = await provider.upload({ ...replacement, parent, name: temporary });
-      if (uploaded.kind !== "ok") return uploaded;
-      const { item } = uploaded;
-      // From here on an abort must not leave half of it.
-      const steady = new AbortController().signal;
-      const now = { id: item.id, expected: { etag: item.etag }, signal: steady };
-      const deleted = await provider.delete({
-        id,
-        expected: { ...expected, kind },
-        signal: steady,
-      });
-      if (deleted.kind !== "ok") {
-        await provider.delete({ ...now, permanently: true });
-        return deleted;
-      }
-      const renamed = await provider.rename({ ...now, name });
-      return renamed.kind === "ok"
-        ? renamed
-        : { kind: "unknown_outcome", note: "under_temporary_name" };
-    });
+    return await (provider.replace === undefined
+      ? swapFile(provider, replacement, deps)
+      : provider.replace(replacement));
   } finally {
-    content.destroy();
+    replacement.content.destroy();
   }
+}
+
+/**
+ * Replaces a file where no request can: uploads the bytes completely under a temporary name, deletes the file under its
+ * precondition (into the trash where there is one), and renames the new one. A crash before the last step
+ * leaves the new bytes under the temporary name, which the next listing renames where the adapter recovers renames.
+ */
+export async function swapFile(
+  provider: Pick<CloudProvider, "stat" | "upload" | "delete" | "rename">,
+  replacement: Replacement,
+  deps: Pick<ProviderDeps, "home" | "newId" | "locks">,
+): Promise<ItemOutcome> {
+  const { id, expected, signal } = replacement;
+  const found = await provider.stat({ id, signal });
+  if (found.kind !== "ok") return toFailure(found);
+  const { name, parent, kind, etag } = found.item;
+  if (kind === "folder") return { kind: "unsupported", reason: "folder" };
+  if (expected.etag !== undefined && etag !== expected.etag) return { kind: "stale" };
+  return viaTemporaryName(name, deps, async (temporary) => {
+    const uploaded = await provider.upload({ ...replacement, parent, name: temporary });
+    if (uploaded.kind !== "ok") return uploaded;
+    const { item } = uploaded;
+    // From here on an abort must not leave half of it.
+    const steady = new AbortController().signal;
+    const now = { id: item.id, expected: { etag: item.etag }, signal: steady };
+    const deleted = await provider.delete({ id, expected: { etag, kind }, signal: steady });
+    if (deleted.kind !== "ok") {
+      await provider.delete({ ...now, permanently: true });
+      return deleted;
+    }
+    const renamed = await provider.rename({ ...now, name });
+    return renamed.kind === "ok"
+      ? renamed
+      : { kind: "unknown_outcome", note: "under_temporary_name" };
+  });
 }
 
 /** Maps a failed lookup; a missing item has changed. */

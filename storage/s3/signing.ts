@@ -1,3 +1,6 @@
+// Own code instead of a library. aws4fetch takes six times the processor time for a signature (266 µs against 43 µs) and resolves
+// dot segments, so a key with them gets a wrong signature. @smithy/signature-v4 is as fast and as correct, but saves about 40 of
+// these lines for 8.5 MB on disk and 140 ms at every start.
 import { createHash, createHmac } from "node:crypto";
 
 /** The credentials and the region of a signature. */

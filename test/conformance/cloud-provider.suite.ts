@@ -7,6 +7,7 @@ import { listingBehaviours } from "./cloud-provider/listing.ts";
 import { makingBehaviours } from "./cloud-provider/making.ts";
 import { movingBehaviours } from "./cloud-provider/moving.ts";
 import { readingBehaviours } from "./cloud-provider/reading.ts";
+import { replacingBehaviours } from "./cloud-provider/replacing.ts";
 import { renamingBehaviours } from "./cloud-provider/renaming.ts";
 import { trashBehaviours } from "./cloud-provider/trash.ts";
 import { uploadingBehaviours } from "./cloud-provider/uploading.ts";
@@ -98,7 +99,7 @@ export interface SuiteOptions {
 
 /** One behaviour that every adapter shows. */
 export interface Behaviour {
-  /** 1 to 58. */
+  /** 1 to 63. */
   readonly number: number;
   readonly title: string;
   /** Returns why the declared capabilities exclude the behaviour, or undefined. */
@@ -108,7 +109,7 @@ export interface Behaviour {
 }
 
 /** How many behaviours there are. */
-export const BEHAVIOURS = 58;
+export const BEHAVIOURS = 63;
 
 /** All behaviours, by number. */
 export const behaviours: readonly Behaviour[] = [
@@ -119,6 +120,7 @@ export const behaviours: readonly Behaviour[] = [
   ...renamingBehaviours,
   ...movingBehaviours,
   ...deletingBehaviours,
+  ...replacingBehaviours,
   ...failingBehaviours,
   ...trashBehaviours,
 ].sort((a, b) => a.number - b.number);

@@ -13,6 +13,7 @@ import { cloudProviderSuite, type SuiteOptions } from "./cloud-provider.suite.ts
 const emulated = {
   guardedRename: "emulated",
   guardedDelete: "emulated",
+  guardedReplace: "emulated",
   createOnly: "emulated",
 } as const;
 

@@ -297,12 +297,19 @@ export async function startDropboxServer(
 
   /** Puts a finished file into the tree. `outer` is how the endpoint wraps a refusal. */
   function commit(argument: Body, bytes: Buffer, outer: readonly string[]): Said {
-    const place = toPlace(argument["path"]);
+    const path = argument["path"];
+    const known = typeof path === "string" && path.startsWith("id:") ? find(path) : undefined;
+    if (typeof path === "string" && path.startsWith("id:") && known === undefined)
+      return { tags: [...outer, "not_found"] };
+    const place = toPlace(known === undefined ? path : pathOf(known));
     if (!("parent" in place))
       return "tags" in place ? { tags: [...outer, ...place.tags.slice(1)] } : place;
     const taken = tree.child(place.parent.id, place.name);
     const isEqual = taken?.kind === "file" && taken.bytes.equals(bytes);
-    if (taken !== undefined && argument["mode"] !== "overwrite") {
+    const mode = argument["mode"];
+    const updated = typeof mode === "object" ? (mode as Body)["update"] : undefined;
+    const isCurrent = taken?.kind === "file" && updated === toMetadata(taken)["rev"];
+    if (taken !== undefined && mode !== "overwrite" && !isCurrent) {
       // Without strict_conflict the same bytes again count as success.
       if (isEqual && argument["strict_conflict"] !== true)
         return { value: toMetadata(taken, false) };

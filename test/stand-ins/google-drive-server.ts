@@ -292,6 +292,15 @@ export async function startGoogleDriveServer(
 
     if (path.startsWith("/upload/drive/v3/files"))
       return upload(account, request, response, url, send);
+    const replaced = /^\/upload\/drive\/v2\/files\/([^/]+)$/.exec(path)?.[1];
+    if (replaced !== undefined && method === "PUT") {
+      allow(query, [...common, "uploadType"]);
+      const bytes = await readBody(request);
+      const file = get(account, decodeURIComponent(replaced));
+      assertTag(request, file);
+      overwrite(account, file, bytes);
+      return send(200, toGuarded(file), "*");
+    }
     if (path === "/drive/v3/about" && method === "GET") {
       allow(query, ["fields"]);
       if (fields === null)
@@ -382,6 +391,14 @@ export async function startGoogleDriveServer(
     throw new Refusal(404, "notFound", "Not Found");
   }
 
+  /** Adds a revision to a file. */
+  function overwrite(account: string, file: StoredFile, bytes: Buffer): void {
+    if (file.revisions.length === 0)
+      throw new Refusal(403, "fileNotDownloadable", "Only files with binary content have bytes.");
+    if (bytes.length > room(account)) throw overQuota();
+    store.overwrite(file.id, bytes);
+  }
+
   function removeForGood(response: ServerResponse, file: StoredFile): void {
     store.remove(file);
     response.writeHead(204).end();
@@ -440,6 +457,23 @@ export async function startGoogleDriveServer(
       response.writeHead(200, { location, "content-length": "0" }).end();
       return;
     }
+    const replaced = /^\/upload\/drive\/v3\/files\/([^/]+)$/.exec(url.pathname)?.[1];
+    if (request.method === "PATCH" && replaced !== undefined) {
+      const file = get(account, decodeURIComponent(replaced));
+      await readMetadata(request);
+      const length = request.headers["x-upload-content-length"];
+      if (Number(length ?? 0) > room(account)) throw overQuota();
+      const id = sessions.open({
+        account,
+        metadata: { replaces: file.id },
+        contentType: file.mimeType,
+        fields: query.get("fields") ?? usual,
+        total: length === undefined ? undefined : Number(length),
+      });
+      const location = `http://${request.headers.host ?? ""}/upload/drive/v3/files?uploadType=resumable&upload_id=${id}`;
+      response.writeHead(200, { location, "content-length": "0" }).end();
+      return;
+    }
     if (sessionId === null) throw new Refusal(404, "notFound", "Not Found");
     const session = sessions.find(sessionId);
     if (request.method === "DELETE") {
@@ -458,7 +492,12 @@ export async function startGoogleDriveServer(
         return;
       }
       const bytes = Buffer.concat(session.parts);
-      session.done = create(account, session.metadata, bytes, session.contentType).id;
+      const { replaces } = session.metadata;
+      if (typeof replaces === "string") overwrite(account, get(account, replaces), bytes);
+      session.done =
+        typeof replaces === "string"
+          ? replaces
+          : create(account, session.metadata, bytes, session.contentType).id;
     }
     const file = select(toFile(get(account, session.done)), parseFields(session.fields));
     sendJson(response, 200, file);

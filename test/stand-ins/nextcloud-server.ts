@@ -209,6 +209,12 @@ export async function startNextcloud(
     if (to === undefined) return dav.say(response, 400);
     if (store.find(to) !== undefined && request.headers["overwrite"] === "F")
       return dav.say(response, 412, "Overwrite");
+    const condition = /^<[^>]+> \(\[("[^"]+")\]\)$/.exec(String(request.headers["if"] ?? ""))?.[1];
+    const there = store.find(to);
+    if (request.headers["if"] !== undefined) {
+      const tag = there === undefined ? undefined : `"${store.tagOf(there)}"`;
+      if (condition === undefined || condition !== tag) return dav.say(response, 412, "If");
+    }
     const pieces = [...folder.children.values()].sort((a, b) => a.name.localeCompare(b.name));
     const bytes = Buffer.concat(pieces.map((piece) => piece.bytes));
     if (bytes.length !== Number(request.headers["oc-total-length"])) return dav.say(response, 400);

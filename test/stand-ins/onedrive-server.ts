@@ -53,6 +53,8 @@ interface Session {
   readonly parent: string;
   readonly name: string;
   readonly behavior: string;
+  /** The item that is replaced. */
+  readonly over?: TreeNode;
   readonly parts: Buffer[];
   received: number;
 }
@@ -223,6 +225,35 @@ export async function startOneDriveServer(
     sendError(response, done.status, done.code, done.inner);
   }
 
+  /** Puts new bytes into an item, which must have the tag of `If-Match`. */
+  async function replace(
+    request: IncomingMessage,
+    response: ServerResponse,
+    node: TreeNode,
+    url: URL,
+  ): Promise<void> {
+    const bytes = await readBody(request);
+    const guard = request.headers["if-match"];
+    if (node.kind === "folder" || node.parent === undefined)
+      return sendError(response, 400, "invalidRequest");
+    if (guard !== undefined && (guard !== toItem(node)["eTag"] || state.isDeleteGuardBroken))
+      return sendError(response, 412, "resourceModified");
+    sendCommitted(response, commit(node.parent, node.name, bytes, "replace"), url);
+  }
+
+  /** Opens a session for new bytes of an item, which changes its tag. */
+  function createReplacement(
+    request: IncomingMessage,
+    response: ServerResponse,
+    node: TreeNode,
+  ): void {
+    if (node.kind === "folder" || node.parent === undefined)
+      return sendError(response, 400, "invalidRequest");
+    tree.touch(node);
+    const place = { parent: node.parent, name: node.name };
+    openSession(request, response, { ...place, behavior: "replace", over: node });
+  }
+
   function createFolder(response: ServerResponse, node: TreeNode, body: Body, url: URL): void {
     const name = String(body["name"] ?? "");
     if (node.kind !== "folder" || body["folder"] === undefined || isRefusedName(name))
@@ -299,8 +330,16 @@ export async function startOneDriveServer(
     if (!isPersonal && isHeld) return sendError(response, 409, "nameAlreadyExists");
     if (!isPersonal && "fileSize" in item) return sendError(response, 400, "invalidRequest");
     if (room() <= 0 && state.room === 0) return sendError(response, 507, "quotaLimitReached");
+    openSession(request, response, { ...place, behavior });
+  }
+
+  function openSession(
+    request: IncomingMessage,
+    response: ServerResponse,
+    what: Omit<Session, "parts" | "received">,
+  ): void {
     const key = randomBytes(24).toString("base64url");
-    sessions.set(key, { ...place, behavior, parts: [], received: 0 });
+    sessions.set(key, { ...what, parts: [], received: 0 });
     sendJson(response, 200, {
       uploadUrl: `http://${request.headers.host}/signed/upload/${key}`,
       expirationDateTime: new Date(clock() + 7 * 86_400_000).toISOString(),
@@ -340,9 +379,12 @@ export async function startOneDriveServer(
     session.received += bytes.length;
     if (!isLast)
       return sendJson(response, 202, { ...progress, nextExpectedRanges: [`${session.received}-`] });
+    const { over } = session;
+    if (over !== undefined && tree.find(over.id) === undefined)
+      return sendError(response, 404, "itemNotFound");
     const done = commit(
-      session.parent,
-      session.name,
+      over?.parent ?? session.parent,
+      over?.name ?? session.name,
       Buffer.concat(session.parts),
       session.behavior,
     );
@@ -389,6 +431,10 @@ export async function startOneDriveServer(
         const location = `http://${request.headers.host}/signed/download/${key}`;
         return void response.writeHead(302, { location }).end();
       }
+      case "PUT content":
+        return replace(request, response, node, url);
+      case "POST createUploadSession":
+        return createReplacement(request, response, node);
       case "POST children":
         return createFolder(response, node, await readJson(request), url);
       case "PATCH ":

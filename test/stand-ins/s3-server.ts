@@ -278,6 +278,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     if (headers["content-length"] === undefined)
       throw new Refused({ status: 411, code: "MissingContentLength" });
     assertFree(key, headers);
+    assertTag(key, headers);
     const kept =
       altersUploads && !key.includes(".croft/") ? Buffer.concat([body, Buffer.from("!")]) : body;
     const made = store.put(key, kept, keptOf(headers));
@@ -291,6 +292,18 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     const isTaken =
       store.current(key) !== undefined || (options.markersCount === true && store.hasMarker(key));
     if (conditions === "kept" && isTaken)
+      throw new Refused({ status: 412, code: "PreconditionFailed" });
+  }
+
+  /** `If-Match`, as this server keeps it. */
+  function assertTag(key: string, headers: S3Request["headers"]): void {
+    const match = headers["if-match"];
+    if (match === undefined) return;
+    assertImplemented();
+    if (conditions !== "kept") return;
+    const there = store.current(key);
+    if (there === undefined) throw new Refused({ status: 404, code: "NoSuchKey" });
+    if (match !== "*" && !isSame(match, there.etag))
       throw new Refused({ status: 412, code: "PreconditionFailed" });
   }
 
@@ -366,6 +379,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
       return part;
     });
     assertFree(key, headers);
+    assertTag(key, headers);
     const failed = takeInBody();
     if (failed !== undefined) return failed;
     const digest = createHash("md5");
@@ -393,16 +407,8 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
   }
 
   function deleteObject(key: string, { query, headers }: S3Request): Answer {
-    const match = headers["if-match"];
     const id = query.get("versionId");
-    if (match !== undefined) {
-      assertImplemented();
-      const there = store.current(key);
-      if (conditions === "kept" && there === undefined)
-        throw new Refused({ status: 404, code: "NoSuchKey" });
-      if (conditions === "kept" && match !== "*" && !isSame(match, there?.etag))
-        throw new Refused({ status: 412, code: "PreconditionFailed" });
-    }
+    assertTag(key, headers);
     const { marker } = store.remove(key, id);
     return {
       status: 204,

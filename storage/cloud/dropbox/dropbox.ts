@@ -20,7 +20,7 @@ import { createDropboxApi, type DropboxApi } from "./api.ts";
 import { createChanges } from "./changes.ts";
 import { readFile } from "./read.ts";
 import { createTrash } from "./trash.ts";
-import { upload } from "./upload.ts";
+import { replace, upload } from "./upload.ts";
 
 /** Two blocks of the content hash: large enough to be fast, small enough to be in memory for each running upload. */
 export const USUAL_PIECE_BYTES = 8 * 1024 * 1024;
@@ -80,6 +80,7 @@ function createDropbox(
     createFolder: ({ parent, name, signal }) =>
       withAccountLock(() => changes.createFolder(parent, name, signal)),
     upload: (input) => upload(input, uploadDeps),
+    replace: (input) => replace(input, uploadDeps),
     rename: ({ id, name, expected, signal }) =>
       withAccountLock(() => changes.rename(id, name, expected, signal)),
     move: ({ id, parent, expected, signal }) =>

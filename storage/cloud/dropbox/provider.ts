@@ -32,6 +32,7 @@ const can: Powers = {
   guardedRename: "emulated",
   // Atomic for the bytes.
   guardedDelete: "emulated",
+  guardedReplace: "atomic",
   createOnly: "atomic",
   folderMove: true,
   ids: "stable",

@@ -1,10 +1,10 @@
 import type { Readable } from "node:stream";
 import { asText } from "../json.ts";
-import { STRANGE_ANSWER } from "../guarded-change.ts";
+import { STRANGE_ANSWER, toEarlyFailure } from "../guarded-change.ts";
 import { mayRetryRead, type Failure } from "../outcomes.ts";
 import { inPieces, type Piece } from "../pieces.ts";
-import type { ItemOutcome } from "../provider.ts";
-import { isAsSent } from "../comparison.ts";
+import type { ItemOutcome, Replacement } from "../provider.ts";
+import { isAsSent, isExpected } from "../comparison.ts";
 import { toChangeFailure, type Account } from "./account.ts";
 import type { ApiAnswer, DropboxApi } from "./api.ts";
 import { createContentHash, hashContent } from "./content-hash.ts";
@@ -18,6 +18,8 @@ export interface Upload {
   readonly name: string;
   readonly content: Readable;
   readonly size: number | undefined;
+  /** The version of a file that is replaced. Undefined: the name must be free. */
+  readonly over?: DropboxItem | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -41,7 +43,7 @@ interface Sent {
 }
 
 /**
- * Creates a file. One piece is sent as one request, more pieces through an upload session, which Dropbox discards
+ * Creates or replaces a file. One piece is sent as one request, more pieces through an upload session, which Dropbox discards
  * if it is never finished. Nothing is visible before the last request. Throws what the source throws.
  */
 export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
@@ -49,13 +51,30 @@ export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcom
   // Until the stream is read it needs a listener, because an error must not end the process.
   content.on("error", () => undefined);
   try {
-    const rule = brokenDropboxRule(name);
+    const rule = what.over === undefined ? brokenDropboxRule(name) : undefined;
     if (rule !== undefined) return { kind: "invalid_name", rule };
     return await sendPieces(what, deps);
   } catch (error) {
     if (signal.aborted && content.errored === null)
       return { kind: "offline", sent: true, note: "aborted" };
     throw error;
+  } finally {
+    content.destroy();
+  }
+}
+
+/** Replaces a file that still is as expected; Dropbox compares the revision when the new version is committed. */
+export async function replace(what: Replacement, deps: UploadDeps): Promise<ItemOutcome> {
+  const { id, expected, content, size, signal } = what;
+  try {
+    const seen = await deps.account.lookWithParent(id, signal);
+    if (seen.kind !== "ok") return toEarlyFailure(seen, toChangeFailure);
+    const { found, item } = seen;
+    if (item.kind === "folder") return { kind: "unsupported", reason: "folder" };
+    if (!isExpected(item, expected)) return { kind: "stale" };
+    if (found.rev === undefined) return { kind: "unsupported", reason: "no_revision" };
+    const { parent, name } = item;
+    return await upload({ parent, name, over: found, content, size, signal }, deps);
   } finally {
     content.destroy();
   }
@@ -89,12 +108,14 @@ async function begin(
   piece: Piece,
   deps: UploadDeps,
 ): Promise<{ readonly kind: "ok"; readonly session: string } | Failure> {
-  // Avoids a useless large upload: the folder must exist and the name be free.
-  const folder = await deps.account.pathOfFolder(what.parent, what.signal);
-  if (folder.kind !== "ok") return toChangeFailure(folder);
-  const taken = await deps.account.look(`${folder.path}/${what.name}`, what.signal);
-  if (taken.kind === "ok") return { kind: "conflict", existingName: taken.found.name };
-  if (taken.kind !== "not_found") return toChangeFailure(taken);
+  if (what.over === undefined) {
+    // Avoids a useless large upload: the folder must exist and the name be free.
+    const folder = await deps.account.pathOfFolder(what.parent, what.signal);
+    if (folder.kind !== "ok") return toChangeFailure(folder);
+    const taken = await deps.account.look(`${folder.path}/${what.name}`, what.signal);
+    if (taken.kind === "ok") return { kind: "conflict", existingName: taken.found.name };
+    if (taken.kind !== "not_found") return toChangeFailure(taken);
+  }
   const answer = await again(what.signal, deps, () =>
     deps.api.send(
       "files/upload_session/start",
@@ -143,7 +164,7 @@ function standingWithin(
   return said.offset >= start && said.offset <= start + bytes.length ? said.offset : undefined;
 }
 
-/** Sends the last request: creates the file under its name, which must be free. */
+/** Sends the last request: creates the file under its name, which must be free, or replaces the version of `over`. */
 async function commit(
   what: Upload,
   session: string | undefined,
@@ -151,12 +172,16 @@ async function commit(
   sent: Sent,
   deps: UploadDeps,
 ): Promise<ItemOutcome> {
-  const { parent, name, signal } = what;
+  const { parent, name, over, signal } = what;
   // Checked again just before: Dropbox would create a deleted folder again.
-  const folder = await deps.account.pathOfFolder(parent, signal);
+  const folder =
+    over === undefined
+      ? await deps.account.pathOfFolder(parent, signal)
+      : ({ kind: "ok", path: "" } as const);
   if (folder.kind !== "ok") return toChangeFailure(folder);
-  const path = `${folder.path}/${name}`;
-  const commitInfo = { path, mode: "add", autorename: false, strict_conflict: true, mute: false };
+  const path = over?.id ?? `${folder.path}/${name}`;
+  const mode = over === undefined ? "add" : { ".tag": "update", update: over.rev ?? "" };
+  const commitInfo = { path, mode, autorename: false, strict_conflict: true, mute: false };
   let mayHaveLanded = false;
   const send = async (at: number) => {
     const rest = piece.bytes.subarray(at - piece.start);
@@ -188,12 +213,21 @@ async function commit(
     if (made !== undefined) return toOutcome(made, sent, parent);
     mayHaveLanded = true;
   } else if (!mayHaveLanded) {
+    // The revision is no longer the current one, or the file is gone.
+    if (over !== undefined && ["conflict", "not_found"].includes(answer.kind))
+      return { kind: "stale" };
     if (answer.kind === "conflict") return { ...answer, existingName: name };
     return session === undefined ? toChangeFailure(answer) : toSessionFailure(answer);
   }
   const failure = answer.kind === "ok" ? STRANGE_ANSWER : toSessionFailure(answer);
   if (signal.aborted) return failure;
   const found = await deps.account.look(path, signal);
+  if (found.kind === "ok" && over !== undefined) {
+    if (found.found.rev === over.rev) return failure;
+    return isSame(found.found, sent)
+      ? { kind: "ok", item: toProviderItem(found.found, parent) }
+      : { kind: "stale" };
+  }
   if (found.kind === "ok")
     return isSame(found.found, sent) && isAsSent(found.found.name, name)
       ? { kind: "ok", item: toProviderItem(found.found, parent) }

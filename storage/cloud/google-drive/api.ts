@@ -4,7 +4,7 @@ import type { ProviderAnswer, ProviderRequest } from "../transport.ts";
 import { toDriveFailure, type DriveFailure } from "./failures.ts";
 
 /** A call of the Drive API: v3 for everything except preconditions, which only v2 supports. */
-export type DriveService = "v3" | "v2" | "upload";
+export type DriveService = "v3" | "v2" | "upload" | "upload_v2";
 
 export interface DriveCall {
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -45,6 +45,7 @@ export function createDriveApi(deps: {
     v3: `${deps.root}/drive/v3`,
     v2: `${deps.root}/drive/v2`,
     upload: `${deps.root}/upload/drive/v3`,
+    upload_v2: `${deps.root}/upload/drive/v2`,
   };
 
   async function send(request: ProviderRequest): Promise<ProviderAnswer | DriveFailure> {

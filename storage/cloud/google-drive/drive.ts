@@ -124,7 +124,7 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
     },
 
     async change(call, signal) {
-      const isV2 = call.service === "v2";
+      const isV2 = call.service === "v2" || call.service === "upload_v2";
       const query = { ...call.query, fields: isV2 ? GUARD_FIELDS : FIELDS };
       const said = await api.ask({ ...call, query, signal });
       if (said.kind !== "ok") return said;

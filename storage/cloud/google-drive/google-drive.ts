@@ -21,6 +21,7 @@ import { toChangeFailure, toReadFailure } from "./failures.ts";
 import { createNames } from "./names.ts";
 import { readFile } from "./read.ts";
 import { move, remove, rename } from "./relocate.ts";
+import { replace } from "./replace.ts";
 import { createTrash } from "./trash.ts";
 import { upload } from "./upload.ts";
 
@@ -125,6 +126,8 @@ function createGoogleDrive(
   const rootId = String(facts["root"]);
   const drive = createDrive(api, rootId, tuning.pageSize);
   const names = createNames(drive, deps.sleep);
+  const { sleep, newId } = deps;
+  const uploadDeps = { drive, names, sizes: tuning, sleep, newId, rootId };
 
   return {
     can,
@@ -163,9 +166,10 @@ function createGoogleDrive(
         input.content.destroy();
         return { kind: "invalid_name", rule };
       }
-      const { sleep, newId } = deps;
-      return upload(input, { drive, names, sizes: tuning, sleep, newId, rootId });
+      return upload(input, uploadDeps);
     },
+
+    replace: (input) => replace(input, uploadDeps),
 
     async rename(input) {
       const rule = brokenNameRule(input.name);

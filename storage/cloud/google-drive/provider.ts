@@ -27,6 +27,7 @@ const can: Powers = {
   // The etag of v2 narrows the race; its documentation does not promise to exclude it.
   guardedRename: "emulated",
   guardedDelete: "emulated",
+  guardedReplace: "emulated",
   createOnly: "emulated",
   folderMove: true,
   ids: "stable",

@@ -3,7 +3,7 @@ import { RETRY_AFTER_WAIT_SECONDS_MAX } from "../outcomes.ts";
 import type { Piece } from "../pieces.ts";
 import type { ProviderDeps } from "../provider.ts";
 import type { ProviderAnswer } from "../transport.ts";
-import type { Drive } from "./drive.ts";
+import { pathOf, type Drive } from "./drive.ts";
 import type { DriveFailure } from "./failures.ts";
 import { FIELDS } from "./items.ts";
 
@@ -32,7 +32,12 @@ const CANCEL_MS = 10_000;
 /** Opens a session for a file with this metadata; `size` is undefined when it is known only at the end of the source. */
 export async function createSession(
   metadata: JsonObject,
-  what: { readonly size: number | undefined; readonly contentType: string },
+  what: {
+    readonly size: number | undefined;
+    readonly contentType: string;
+    /** The id of a file that is replaced. Undefined: the session creates one. */
+    readonly over?: string;
+  },
   deps: {
     readonly drive: Drive;
     readonly sleep: ProviderDeps["sleep"];
@@ -42,9 +47,9 @@ export async function createSession(
   const { api } = deps.drive;
   const { signal } = deps;
   const opened = await api.open({
-    method: "POST",
+    method: what.over === undefined ? "POST" : "PATCH",
     service: "upload",
-    path: "/files",
+    path: what.over === undefined ? "/files" : pathOf(what.over),
     query: { uploadType: "resumable", fields: FIELDS },
     headers: {
       "x-upload-content-type": what.contentType,

@@ -140,7 +140,7 @@ function toMetadata({ name, parent }: Upload, { id }: NewItem, drive: Drive) {
 }
 
 /** Never one of Google's own types: those would convert the file. */
-function toContentType({ contentType, name }: Upload): string {
+export function toContentType({ contentType, name }: Pick<Upload, "contentType" | "name">): string {
   const type = contentType ?? contentTypeOf(name);
   const isPlain = type !== undefined && /^[\w.+-]+\/[\w.+-]+(; ?charset=[\w-]+)?$/.test(type);
   return isPlain && !type.startsWith("application/vnd.google-apps")
@@ -148,7 +148,7 @@ function toContentType({ contentType, name }: Upload): string {
     : "application/octet-stream";
 }
 
-function toOutcome(value: unknown, { rootId }: UploadDeps): FileOutcome {
+export function toOutcome(value: unknown, { rootId }: Pick<UploadDeps, "rootId">): FileOutcome {
   const file = toDriveFile(value, rootId);
   return file === undefined
     ? { kind: "offline", sent: true, note: "strange_answer" }
@@ -156,6 +156,6 @@ function toOutcome(value: unknown, { rootId }: UploadDeps): FileOutcome {
 }
 
 /** Drive stores bytes unchanged: a difference means that they were damaged in transit. */
-function isWhole({ item, md5 }: DriveFile, size: number, sentMd5: string): boolean {
+export function isWhole({ item, md5 }: DriveFile, size: number, sentMd5: string): boolean {
   return item.size === size && (md5 === undefined || md5 === sentMd5);
 }

@@ -139,6 +139,12 @@ async function undo(
 ): Promise<void> {
   const record = await readRecord(staging, name);
   const destination = record?.to;
+  if (record !== undefined && destination === undefined)
+    // A file on another disk waits beside its name while it is replaced.
+    await atPlace(root, record.path, async (place) => {
+      await endWaiting(place, place, name.slice(0, -RECORD.length));
+      return true;
+    });
   if (record !== undefined && destination !== undefined)
     await atPlace(root, record.path, (from) =>
       atPlace(root, destination, async (to) => {

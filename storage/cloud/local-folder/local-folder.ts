@@ -1,6 +1,7 @@
+import type { BigIntStats } from "node:fs";
 import { lstat, mkdir, readdir, rmdir, statfs } from "node:fs/promises";
 import type { Writable } from "node:stream";
-import { brokenNameRule, type Failure } from "../outcomes.ts";
+import type { Failure } from "../outcomes.ts";
 import {
   type CloudProvider,
   type ConnectOutcome,
@@ -14,8 +15,8 @@ import { openBelow, using, type Folder } from "./anchor.ts";
 import { toFailure, unless } from "./errno.ts";
 import { cleanUp, cleanUpBeside, toTemporaryName } from "./clean-up.ts";
 import { listFolder } from "./listing.ts";
-import { isBeside, isOwn, toId, toPlace, toSegments } from "./paths.ts";
-import { relocate, type Staging } from "./relocate.ts";
+import { refuseName, toId, toPlace, toSegments } from "./paths.ts";
+import { relocate, type Place, type Staging } from "./relocate.ts";
 import {
   allowLocalRoots,
   openOwn,
@@ -230,18 +231,21 @@ function createLocalFolder(
         const where = toPlace(id);
         if (where === undefined) return { kind: "stale", note: "impossible_id" };
         const { parentId: parent, name } = where;
-        const isCurrent = async (folder: Folder) => {
-          const stats = await lstat(folder.at(name), { bigint: true });
-          return stats.isFile() && looks.isExpected(stats, expected);
-        };
-        // Avoids a useless large upload.
-        const refusal = await inFolder(parent, async (folder) =>
-          (await isCurrent(folder)) ? undefined : ({ kind: "stale" } as const),
-        );
-        if (refusal !== undefined) return refusal;
+        const isExpected = (stats: BigIntStats) =>
+          stats.isFile() && looks.isExpected(stats, expected);
         return await below((root) =>
           own(root, "tmp", (tmp) =>
-            replaceFile(toWriter(root, tmp), { parent, name, content, size, signal }, isCurrent),
+            own(root, "staging", (staging) =>
+              replaceFile(
+                toWriter(root, tmp),
+                { parent, name, content, size, signal },
+                {
+                  staging: toStaging(staging, id, id),
+                  isExpected,
+                  trash: (from) => own(root, "trash", (trash) => keep(from, id, trash)),
+                },
+              ),
+            ),
           ),
         );
       } finally {
@@ -342,6 +346,13 @@ function createLocalFolder(
     close: async () => undefined,
   };
 
+  /** Moves an entry to the trash, whatever it is. */
+  async function keep(from: Place, id: string, trash: Folder): Promise<void> {
+    const record = { path: id, deleted_at: new Date(deps.clock()).toISOString() };
+    const removal = toTemporaryName("removal", deps);
+    await discard(from, () => true, trash, deps.newId(), record, removal);
+  }
+
   function toStaging(folder: Folder, origin: string, destination: string): Staging {
     return { folder, origin, destination, newName: () => toTemporaryName("claim", deps) };
   }
@@ -386,10 +397,4 @@ async function lookAt(place: RootPlace, facts: Facts | undefined, deps: Provider
       return { kind: "offline", sent: false, note: "root_gone" } as const;
     return toFailure(error);
   }
-}
-
-function refuseName(parent: string, name: string): Failure | undefined {
-  const isReserved = isBeside(name) || (parent === "" && isOwn(name));
-  const rule = brokenNameRule(name) ?? (isReserved ? "reserved_name" : undefined);
-  return rule === undefined ? undefined : { kind: "invalid_name", rule };
 }

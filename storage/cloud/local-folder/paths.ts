@@ -1,3 +1,5 @@
+import { brokenNameRule, type Failure } from "../outcomes.ts";
+
 /** Name of the adapter's own folder, below a connection's root. */
 export const OWN_FOLDER = ".croft";
 
@@ -40,4 +42,11 @@ export function isBeside(name: string): boolean {
 /** Returns whether a first segment names the adapter's own folder; ignores case, as some file systems do. */
 export function isOwn(segment: string | undefined): boolean {
   return segment?.toLowerCase() === OWN_FOLDER;
+}
+
+/** Refuses a name that breaks the common rules, or belongs to the adapter. */
+export function refuseName(parent: string, name: string): Failure | undefined {
+  const isReserved = isBeside(name) || (parent === "" && isOwn(name));
+  const rule = brokenNameRule(name) ?? (isReserved ? "reserved_name" : undefined);
+  return rule === undefined ? undefined : { kind: "invalid_name", rule };
 }

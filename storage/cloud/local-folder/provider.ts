@@ -22,6 +22,7 @@ export const localFolder: CloudProviderType = {
     permanentDelete: true,
     guardedRename: "emulated",
     guardedDelete: "emulated",
+    guardedReplace: "emulated",
     createOnly: "atomic",
     folderMove: true,
     ids: "path",

@@ -59,7 +59,7 @@ export async function relocate(
     return respell(from, to, before, staging);
   }
   const way = { path: staging.origin, to: staging.destination };
-  return noted(staging, way, (name) =>
+  return withRecord(staging, way, (name) =>
     before.isDirectory()
       ? moveFolder(from, to, before)
       : moveFile(from, to, before, { folder: staging.folder, name }),
@@ -67,11 +67,11 @@ export async function relocate(
 }
 
 /** Runs `work` with a name in the staging folder. A record lies beside it meanwhile, for recovery after a crash. */
-async function noted(
-  { folder, newName }: Staging,
+export async function withRecord<T>(
+  { folder, newName }: Pick<Staging, "folder" | "newName">,
   way: OnItsWay,
-  work: (name: string) => Promise<Relocated>,
-): Promise<Relocated> {
+  work: (name: string) => Promise<T>,
+): Promise<T> {
   const name = newName();
   const record = folder.at(`${name}.json`);
   const writing = writeFile(record, JSON.stringify(way), { flag: "wx", mode: 0o600 });
@@ -184,14 +184,8 @@ export async function removeOwnName(
   mine: BigIntStats,
   waiting: Place,
 ): Promise<boolean> {
-  const source = place.folder.at(place.name);
-  let hidden = waiting;
-  let claimed = await unless(["ENOENT", "EXDEV"], rename(source, hidden.folder.at(hidden.name)));
-  if (!claimed.ok && claimed.code === "EXDEV") {
-    hidden = waitingBeside(place, waiting.name);
-    claimed = await unless(["ENOENT"], rename(source, hidden.folder.at(hidden.name)));
-  }
-  if (!claimed.ok) return false;
+  const hidden = await takeAway(place, waiting);
+  if (hidden === undefined) return false;
   const path = hidden.folder.at(hidden.name);
   const stats = await lstat(path, { bigint: true });
   if (isSame(stats, mine)) {
@@ -200,6 +194,21 @@ export async function removeOwnName(
   }
   await putBack(hidden, place, stats);
   return false;
+}
+
+/**
+ * Moves an entry to `waiting`, or beside itself where that is on another file system, and returns where it is. Undefined: the
+ * name was free.
+ */
+export async function takeAway(place: Place, waiting: Place): Promise<Place | undefined> {
+  const source = place.folder.at(place.name);
+  const taken = await unless(["ENOENT", "EXDEV"], rename(source, waiting.folder.at(waiting.name)));
+  if (taken.ok) return waiting;
+  if (taken.code === "ENOENT") return undefined;
+  const beside = waitingBeside(place, waiting.name);
+  return (await unless(["ENOENT"], rename(source, beside.folder.at(beside.name)))).ok
+    ? beside
+    : undefined;
 }
 
 /** The staging folder for names below another mounted file system, which cannot move to the common one. */
@@ -214,7 +223,7 @@ export function respell(
   before: BigIntStats,
   staging: Staging,
 ): Promise<Relocated> {
-  return noted(staging, { path: staging.origin }, async (name) => {
+  return withRecord(staging, { path: staging.origin }, async (name) => {
     const waiting = { folder: staging.folder, name };
     await rename(from.folder.at(from.name), waiting.folder.at(waiting.name));
     const stats = await lstat(waiting.folder.at(waiting.name), { bigint: true });

@@ -1,9 +1,12 @@
-import { chmod, lstat, rename, unlink } from "node:fs/promises";
+import type { BigIntStats } from "node:fs";
+import { chmod, lstat, unlink } from "node:fs/promises";
 import type { Readable } from "node:stream";
+import type { Failure } from "../outcomes.ts";
 import type { ItemOutcome } from "../provider.ts";
 import { openBelow, using, type Folder } from "./anchor.ts";
 import { unless } from "./errno.ts";
 import { toSegments } from "./paths.ts";
+import { lstatOf, putBack, takeAway, withRecord, type Place, type Staging } from "./relocate.ts";
 import { publishAnywhere, writeTemporary } from "./transfer.ts";
 import type { Looks } from "./versions.ts";
 
@@ -51,26 +54,64 @@ export async function createFile(
   }
 }
 
-/** Writes the bytes first, compares just before the rename that replaces the file, and keeps its mode. */
+/** How the file that is replaced waits while its name changes hands. */
+export interface Superseding {
+  readonly staging: Staging;
+  isExpected(stats: BigIntStats): boolean;
+  /** Moves a version that another program has replaced at the same moment to the trash. */
+  trash(from: Place): Promise<void>;
+}
+
+/**
+ * Replaces a file and keeps its mode. Writes the bytes first. Then moves the earlier file out of reach of other programs, where
+ * it is compared, and links the new one under the name, which fails if another program has created a file there. So a change
+ * by another program is never overwritten; the name is free for a moment, and recovery restores the file after a crash.
+ */
 export async function replaceFile(
   { root, tmp, newName, toItem, isStillAt }: FileWriter,
   file: NewFile,
-  isCurrent: (folder: Folder) => Promise<boolean>,
+  { staging, isExpected, trash }: Superseding,
 ): Promise<ItemOutcome> {
   const { parent, name } = file;
+  const inFolder = <T>(work: (folder: Folder) => Promise<T>) =>
+    using(openBelow(root, toSegments(parent) ?? []), work);
+  // Avoids a useless large upload.
+  const isThere = await inFolder(async (folder) =>
+    isExpected(await lstat(folder.at(name), { bigint: true })),
+  );
+  if (!isThere) return { kind: "stale" };
   const path = await writeTemporary(file, tmp, newName());
   try {
-    return await using(openBelow(root, toSegments(parent) ?? []), async (folder) => {
+    return await inFolder(async (folder) => {
       await folder.verify();
-      const { mode } = await lstat(folder.at(name));
-      await chmod(path, mode & 0o777);
-      if (!(await isCurrent(folder))) return { kind: "stale" };
-      await rename(path, folder.at(name));
-      await folder.sync();
-      if (!(await isStillAt(parent, folder)))
-        return { kind: "unknown_outcome", note: "parent_moved" };
-      const stats = await lstat(folder.at(name), { bigint: true });
-      return { kind: "ok", item: toItem(parent, name, stats) };
+      const place = { folder, name };
+      const before = await lstat(folder.at(name), { bigint: true });
+      if (!isExpected(before)) return { kind: "stale" };
+      await chmod(path, Number(before.mode) & 0o777);
+      return withRecord(staging, { path: staging.origin }, async (waitingName) => {
+        const waiting = await takeAway(place, { folder: staging.folder, name: waitingName });
+        if (waiting === undefined) return { kind: "stale" };
+        const taken = await lstatOf(waiting);
+        if (taken === undefined) return { kind: "unknown_outcome", note: "gone_from_staging" };
+        const restore = async (failure: Failure): Promise<Failure> => {
+          if (!(await putBack(waiting, place, taken))) await trash(waiting);
+          return failure;
+        };
+        if (!isExpected(taken)) return restore({ kind: "stale" });
+        try {
+          const published = await publishAnywhere(path, place, newName());
+          if (published.kind !== "ok") return await restore({ kind: "stale", note: "name_taken" });
+        } catch (error) {
+          await restore({ kind: "stale" });
+          throw error;
+        }
+        await folder.sync();
+        await unlink(waiting.folder.at(waiting.name));
+        if (!(await isStillAt(parent, folder)))
+          return { kind: "unknown_outcome", note: "parent_moved" };
+        const stats = await lstat(folder.at(name), { bigint: true });
+        return { kind: "ok", item: toItem(parent, name, stats) };
+      });
     });
   } finally {
     await unless(["ENOENT"], unlink(path));

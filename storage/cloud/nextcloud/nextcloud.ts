@@ -7,6 +7,7 @@ import type {
   Powers,
   ProviderDeps,
 } from "../provider.ts";
+import { swapFile } from "../replacing.ts";
 import { withFinishedRenames } from "../temporary-names.ts";
 import { createTransport } from "../transport.ts";
 import type { DavBase } from "../webdav/address.ts";
@@ -14,12 +15,13 @@ import { deleteItem, type Permits } from "../webdav/changing.ts";
 import { createDavClient } from "../webdav/client.ts";
 import { createDavCore } from "../webdav/core.ts";
 import { FACTS_VERSION, lookAtRoot, toPowers } from "../webdav/probe.ts";
+import { replaceFile } from "../webdav/replacing.ts";
 import { createDavVerbs, type WebDavRequest } from "../webdav/webdav.ts";
 import { discover, toDavBase, toServerBase, type ServerFacts } from "./server.ts";
 import { createTrash } from "./trash-items.ts";
 import { createCloudTrash } from "./trash.ts";
 import { createUnfinishedUploads } from "./unfinished-uploads.ts";
-import { uploadToCloud } from "./uploading.ts";
+import { replaceInPieces, uploadToCloud } from "./uploading.ts";
 
 /** Options of a server connection. */
 export interface NextcloudRequest extends WebDavRequest {
@@ -30,7 +32,7 @@ export interface NextcloudRequest extends WebDavRequest {
 /** Longest name in bytes: the server reserves some for itself. */
 const NAME_BYTES_MAX = 250;
 /** The letter of each permission. */
-const LETTERS = { rename: "N", move: "V", delete: "D" } as const;
+const LETTERS = { rename: "N", move: "V", delete: "D", replace: "W" } as const;
 
 /** Opens a user's files on a Nextcloud or ownCloud server. */
 export async function openNextcloud(
@@ -139,6 +141,12 @@ export async function openNextcloud(
       input.content.destroy();
       return refusal;
     },
+    replace: (input) =>
+      replaceFile(core, input, permits, (what, seen) =>
+        facts.chunks && seen.strongTag !== undefined
+          ? replaceInPieces(uploads, what, seen)
+          : swapFile(provider, what, deps),
+      ),
     delete(input) {
       const permanently = input.permanently === true;
       const headers = permanently ? { "x-nc-skip-trashbin": "true" } : {};

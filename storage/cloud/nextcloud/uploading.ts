@@ -1,7 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { StreamAborted, type Failure } from "../outcomes.ts";
 import { inPieces, type Piece } from "../pieces.ts";
-import type { ItemOutcome } from "../provider.ts";
+import type { ItemOutcome, Replacement } from "../provider.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { refuseTaken } from "../webdav/changing.ts";
 import type { DavClient } from "../webdav/client.ts";
@@ -49,17 +49,10 @@ export async function uploadToCloud(uploads: CloudUploads, upload: Upload): Prom
     const { core, pieceBytes } = uploads;
     const place = toUploadPlace(core, upload);
     if (place.kind !== "ok") return place;
-    // The server stores the given time: with the size it identifies our file after a lost response.
-    const seconds = Math.floor(core.deps.clock() / 1000);
-    const { parent, segments } = place;
-    const wanted: Wanted = { parent, segments, seconds, size: 0, sent: createHash("sha256") };
-    const see = (chunk: Uint8Array) => {
-      wanted.size += chunk.byteLength;
-      wanted.sent.update(chunk);
-    };
-    const body = await openBody(upload, Math.min(SMALL_BYTES, pieceBytes), see);
+    const wanted = toWanted(core, place);
+    const body = await openBody(upload, Math.min(SMALL_BYTES, pieceBytes), wanted.see);
     if (body.bytes !== undefined) return await uploadWhole(uploads, upload, wanted, body);
-    const refusal = await refuseTaken(core, segments, upload.signal);
+    const refusal = await refuseTaken(core, wanted.segments, upload.signal);
     if (refusal !== undefined) return refusal;
     return uploads.chunks && (upload.size === undefined || upload.size > pieceBytes)
       ? await uploads.unfinished.withFolder((folder) =>
@@ -71,9 +64,54 @@ export async function uploadToCloud(uploads: CloudUploads, upload: Upload): Prom
   }
 }
 
+/**
+ * Replaces a file by chunks. The server compares the tag when it assembles them: the precondition names the destination, because
+ * `If-Match` would apply to the chunks.
+ */
+export async function replaceInPieces(
+  uploads: CloudUploads,
+  what: Replacement,
+  over: Seen,
+): Promise<ItemOutcome> {
+  const { parent, name } = over.item;
+  const upload: Upload = { ...what, parent, name };
+  const place = toUploadPlace(uploads.core, upload);
+  if (place.kind !== "ok") return place;
+  const wanted = toWanted(uploads.core, place, over);
+  const body = await openBody(upload, 0, wanted.see);
+  return uploads.unfinished.withFolder((folder) =>
+    uploadPieces(folder, uploads, upload, wanted, body),
+  );
+}
+
+function toWanted(
+  core: DavCore,
+  place: Pick<Wanted, "parent" | "segments">,
+  over?: Seen,
+): Wanted & { readonly see: (chunk: Uint8Array) => void } {
+  const { parent, segments } = place;
+  // The server stores the given time: with the size it identifies our file after a lost response.
+  const seconds = Math.floor(core.deps.clock() / 1000);
+  const wanted = {
+    parent,
+    segments,
+    over,
+    seconds,
+    size: 0,
+    sent: createHash("sha256"),
+    see(chunk: Uint8Array) {
+      wanted.size += chunk.byteLength;
+      wanted.sent.update(chunk);
+    },
+  };
+  return wanted;
+}
+
 interface Wanted {
   readonly parent: readonly string[];
   readonly segments: readonly string[];
+  /** The version that is replaced. Undefined: the name must be free. */
+  readonly over: Seen | undefined;
   /** Bytes read from the source so far. */
   size: number;
   /** Modification time to set, in epoch seconds. */
@@ -145,7 +183,8 @@ async function uploadPieces(
       }
     }
     const outcome = await core.alone([wanted.segments], async () => {
-      const taken = await refuseTaken(core, wanted.segments, signal);
+      const taken =
+        wanted.over === undefined ? await refuseTaken(core, wanted.segments, signal) : undefined;
       return taken ?? (await assemble(uploads, folder, wanted, headers, signal));
     });
     isOver = outcome.kind === "ok" || outcome.kind === "reauth";
@@ -189,7 +228,7 @@ async function assemble(
   { core, client }: CloudUploads,
   folder: string,
   wanted: Wanted,
-  headers: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> & { readonly destination: string },
   signal: AbortSignal,
 ): Promise<ItemOutcome> {
   for (let attempt = 1; ; attempt++) {
@@ -199,7 +238,7 @@ async function assemble(
       headers: {
         ...headers,
         "oc-total-length": String(wanted.size),
-        overwrite: "F",
+        ...toCondition(wanted, headers.destination),
         "x-oc-mtime": String(wanted.seconds),
       },
       headTimeoutMs: ASSEMBLING_MS,
@@ -220,6 +259,13 @@ async function assemble(
   }
 }
 
+/** Returns the precondition of the assembly: a free name, or the tag of the file there. */
+function toCondition({ over }: Wanted, destination: string): Readonly<Record<string, string>> {
+  return over === undefined
+    ? { overwrite: "F" }
+    : { overwrite: "T", if: `<${destination}> ([${over.strongTag ?? ""}])` };
+}
+
 /** Polls until the file exists, or the chunks are gone without it. */
 async function waitForFile(
   core: DavCore,
@@ -232,12 +278,12 @@ async function waitForFile(
     if (waitMs > 0 && !(await pause(core.deps, waitMs, signal)))
       return { kind: "unknown_outcome", note: "aborted" };
     const found = await core.look(wanted.segments, signal);
-    if (found.kind === "ok")
+    if (found.kind === "ok" && found.seen.item.version !== wanted.over?.item.version)
       return (await isOurs(core, found.seen, wanted, signal))
         ? { kind: "ok", item: found.seen.item }
-        : { kind: "conflict", existingName: found.seen.item.name };
+        : toTaken(wanted, found.seen);
     if (found.kind === "reauth") return found;
-    if (found.kind !== "not_found") continue;
+    if (found.kind !== "not_found" && found.kind !== "ok") continue;
     const gone = await core.refuseParent(wanted.parent, signal);
     if (gone?.kind === "stale") return gone;
     const pieces = await client.propfind(
@@ -271,7 +317,7 @@ async function determineOutcome(
     const isMade =
       answered.kind === "accepted" ||
       (mayBeOurs && (await isOurs(core, found.seen, wanted, signal)));
-    if (!isMade) return { kind: "conflict", existingName: item.name };
+    if (!isMade) return toTaken(wanted, found.seen);
     return isOther(found.seen, item.name, wanted.size)
       ? { kind: "unknown_outcome", note: "other_bytes" }
       : { kind: "ok", item };
@@ -282,6 +328,15 @@ async function determineOutcome(
     return gone.kind === "invalid_destination" ? { kind: "stale", note: "parent_is_a_file" } : gone;
   if (answered.kind === "refused") return refusedName(answered.status, answered.failure);
   return answered.kind === "lost" ? answered.failure : undone(answered);
+}
+
+/** Returns the failure when another file has the name. */
+function toTaken({ over }: Wanted, { item }: Seen): Failure {
+  if (over === undefined) return { kind: "conflict", existingName: item.name };
+  // A precondition that fails although nothing has changed is useless on this server.
+  return item.version === over.item.version
+    ? { kind: "offline", sent: true, note: "useless_tag" }
+    : { kind: "stale", note: "changed" };
 }
 
 /** Returns whether a file is the uploaded one: by its size and time or, on servers that keep no times, by its bytes. */

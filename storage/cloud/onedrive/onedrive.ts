@@ -20,6 +20,7 @@ import { createDrive } from "./drive.ts";
 import { createGraph, type Graph } from "./graph.ts";
 import { toDriveId, toItemId } from "./items.ts";
 import { readFile } from "./read.ts";
+import { replace } from "./replace.ts";
 import { upload, type UploadSizes } from "./upload.ts";
 
 /** 16 times 320 KiB: large enough to be fast, small enough to be in memory for each running upload. */
@@ -80,6 +81,7 @@ function createOneDrive(
     read: (input) => readFile(graph, drive, input),
     createFolder: ({ parent, name, signal }) => changes.createFolder(parent, name, signal),
     upload: (input) => upload(input, uploadDeps),
+    replace: (input) => replace(input, uploadDeps),
     rename: ({ id, name, expected, signal }) => changes.rename(id, name, expected, signal),
     move: ({ id, parent, expected, signal }) => changes.move(id, parent, expected, signal),
     delete: ({ id, expected, permanently = false, signal }) =>

@@ -24,6 +24,7 @@ const can: Powers = {
   guardedRename: "atomic",
   // The delete carries a precondition, and is retried without it on a drive that refuses it although it holds.
   guardedDelete: "emulated",
+  guardedReplace: "emulated",
   createOnly: "atomic",
   folderMove: true,
   ids: "stable",

@@ -38,7 +38,7 @@ export interface UploadDeps {
 }
 
 /** The most attempts of a fragment, the first included. */
-const TRIES_MAX = 4;
+export const TRIES_MAX = 4;
 const FIRST_WAIT_MS = 500;
 /** How long a new file may take to become visible. */
 const SEEN_AFTER_MS = 5_000;
@@ -46,7 +46,7 @@ const SEEN_AFTER_MS = 5_000;
 const CANCEL_MS = 10_000;
 
 /** The uploaded content, to recognize the file after a lost response. */
-interface Sent {
+export interface Sent {
   readonly size: number;
   readonly quickXorHash: string;
 }
@@ -194,7 +194,7 @@ async function begin(
 const sessionGone: GraphFailure = { kind: "offline", sent: true, note: "session_gone" };
 
 /** Sends one fragment until the session has all of it; resumes at the offset that the session reports. */
-async function sendFragment(
+export async function sendFragment(
   url: string,
   start: number,
   bytes: Uint8Array,
@@ -231,7 +231,7 @@ async function sendFragment(
 }
 
 /** Returns whether the failure may be temporary: then the same bytes are sent again; the source cannot be read again. */
-function isPassing(outcome: ItemOutcome | Progress): boolean {
+export function isPassing(outcome: ItemOutcome | Progress): boolean {
   switch (outcome.kind) {
     case "ok":
     case "next":
@@ -242,7 +242,7 @@ function isPassing(outcome: ItemOutcome | Progress): boolean {
   }
 }
 
-function waitMs(failure: Progress | ItemOutcome, tries: number): number {
+export function waitMs(failure: Progress | ItemOutcome, tries: number): number {
   return failure.kind === "rate_limited" && failure.retryAfterSeconds !== undefined
     ? failure.retryAfterSeconds * 1000
     : FIRST_WAIT_MS * 2 ** (tries - 1);
@@ -279,7 +279,7 @@ async function askProgress(url: string, signal: AbortSignal, deps: UploadDeps): 
   return answer.kind === "answered" ? toProgress(answer, deps) : answer;
 }
 
-async function cancel(url: string, deps: UploadDeps): Promise<void> {
+export async function cancel(url: string, deps: UploadDeps): Promise<void> {
   // The caller's signal may be aborted, so this request has its own.
   const signal = AbortSignal.timeout(CANCEL_MS);
   const answer = await deps.graph.callSigned({ method: "DELETE", url, signal });
@@ -332,12 +332,15 @@ async function determineOutcome(
 
 const lostAnswer: GraphFailure = { kind: "offline", sent: true, note: "lost" };
 
-function isSame(found: DriveItem, sent: Sent): boolean {
+export function isSame(found: DriveItem, sent: Sent): boolean {
   if (found.item.kind !== "file" || found.item.size !== sent.size) return false;
   return found.quickXorHash === undefined || found.quickXorHash === sent.quickXorHash;
 }
 
-async function readWhole(what: Upload, bytesMax: number): Promise<Buffer> {
+export async function readWhole(
+  what: Pick<Upload, "content" | "size">,
+  bytesMax: number,
+): Promise<Buffer> {
   for await (const piece of inPieces(what.content, Math.max(bytesMax, 1), what.size))
     return piece.bytes;
   return Buffer.alloc(0);

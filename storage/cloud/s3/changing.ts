@@ -75,6 +75,60 @@ export async function putNew(
   );
 }
 
+/**
+ * Overwrites an object if it has this entity tag. The caller holds the lock of its name; if the server ignores conditions,
+ * another client may still write between the check and the request.
+ */
+export async function putOver(
+  store: Store,
+  object: {
+    readonly key: string;
+    readonly etag: string;
+    readonly body: Uint8Array;
+    readonly contentType?: string | undefined;
+    readonly signal: AbortSignal;
+  },
+): Promise<Changed> {
+  const { key, body, contentType, signal } = object;
+  const type = contentType === undefined ? {} : { "content-type": contentType };
+  return toChanged(
+    await underTag(store, { ...object, isGuarded: store.findings.guards.replace }, (condition) =>
+      throughRaces(store, signal, () =>
+        store.client.ask({ method: "PUT", key, body, headers: { ...type, ...condition }, signal }),
+      ),
+    ),
+  );
+}
+
+/**
+ * Sends a change of an object that must have this entity tag. If the server does not compare, or compares with a tag that it
+ * never returns, as some do for multipart objects, the object is checked just before.
+ */
+export async function underTag<T extends { readonly kind: "done" }>(
+  store: Store,
+  object: {
+    readonly key: string;
+    readonly etag: string;
+    /** Whether the server enforces the condition. */
+    readonly isGuarded: boolean;
+    readonly signal: AbortSignal;
+  },
+  send: (condition: Readonly<Record<string, string>>) => Promise<T | Refused>,
+): Promise<T | Refused | { readonly kind: "precondition" }> {
+  const { key, etag, isGuarded, signal } = object;
+  if (isGuarded) {
+    const sent = await send({ "if-match": `"${etag}"` });
+    if (sent.kind === "done") return sent;
+    if (sent.failure.kind === "not_found" && sent.code !== "NoSuchUpload")
+      return { kind: "precondition" };
+    if (!isPrecondition(sent)) return sent;
+  }
+  const head = await findObject(store, key, signal);
+  if (head?.kind === "refused") return head;
+  if (head?.etag !== etag) return { kind: "precondition" };
+  return send({});
+}
+
 /** The condition that no object has the key. */
 export const NEW_HEADERS: Readonly<Record<string, string>> = { "if-none-match": "*" };
 
@@ -115,15 +169,7 @@ export async function removeObject(
 ): Promise<Changed> {
   const { key, etag, versionId, signal } = object;
   const isGuarded = store.findings.guards.remove && versionId === undefined;
-  const isStillThere = async (): Promise<boolean | Refused> => {
-    const head = await findObject(store, key, signal);
-    return head?.kind === "refused" ? head : head?.etag === etag;
-  };
-  if (!isGuarded) {
-    const there = await isStillThere();
-    if (there !== true) return there || { kind: "precondition" };
-  }
-  const remove = (condition: Readonly<Record<string, string>>) =>
+  const sent = await underTag(store, { key, etag, isGuarded, signal }, (condition) =>
     throughRaces(store, signal, () =>
       store.client.ask({
         method: "DELETE",
@@ -132,16 +178,8 @@ export async function removeObject(
         headers: condition,
         signal,
       }),
-    );
-  let sent = await remove(isGuarded ? { "if-match": `"${etag}"` } : {});
-  // Some servers compare the tag of a multipart object with a tag that they never return.
-  if (
-    isGuarded &&
-    sent.kind === "refused" &&
-    isPrecondition(sent) &&
-    (await isStillThere()) === true
-  )
-    sent = await remove({});
+    ),
+  );
   if (sent.kind === "refused" && sent.failure.kind === "not_found") return { kind: "precondition" };
   return toChanged(sent);
 }
@@ -164,7 +202,10 @@ export async function keepFolder(
 }
 
 /** Summarizes the result of a request. */
-function toChanged(sent: Awaited<ReturnType<BucketClient["ask"]>>): Changed {
+function toChanged(
+  sent: Awaited<ReturnType<BucketClient["ask"]>> | { readonly kind: "precondition" },
+): Changed {
+  if (sent.kind === "precondition") return sent;
   if (sent.kind === "refused") return isPrecondition(sent) ? { kind: "precondition" } : sent;
   return {
     kind: "done",

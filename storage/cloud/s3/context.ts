@@ -19,6 +19,10 @@ export interface Guards {
   readonly copyDestination: boolean;
   /** `If-Match` on a delete. */
   readonly remove: boolean;
+  /** `If-Match` on an upload. */
+  readonly replace: boolean;
+  /** `If-Match` when a multipart upload is completed. */
+  readonly replaceInParts: boolean;
 }
 
 /** Results of probing a server and a bucket. */

@@ -7,6 +7,7 @@ export const s3Powers: Powers = {
   permanentDelete: true,
   guardedRename: "atomic",
   guardedDelete: "atomic",
+  guardedReplace: "atomic",
   createOnly: "atomic",
   folderMove: false,
   ids: "path",
@@ -21,12 +22,13 @@ export const s3Powers: Powers = {
 
 /** Returns the capabilities of one connection from the results of its probe. */
 export function toPowers({ guards, isVersioned }: Findings): Powers {
-  const { put, multipart, copySource, copyDestination, remove } = guards;
+  const { put, multipart, copySource, copyDestination, remove, replace, replaceInParts } = guards;
   return {
     ...s3Powers,
     trash: isVersioned,
     guardedRename: copySource && copyDestination && remove ? "atomic" : "emulated",
     guardedDelete: remove ? "atomic" : "emulated",
+    guardedReplace: replace && replaceInParts ? "atomic" : "emulated",
     createOnly: put && multipart ? "atomic" : "emulated",
   };
 }
@@ -42,6 +44,8 @@ export function toFacts(findings: Findings): Facts {
     conditional_copy_source: guards.copySource,
     conditional_copy_destination: guards.copyDestination,
     conditional_delete: guards.remove,
+    conditional_replace: guards.replace,
+    conditional_multipart_replace: guards.replaceInParts,
     versioned: isVersioned,
     lists_deleted_folders: listsDeletedFolders,
     writable: isWritable,
@@ -61,6 +65,8 @@ export function toFindings(facts: Facts, region: string): Findings {
       copySource: is("conditional_copy_source"),
       copyDestination: is("conditional_copy_destination"),
       remove: is("conditional_delete"),
+      replace: is("conditional_replace"),
+      replaceInParts: is("conditional_multipart_replace"),
     },
     isVersioned: is("versioned"),
     // Unknown until the next probe of an old connection: assumed, because hiding such a folder costs only requests.

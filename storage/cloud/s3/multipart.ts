@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Failure } from "../outcomes.ts";
-import { createOnly, NEW_HEADERS, type Changed } from "./changing.ts";
+import { createOnly, NEW_HEADERS, underTag, type Changed } from "./changing.ts";
 import { toVersionId, unquote } from "../../s3/client.ts";
 import { findObject, type Store } from "./context.ts";
 import { withJournal } from "./journal.ts";
@@ -16,6 +16,8 @@ export interface Part {
 
 export interface PartUpload {
   readonly key: string;
+  /** The entity tag of the object that is replaced. Undefined: the key must be free. */
+  readonly over?: string | undefined;
   /** Properties of the object. */
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -25,7 +27,7 @@ export interface PartUpload {
 const ABORT_MS = 15_000;
 
 /**
- * Creates an object by a multipart upload under a key that must be free. The object is invisible before `complete`, which
+ * Creates an object by a multipart upload, or replaces the one of `over`. The object is invisible before `complete`, which
  * `commit` calls after a last check; otherwise the parts are discarded. A journal entry, written before the upload,
  * lets the next start abort it if the daemon dies. Rejects with what `sendParts` throws.
  */
@@ -80,27 +82,29 @@ async function begin(
 
 async function complete(
   store: Store,
-  { key, signal }: PartUpload,
+  { key, over, signal }: PartUpload,
   uploadId: string,
   parts: readonly Part[],
 ): Promise<Changed | Failure> {
   const body = Buffer.from(toCompletion(parts));
-  const condition = store.findings.guards.multipart ? NEW_HEADERS : undefined;
-  const send = () =>
-    createOnly(store, { key, condition, signal }, (isNew) =>
-      store.client.askForBody(
-        {
-          method: "POST",
-          key,
-          query: { uploadId },
-          headers: { "content-type": "application/xml", ...isNew },
-          body,
-          isLong: true,
-          signal,
-        },
-        "ETag",
-      ),
+  const { multipart, replaceInParts } = store.findings.guards;
+  const ask = (condition: Readonly<Record<string, string>>) =>
+    store.client.askForBody(
+      {
+        method: "POST",
+        key,
+        query: { uploadId },
+        headers: { "content-type": "application/xml", ...condition },
+        body,
+        isLong: true,
+        signal,
+      },
+      "ETag",
     );
+  const send = () =>
+    over === undefined
+      ? createOnly(store, { key, condition: multipart ? NEW_HEADERS : undefined, signal }, ask)
+      : underTag(store, { key, etag: over, isGuarded: replaceInParts, signal }, ask);
   let sent = await send();
   if (sent.kind === "refused" && isRace(sent)) {
     sent = await send();
@@ -119,6 +123,7 @@ async function complete(
         return { kind: "unknown_outcome", note: "completion_unanswered" };
     }
   }
+  if (sent.kind === "precondition") return sent;
   if (sent.kind === "refused") return isPrecondition(sent) ? { kind: "precondition" } : sent;
   return {
     kind: "done",

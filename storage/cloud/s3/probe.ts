@@ -6,18 +6,23 @@ import { NEW_COPY_HEADERS, toSourceHeaders } from "./copying.ts";
 import { purge } from "./journal.ts";
 import { OWN_FOLDER } from "./keys.ts";
 import { decodeKey } from "./listing.ts";
+import { toCompletion } from "./multipart.ts";
 import { toChangeFailure, type Refused } from "../../s3/failures.ts";
 import { abortUpload } from "../../s3/multipart-uploads.ts";
 
 /** A probe's name: every character that servers encode in more than one way. */
 const ODD = "a b+c%41&é'\"<";
 const CLEAN_MS = 30_000;
+/** An entity tag that no object has. */
+const NO_TAG = `"${"0".repeat(32)}"`;
 const NO_GUARDS: Guards = {
   put: false,
   multipart: false,
   copySource: false,
   copyDestination: false,
   remove: false,
+  replace: false,
+  replaceInParts: false,
 };
 
 /**
@@ -100,14 +105,20 @@ async function probeGuards(
   const overwritten = await put(store, key, "2", { "if-none-match": "*" }, signal);
   let failed = note("put", await isKept(overwritten, key, etag));
   if (failed !== undefined) return failed;
+  const replacing = await put(store, key, "2", { "if-match": NO_TAG }, signal);
+  failed = note("replace", await isKept(replacing, key, etag));
+  if (failed !== undefined) return failed;
   const second = await put(store, other, "22", {}, signal);
   if (second.kind === "refused") return toChangeFailure(second.failure);
   const otherTag = unquote(second.headers["etag"] ?? "");
 
   const copy = (headers: Readonly<Record<string, string>>) =>
     store.client.askForBody({ method: "PUT", key: other, headers, signal }, "ETag");
-  const asSource = toSourceHeaders(store, key, etag);
-  const changed = await copy({ ...asSource, "x-amz-copy-source-if-match": `"${"0".repeat(32)}"` });
+  // A server that ignored one of the conditions has overwritten the object.
+  const source = await findObject(store, key, signal);
+  if (source?.kind !== "object") return gone(source);
+  const asSource = toSourceHeaders(store, key, source.etag);
+  const changed = await copy({ ...asSource, "x-amz-copy-source-if-match": NO_TAG });
   failed = note("copySource", await isKept(changed, other, otherTag));
   if (failed !== undefined) return failed;
   const there = await findObject(store, other, signal);
@@ -116,35 +127,39 @@ async function probeGuards(
   failed = note("copyDestination", await isKept(replaced, other, there.etag));
   if (failed !== undefined) return failed;
   const multipart = await probeMultipart(store, key, signal);
-  if (typeof multipart === "object" && "kind" in multipart && multipart.kind !== "refused")
-    return multipart;
-  failed = note("multipart", multipart as boolean | Refused);
-  if (failed !== undefined) return failed;
+  if ("kind" in multipart)
+    return multipart.kind === "refused" ? toChangeFailure(multipart.failure) : multipart;
+  found.multipart = multipart.creates;
+  found.replaceInParts = multipart.replaces;
 
   const last = await findObject(store, other, signal);
   if (last?.kind !== "object") return gone(last);
   const removed = await store.client.ask({
     method: "DELETE",
     key: other,
-    headers: { "if-match": `"${"0".repeat(32)}"` },
+    headers: { "if-match": NO_TAG },
     signal,
   });
   failed = note("remove", await isKept(removed, other, last.etag));
   return failed ?? found;
 }
 
-/** Completing an upload under a key that is taken must not overwrite. */
+/**
+ * Completing an upload under a key that is taken must not overwrite: neither with the condition that the key is free, nor with
+ * the tag of another object.
+ */
 async function probeMultipart(
   store: Store,
   key: string,
   signal: AbortSignal,
-): Promise<boolean | Refused | Failure> {
+): Promise<{ readonly creates: boolean; readonly replaces: boolean } | Refused | Failure> {
+  const unproved = { creates: false, replaces: false };
   const before = await findObject(store, key, signal);
   if (before?.kind !== "object") return gone(before);
   const query = { uploads: "" };
   const started = await store.client.askForBody({ method: "POST", key, query, signal }, "UploadId");
   // A server without multipart uploads refuses each of them anyway.
-  if (started.kind === "refused") return started.status === 0 ? started : false;
+  if (started.kind === "refused") return started.status === 0 ? started : unproved;
   const uploadId = started.fields["UploadId"] ?? "";
   try {
     const part = await store.client.ask({
@@ -154,26 +169,29 @@ async function probeMultipart(
       body: Buffer.from("3"),
       signal,
     });
-    if (part.kind === "refused") return part.status === 0 ? part : false;
-    const etag = unquote(part.headers["etag"] ?? "");
-    const completed = await store.client.askForBody(
-      {
-        method: "POST",
-        key,
-        query: { uploadId },
-        headers: { "content-type": "application/xml", "if-none-match": "*" },
-        body: Buffer.from(
-          `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Part><PartNumber>1</PartNumber><ETag>"${etag}"</ETag></Part></CompleteMultipartUpload>`,
-        ),
-        signal,
-      },
-      "ETag",
+    if (part.kind === "refused") return part.status === 0 ? part : unproved;
+    const completion = Buffer.from(
+      toCompletion([{ number: 1, etag: unquote(part.headers["etag"] ?? "") }]),
     );
-    if (completed.kind !== "refused") return false;
-    if (completed.status === 0) return completed;
-    const after = await findObject(store, key, signal);
-    if (after?.kind === "refused") return after;
-    return completed.failure.kind === "changed" && after?.etag === before.etag;
+    const isRefused = async (
+      condition: Readonly<Record<string, string>>,
+    ): Promise<boolean | Refused> => {
+      const headers = { "content-type": "application/xml", ...condition };
+      const completed = await store.client.askForBody(
+        { method: "POST", key, query: { uploadId }, headers, body: completion, signal },
+        "ETag",
+      );
+      if (completed.kind !== "refused") return false;
+      if (completed.status === 0) return completed;
+      const after = await findObject(store, key, signal);
+      if (after?.kind === "refused") return after;
+      return completed.failure.kind === "changed" && after?.etag === before.etag;
+    };
+    const creates = await isRefused({ "if-none-match": "*" });
+    if (typeof creates === "object") return creates;
+    // A refused completion leaves the upload as it was, so it can be completed again.
+    const replaces = creates && (await isRefused({ "if-match": NO_TAG }));
+    return typeof replaces === "object" ? replaces : { creates, replaces };
   } finally {
     await abortUpload(store.client, key, uploadId, AbortSignal.timeout(CLEAN_MS));
   }

@@ -13,7 +13,7 @@ import { relocate } from "./relocate.ts";
 import { mayHaveLanded, toChangeFailure } from "../../s3/failures.ts";
 import { remove } from "./remove.ts";
 import { createTrash } from "./trash.ts";
-import { upload } from "./upload.ts";
+import { replace, upload } from "./upload.ts";
 
 /** How long recovery skips a journal entry that cannot be decided yet. */
 const RECOVERY_AGAIN_MS = 10_000;
@@ -66,6 +66,11 @@ export function createS3(store: Store, can: Powers, isRecovered: boolean): Cloud
       }
       await recover(source.signal);
       return upload(store, { to: place, ...source });
+    },
+
+    async replace(what) {
+      await recover(what.signal);
+      return replace(store, what);
     },
 
     async rename({ id, name, expected, signal }) {

@@ -3,19 +3,22 @@ import type { Readable } from "node:stream";
 import { contentTypeOf } from "../content-type.ts";
 import { mayRetryRead, type Failure } from "../outcomes.ts";
 import { inPieces, type Piece } from "../pieces.ts";
-import type { ItemOutcome } from "../provider.ts";
-import { isRewritten } from "../comparison.ts";
-import { putNew, removeObject, type Changed } from "./changing.ts";
+import type { ItemOutcome, Replacement } from "../provider.ts";
+import { isExpected, isRewritten } from "../comparison.ts";
+import { putNew, putOver, removeObject, type Changed } from "./changing.ts";
 import { unquote } from "../../s3/client.ts";
-import { findObject, toLockKey, type Store } from "./context.ts";
+import { find, findObject, toLockKey, type Store } from "./context.ts";
+import { splitId } from "./keys.ts";
 import { isThereBeside, toItem } from "./listing.ts";
 import { uploadInParts, type Part } from "./multipart.ts";
-import { refusePlace, type Place } from "./names.ts";
+import { refusePlace, toPlace, type Place } from "./names.ts";
 import { mayHaveLanded, toChangeFailure, type Refused } from "../../s3/failures.ts";
 
 /** A file to upload. */
 export interface Upload {
   readonly to: Place;
+  /** The entity tag of the object that is replaced. Undefined: the name must be free. */
+  readonly over?: string | undefined;
   readonly content: Readable;
   readonly size: number | undefined;
   readonly contentType: string | undefined;
@@ -30,7 +33,7 @@ const PART_TRIES = 3;
 const PART_WAIT_MS = 500;
 
 /**
- * Creates a file from a stream. A short one is one request, a longer one a multipart upload, with a few parts in memory
+ * Creates or replaces a file from a stream. A short one is one request, a longer one a multipart upload, with a few parts in memory
  * at a time: so each request has a body whose hash is signed, and can be retried.
  */
 export async function upload(store: Store, what: Upload): Promise<ItemOutcome> {
@@ -60,6 +63,31 @@ export async function upload(store: Store, what: Upload): Promise<ItemOutcome> {
   }
 }
 
+/** Replaces a file that still is as expected, under its key and with its entity tag as the precondition. */
+export async function replace(store: Store, what: Replacement): Promise<ItemOutcome> {
+  const { id, expected, content, size, contentType, signal } = what;
+  try {
+    const { parent, name } = splitId(id);
+    const to = toPlace(store, parent, name);
+    if ("kind" in to) return to;
+    const found = await find(store, id, signal);
+    if (found.kind === "folder") return { kind: "unsupported", reason: "folder" };
+    if (found.kind !== "file") return toChangeFailure(found);
+    if (!isExpected(toItem(id, found.head), expected)) return { kind: "stale" };
+    const over = found.head.etag;
+    return await upload(store, {
+      to: { ...to, key: found.key },
+      over,
+      content,
+      size,
+      contentType: contentType ?? found.head.headers["content-type"],
+      signal,
+    });
+  } finally {
+    content.destroy();
+  }
+}
+
 class Aborted extends Error {}
 
 /** Yields the same pieces and reports the number of bytes so far. */
@@ -82,21 +110,26 @@ function toPartBytes(store: Store, size: number | undefined): number | undefined
   return needed <= Math.max(PART_BYTES_MAX, partBytes) ? needed : undefined;
 }
 
-function putWhole(store: Store, { to, contentType, signal }: Upload, body: Buffer) {
+function putWhole(store: Store, { to, over, contentType, signal }: Upload, body: Buffer) {
+  const { key } = to;
   return store.deps.locks.withLocks(
-    [toLockKey(store, to.key)],
+    [toLockKey(store, key)],
     async (): Promise<Changed | Failure> => {
-      const refusal = await refusePlace(store, to, signal, store.findings.guards.put);
+      const isGuarded = store.findings.guards.put;
+      const refusal =
+        over === undefined ? await refusePlace(store, to, signal, isGuarded) : undefined;
       if (refusal !== undefined) return refusal;
-      const type = toContentType(contentType, to.name);
-      const send = () => putNew(store, { key: to.key, body, contentType: type, signal });
+      const object = { key, body, contentType: toContentType(contentType, to.name), signal };
+      const send = () =>
+        over === undefined ? putNew(store, object) : putOver(store, { ...object, etag: over });
       const sent = await send();
       if (sent.kind !== "refused" || !mayHaveLanded(sent)) return sent;
-      const landed = await findOurs(store, to.key, body, signal);
+      const find = () => findOurs(store, key, body, over, signal);
+      const landed = await find();
       if (landed !== undefined) return landed;
       const again = await send();
       if (again.kind === "done") return again;
-      return (await findOurs(store, to.key, body, signal)) ?? again;
+      return (await find()) ?? again;
     },
   );
 }
@@ -111,6 +144,7 @@ async function findOurs(
   store: Store,
   key: string,
   body: Buffer,
+  over: string | undefined,
   signal: AbortSignal,
 ): Promise<Changed | Failure | undefined> {
   const head = await findObject(store, key, signal);
@@ -118,6 +152,7 @@ async function findOurs(
   if (head.kind === "refused") return { kind: "unknown_outcome", note: "upload_unanswered" };
   if (head.etag === createHash("md5").update(body).digest("hex"))
     return { kind: "done", etag: head.etag, versionId: head.versionId, isMarked: false };
+  if (head.etag === over) return undefined;
   // Servers that encrypt derive other tags: then only its length indicates that it may be ours.
   return head.size === body.byteLength && !/^[0-9a-f]{32}$/.test(head.etag)
     ? { kind: "unknown_outcome", note: "upload_unanswered" }
@@ -126,22 +161,24 @@ async function findOurs(
 
 async function putParts(
   store: Store,
-  { to, contentType, signal }: Upload,
+  { to, over, contentType, signal }: Upload,
   first: Piece,
   rest: AsyncGenerator<Piece, void, undefined>,
 ): Promise<Changed | Failure> {
-  const refusal = await refusePlace(store, to, signal);
+  const refuse = () =>
+    over === undefined ? refusePlace(store, to, signal) : Promise.resolve(undefined);
+  const refusal = await refuse();
   if (refusal !== undefined) return refusal;
   const type = toContentType(contentType, to.name);
   const headers = type === undefined ? {} : { "content-type": type };
   return uploadInParts(
     store,
-    { key: to.key, headers, signal },
+    { key: to.key, over, headers, signal },
     (uploadId) => sendParts(store, { key: to.key, uploadId, signal }, first, rest),
     (complete) =>
       store.deps.locks.withLocks([toLockKey(store, to.key)], async () => {
         // The upload took a while: the folder may be gone, the name taken.
-        return (await refusePlace(store, to, signal)) ?? complete();
+        return (await refuse()) ?? complete();
       }),
   );
 }
@@ -222,10 +259,11 @@ async function sendPart(
 /** Checks the result: the object is there as sent, and its folder still exists. */
 async function confirm(
   store: Store,
-  { to, signal }: Upload,
+  { to, over, signal }: Upload,
   sent: Changed | Failure,
   sentBytes: number,
 ): Promise<ItemOutcome> {
+  if (sent.kind === "precondition" && over !== undefined) return { kind: "stale" };
   if (sent.kind === "precondition") {
     const head = await findObject(store, to.key, signal);
     if (head?.kind === "refused") return toChangeFailure(head.failure);
@@ -241,7 +279,8 @@ async function confirm(
   if (sent.kind !== "done") return sent;
   const [head, there] = await Promise.all([
     findObject(store, to.key, signal),
-    isThereBeside(store, to.parentPrefix, to.key, signal),
+    // The folder of a file that is replaced may be no more than this file's key.
+    over === undefined ? isThereBeside(store, to.parentPrefix, to.key, signal) : true,
   ]);
   if (head?.kind === "refused") return { kind: "unknown_outcome", note: "upload_unseen" };
   if (head === undefined) return { kind: "stale", note: "gone_again" };
@@ -251,8 +290,13 @@ async function confirm(
     return { kind: "stale", note: "parent_gone" };
   }
   // Without conditions the last writer wins: then ours is overwritten.
-  const isOurs = sent.etag === "" || head.etag === sent.etag || store.findings.guards.put;
-  if (!isOurs) return { kind: "conflict", existingName: to.name };
+  const { put, replace } = store.findings.guards;
+  const isGuarded = over === undefined ? put : replace;
+  const isOurs = sent.etag === "" || head.etag === sent.etag || isGuarded;
+  if (!isOurs)
+    return over === undefined
+      ? { kind: "conflict", existingName: to.name }
+      : { kind: "stale", note: "overwritten" };
   return head.size === sentBytes || isRewritten(to.name)
     ? { kind: "ok", item: toItem(to.id, head) }
     : { kind: "unknown_outcome", note: "other_bytes" };

@@ -7,7 +7,10 @@ import { isExpected, type Seen } from "./items.ts";
 import { judge, refusedName, relocate, undone } from "./relocate.ts";
 
 /** The permissions of an account on an item, if the server states them: saves requests that would be refused. */
-export type Permits = (action: "rename" | "move" | "delete", seen: Seen) => Failure | undefined;
+export type Permits = (
+  action: "rename" | "move" | "delete" | "replace",
+  seen: Seen,
+) => Failure | undefined;
 
 export async function createFolder(
   core: DavCore,

@@ -11,7 +11,7 @@ import type { DavResponse } from "./multistatus.ts";
 import { withTemporaryName } from "./temporary.ts";
 
 /** Version of the facts: facts of another version are probed again. */
-export const FACTS_VERSION = 3;
+export const FACTS_VERSION = 4;
 
 /** Time-out of an upload of a few bytes without a length: some servers wait for a length that never comes. */
 const CHUNKS_TIMEOUT_MS = 10_000;
@@ -227,11 +227,20 @@ async function probeIn(
     const takesWhole = await isThere("g?;h");
     const takesChunks = await takesChunkedUploads();
     await put("\u00e4", "one");
+    await put("i", "one");
+    await ask(
+      "PUT",
+      at("i"),
+      { "content-type": "text/plain", "if-match": '"croft-has-no-such-tag"' },
+      "another",
+    );
+    const comparesOnPut = after !== undefined && (await sizeOf("i")) === 3;
     return {
       writable: true,
       etag: after === undefined ? "none" : isFine ? "fine" : "coarse",
       range: range.status === 206,
       if_match: keepsTags,
+      if_match_on_put: comparesOnPut,
       path_destination: usesPath,
       case_sensitive: !(await isThere(keepsTags ? "B" : "C")),
       normalisation_sensitive: !(await isThere("a\u0308")),

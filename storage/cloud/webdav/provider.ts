@@ -30,6 +30,7 @@ export const webdav: CloudProviderType = {
     permanentDelete: true,
     guardedRename: "emulated",
     guardedDelete: "emulated",
+    guardedReplace: "emulated",
     createOnly: "emulated",
     folderMove: true,
     ids: "path",

@@ -122,7 +122,7 @@ export function toUploadPlace(
 }
 
 /** Returns the media type of a new file, since the server sees a temporary name. */
-export function typeOf({ contentType, name }: Upload): string {
+export function typeOf({ contentType, name }: Pick<Upload, "contentType" | "name">): string {
   return contentType ?? contentTypeOf(name) ?? "application/octet-stream";
 }
 

@@ -8,6 +8,7 @@ import type {
   ProviderDeps,
   QuotaOutcome,
 } from "../provider.ts";
+import { swapFile } from "../replacing.ts";
 import { withFinishedRenames } from "../temporary-names.ts";
 import { ADDRESS_REFUSED, createTransport } from "../transport.ts";
 import { toBase, toPlaceOf, type DavBase } from "./address.ts";
@@ -19,6 +20,7 @@ import { quotaProps } from "./items.ts";
 import { listFolder } from "./listing.ts";
 import { FACTS_VERSION, lookAtRoot, probe, readQuota, toPowers } from "./probe.ts";
 import { readFile } from "./reading.ts";
+import { replaceFile } from "./replacing.ts";
 import { uploadFile } from "./uploading.ts";
 
 /** Options of a server connection. */
@@ -104,7 +106,7 @@ function createWebDav(
   check: (signal: AbortSignal) => Promise<CheckOutcome>,
 ): CloudProvider {
   const permits: Permits = () => undefined;
-  return {
+  const provider: CloudProvider = {
     ...createDavVerbs(core, permits),
     can,
     upload: (input) => uploadFile(core, input),
@@ -112,6 +114,12 @@ function createWebDav(
       deleteItem(core, input, permits, async () => ({ kind: "ok", how: "permanent" })),
     check: ({ signal }) => check(signal),
     close: async () => undefined,
+  };
+  if (core.facts["if_match_on_put"] !== true) return provider;
+  return {
+    ...provider,
+    replace: (input) =>
+      replaceFile(core, input, permits, (what) => swapFile(provider, what, core.deps)),
   };
 }
 

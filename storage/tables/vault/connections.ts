@@ -15,6 +15,8 @@ export interface Capabilities {
   readonly move: Guarantee;
   /** Delete refuses when the item has changed. */
   readonly deletePrecondition: Guarantee;
+  /** Replacing a file refuses when it has changed. */
+  readonly replacePrecondition: Guarantee;
   /** Deleted items go to a trash. */
   readonly trash: boolean;
   /** Range requests are supported. */
@@ -275,6 +277,8 @@ export const capabilitiesSchema: z.ZodType<Capabilities> = z.object({
   rename: guarantee,
   move: guarantee,
   deletePrecondition: guarantee,
+  // Connections of earlier versions have no such value until they are checked again: then croft compares.
+  replacePrecondition: guarantee.default("emulated"),
   trash: z.boolean(),
   range: z.boolean(),
   quota: z.boolean(),

@@ -16,6 +16,7 @@ export const memoryPowers: Powers = {
   permanentDelete: true,
   guardedRename: "atomic",
   guardedDelete: "atomic",
+  guardedReplace: "emulated",
   createOnly: "atomic",
   folderMove: true,
   ids: "stable",

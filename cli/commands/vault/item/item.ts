@@ -121,6 +121,7 @@ export const viewCapabilities = {
     rename: "string",
     move: "string",
     delete_precondition: "string",
+    replace_precondition: "string?",
     trash: "boolean",
     range: "boolean",
     quota: "boolean",

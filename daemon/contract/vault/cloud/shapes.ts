@@ -53,6 +53,7 @@ const powers = z.object({
   permanent_delete: z.boolean(),
   guarded_rename: guarding,
   guarded_delete: guarding,
+  guarded_replace: guarding,
   create_only: guarding,
   folder_move: z.boolean(),
   ids: z.enum(["stable", "path"]),
@@ -99,6 +100,8 @@ const capabilities = z.object({
   move: guarantee,
   /** Delete refuses when the item has changed. */
   delete_precondition: guarantee,
+  /** Replacing a file refuses when it has changed. */
+  replace_precondition: guarantee,
   /** Deleted items go to a trash. */
   trash: z.boolean(),
   range: z.boolean(),

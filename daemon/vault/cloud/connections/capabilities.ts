@@ -9,6 +9,7 @@ export function toCapabilities(can: Powers): Capabilities {
     rename: toGuarantee(can.guardedRename),
     move: toGuarantee(can.guardedRename),
     deletePrecondition: toGuarantee(can.guardedDelete),
+    replacePrecondition: toGuarantee(can.guardedReplace),
     trash: can.trash,
     range: can.range,
     quota: can.quota,

@@ -24,6 +24,7 @@ const connection = {
     rename: "emulated",
     move: "emulated",
     delete_precondition: "none",
+    replace_precondition: "none",
     trash: true,
     range: true,
     quota: false,

@@ -112,6 +112,7 @@ describe("the probe of a server", () => {
         createOnly: "emulated",
         guardedRename: "emulated",
         guardedDelete: "emulated",
+        guardedReplace: "emulated",
       });
       expect(server.store.versions("")).toEqual([]);
     },

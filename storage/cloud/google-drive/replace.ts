@@ -1,0 +1,140 @@
+import { createHash } from "node:crypto";
+import { isLostResponse } from "../guarded-change.ts";
+import type { Failure } from "../outcomes.ts";
+import { inPieces, type Piece } from "../pieces.ts";
+import type { ItemOutcome, Replacement } from "../provider.ts";
+import { pathOf, type FileOutcome } from "./drive.ts";
+import { toChangeFailure } from "./failures.ts";
+import { FOLDER_TYPE, isExpected, type DriveFile } from "./items.ts";
+import { createSession, type Session } from "./session.ts";
+import { isWhole, toContentType, toOutcome, type UploadDeps } from "./upload.ts";
+
+/** The most attempts after invisible changes of the etag. */
+const TRIES_MAX = 4;
+
+/** What was sent, to recognize it after a lost response. */
+interface Sent {
+  readonly size: number;
+  readonly md5: string;
+}
+
+/**
+ * Replaces the bytes of a file that still is as expected: its id, its sharing and its revisions stay. A small file is one
+ * request of version 2 of the API with its etag as the precondition, which version 3 lacks. A larger one goes through a
+ * session, which takes no precondition for its end: its revision is compared just before the last piece. What another client
+ * wrote in that moment stays as an earlier revision.
+ */
+export async function replace(what: Replacement, deps: UploadDeps): Promise<ItemOutcome> {
+  const { id, expected, content, signal } = what;
+  const { drive, sizes } = deps;
+  // It may fail before it is read; the error is rethrown to the reader.
+  content.on("error", () => undefined);
+  let session: Session | undefined;
+  let isOver = false;
+  try {
+    const found = await drive.lookForChange(id, signal);
+    if (found.kind !== "ok") return toChangeFailure(found);
+    const before = found.file;
+    if (before.mimeType === FOLDER_TYPE) return { kind: "unsupported", reason: "folder" };
+    if (!isExpected(before, expected)) return { kind: "stale" };
+    // Google's own documents and shortcuts have no bytes that could be replaced.
+    if (before.item.version === undefined) return { kind: "unsupported", reason: "no_bytes" };
+    const md5 = createHash("md5");
+    const contentType = toContentType({ contentType: what.contentType, name: before.item.name });
+    for await (const piece of inPieces(content, sizes.pieceBytes, what.size)) {
+      signal.throwIfAborted();
+      md5.update(piece.bytes);
+      const sent = (): Sent => ({
+        size: piece.start + piece.bytes.length,
+        md5: md5.digest("hex"),
+      });
+      if (session === undefined && piece.isLast && piece.bytes.length <= sizes.simpleBytesMax)
+        return await replaceAtOnce(before, piece, contentType, sent(), what, deps);
+      if (session === undefined) {
+        const about = { size: what.size, contentType, over: id };
+        const opened = await createSession({}, about, { ...deps, signal });
+        if (opened.kind !== "ok") return toChangeFailure(opened);
+        session = opened.session;
+      }
+      if (piece.isLast) {
+        const now = await drive.lookForChange(id, signal);
+        if (now.kind !== "ok") return toChangeFailure(now);
+        if (now.file.isTrashed || now.file.item.version !== before.item.version)
+          return { kind: "stale" };
+      }
+      const progress = await session.send(piece);
+      if (progress.kind === "more") continue;
+      isOver = progress.kind === "done";
+      const made: FileOutcome =
+        progress.kind === "done"
+          ? toOutcome(progress.value, deps)
+          : progress.kind === "not_found"
+            ? { kind: "offline", sent: true, note: "session_gone" }
+            : progress;
+      return await determineOutcome(made, before, sent(), signal, deps);
+    }
+    return { kind: "offline", sent: true, note: "session_wants_more" };
+  } catch (error) {
+    if (signal.aborted && content.errored === null)
+      return { kind: "offline", sent: true, note: "aborted" };
+    throw error;
+  } finally {
+    content.destroy();
+    if (!isOver) await session?.cancel();
+  }
+}
+
+async function replaceAtOnce(
+  before: DriveFile,
+  { bytes }: Piece,
+  contentType: string,
+  sent: Sent,
+  { id, expected, signal }: Replacement,
+  deps: UploadDeps,
+): Promise<ItemOutcome> {
+  let { tag } = before;
+  for (let tries = 1; ; tries++) {
+    const made = await deps.drive.change(
+      {
+        method: "PUT",
+        service: "upload_v2",
+        path: pathOf(id),
+        query: { uploadType: "media" },
+        headers: { "content-type": contentType, ...(tag === undefined ? {} : { "if-match": tag }) },
+        body: bytes,
+      },
+      signal,
+    );
+    if (made.kind !== "precondition_failed" || tries === TRIES_MAX)
+      return determineOutcome(made, before, sent, signal, deps);
+    // The etag also changes when nothing has changed that the caller can see.
+    const now = await deps.drive.lookForChange(id, signal);
+    if (now.kind !== "ok") return toChangeFailure(now);
+    const isCurrent = now.file.item.version === before.item.version;
+    if (!isCurrent || !isExpected(now.file, expected)) return { kind: "stale" };
+    ({ tag } = now.file);
+  }
+}
+
+/** Verifies the bytes that Drive stores; after a lost response looks the file up. */
+async function determineOutcome(
+  made: FileOutcome,
+  before: DriveFile,
+  sent: Sent,
+  signal: AbortSignal,
+  { drive }: UploadDeps,
+): Promise<ItemOutcome> {
+  const toItem = (file: DriveFile): ItemOutcome =>
+    isWhole(file, sent.size, sent.md5)
+      ? { kind: "ok", item: file.item }
+      : { kind: "unknown_outcome", note: "other_bytes" };
+  if (made.kind === "ok") return toItem(made.file);
+  if (!isLostResponse(made) || signal.aborted) return toChangeFailure(made);
+  const now = await drive.lookForChange(before.item.id, signal);
+  if (now.kind === "not_found") return { kind: "stale" };
+  if (now.kind !== "ok") return { kind: "unknown_outcome", note: made.note ?? "lost" };
+  if (now.file.item.version === before.item.version && now.file.md5 !== sent.md5)
+    return toChangeFailure(made) satisfies Failure;
+  const landed = toItem(now.file);
+  return landed.kind === "ok" ? landed : { kind: "stale" };
+}

@@ -1,0 +1,141 @@
+import type { Buffer } from "node:buffer";
+import { buffer } from "node:stream/consumers";
+import { StreamAborted, type Failure } from "../outcomes.ts";
+import type { ItemOutcome, Replacement } from "../provider.ts";
+import { toPlaceOf } from "./address.ts";
+import type { Permits } from "./changing.ts";
+import { beforehand, pause, type DavCore } from "./core.ts";
+import { isPlain } from "./failures.ts";
+import { isExpected, type Seen } from "./items.ts";
+import { readFile } from "./reading.ts";
+import { judge, undone, type Answered } from "./relocate.ts";
+import { isOther, openBody, typeOf } from "./uploading.ts";
+
+/**
+ * Files up to this length are replaced by one request. Servers compare when a request begins and keep the earlier bytes only
+ * until it ends, so the request must be short.
+ */
+export const ONE_REQUEST_BYTES = 1024 * 1024;
+/** Apache's tags are weak for a second after a write, and no precondition accepts them. */
+const WEAK_TAGS_MS = [500, 1_500];
+const ATTEMPTS_MAX = 2;
+
+/** Replaces a file in another way, with the bytes that were read and those that follow. */
+export type Otherwise = (replacement: Replacement, seen: Seen) => Promise<ItemOutcome>;
+
+/**
+ * Replaces the bytes of a short file by one request with the precondition `If-Match`. Longer files, and those whose tag no
+ * server would accept, are left to `otherwise`.
+ */
+export async function replaceFile(
+  core: DavCore,
+  what: Replacement,
+  permits: Permits,
+  otherwise: Otherwise,
+): Promise<ItemOutcome> {
+  const { signal, content } = what;
+  try {
+    const place = toPlaceOf(what.id);
+    if (place === undefined) return { kind: "stale", note: "impossible_id" };
+    const { segments, name } = place;
+    const found = await findExpected(core, segments, what);
+    if (found.kind !== "ok") return found;
+    const { seen } = found;
+    const refusal = permits("replace", seen);
+    if (refusal !== undefined) return refusal;
+    const body = await openBody(what, ONE_REQUEST_BYTES);
+    const { bytes } = body;
+    const rest = () => ({ ...what, content: body.stream });
+    if (bytes === undefined || seen.strongTag === undefined) return await otherwise(rest(), seen);
+    const outcome = await core.alone([segments], () =>
+      putOver(core, { segments, name, seen, bytes, type: typeOf({ ...what, name }), signal }),
+    );
+    return outcome === "useless_tag" ? await otherwise(rest(), seen) : outcome;
+  } finally {
+    content.destroy();
+  }
+}
+
+/** Looks the file up, and again while its tag is weak. */
+async function findExpected(
+  core: DavCore,
+  segments: readonly string[],
+  { expected, signal }: Replacement,
+): Promise<{ readonly kind: "ok"; readonly seen: Seen } | Failure> {
+  for (let attempt = 0; ; attempt++) {
+    const found = await core.look(segments, signal);
+    if (found.kind === "not_found") return { kind: "stale", note: "gone" };
+    if (found.kind !== "ok") return beforehand(found);
+    if (found.seen.item.kind === "folder") return { kind: "unsupported", reason: "folder" };
+    if (!isExpected(found.seen, expected)) return { kind: "stale", note: "changed" };
+    const waitMs = found.seen.strongTag === undefined ? WEAK_TAGS_MS[attempt] : undefined;
+    if (waitMs === undefined || !(await pause(core.deps, waitMs, signal))) return found;
+  }
+}
+
+async function putOver(
+  core: DavCore,
+  put: {
+    readonly segments: readonly string[];
+    readonly name: string;
+    readonly seen: Seen;
+    readonly bytes: Buffer;
+    readonly type: string;
+    readonly signal: AbortSignal;
+  },
+): Promise<ItemOutcome | "useless_tag"> {
+  const { segments, name, seen, bytes, type, signal } = put;
+  for (let attempt = 1; ; attempt++) {
+    const answer = await core.client.send({
+      method: "PUT",
+      place: { segments, isFolder: false },
+      headers: {
+        "content-type": type,
+        "content-length": String(bytes.byteLength),
+        "if-match": seen.strongTag ?? "",
+      },
+      body: bytes,
+      signal,
+    });
+    const answered: Answered =
+      answer.kind === "answered" ? await judge(core, answer) : { kind: "lost", failure: answer };
+    if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
+    if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
+    const now = await core.lookAfter(segments, signal);
+    if (now.kind === "not_found") return { kind: "stale", note: "gone" };
+    if (now.kind !== "ok") return { kind: "unknown_outcome", note: "look_failed" };
+    const isSameAsBefore = now.seen.item.version === seen.item.version;
+    if (answered.kind === "accepted")
+      return isOther(now.seen, name, bytes.byteLength)
+        ? { kind: "unknown_outcome", note: "other_bytes" }
+        : { kind: "ok", item: now.seen.item };
+    if (answered.kind === "refused") {
+      if (!isSameAsBefore) return { kind: "stale", note: "changed" };
+      return answered.status === 412 ? "useless_tag" : answered.failure;
+    }
+    if (!isSameAsBefore)
+      // Other bytes may be another client's, or half of these on a server that keeps what arrived.
+      return (await holds(core, now.seen, bytes, signal))
+        ? { kind: "ok", item: now.seen.item }
+        : { kind: "unknown_outcome", note: "changed_meanwhile" };
+    if (attempt === ATTEMPTS_MAX) return undone(answered);
+  }
+}
+
+/** Reads a file back after a lost response: returns whether it holds exactly these bytes. */
+async function holds(
+  core: DavCore,
+  { item }: Seen,
+  bytes: Buffer,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (item.size !== undefined && item.size !== bytes.byteLength) return false;
+  const read = await readFile(core, { id: item.id, version: item.version, signal });
+  if (read.kind !== "ok") return false;
+  try {
+    return (await buffer(read.stream)).equals(bytes);
+  } catch (error) {
+    if (error instanceof StreamAborted || signal.aborted) return false;
+    throw error;
+  }
+}
