@@ -112,6 +112,7 @@ export function createCloud(deps: CloudDeps): Cloud {
   const bytes = createBytes(deps, adapters, items);
   const changes = createChanges(deps, adapters, recorder);
   const uploads = createUploads(deps, adapters, recorder);
+  const replacements = createReplacements(deps, adapters, recorder);
   const beginBatch = createBatchCounter();
   return {
     connections,
@@ -121,8 +122,13 @@ export function createCloud(deps: CloudDeps): Cloud {
     bytes,
     changes,
     uploads,
-    replacements: createReplacements(deps, adapters, recorder),
-    batchUploads: createBatchUploads({ log: deps.log, beginBatch }, adapters, uploads),
+    replacements,
+    batchUploads: createBatchUploads(
+      { log: deps.log, beginBatch },
+      adapters,
+      uploads,
+      replacements,
+    ),
     batchDownloads: createBatchDownloads({ ...deps, beginBatch }, adapters, bytes),
     trash: createTrash(deps, adapters, recorder),
     storedFiles: createStoredFiles(deps, {

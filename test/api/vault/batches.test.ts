@@ -73,9 +73,14 @@ function toForm(parts: readonly Part[], end = "--BATCH--\r\n"): Buffer<ArrayBuff
 
 const FORM = { "Content-Type": "multipart/form-data; boundary=BATCH" };
 
-async function send(base: string, body: Buffer<ArrayBuffer>, person = mira) {
+async function send(
+  base: string,
+  body: Buffer<ArrayBuffer>,
+  person = mira,
+  method: "POST" | "PUT" = "POST",
+) {
   const answer = await fetch(`${daemon.url}${base}/items/batch`, {
-    method: "POST",
+    method,
     headers: {
       ...FORM,
       Authorization: `Bearer ${person.accessToken}`,
@@ -264,6 +269,60 @@ describe("a batch of uploads", () => {
     const [response] = await once(request, "response");
     expect(response.statusCode).toBe(413);
     request.destroy();
+  });
+});
+
+describe("a batch of replacements", () => {
+  const replace = (base: string, parts: readonly Part[], person = mira) =>
+    send(base, toForm(parts), person, "PUT");
+
+  test("replaces files under their etags and reports those that have changed or are missing", async () => {
+    const { base, folder } = await connect();
+    for (const name of ["a.txt", "b.txt", "c.txt", "large.bin"])
+      await writeFile(join(folder, name), name);
+    const listed = await mira.request(`${base}/items?refresh=true`);
+    const items = listed.json.items as readonly {
+      readonly provider_item_id: string;
+      readonly etag: string;
+    }[];
+    const etagOf = (id: string) =>
+      encodeURIComponent(items.find((item) => item.provider_item_id === id)?.etag ?? "");
+    await writeFile(join(folder, "b.txt"), "changed meanwhile");
+    const { status, lines } = await replace(base, [
+      { parent: "a.txt", name: etagOf("a.txt"), bytes: "new" },
+      { parent: "b.txt", name: etagOf("b.txt"), bytes: "new" },
+      { parent: "c.txt", name: "*", bytes: "" },
+      { parent: "large.bin", name: etagOf("large.bin"), bytes: randomBytes(700_000) },
+      { parent: "gone.txt", name: "*", bytes: "new" },
+      { parent: "a.txt", name: "", bytes: "new" },
+      { parent: "a.txt", name: "%zz", bytes: "new" },
+      { parent: "large.bin", name: "*", bytes: randomBytes(UPLOAD_MAX + 1) },
+    ]);
+    expect(status).toBe(200);
+    expect(lines.map((line) => [line.status, line.kind, line.size])).toEqual([
+      [200, "uploaded", 3],
+      [409, "stale", undefined],
+      [200, "uploaded", 0],
+      [200, "uploaded", 700_000],
+      [409, "stale", undefined],
+      [428, undefined, undefined],
+      [422, undefined, undefined],
+      [413, undefined, undefined],
+    ]);
+    expect(await namesIn(folder)).toEqual(["a.txt", "b.txt", "c.txt", "large.bin"]);
+    const texts = ["a.txt", "b.txt", "c.txt"].map((name) => readFile(join(folder, name), "utf8"));
+    expect(await Promise.all(texts)).toEqual(["new", "changed meanwhile", ""]);
+    const audit = await daemon.request(
+      "/api/admin/audit?event_type=cloud.file_replaced&user_handle=mira",
+      { bearer: await signInAsAdministrator() },
+    );
+    expect(audit.json.total).toBe(3);
+  });
+
+  test("is refused for a connection of another account", async () => {
+    const { base } = await connect();
+    const refused = await replace(base, [{ parent: "a.txt", name: "*", bytes: "x" }], noah);
+    expect([refused.status, refused.lines]).toEqual([404, []]);
   });
 });
 

@@ -240,6 +240,19 @@ export const uploadBatch = endpoint({
   replies: { 200: bytesOf("application/x-ndjson"), ...refusals },
 });
 
+export const replaceBatch = endpoint({
+  name: "vault.cloud.items.replace_batch",
+  method: "PUT",
+  path: "/api/cloud/connections/:connection_id/items/batch",
+  summary:
+    "Replace the bytes of up to 1,000 files, 1 GiB together, as a form: the name of each part is the id of a file, its filename the percent-encoded etag of the replaced version, or *; answers one line a file as it ends",
+  gate: vaultUser,
+  limit: perMinute,
+  params: connectionParams,
+  body: fileParts({ filesMax: BATCH_FILES_MAX, bytesMax: BATCH_BYTES_MAX }),
+  replies: { 200: bytesOf("application/x-ndjson"), ...refusals },
+});
+
 export const downloadBatch = endpoint({
   name: "vault.cloud.items.download_batch",
   method: "POST",
@@ -283,6 +296,7 @@ export const cloudItemEndpoints: readonly AnyEndpoint[] = [
   uploadItem,
   replaceContent,
   uploadBatch,
+  replaceBatch,
   downloadBatch,
   analyzeItem,
 ];

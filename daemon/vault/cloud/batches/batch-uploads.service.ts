@@ -1,9 +1,10 @@
 import { Readable } from "node:stream";
 import { createLocks, createSemaphore } from "../../../../storage/locks.ts";
-import { folderRef, itemName } from "../../../contract/vault/cloud/shapes.ts";
+import { folderRef, itemName, itemParams } from "../../../contract/vault/cloud/shapes.ts";
 import { AppError } from "../../../errors.ts";
 import type { Log } from "../../../utilities/logging.ts";
 import type { VaultCaller } from "../../caller.ts";
+import type { CloudReplacements, ReplaceResult } from "../changes/replacements.service.ts";
 import type { CloudUploads, UploadResult } from "../changes/uploads.service.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import {
@@ -16,28 +17,29 @@ import {
 
 /** One file of a batch; the next one arrives when its stream has been read. */
 export interface BatchPart {
-  /** The id of its folder; empty for the root. */
+  /** The id of its folder, empty for the root; or of the file that is replaced. */
   readonly field: string;
+  /** The name of the file; or the etag of the version that is replaced, percent-encoded. */
   readonly filename: string | undefined;
   readonly contentType: string | undefined;
   readonly stream: Readable;
 }
 
 /** The result of one file, or with `index` null of what is wrong with the rest of the request. */
-export interface BatchOutcome {
+export interface BatchOutcome<Result> {
   /** The position of its part, from 0. */
   readonly index: number | null;
   readonly filename: string | null;
-  readonly result: UploadResult | Refused;
+  readonly result: Result | Refused;
 }
 
 /** A batch that is about to run. */
-export interface UploadBatch {
+export interface UploadBatch<Result> {
   /**
    * Uploads the files as they arrive and reports each as it ends. Resolves when all have ended, also after the client has
    * gone: a file that arrived whole is finished.
    */
-  run(report: (outcome: BatchOutcome) => Promise<void>): Promise<void>;
+  run(report: (outcome: BatchOutcome<Result>) => Promise<void>): Promise<void>;
   /** To be called once, after the batch. */
   release(): void;
 }
@@ -49,8 +51,17 @@ export interface BatchUploads {
     caller: VaultCaller,
     connectionId: string,
     parts: AsyncIterable<BatchPart>,
-  ): Promise<UploadBatch>;
+  ): Promise<UploadBatch<UploadResult>>;
+  /** The same for new bytes of files, each under the etag of the version that it replaces. */
+  beginReplacing(
+    caller: VaultCaller,
+    connectionId: string,
+    parts: AsyncIterable<BatchPart>,
+  ): Promise<UploadBatch<ReplaceResult>>;
 }
+
+/** Sends one file to the provider. */
+type Send<Result> = (part: BatchPart, content: Buffer | Readable) => Promise<Result | Refused>;
 
 /**
  * Creates the service. Each file is an upload of its own, with its own record and audit. Small files are read into memory
@@ -61,29 +72,46 @@ export function createBatchUploads(
   { log, beginBatch }: { readonly log: Log; readonly beginBatch: BeginBatch },
   adapters: Pick<Adapters, "own" | "open">,
   uploads: Pick<CloudUploads, "upload">,
+  replacements: Pick<CloudReplacements, "replace">,
 ): BatchUploads {
   return {
-    async begin(caller, connectionId, parts) {
-      let release: (() => void) | undefined;
-      try {
-        await adapters.open(await adapters.own(caller.userId, connectionId));
-        release = beginBatch(caller.userId);
-      } catch (error) {
-        void discard(parts);
-        throw error;
-      }
-      return { release, run: (report) => run(caller, connectionId, parts, report) };
+    begin(caller, connectionId, parts) {
+      const names = createLocks();
+      return begin(caller, connectionId, parts, (part, content) =>
+        uploadOne(caller, connectionId, names, part, content),
+      );
     },
+
+    beginReplacing: (caller, connectionId, parts) =>
+      begin(caller, connectionId, parts, (part, content) =>
+        replaceOne(caller, connectionId, part, content),
+      ),
   };
 
-  async function run(
+  async function begin<Result>(
     caller: VaultCaller,
     connectionId: string,
     parts: AsyncIterable<BatchPart>,
-    report: (outcome: BatchOutcome) => Promise<void>,
+    send: Send<Result>,
+  ): Promise<UploadBatch<Result>> {
+    let release: (() => void) | undefined;
+    try {
+      await adapters.open(await adapters.own(caller.userId, connectionId));
+      release = beginBatch(caller.userId);
+    } catch (error) {
+      void discard(parts);
+      throw error;
+    }
+    return { release, run: (report) => run(connectionId, parts, send, report) };
+  }
+
+  async function run<Result>(
+    connectionId: string,
+    parts: AsyncIterable<BatchPart>,
+    send: Send<Result>,
+    report: (outcome: BatchOutcome<Result>) => Promise<void>,
   ): Promise<void> {
     const permit = createSemaphore({ permits: FILES_AT_ONCE });
-    const names = createLocks();
     const underWay = new Set<Promise<void>>();
     let index = 0;
     let broken: { readonly error: unknown } | undefined;
@@ -97,7 +125,15 @@ export function createBatchUploads(
           const result =
             "kind" in content
               ? content
-              : await uploadOne(caller, connectionId, names, part, content);
+              : await send(part, content).catch((error: unknown) => {
+                  const refused = toRefused(error);
+                  if (refused.code === "internal")
+                    log.error(
+                      { err: error, connection_id: connectionId },
+                      "failed to upload a file of a batch",
+                    );
+                  return refused;
+                });
           await report({ index: at, filename, result });
         })
           .catch((error: unknown) =>
@@ -141,22 +177,49 @@ export function createBatchUploads(
       parentRef: parent.data === "" ? undefined : parent.data,
       name: name.data,
       contentType: part.contentType,
-      content: Buffer.isBuffer(content) ? Readable.from([content]) : content,
-      size: Buffer.isBuffer(content) ? content.byteLength : undefined,
+      ...toSource(content),
     };
-    try {
-      return await names.withLocks([`${parent.data}/${name.data.toUpperCase()}`], () =>
-        uploads.upload(caller, connectionId, upload),
-      );
-    } catch (error) {
-      const refused = toRefused(error);
-      if (refused.code === "internal")
-        log.error(
-          { err: error, connection_id: connectionId },
-          "failed to upload a file of a batch",
-        );
-      return refused;
+    return names.withLocks([`${parent.data}/${name.data.toUpperCase()}`], () =>
+      uploads.upload(caller, connectionId, upload),
+    );
+  }
+
+  async function replaceOne(
+    caller: VaultCaller,
+    connectionId: string,
+    { field, filename, contentType }: BatchPart,
+    content: Buffer | Readable,
+  ): Promise<ReplaceResult | Refused> {
+    const id = itemParams.shape.item_id.safeParse(field);
+    const ifMatch = decode(filename);
+    if (!id.success || ifMatch === undefined) {
+      const message = id.error?.issues[0]?.message ?? "This is not a percent-encoded etag";
+      return { kind: "refused", code: "unprocessable", detail: message };
     }
+    const place = { connection_id: connectionId, item_id: id.data };
+    return replacements.replace(caller, place, {
+      ifMatch: ifMatch === "" ? undefined : ifMatch,
+      contentType,
+      ...toSource(content),
+    });
+  }
+}
+
+function toSource(content: Buffer | Readable): {
+  readonly content: Readable;
+  readonly size: number | undefined;
+} {
+  return Buffer.isBuffer(content)
+    ? { content: Readable.from([content]), size: content.byteLength }
+    : { content, size: undefined };
+}
+
+/** Decodes an etag; undefined when it is not encoded. */
+function decode(text = ""): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
   }
 }
 

@@ -2,18 +2,39 @@ import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { BytesAnswer } from "../../../http/handle.ts";
-import { toUploadReply } from "../changes/changes.view.ts";
+import { toReplaceReply, toUploadReply } from "../changes/changes.view.ts";
+import type { ReplaceResult } from "../changes/replacements.service.ts";
+import type { UploadResult } from "../changes/uploads.service.ts";
 import type { Refused } from "./batch-limits.ts";
 import type { DownloadBatch } from "./batch-downloads.service.ts";
 import type { BatchOutcome, UploadBatch } from "./batch-uploads.service.ts";
 
-/** The lines of a batch, each sent as its file ends. */
-export function toUploadBatchAnswer({ run, release }: UploadBatch): BytesAnswer {
+/** The lines of a batch of uploads, each sent as its file ends. */
+export function toUploadBatchAnswer(batch: UploadBatch<UploadResult>): BytesAnswer {
+  return toLines(batch, (result, filename) => toUploadReply(result, filename ?? ""));
+}
+
+/** The same of a batch of replacements. */
+export function toReplaceBatchAnswer(batch: UploadBatch<ReplaceResult>): BytesAnswer {
+  return toLines(batch, toReplaceReply);
+}
+
+/** The reply that a single request would have got. */
+interface Reply {
+  readonly status: number;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+function toLines<Result>(
+  { run, release }: UploadBatch<Result>,
+  toReply: (result: Result, filename: string | null) => Reply,
+): BytesAnswer {
   return toStreamed("application/x-ndjson", release, async (to) => {
     // The listener of the connection reports what ends it; the files that arrived are finished in any case.
     to.on("error", () => undefined);
     await run(async (outcome) => {
-      if (to.destroyed || to.write(`${JSON.stringify(toLine(outcome))}\n`)) return;
+      if (to.destroyed || to.write(`${JSON.stringify(toLine(outcome, toReply))}\n`)) return;
       const left = new AbortController();
       await Promise.race([
         once(to, "drain", { signal: left.signal }),
@@ -48,13 +69,19 @@ function toStreamed(
   };
 }
 
-/** One file: the body of a single upload with its status, and which part of the request it was. */
-function toLine({ index, filename, result }: BatchOutcome) {
-  const reply =
-    result.kind === "refused" ? toRefusedReply(result) : toUploadReply(result, filename ?? "");
-  const seconds = "headers" in reply ? reply.headers?.["Retry-After"] : undefined;
+/** One file: the body of a single request with its status, and which part of the batch it was. */
+function toLine<Result>(
+  { index, filename, result }: BatchOutcome<Result>,
+  toReply: (result: Result, filename: string | null) => Reply,
+) {
+  const reply: Reply = isRefused(result) ? toRefusedReply(result) : toReply(result, filename);
+  const seconds = reply.headers?.["Retry-After"];
   const retry = seconds === undefined ? {} : { retry_after_s: Number(seconds) };
   return { index, filename, status: reply.status, ...reply.body, ...retry };
+}
+
+function isRefused<Result>(result: Result | Refused): result is Refused {
+  return (result as { readonly kind?: unknown }).kind === "refused";
 }
 
 /** The status and body that a single request would have got. */
