@@ -134,6 +134,7 @@ function answersOf({ answers }: FakeStorage): ContractAnswers {
     "vault.cloud.items.upload": toStorage,
     "vault.cloud.items.download": toStorage,
     "vault.cloud.items.upload_batch": toStorage,
+    "vault.cloud.items.replace_batch": toStorage,
     "vault.cloud.items.download_batch": toStorage,
   };
 }

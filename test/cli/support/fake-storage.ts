@@ -24,8 +24,6 @@ export interface FakeStorage {
   readonly busiest: number;
 }
 
-const base = "/api/cloud/connections/c1";
-
 /** Items from paths: `docs/` is a folder, everything else a file with its bytes. */
 export function toItems(files: Readonly<Record<string, string | Buffer>>): FakeItem[] {
   return Object.entries(files).map(([path, bytes]) => {
@@ -38,8 +36,13 @@ export function toItems(files: Readonly<Record<string, string | Buffer>>): FakeI
   });
 }
 
-/** The daemon's routes of one connection, `home`, with paging, ranges and entity tags as the daemon has them. */
-export function fakeStorage(items: FakeItem[], pageSize = 1000): FakeStorage {
+/** The daemon's routes of one connection, with paging, ranges and entity tags as the daemon has them. */
+export function fakeStorage(
+  items: FakeItem[],
+  pageSize = 1000,
+  connection: "c1" | "c2" = "c1",
+): FakeStorage {
+  const base = `/api/cloud/connections/${connection}`;
   let busy = 0;
   let busiest = 0;
   const storage: FakeStorage = {
@@ -66,7 +69,8 @@ export function fakeStorage(items: FakeItem[], pageSize = 1000): FakeStorage {
     if (key === `GET ${base}/items`) return list(request);
     if (key === `POST ${base}/folders`) return makeFolder(request);
     if (key === `POST ${base}/items/upload`) return upload(request);
-    if (key === `POST ${base}/items/batch`) return uploadBatch(request, key);
+    if (key === `POST ${base}/items/batch`) return uploadBatch(request);
+    if (key === `PUT ${base}/items/batch`) return replaceBatch(request);
     if (key === `POST ${base}/items/batch-download`) return downloadBatch(request, key);
     const [, changed] = /^(?:PUT|DELETE) .*\/items\/(.*?)(?:\/content)?$/.exec(key) ?? [];
     if (changed !== undefined) return change(request, changed);
@@ -148,12 +152,11 @@ export function fakeStorage(items: FakeItem[], pageSize = 1000): FakeStorage {
     };
   }
 
-  /** Each part is answered as a single upload would be. */
-  async function uploadBatch(request: SeenRequest, _key: string): Promise<FakeAnswer> {
+  /** The parts of a batch: the name and filename of each, and its bytes. */
+  function partsOf(request: SeenRequest): { name: Buffer; filename: string; file: Buffer }[] {
     const boundary = /boundary=(\w+)/.exec(request.headers["content-type"] ?? "")?.[1] ?? "";
     const parts = request.body.toString("latin1").split(`--${boundary}`).slice(1, -1);
-    const lines: object[] = [];
-    for (const [index, part] of parts.entries()) {
+    return parts.map((part) => {
       const [head = "", ...rest] = part.split("\r\n\r\n");
       const text = (name: string) =>
         Buffer.from(
@@ -161,15 +164,38 @@ export function fakeStorage(items: FakeItem[], pageSize = 1000): FakeStorage {
           "latin1",
         );
       const file = Buffer.from(rest.join("\r\n\r\n").slice(0, -2), "latin1");
-      const filename = text(" filename").toString();
+      return { name: text(" name"), filename: text(" filename").toString(), file };
+    });
+  }
+
+  /** Each part is answered as a single replacement would be. */
+  async function replaceBatch(request: SeenRequest): Promise<FakeAnswer> {
+    const lines: object[] = [];
+    for (const [index, { name, filename, file }] of partsOf(request).entries()) {
+      const etag = decodeURIComponent(filename);
+      const id = name.toString().split("/").map(encodeURIComponent).join("/");
+      const path = `${base}/items/${id}/content`;
+      const headers = { "if-match": etag === "*" ? etag : `"${etag}"` };
+      const single = { ...toSingle(request, path, file), headers };
+      const given = (await storage.override(single, `PUT ${path}`)) ?? change(single, id);
+      const { status = 200, body } = given;
+      lines.push({ index, filename, status, ...(body as object), ...retryOf(given) });
+    }
+    return toLines(lines);
+  }
+
+  /** Each part is answered as a single upload would be. */
+  async function uploadBatch(request: SeenRequest): Promise<FakeAnswer> {
+    const lines: object[] = [];
+    for (const [index, { name, filename, file }] of partsOf(request).entries()) {
       const fields = [
-        ["parent_ref", text(" name")],
-        ["filename", text(" filename")],
+        ["parent_ref", name],
+        ["filename", Buffer.from(filename)],
         ["file", file],
       ] as const;
       const form = Buffer.concat([
-        ...fields.flatMap(([name, value]) => [
-          Buffer.from(`--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n`),
+        ...fields.flatMap(([field, value]) => [
+          Buffer.from(`--b\r\nContent-Disposition: form-data; name="${field}"\r\n\r\n`),
           value,
           Buffer.from("\r\n"),
         ]),
@@ -186,8 +212,7 @@ export function fakeStorage(items: FakeItem[], pageSize = 1000): FakeStorage {
         ...retryOf(given),
       });
     }
-    const body = Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-    return { body, headers: { "Content-Type": "application/x-ndjson" } };
+    return toLines(lines);
   }
 
   /** Each file is answered as a single download would be. */
@@ -239,6 +264,31 @@ export function fakeStorage(items: FakeItem[], pageSize = 1000): FakeStorage {
       },
     };
   }
+}
+
+function toLines(lines: readonly object[]): FakeAnswer {
+  const body = Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  return { body, headers: { "Content-Type": "application/x-ndjson" } };
+}
+
+/** The routes of two connections, `home` and `away`. */
+export function fakeStorages(home: FakeStorage, away: FakeStorage): FakeStorage["answers"] {
+  const list = async (): Promise<FakeAnswer> => {
+    const items = [
+      { id: "c1", provider: "local_folder", display_name: "home" },
+      { id: "c2", provider: "webdav", display_name: "away" },
+    ];
+    return { body: { items, total: 2, page: 1, per_page: 100 } };
+  };
+  return new Proxy<Record<string, (request: SeenRequest) => Promise<FakeAnswer>>>(
+    {},
+    {
+      get: (_, key) =>
+        key === "GET /api/cloud/connections"
+          ? list
+          : (String(key).includes("/connections/c2") ? away : home).answers[String(key)],
+    },
+  );
 }
 
 function retryOf({ headers }: FakeAnswer): object {

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fakeDaemon, type SeenRequest } from "./fake-daemon.ts";
-import { type FakeItem, type FakeStorage, fakeStorage } from "./fake-storage.ts";
+import { type FakeItem, type FakeStorage, fakeStorage, fakeStorages } from "./fake-storage.ts";
 import { type FakeSystemOptions, type Ran, runCli, temporaryHome } from "./run-cli.ts";
 import { signIn } from "./signed-in.ts";
 
@@ -11,6 +11,8 @@ export interface InWork {
   /** The working directory. */
   readonly work: string;
   readonly storage: FakeStorage;
+  /** The second connection, `away`; the first is `home`. Empty unless the test gives it items. */
+  readonly away: FakeStorage;
   readonly seen: readonly SeenRequest[];
   /** Runs `vault item VERB` with the words of this line; nothing is waited for. */
   readonly go: (line: string, more?: Partial<FakeSystemOptions>) => Promise<Ran>;
@@ -23,8 +25,10 @@ export async function inWork(
     items = [],
     files = {},
     pageSize,
+    away: awayItems,
   }: {
     readonly items?: FakeItem[];
+    readonly away?: FakeItem[];
     readonly files?: Readonly<Record<string, string>>;
     readonly pageSize?: number | undefined;
   },
@@ -39,12 +43,15 @@ export async function inWork(
     if (!isFolder) await writeFile(join(work, path), text);
   }
   const storage = fakeStorage(items, pageSize);
-  await using daemon = await fakeDaemon(storage.answers);
+  const away = fakeStorage(awayItems ?? [], pageSize, "c2");
+  const answers = awayItems === undefined ? storage.answers : fakeStorages(storage, away);
+  await using daemon = await fakeDaemon(answers);
   await signIn(home.path, { url: daemon.url, vault: {} });
   await use({
     home: home.path,
     work,
     storage,
+    away,
     seen: daemon.seen,
     go: (line, more) =>
       runCli(["vault", "item", verb, ...line.split(" ")], {

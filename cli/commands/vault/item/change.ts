@@ -2,7 +2,14 @@ import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
 import { oneOrList, resourceOf, shape, shapeList } from "../../../output/spec.ts";
-import { finishBatch, resultFields, runBatch } from "../../../support/batch.ts";
+import {
+  finishBatch,
+  type Outcome,
+  resultFields,
+  runBatch,
+  runTasks,
+  type Task,
+} from "../../../support/batch.ts";
 import { createItemFinder, findItem } from "../../../support/find-item.ts";
 import {
   type ItemAddress,
@@ -11,9 +18,10 @@ import {
   toPathAddress,
 } from "../../../support/item-address.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
-import { moveAcross } from "./copy.ts";
-import { findFolder, explainFailure } from "./lookup.ts";
-import { withRetries } from "./transfer.ts";
+import { planTrees, toCopyPlan } from "./copy-tree.ts";
+import { explainFailure, findFolder } from "./lookup.ts";
+import { moveAcross, type MovedItem, moveTreeAcross } from "./move-across.ts";
+import { createRetries, withRetries } from "./transfer.ts";
 
 interface ItemMkdirOptions {
   readonly folder: Extract<ItemAddress, { kind: "path" }>;
@@ -133,8 +141,11 @@ export const moveItems = {
     vault.listItems,
     vault.getItemDetail,
     vault.moveItem,
+    vault.createFolder,
     vault.downloadItem,
+    vault.downloadBatch,
     vault.uploadItem,
+    vault.uploadBatch,
     vault.deleteItem,
   ],
   output: oneOrList(vault.moveItem, resultFields),
@@ -163,21 +174,25 @@ export const moveItems = {
 } satisfies CommandModule;
 
 /**
- * Puts items into another folder, one after the other and each under its name; a file also into another connection, by a copy
- * that is compared. Of several, those that can be are moved; then the code is `partial`.
+ * Puts items into another folder, one after the other and each under its name; also into another connection, by copies
+ * that are compared. Of several, those that can be are moved; then the code is `partial`.
  */
 async function runItemMove(
   cli: CliContext,
   { items, folder, etag }: ItemMoveOptions,
 ): Promise<void> {
   const isBatch = items.length > 1;
-  const retrying = isBatch ? withRetries(cli, await cli.progress()) : cli;
+  const progress = await cli.progress();
+  const retries = createRetries(cli, progress);
+  const retrying = isBatch ? retries.cli : cli;
   const finder = createItemFinder(retrying);
   const target = await findFolder(retrying, finder, folder);
+  const { plans, files: others, failed } = await planTrees(retrying, finder, items, target, true);
+  if (cli.flags.dryRun && plans.length > 0) throw toCopyPlan(plans, []);
   const move = async (word: string) => {
     const found = await findItem(finder, word);
     if (found.connection.id !== target.connection.id)
-      return moveAcross(retrying, await cli.progress(), word, finder, target);
+      return moveAcross(retrying, progress, word, finder, target);
     const moving = retrying.client.call(vault.moveItem, {
       params: { connection_id: found.connection.id, item_id: found.id },
       body: {
@@ -189,11 +204,19 @@ async function runItemMove(
     const { body } = await moving.catch(explainFailure(retrying, word, found));
     return body;
   };
-  if (!isBatch) {
-    const [item = ""] = items;
-    return cli.output.done(await move(item), `Moved ${item} to ${folder}.`);
-  }
-  await finishBatch(cli, await runBatch(items, move), "moved", [
+  const [first = ""] = items;
+  if (!isBatch && plans.length === 0 && failed.length === 0)
+    return cli.output.done(await move(first), `Moved ${first} to ${folder}.`);
+  const outcomes: Outcome<MovedItem>[] = [];
+  for (const plan of plans)
+    outcomes.push(...(await moveTreeAcross(retries, progress, plan, target.id)));
+  const tasks = others.map((word): Task<MovedItem> => ({ item: word, run: () => move(word) }));
+  outcomes.push(...(await runTasks([...failed, ...tasks], 1)));
+  progress.finish();
+  const [only, ...more] = outcomes;
+  if (!isBatch && more.length === 0 && only?.value !== undefined)
+    return cli.output.done(only.value, `Moved ${first} to ${folder}.`);
+  await finishBatch(cli, outcomes, "moved", [
     { header: "moved", cell: ({ item }) => item },
     { header: "id", cell: ({ provider_item_id: id }) => id },
     { header: "error", cell: ({ error }) => error?.message },

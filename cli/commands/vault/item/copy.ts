@@ -6,18 +6,27 @@ import { CliError, usageError } from "../../../errors.ts";
 import { size } from "../../../output/cells.ts";
 import type { Progress } from "../../../output/progress.ts";
 import { shapeList } from "../../../output/spec.ts";
-import { finishBatch, resultFields, runTasks, type Task } from "../../../support/batch.ts";
+import {
+  finishBatch,
+  type Outcome,
+  resultFields,
+  runTasks,
+  type Task,
+} from "../../../support/batch.ts";
 import { createItemFinder, type FoundItem, type ItemFinder } from "../../../support/find-item.ts";
 import { toItemAddress } from "../../../support/item-address.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
+import { type Copied, copyTree, expectTree, planTrees, toCopyPlan } from "./copy-tree.ts";
 import { findFolder, findSource, isFolder } from "./lookup.ts";
 import type { Uploaded } from "./send-file.ts";
-import { trackTransfer, withRetries } from "./transfer.ts";
+import { createRetries, isSummarized, toSummary, trackTransfer } from "./transfer.ts";
 
 interface ItemCopyOptions {
   readonly items: readonly string[];
   /** A folder that exists. */
   readonly folder: string;
+  /** Folders are copied with everything in them. */
+  readonly recursive: boolean;
 }
 
 export const copy = {
@@ -27,24 +36,31 @@ export const copy = {
     vault.getItemDetail,
     vault.downloadItem,
     vault.uploadItem,
+    vault.createFolder,
+    vault.downloadBatch,
+    vault.uploadBatch,
   ],
   output: shapeList({
     ...resultFields,
+    action: "string?",
     kind: "string?",
     provider_item_id: "string?",
     name: "string?",
     parent_ref: "string?",
     size: "integer?",
+    skipped: "string?",
   }),
   completions: { items: "items" },
   define(command, cli, run = runItemCopy): void {
     command
-      .argument("<items...>", "files as CONNECTION:/path, then CONNECTION:/folder")
+      .argument("<items...>", "items as CONNECTION:/path, then CONNECTION:/folder")
       .usage("<item...> CONNECTION:/folder [flags]")
-      .action((words: readonly string[]) => {
+      .option("-r, --recursive", "copy folders with everything in them")
+      .action((words: readonly string[], flags: { readonly recursive?: true }) => {
         const items = words.slice(0, -1);
         if (items.length === 0) throw usageError("give items and then CONNECTION:/folder");
-        return run(cli, { items, folder: words.at(-1) ?? "" });
+        const recursive = flags.recursive === true;
+        return run(cli, { items, folder: words.at(-1) ?? "", recursive });
       });
   },
 } satisfies CommandModule;
@@ -52,30 +68,69 @@ export const copy = {
 /** Files that are copied at one time. */
 const FILES_AT_ONCE = 4;
 
-/** Copies files to a folder of the same or another connection, each under its name. Nothing is overwritten. */
-async function runItemCopy(cli: CliContext, { items, folder }: ItemCopyOptions): Promise<void> {
+/**
+ * Copies files, and with `recursive` folders with everything in them, to a folder of the same or another connection, each under
+ * its name. Nothing is overwritten; what a folder has already is left as it is.
+ */
+async function runItemCopy(
+  cli: CliContext,
+  { items, folder, recursive }: ItemCopyOptions,
+): Promise<void> {
   const progress = await cli.progress();
-  const retrying = items.length > 1 ? withRetries(cli, progress) : cli;
+  const isBatch = items.length > 1 || recursive;
+  const retries = createRetries(cli, progress);
+  const retrying = isBatch ? retries.cli : cli;
   const finder = createItemFinder(retrying);
   const target = await findFolder(retrying, finder, folder);
-  const tasks = items.map((word): Task<Uploaded> => ({
+  const { plans, files, failed } = recursive
+    ? await planTrees(retrying, finder, items, target, false)
+    : { plans: [], files: items, failed: [] };
+  if (cli.flags.dryRun && recursive) throw toCopyPlan(plans, files);
+  const tasks = files.map((word): Task<CopiedFile> => ({
     item: word,
     async run() {
-      const source = await findFile(retrying, finder, word);
-      return (await copyFile(retrying, progress, source, target)).copied;
+      const found = await findFile(retrying, finder, word);
+      return { ...(await copyFile(retrying, progress, found, target)).copied, skipped: null };
     },
   }));
-  const outcomes = await runTasks(tasks, FILES_AT_ONCE).finally(() => progress.finish());
+  for (const plan of plans) expectTree(progress, plan);
+  if (files.length === 0) progress.expectNoMore();
+  const outcomes: Outcome<CopiedFile>[] = [];
+  try {
+    outcomes.push(...(await runTasks([...failed, ...tasks], FILES_AT_ONCE)));
+    for (const plan of plans) outcomes.push(...(await copyTree(retries, progress, plan)).outcomes);
+  } finally {
+    progress.finish();
+  }
   const [only, ...others] = outcomes;
-  if (others.length === 0 && only?.failure !== undefined) throw only.failure;
-  await finishBatch<Uploaded>(cli, outcomes, "copied", [
-    { header: "copied", cell: ({ item }) => item },
-    { header: "name", cell: ({ name }) => name },
-    { header: "size", cell: (one) => size(one.size) },
-    { header: "id", cell: ({ provider_item_id: id }) => id },
-    { header: "error", cell: ({ error }) => error?.message },
-  ]);
+  if (!isBatch && others.length === 0 && only?.failure !== undefined) throw only.failure;
+  const isSum = isSummarized(cli, recursive);
+  await finishBatch<CopiedFile>(
+    cli,
+    outcomes,
+    "copied",
+    [
+      { header: "copied", cell: ({ item }) => item },
+      { header: "name", cell: ({ name }) => name },
+      { header: "size", cell: (one) => size(one.size) },
+      { header: "id", cell: ({ provider_item_id: id }) => id },
+      { header: "skipped", cell: ({ skipped }) => skipped },
+      { header: "error", cell: ({ error }) => error?.message },
+    ],
+    isSum ? ({ failure }) => failure !== undefined : undefined,
+  );
+  if (isSum)
+    cli.io.note(
+      toSummary(
+        "Copied",
+        outcomes.filter(({ value }) => value?.action !== "folder"),
+      ),
+    );
 }
+
+type CopiedFile = Partial<Omit<Uploaded, keyof Copied>> &
+  Partial<Copied> &
+  Pick<Copied, "size" | "skipped">;
 
 /** The file that a word names. @throws CliError `unsupported` for a folder */
 export async function findFile(
@@ -86,10 +141,12 @@ export async function findFile(
   const found = await findSource(cli, finder, toItemAddress(word));
   const { item } = found;
   if (item === undefined && !isFolder(found))
-    throw new CliError("not_found", `${word} is no item that the vault knows`);
+    throw new CliError("not_found", `the vault has no item ${word}`, {
+      hint: "items are written CONNECTION:/path or CONNECTION:ID",
+    });
   if (item === undefined || item.kind === "folder")
-    throw new CliError("unsupported", `${word} is a folder; only files are copied`, {
-      hint: '"croft vault item sync" takes folders to this machine and from it',
+    throw new CliError("unsupported", `${word} is a folder`, {
+      hint: "--recursive copies it with everything in it",
     });
   return { ...found, item };
 }
@@ -149,36 +206,4 @@ export async function copyFile(
       throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
     });
   }
-}
-
-/**
- * Moves a file to another connection: copies it, reads the copy back and compares the hashes, and only then deletes the
- * original. A failure before the end leaves the original.
- */
-export async function moveAcross(
-  cli: CliContext,
-  progress: Progress,
-  word: string,
-  finder: ItemFinder,
-  target: FoundItem,
-): Promise<{
-  readonly kind: "moved";
-  readonly provider_item_id: string;
-  readonly parent_ref: string;
-}> {
-  const source = await findFile(cli, finder, word);
-  const { copied, sha256 } = await copyFile(cli, progress, source, target);
-  const params = { connection_id: target.connection.id, item_id: copied.provider_item_id };
-  const { stream } = await cli.client.download(vault.downloadItem, { params });
-  const hash = createHash("sha256");
-  for await (const chunk of stream) hash.update(chunk as Uint8Array);
-  if (hash.digest("hex") !== sha256)
-    throw new CliError("provider_failed", `the copy of ${word} differs; the original was kept`, {
-      service: "vault",
-      hint: `delete the copy, ${copied.name}, and repeat`,
-    });
-  await cli.client.call(vault.deleteItem, {
-    params: { connection_id: source.connection.id, item_id: source.id },
-  });
-  return { kind: "moved", provider_item_id: copied.provider_item_id, parent_ref: target.id };
 }

@@ -84,7 +84,7 @@ export function toUnknown(
 ): CliError {
   // Of what is not known nothing can have changed.
   const why = code === "not_found" ? "" : ` (${message})`;
-  return new CliError(code, `${word} is no item that the vault knows${why}`, {
+  return new CliError(code, `the vault has no item ${word}${why}`, {
     ...details,
     hint: "items are written CONNECTION:/path or CONNECTION:ID",
   });

@@ -3,7 +3,7 @@ import { parseJson } from "../../../client/vault-session.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import type { WireItem } from "../../../support/find-item.ts";
-import { openSource, type Uploaded } from "./send-file.ts";
+import { type Content, openSource, type Uploaded } from "./send-file.ts";
 import type { TransferProgress } from "./transfer.ts";
 
 /**
@@ -17,7 +17,17 @@ export async function replaceFile(
   source: string,
   progress: TransferProgress,
 ): Promise<Uploaded> {
-  const file = await openSource(cli, source);
+  return replaceContent(cli, connectionId, item, await openSource(cli, source), progress);
+}
+
+/** The same with bytes from anywhere. */
+export async function replaceContent(
+  cli: CliContext,
+  connectionId: string,
+  item: Pick<WireItem, "provider_item_id" | "etag">,
+  file: Content,
+  progress: TransferProgress,
+): Promise<Uploaded> {
   progress.begin(file.size);
   const { stream } = await cli.client.exchange(
     vault.replaceContent,

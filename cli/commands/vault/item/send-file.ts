@@ -25,6 +25,16 @@ export interface FileUpload {
   readonly filename: string;
 }
 
+/** Bytes that can be sent. */
+export interface Content {
+  /** Undefined when the size is unknown until the end. */
+  readonly size: number | undefined;
+  readonly canRestart: boolean;
+  open(): Readable;
+  /** Lets go of what else would be waited for after an upload that failed. */
+  readonly close?: () => void;
+}
+
 /** Uploads one file. Never overwrites: a taken name is `name_collision`. `signal` cancels this upload alone. */
 export async function uploadFile(
   cli: CliContext,
@@ -32,7 +42,18 @@ export async function uploadFile(
   progress: TransferProgress,
   signal?: AbortSignal,
 ): Promise<Uploaded> {
-  const file = await openSource(cli, source);
+  const place = { folder, filename, contentType: "application/octet-stream" };
+  return uploadContent(cli, place, await openSource(cli, source), progress, signal);
+}
+
+/** The same with bytes from anywhere. */
+export async function uploadContent(
+  cli: CliContext,
+  { folder, filename, contentType }: Omit<FileUpload, "source"> & { readonly contentType: string },
+  file: Content,
+  progress: TransferProgress,
+  signal?: AbortSignal,
+): Promise<Uploaded> {
   progress.begin(file.size);
   const sending = cli.client.upload(
     vault.uploadItem,
@@ -41,7 +62,7 @@ export async function uploadFile(
       fields: { parent_ref: folder.id, filename },
       fileField: "file",
       filename,
-      contentType: "application/octet-stream",
+      contentType,
       size: file.size,
       canRestart: file.canRestart,
       open: () => destroyedBy(signal, file.open()),
@@ -60,18 +81,8 @@ function destroyedBy(signal: AbortSignal | undefined, stream: Readable): Readabl
   return stream;
 }
 
-/** A local file, or standard input, that can be sent. */
-interface LocalSource {
-  /** Undefined when the size is unknown until the end. */
-  readonly size: number | undefined;
-  readonly canRestart: boolean;
-  open(): Readable;
-  /** Lets go of what else would be waited for after an upload that failed. */
-  readonly close?: () => void;
-}
-
 /** Looks at a local file; `-` is standard input. @throws CliError `file_error` */
-export async function openSource(cli: CliContext, source: string): Promise<LocalSource> {
+export async function openSource(cli: CliContext, source: string): Promise<Content> {
   if (source === "-") {
     const { stdin } = cli.system;
     const close = () => void stdin.destroy();

@@ -1,4 +1,3 @@
-import type { Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { CliContext } from "../../../context.ts";
@@ -6,7 +5,7 @@ import { CliError } from "../../../errors.ts";
 import type { WireItem } from "../../../support/find-item.ts";
 import { createFileNames } from "./local-files.ts";
 import { readFolder } from "./lookup.ts";
-import { isSameFile } from "./transfer.ts";
+import { COARSE_TIME_MS } from "./transfer.ts";
 
 /** One file or folder below a synchronized folder. */
 export interface TreeEntry {
@@ -14,7 +13,8 @@ export interface TreeEntry {
   readonly path: string;
   readonly kind: "file" | "folder" | "other";
   readonly size: number | null;
-  readonly stats?: Stats;
+  /** Epoch milliseconds; undefined when unknown. */
+  readonly modifiedAt: number | undefined;
   readonly item?: WireItem;
 }
 
@@ -60,20 +60,21 @@ export async function readLocalTree(root: string): Promise<Tree> {
       const path = above === "" ? name : `${above}/${name}`;
       const stats = await lstat(join(root, path));
       const kind = stats.isDirectory() ? "folder" : stats.isFile() ? "file" : "other";
-      tree.set(toKey(path), { path, kind, size: kind === "file" ? stats.size : null, stats });
+      const size = kind === "file" ? stats.size : null;
+      tree.set(toKey(path), { path, kind, size, modifiedAt: stats.mtimeMs });
       if (kind === "folder") await walk(path);
     }
   }
 }
 
 /**
- * Lists everything below a folder of a connection at the provider. Names that a local disk cannot have are replaced in the
- * keys of the tree, as a download would. @throws CliError when a folder cannot be listed: the tree would not be whole
+ * Lists everything below a folder of a connection at the provider. Names that a disk of `platform` cannot have are replaced in
+ * the keys of the tree, as a download would, and so are names that repeat. @throws CliError when a folder cannot be listed: the tree would not be whole
  */
 export async function readRemoteTree(
   cli: CliContext,
-  connectionId: string,
-  rootId: string,
+  { connectionId, id: rootId }: SyncedFolder,
+  platform: string = cli.system.platform,
 ): Promise<Tree> {
   const tree = new Map<string, TreeEntry>();
   await walk(rootId, "", "", [rootId]);
@@ -87,12 +88,14 @@ export async function readRemoteTree(
   ): Promise<void> {
     const { items, failure } = await readFolder(cli, connectionId, id, true);
     if (failure !== undefined) throw failure;
-    const names = createFileNames(cli.system.platform).takeAll(items.map(({ name }) => name));
+    const names = createFileNames(platform).takeAll(items.map(({ name }) => name));
     for (const [index, item] of items.entries()) {
       const { name, kind, size, provider_item_id: itemId } = item;
       const path = above === "" ? name : `${above}/${name}`;
       const local = localAbove === "" ? (names[index] ?? "_") : `${localAbove}/${names[index]}`;
-      tree.set(toKey(local), { path, kind, size, item });
+      const time = Date.parse(item.modified_at ?? "");
+      const modifiedAt = Number.isNaN(time) ? undefined : time;
+      tree.set(toKey(local), { path, kind, size, modifiedAt, item });
       if (kind === "folder" && ids.includes(itemId))
         throw new CliError("unsupported", `${path} holds itself`);
       if (kind === "folder") await walk(itemId, path, local, [...ids, itemId]);
@@ -104,12 +107,7 @@ export async function readRemoteTree(
  * Compares two trees: what has to be done so that the target has what the source has. Files are the same by size and time.
  * Deletions come last, content before its folder; a folder that goes as a whole is one step.
  */
-export function planSync(
-  from: "local" | "remote",
-  source: Tree,
-  target: Tree,
-  deletes: boolean,
-): readonly SyncStep[] {
+export function planSync(source: Tree, target: Tree, deletes: boolean): readonly SyncStep[] {
   const steps: SyncStep[] = [];
   for (const [path, one] of source) {
     const there = target.get(path);
@@ -119,7 +117,7 @@ export function planSync(
     else if (there === undefined)
       steps.push({ action: one.kind === "folder" ? "folder" : "copy", path, source: one });
     else if (one.kind === "file") {
-      const action = isSame(from, one, there) ? "keep" : "replace";
+      const action = isSame(one, there) ? "keep" : "replace";
       steps.push({ action, path, source: one, target: there });
     }
   }
@@ -134,10 +132,11 @@ export function planSync(
   return steps;
 }
 
-function isSame(from: "local" | "remote", source: TreeEntry, target: TreeEntry): boolean {
-  const { stats } = from === "local" ? source : target;
-  const { item } = from === "local" ? target : source;
-  return stats !== undefined && item !== undefined && isSameFile(from, stats, item);
+/** Whether a file is a copy of another one, by its size and by a time that is no earlier. */
+function isSame(source: TreeEntry, target: TreeEntry): boolean {
+  if (source.size !== target.size) return false;
+  if (source.modifiedAt === undefined || target.modifiedAt === undefined) return true;
+  return target.modifiedAt + COARSE_TIME_MS >= source.modifiedAt;
 }
 
 function isBelow(path: string, folders: ReadonlySet<string>): boolean {

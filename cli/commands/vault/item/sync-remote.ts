@@ -1,26 +1,55 @@
 import { dirname, join } from "node:path";
 import { vault } from "../../../client/operations.ts";
+import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import type { Progress } from "../../../output/progress.ts";
-import { replaceFile } from "./replace-file.ts";
-import { uploadFile } from "./send-file.ts";
-import type { SyncedFolder, SyncSide, Tree } from "./sync-plan.ts";
+import { replaceContent } from "./replace-file.ts";
+import { type Content, openSource, uploadContent, type Uploaded } from "./send-file.ts";
+import type { SyncedFolder, SyncSide, SyncStep, Tree } from "./sync-plan.ts";
 import { createLimit, type Retries, trackTransfer } from "./transfer.ts";
-import { BATCHED_BYTES_MAX, createUploadBatches, fitsIntoHead } from "./upload-batch.ts";
+import {
+  BATCHED_BYTES_MAX,
+  createUploadBatches,
+  fitsIntoHead,
+  readSmall,
+  toNewFile,
+  toReplacement,
+} from "./upload-batch.ts";
 
-/** Larger files, and replacements, that are sent at one time. */
+/** Larger files that are sent at one time. */
 const FILES_AT_ONCE = 4;
 
-/** Creates the side that changes the folder of a connection. */
+/** Where the bytes of the copied files come from. */
+export interface Origin {
+  /** The largest file, in bytes, that `read` reads whole. */
+  readonly smallBytesMax: number;
+  read(step: SyncStep): Promise<Uint8Array>;
+  /** Opens a larger file for `send`; may do so again after a refusal. */
+  withContent(step: SyncStep, send: (content: Content) => Promise<Uploaded>): Promise<Uploaded>;
+}
+
+/** The files below a local folder. */
+export function createLocalOrigin(cli: CliContext, root: string): Origin {
+  const pathOf = ({ path, source }: SyncStep) => join(root, source?.path ?? path);
+  return {
+    smallBytesMax: BATCHED_BYTES_MAX,
+    read: (step) => readSmall(cli, pathOf(step)),
+    withContent: async (step, send) => send(await openSource(cli, pathOf(step))),
+  };
+}
+
+/** Creates the side that changes the folder of a connection. `onCopied` is called for each file that has arrived. */
 export function createRemoteSide(
   retries: Retries,
   progress: Progress,
   { connectionId, id: rootId }: SyncedFolder,
-  root: string,
+  origin: Origin,
   tree: Tree,
+  onCopied: (step: SyncStep, copied: Uploaded) => void = () => undefined,
 ): SyncSide {
   const { cli } = retries;
   const batches = createUploadBatches(cli, connectionId, retries);
+  const replacements = createUploadBatches(cli, connectionId, retries, vault.replaceBatch);
   const alone = createLimit(FILES_AT_ONCE);
   /** Folders that were created, by their path. */
   const created = new Map<string, string>();
@@ -39,23 +68,29 @@ export function createRemoteSide(
       created.set(path, body.provider_item_id);
     },
 
-    async copy({ path, source, target }) {
-      const local = join(root, source?.path ?? path);
+    async copy(step) {
+      const { path, source, target } = step;
       const item = target?.item;
-      return trackTransfer(progress, path, async (shown) => {
-        if (item !== undefined)
-          return (await alone(() => replaceFile(cli, connectionId, item, local, shown))).size;
-        const file = {
-          source: local,
-          folder: { connectionId, id: folderOf(path) },
-          filename: nameOf(source?.path ?? path),
-        };
-        const isSmall = (source?.size ?? Infinity) <= BATCHED_BYTES_MAX && fitsIntoHead(file);
-        const sending = isSmall
-          ? batches.upload(file, shown)
-          : alone(() => uploadFile(cli, file, shown));
-        return (await sending).size;
+      const place = {
+        folder: { connectionId, id: folderOf(path) },
+        filename: nameOf(source?.path ?? path),
+        contentType: source?.item?.content_type ?? "application/octet-stream",
+      };
+      const read = () => origin.read(step);
+      const entry = item === undefined ? toNewFile(place, read) : toReplacement(item, read);
+      const isSmall = (source?.size ?? Infinity) <= origin.smallBytesMax && fitsIntoHead(entry);
+      const copied = await trackTransfer(progress, path, (shown) => {
+        if (isSmall) return (item === undefined ? batches : replacements).upload(entry, shown);
+        return alone(() =>
+          origin.withContent(step, (content) =>
+            item === undefined
+              ? uploadContent(cli, place, content, shown)
+              : replaceContent(cli, connectionId, item, content, shown),
+          ),
+        );
       });
+      onCopied(step, copied);
+      return copied.size;
     },
 
     async delete({ path, target }) {
@@ -66,7 +101,10 @@ export function createRemoteSide(
       });
     },
 
-    flush: () => batches.flush(),
+    flush() {
+      batches.flush();
+      replacements.flush();
+    },
   };
 
   function folderOf(path: string): string {

@@ -5,17 +5,13 @@ import type { CliContext } from "../../../context.ts";
 import { CliError, DryRun, usageError } from "../../../errors.ts";
 import { size, toSizeText } from "../../../output/cells.ts";
 import { shapeList } from "../../../output/spec.ts";
-import {
-  failedTask,
-  finishBatch,
-  type Outcome,
-  resultFields,
-  runTasks,
-  type Task,
-} from "../../../support/batch.ts";
+import type { Progress } from "../../../output/progress.ts";
+import { finishBatch, resultFields, runTasks } from "../../../support/batch.ts";
 import { createItemFinder } from "../../../support/find-item.ts";
 import { toItemAddress } from "../../../support/item-address.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
+import { carryOut, type Done, toTask } from "./carry-out.ts";
+import { createRemoteOrigin } from "./remote-origin.ts";
 import { findFolder } from "./lookup.ts";
 import { createLocalSide } from "./sync-local.ts";
 import {
@@ -25,9 +21,10 @@ import {
   type SyncedFolder,
   type SyncSide,
   type SyncStep,
+  type Tree,
 } from "./sync-plan.ts";
-import { createRemoteSide } from "./sync-remote.ts";
-import { BATCHED_AT_ONCE, createRetries } from "./transfer.ts";
+import { createLocalOrigin, createRemoteSide } from "./sync-remote.ts";
+import { createRetries, type Retries } from "./transfer.ts";
 
 export interface ItemSyncOptions {
   readonly source: string;
@@ -45,6 +42,7 @@ export const sync = {
     vault.uploadItem,
     vault.uploadBatch,
     vault.replaceContent,
+    vault.replaceBatch,
     vault.downloadItem,
     vault.downloadBatch,
     vault.deleteItem,
@@ -55,7 +53,10 @@ export const sync = {
   define(command, cli, run = runItemSync): void {
     command
       .argument("<source>", "a local folder, or CONNECTION:/path")
-      .argument("<target>", "the other one: what is in the source is copied into it")
+      .argument(
+        "<target>",
+        "the folder that is made the same; one of the two at least is CONNECTION:/path",
+      )
       .option("--delete", "delete in the target what the source does not have")
       .action((source: string, target: string, flags: { readonly delete?: true }) =>
         run(cli, { source, target, deletes: flags.delete === true }),
@@ -72,25 +73,26 @@ async function runItemSync(
   cli: CliContext,
   { source, target, deletes }: ItemSyncOptions,
 ): Promise<void> {
-  const isUp = !isRemote(source) && isRemote(target);
-  if (!isUp && !(isRemote(source) && !isRemote(target)))
-    throw usageError(
-      "one of the two is a local folder, the other one CONNECTION:/path",
-      '"croft vault item copy" copies between connections',
-    );
+  const [isFromRemote, isToRemote] = [isRemote(source), isRemote(target)];
+  if (!isFromRemote && !isToRemote)
+    throw usageError("one of the two at least is a folder of a connection, CONNECTION:/path");
   const progress = await cli.progress();
   const retries = createRetries(cli, progress);
-  const remote = await openRemote(retries.cli, isUp ? target : source);
-  const local = resolve(cli.system.workingDirectory, isUp ? source : target);
-  await assertLocal(local, isUp ? source : target, isUp);
-  const remoteTree = await readRemoteTree(retries.cli, remote.connectionId, remote.id);
-  const localTree = await readLocalTree(local).catch((error: NodeJS.ErrnoException) => {
-    if (!isUp && error.code === "ENOENT") return new Map<string, never>();
-    throw new CliError("file_error", `${local}: ${error.message}`, { cause: error });
-  });
-  const steps = isUp
-    ? planSync("local", localTree, remoteTree, deletes)
-    : planSync("remote", remoteTree, localTree, deletes);
+  const isBetween = isFromRemote && isToRemote;
+  // Only a local side has names that a disk may refuse.
+  const platform = isBetween ? "linux" : cli.system.platform;
+  const open = async (word: string, isSource: boolean): Promise<Side> => {
+    if (isRemote(word)) {
+      const remote = await openRemote(retries.cli, word);
+      return { remote, tree: await readRemoteTree(retries.cli, remote, platform) };
+    }
+    const local = resolve(cli.system.workingDirectory, word);
+    await assertLocal(local, word, isSource);
+    return { local, tree: await readLocal(local, isSource) };
+  };
+  const [from, to] = [await open(source, true), await open(target, false)];
+  if (isBetween) assertApart(from, to, target);
+  const steps = planSync(from.tree, to.tree, deletes);
   const deletions = steps.filter(({ action }) => action === "delete");
   const changes = steps.filter(({ action }) => action !== "delete" && action !== "keep");
   if (cli.flags.dryRun)
@@ -102,14 +104,10 @@ async function runItemSync(
       })),
     });
   if (!cli.output.isMachine) cli.io.note(toPlanText(steps));
-  if (deletions.length > 0)
-    await cli.prompts.confirm(`Delete ${deletions.length} in ${isUp ? target : source}?`);
-  if (!isUp && changes.length > 0) await mkdir(local, { recursive: true });
-  const side = isUp
-    ? createRemoteSide(retries, progress, remote, local, remoteTree)
-    : createLocalSide(retries, progress, remote, local);
-  for (const { action, source: from } of changes)
-    if (action === "copy" || action === "replace") progress.expect(from?.size ?? null);
+  if (deletions.length > 0) await cli.prompts.confirm(`Delete ${deletions.length} in ${target}?`);
+  const side = await openSide(retries, progress, from, to, changes.length > 0);
+  for (const { action, source: one } of changes)
+    if (action === "copy" || action === "replace") progress.expect(one?.size ?? null);
   progress.expectNoMore();
   const outcomes = await carryOut(side, changes).finally(() => progress.finish());
   const failed = outcomes.filter(({ failure }) => failure !== undefined).length;
@@ -131,48 +129,48 @@ async function runItemSync(
   ]);
 }
 
-interface Done {
-  readonly action: SyncStep["action"];
-  readonly size: number | null;
-}
+/** One of the two folders, with what is in it. */
+type Side =
+  | { readonly remote: SyncedFolder; readonly local?: undefined; readonly tree: Tree }
+  | { readonly local: string; readonly remote?: undefined; readonly tree: Tree };
 
-/** Folders first, in their order; then files, many at one time. What is below a failed folder fails with it. */
-async function carryOut(side: SyncSide, steps: readonly SyncStep[]): Promise<Outcome<Done>[]> {
-  const outcomes: Outcome<Done>[] = [];
-  const broken: string[] = [];
-  const isBroken = (path: string) => broken.some((above) => path.startsWith(`${above}/`));
-  for (const step of steps.filter(({ action }) => action === "folder" || action === "conflict")) {
-    if (isBroken(step.path)) continue;
-    const task =
-      step.action === "folder"
-        ? toTask(step, () => side.makeFolder(step))
-        : failedTask(step.path, toConflict(step));
-    const [outcome] = await runTasks<Done>([task], 1);
-    if (outcome?.failure !== undefined) broken.push(step.path);
-    if (outcome !== undefined) outcomes.push(outcome);
+async function openSide(
+  retries: Retries,
+  progress: Progress,
+  from: Side,
+  to: Side,
+  hasChanges: boolean,
+): Promise<SyncSide> {
+  if (to.remote !== undefined) {
+    const origin =
+      from.remote === undefined
+        ? createLocalOrigin(retries.cli, from.local)
+        : createRemoteOrigin(retries, from.remote);
+    return createRemoteSide(retries, progress, to.remote, origin, to.tree);
   }
-  const files = steps.filter(({ action }) => action === "copy" || action === "replace");
-  const tasks = async function* (): AsyncGenerator<Task<Done>> {
-    for (const step of files)
-      yield isBroken(step.path)
-        ? failedTask(step.path, new CliError("conflict", "the folder above it is missing"))
-        : toTask(step, () => side.copy(step));
-    side.flush();
-  };
-  outcomes.push(...(await runTasks(tasks(), BATCHED_AT_ONCE)));
-  return outcomes;
+  if (from.remote === undefined) throw new Error("one side is a connection");
+  if (hasChanges) await mkdir(to.local, { recursive: true });
+  return createLocalSide(retries, progress, from.remote, to.local);
 }
 
-function toTask(step: SyncStep, work: () => Promise<number | void>): Task<Done> {
-  return {
-    item: step.path,
-    run: async () => ({ action: step.action, size: (await work()) ?? null }),
-  };
+async function readLocal(path: string, isSource: boolean): Promise<Tree> {
+  try {
+    return await readLocalTree(path);
+  } catch (error) {
+    if (!isSource && (error as NodeJS.ErrnoException).code === "ENOENT") return new Map();
+    throw new CliError("file_error", `${path}: ${(error as Error).message}`, { cause: error });
+  }
 }
 
-function toConflict({ path, source, target }: SyncStep): CliError {
-  const what = target?.kind === "other" ? "a link or device" : `a ${target?.kind}`;
-  return new CliError("conflict", `${path} is ${what} in the target and a ${source?.kind} here`);
+/** Refuses two folders of which one contains the other: what is copied would be copied again, or deleted. */
+function assertApart(from: Side, to: Side, word: string): void {
+  if (from.remote?.connectionId !== to.remote?.connectionId) return;
+  const contains = (outer: Side, inner: Side) =>
+    outer.remote?.id === "" ||
+    outer.remote?.id === inner.remote?.id ||
+    [...outer.tree.values()].some(({ item }) => item?.provider_item_id === inner.remote?.id);
+  if (contains(from, to) || contains(to, from))
+    throw usageError(`${word} and the source overlap`, "name two folders apart from each other");
 }
 
 /** `3 to copy (1.2 MiB), 1 to replace, 2 to delete, 10 are the same.` */

@@ -62,12 +62,12 @@ export function isSameFile(from: "local" | "remote", file: Stats, item: WireItem
   if (!file.isFile() || item.kind !== "file" || file.size !== item.size) return false;
   const remoteAt = Date.parse(item.modified_at ?? "");
   if (Number.isNaN(remoteAt)) return true;
-  // Storages keep no finer times than seconds, and some not even those.
   const [source, copy] = from === "local" ? [file.mtimeMs, remoteAt] : [remoteAt, file.mtimeMs];
-  return copy + coarseTimeMs >= source;
+  return copy + COARSE_TIME_MS >= source;
 }
 
-const coarseTimeMs = 2_000;
+/** Storages keep no finer times than seconds, and some not even those. */
+export const COARSE_TIME_MS = 2_000;
 
 /** Progress callbacks of one transfer. */
 export interface TransferProgress {

@@ -6,6 +6,7 @@ import { toFailure } from "../../../client/outcomes.ts";
 import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, toCliError } from "../../../errors.ts";
+import type { WireItem } from "../../../support/find-item.ts";
 import type { FileUpload, Uploaded } from "./send-file.ts";
 import type { Retries, TransferProgress } from "./transfer.ts";
 
@@ -19,16 +20,26 @@ const BYTES_MAX = 512 * 1024 * 1024;
 /** How long a request stays open for the next file. The daemon cuts off a body that stands still for a minute. */
 const IDLE_MS = 2_000;
 
+/** A small file that goes in a batch. */
+export interface BatchedFile {
+  /** The id of its folder; in a batch of replacements the id of the replaced file. */
+  readonly field: string;
+  /** Its name; in a batch of replacements the percent-encoded etag of the replaced version, or `*`. */
+  readonly filename: string;
+  /** Reads it whole. */
+  read(): Promise<Uint8Array>;
+}
+
 /** Uploads small files, many in one request. */
 export interface UploadBatches {
   /** Uploads one file. Rejects with its own failure; one that cannot be read does not reach the daemon. */
-  upload(file: FileUpload, progress: TransferProgress): Promise<Uploaded>;
+  upload(file: BatchedFile, progress: TransferProgress): Promise<Uploaded>;
   /** No further files come for now: the open request ends after those that wait. */
   flush(): void;
 }
 
 interface Entry {
-  readonly file: FileUpload;
+  readonly file: BatchedFile;
   readonly progress: TransferProgress;
   readonly done: PromiseWithResolvers<Uploaded>;
   isDone: boolean;
@@ -49,6 +60,7 @@ export function createUploadBatches(
   cli: CliContext,
   connectionId: string,
   { repeat }: Pick<Retries, "repeat">,
+  operation: typeof vault.uploadBatch | typeof vault.replaceBatch = vault.uploadBatch,
 ): UploadBatches {
   const queue: Entry[] = [];
   let isRunning = false;
@@ -63,7 +75,7 @@ export function createUploadBatches(
     },
   };
 
-  function enqueue(file: FileUpload, progress: TransferProgress): Promise<Uploaded> {
+  function enqueue(file: BatchedFile, progress: TransferProgress): Promise<Uploaded> {
     const done = Promise.withResolvers<Uploaded>();
     queue.push({ file, progress, done, isDone: false });
     wake?.();
@@ -84,7 +96,7 @@ export function createUploadBatches(
     let failure: CliError | undefined;
     try {
       const answer = await cli.client.exchange(
-        vault.uploadBatch,
+        operation,
         { params: { connection_id: connectionId } },
         {
           contentType: `multipart/form-data; boundary=${boundary}`,
@@ -125,7 +137,7 @@ export function createUploadBatches(
       const entry = again ?? (await take(attempt));
       if (entry === undefined) break;
       if (again === undefined) taken.push(entry);
-      const content = await readSmall(cli, entry.file.source).catch((error: unknown) => {
+      const content = await entry.file.read().catch((error: unknown) => {
         reject(entry, toCliError(error));
       });
       if (content === undefined) continue;
@@ -210,22 +222,39 @@ function toUnknownOutcome(): CliError {
 }
 
 /** The headers of a part. Quotes and backslashes are escaped, so that no name can end early or add a header. */
-function toHead({ folder, filename }: FileUpload): string {
-  const [parent, name] = [quote(folder.id), quote(filename)];
-  return `\r\nContent-Disposition: form-data; name=${parent}; filename=${name}\r\nContent-Type: application/octet-stream\r\n\r\n`;
+function toHead({ field, filename }: BatchedFile): string {
+  return `\r\nContent-Disposition: form-data; name=${quote(field)}; filename=${quote(filename)}\r\nContent-Type: application/octet-stream\r\n\r\n`;
 }
 
 function quote(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** Whether a name can stand in the headers of a part. */
-export function fitsIntoHead({ folder, filename }: FileUpload): boolean {
-  return !/[\r\n\0]/.test(folder.id + filename);
+/** Whether a file's names can stand in the headers of a part. */
+export function fitsIntoHead({ field, filename }: Omit<BatchedFile, "read">): boolean {
+  return !/[\r\n\0]/.test(field + filename);
+}
+
+/** The entry of a batch for a new file. */
+export function toNewFile(
+  { folder, filename }: Pick<FileUpload, "folder" | "filename">,
+  read: () => Promise<Uint8Array>,
+): BatchedFile {
+  return { field: folder.id, filename, read };
+}
+
+/** The entry of a batch for new bytes of a file, if it still is the version of `item`. */
+export function toReplacement(
+  item: Pick<WireItem, "provider_item_id" | "etag">,
+  read: () => Promise<Uint8Array>,
+): BatchedFile {
+  // A storage without etags cannot compare.
+  const filename = item.etag === null ? "*" : encodeURIComponent(item.etag);
+  return { field: item.provider_item_id, filename, read };
 }
 
 /** Reads a small file whole: what it is when it is opened, even if it grows meanwhile. */
-async function readSmall(cli: CliContext, source: string): Promise<Buffer> {
+export async function readSmall(cli: CliContext, source: string): Promise<Buffer> {
   const file = await open(resolve(cli.system.workingDirectory, source)).catch((error: unknown) => {
     throw new CliError("file_error", `${source}: ${(error as Error).message}`, { cause: error });
   });

@@ -55,6 +55,7 @@ export const upload = {
     vault.uploadItem,
     vault.uploadBatch,
     vault.replaceContent,
+    vault.replaceBatch,
   ],
   output: shapeList(uploadFields),
   completions: { files: "transfers" },

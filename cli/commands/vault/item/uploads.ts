@@ -11,8 +11,12 @@ import { replaceFile } from "./replace-file.ts";
 import { type FileUpload, type Uploaded, uploadFile } from "./send-file.ts";
 import {
   BATCHED_BYTES_MAX,
+  type BatchedFile,
   createUploadBatches,
   fitsIntoHead,
+  readSmall,
+  toNewFile,
+  toReplacement,
   type UploadBatches,
 } from "./upload-batch.ts";
 import {
@@ -63,6 +67,8 @@ export async function* createUploads(
 ): AsyncGenerator<Task<UploadOutcome>> {
   const batches: UploadBatches | undefined =
     batching && createUploadBatches(cli, target.connectionId, batching);
+  const replacements: UploadBatches | undefined =
+    batching && createUploadBatches(cli, target.connectionId, batching, vault.replaceBatch);
   const alone = createLimit(transfers);
   if (targetPlan !== undefined) yield failedTask(target.text, targetPlan);
   for (const source of sources) {
@@ -86,6 +92,7 @@ export async function* createUploads(
     yield* name === "" ? walk(source, target, "") : enter(source, target, name, "");
   }
   batches?.flush();
+  replacements?.flush();
   if (recursive) progress.expectNoMore();
 
   async function* enter(
@@ -143,11 +150,15 @@ export async function* createUploads(
         }
         if (replace && there.kind === "file") {
           const { connectionId } = folder;
-          const replaced = await alone(() =>
-            trackTransfer(progress, title, (shown) =>
-              replaceFile(cli, connectionId, there, source, shown),
-            ),
-          );
+          const entry = toReplacement(there, () => readSmall(cli, source));
+          const isSmall = replacements !== undefined && (await isBatched(source, entry));
+          const replaced = isSmall
+            ? await trackTransfer(progress, title, (shown) => replacements.upload(entry, shown))
+            : await alone(() =>
+                trackTransfer(progress, title, (shown) =>
+                  replaceFile(cli, connectionId, there, source, shown),
+                ),
+              );
           return { ...replaced, skipped: null };
         }
         throw new CliError("name_collision", `${folder.text}/${there.name} already exists`, {
@@ -157,18 +168,19 @@ export async function* createUploads(
         });
       }
     }
-    const isSmall = batches !== undefined && (await isBatched(upload));
+    const entry = toNewFile(upload, () => readSmall(cli, source));
+    const isSmall = batches !== undefined && (await isBatched(source, entry));
     const uploaded = isSmall
-      ? await trackTransfer(progress, title, (shown) => batches.upload(upload, shown))
+      ? await trackTransfer(progress, title, (shown) => batches.upload(entry, shown))
       : await alone(() =>
           trackTransfer(progress, title, (shown) => uploadFile(cli, upload, shown)),
         );
     return { ...uploaded, skipped: null };
   }
 
-  async function isBatched(upload: PlannedUpload): Promise<boolean> {
-    if (upload.source === "-" || !fitsIntoHead(upload)) return false;
-    const path = resolve(cli.system.workingDirectory, upload.source);
+  async function isBatched(source: string, entry: BatchedFile): Promise<boolean> {
+    if (source === "-" || !fitsIntoHead(entry)) return false;
+    const path = resolve(cli.system.workingDirectory, source);
     const found = await stat(path).catch(() => undefined);
     return found?.isFile() === true && found.size <= BATCHED_BYTES_MAX;
   }

@@ -343,7 +343,7 @@ describe("item delete", () => {
     });
     expect(ran.error()).toMatchObject({
       code: "not_found",
-      message: "out.pdf is no item that the vault knows",
+      message: "the vault has no item out.pdf",
     });
     const known = await go(["delete", "top.txt", "--yes", "--json"], {
       [`DELETE ${base}/items/top.txt`]: stale,

@@ -650,7 +650,7 @@ describe("a word that is not an item", () => {
       const ran = await go("out.pdf --json");
       expect(ran.error()).toMatchObject({
         exit_code: 6,
-        message: expect.stringContaining("out.pdf is no item that the vault knows"),
+        message: expect.stringContaining("the vault has no item"),
       });
     });
   });

@@ -1,0 +1,52 @@
+import { CliError } from "../../../errors.ts";
+import { failedTask, type Outcome, runTasks, type Task } from "../../../support/batch.ts";
+import type { SyncSide, SyncStep } from "./sync-plan.ts";
+import { BATCHED_AT_ONCE } from "./transfer.ts";
+
+/** The outcome of one step. */
+export interface Done {
+  readonly action: SyncStep["action"];
+  readonly size: number | null;
+}
+
+/** Folders first, in their order; then files, many at one time. What is below a failed folder fails with it. */
+export async function carryOut(
+  side: SyncSide,
+  steps: readonly SyncStep[],
+): Promise<Outcome<Done>[]> {
+  const outcomes: Outcome<Done>[] = [];
+  const broken: string[] = [];
+  const isBroken = (path: string) => broken.some((above) => path.startsWith(`${above}/`));
+  for (const step of steps.filter(({ action }) => action === "folder" || action === "conflict")) {
+    if (isBroken(step.path)) continue;
+    const task =
+      step.action === "folder"
+        ? toTask(step, () => side.makeFolder(step))
+        : failedTask(step.path, toConflict(step));
+    const [outcome] = await runTasks<Done>([task], 1);
+    if (outcome?.failure !== undefined) broken.push(step.path);
+    if (outcome !== undefined) outcomes.push(outcome);
+  }
+  const files = steps.filter(({ action }) => action === "copy" || action === "replace");
+  const tasks = async function* (): AsyncGenerator<Task<Done>> {
+    for (const step of files)
+      yield isBroken(step.path)
+        ? failedTask(step.path, new CliError("conflict", "the folder above it is missing"))
+        : toTask(step, () => side.copy(step));
+    side.flush();
+  };
+  outcomes.push(...(await runTasks(tasks(), BATCHED_AT_ONCE)));
+  return outcomes;
+}
+
+export function toTask(step: SyncStep, work: () => Promise<number | void>): Task<Done> {
+  return {
+    item: step.path,
+    run: async () => ({ action: step.action, size: (await work()) ?? null }),
+  };
+}
+
+function toConflict({ path, source, target }: SyncStep): CliError {
+  const what = target?.kind === "other" ? "a link or device" : `a ${target?.kind}`;
+  return new CliError("conflict", `${path} is ${what} in the target and a ${source?.kind} here`);
+}

@@ -1,0 +1,170 @@
+import { createHash } from "node:crypto";
+import { vault } from "../../../client/operations.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError, toCliError } from "../../../errors.ts";
+import type { Progress } from "../../../output/progress.ts";
+import { type Outcome, runTasks, type Task } from "../../../support/batch.ts";
+import type { FoundItem, ItemFinder } from "../../../support/find-item.ts";
+import { copyFile, findFile } from "./copy.ts";
+import {
+  type CopiedTree,
+  copyTree,
+  expectTree,
+  PLATFORM,
+  toAddress,
+  type TreeCopy,
+} from "./copy-tree.ts";
+import { BATCHED_BYTES_MAX, createDownloadBatches } from "./download-batch.ts";
+import { itemOf } from "./remote-origin.ts";
+import { readRemoteTree, type SyncedFolder } from "./sync-plan.ts";
+import { BATCHED_AT_ONCE, createLimit, type Retries } from "./transfer.ts";
+
+/** Large files that are read back at one time. */
+const FILES_AT_ONCE = 4;
+
+/** An item that was moved. */
+export type MovedItem = Readonly<{
+  kind: "moved";
+  provider_item_id: string;
+  parent_ref: string;
+}>;
+
+/**
+ * Moves a file to another connection: copies it, reads the copy back and compares the hashes, and only then deletes the
+ * original. A failure before the end leaves the original.
+ */
+export async function moveAcross(
+  cli: CliContext,
+  progress: Progress,
+  word: string,
+  finder: ItemFinder,
+  target: FoundItem,
+): Promise<MovedItem> {
+  const source = await findFile(cli, finder, word);
+  const { copied, sha256 } = await copyFile(cli, progress, source, target);
+  const params = { connection_id: target.connection.id, item_id: copied.provider_item_id };
+  const { stream } = await cli.client.download(vault.downloadItem, { params });
+  const hash = createHash("sha256");
+  for await (const chunk of stream) hash.update(chunk as Uint8Array);
+  if (hash.digest("hex") !== sha256)
+    throw new CliError("provider_failed", `the copy of ${word} differs; the original was kept`, {
+      service: "vault",
+      hint: `delete the copy, ${copied.name}, and repeat`,
+    });
+  await cli.client.call(vault.deleteItem, {
+    params: { connection_id: source.connection.id, item_id: source.id },
+  });
+  return { kind: "moved", provider_item_id: copied.provider_item_id, parent_ref: target.id };
+}
+
+/**
+ * Moves a folder to another connection: copies everything in it, reads every copy back and compares the hashes, and only then
+ * deletes the original, if nothing in it has changed meanwhile. After a failure the original is kept, the outcomes are those of
+ * the files that failed, and the same command continues.
+ */
+export async function moveTreeAcross(
+  retries: Retries,
+  progress: Progress,
+  plan: TreeCopy,
+  parentId: string,
+): Promise<readonly Outcome<MovedItem>[]> {
+  expectTree(progress, plan);
+  progress.expectNoMore();
+  const copied = await copyTree(retries, progress, plan);
+  const failed = [...copied.outcomes, ...(await verifyCopies(retries, plan, copied))].filter(
+    ({ failure }) => failure !== undefined,
+  );
+  if (failed.length > 0)
+    return failed.map(({ item, failure }) => ({ item, value: undefined, failure }));
+  const item = plan.word;
+  try {
+    await removeCopied(retries.cli, plan);
+  } catch (error) {
+    return [{ item, value: undefined, failure: toCliError(error) }];
+  }
+  const value: MovedItem = {
+    kind: "moved",
+    provider_item_id: copied.target.id,
+    parent_ref: parentId,
+  };
+  return [{ item, value, failure: undefined }];
+}
+
+/** Reads all copies back and compares them with their originals. */
+async function verifyCopies(
+  retries: Retries,
+  plan: TreeCopy,
+  { target, copies, hashes }: CopiedTree,
+): Promise<readonly Outcome<object>[]> {
+  const hashAt = {
+    source: createHasher(retries, plan.source),
+    target: createHasher(retries, target),
+  };
+  const files = plan.steps.filter(({ action }) => action === "copy" || action === "keep");
+  const checks = files.map((step): Task<object> => ({
+    item: toAddress(plan, step.path),
+    async run() {
+      const { provider_item_id: id, size } = itemOf(step);
+      const copyId = copies.get(step.path) ?? step.target?.item?.provider_item_id;
+      // A file that could not be copied has an outcome of its own.
+      if (copyId === undefined) return {};
+      const sent = hashes.get(id) ?? (await hashAt.source(id, size));
+      if ((await hashAt.target(copyId, size)) === sent) return {};
+      throw new CliError(
+        "provider_failed",
+        `the copy of ${step.path} differs; the original was kept`,
+        { service: "vault", hint: "delete the copy and repeat" },
+      );
+    },
+  }));
+  return runTasks(checks, BATCHED_AT_ONCE);
+}
+
+/** Returns a function that reads a file and returns its SHA-256. */
+function createHasher(
+  { cli, repeat }: Retries,
+  { connectionId }: SyncedFolder,
+): (id: string, size: number | null) => Promise<string> {
+  const batches = createDownloadBatches(cli, connectionId);
+  const alone = createLimit(FILES_AT_ONCE);
+  return async (id, size) => {
+    const hash = createHash("sha256");
+    if ((size ?? Infinity) <= BATCHED_BYTES_MAX)
+      return hash.update(await repeat(connectionId, () => batches.download(id))).digest("hex");
+    return alone(async () => {
+      const params = { connection_id: connectionId, item_id: id };
+      const { stream } = await cli.client.download(vault.downloadItem, { params });
+      for await (const chunk of stream as AsyncIterable<Uint8Array>) hash.update(chunk);
+      return hash.digest("hex");
+    });
+  };
+}
+
+/**
+ * Deletes a folder that was copied completely, if it still holds exactly what was copied.
+ * @throws CliError `stale` when something in it has changed meanwhile; then it is kept
+ */
+async function removeCopied(
+  cli: CliContext,
+  { word, source, sourceTree }: TreeCopy,
+): Promise<void> {
+  const now = await readRemoteTree(cli, source, PLATFORM);
+  const isSame =
+    now.size === sourceTree.size &&
+    [...now].every(([path, { item }]) => {
+      const before = sourceTree.get(path)?.item;
+      const isFolder = item?.kind === "folder";
+      return (
+        before?.provider_item_id === item?.provider_item_id &&
+        (isFolder || before?.etag === item?.etag)
+      );
+    });
+  if (!isSame)
+    throw new CliError("stale", `${word} has changed while it was copied; it was kept`, {
+      service: "vault",
+      hint: "run the same command again: it copies what is new",
+    });
+  await cli.client.call(vault.deleteItem, {
+    params: { connection_id: source.connectionId, item_id: source.id },
+  });
+}
