@@ -157,10 +157,14 @@ function limit(content: Readable, bytesMax: number) {
     },
   });
   const abort = () => {
-    if (!content.readableEnded)
-      stream.destroy(
-        new AppError("invalid_argument", "The upload broke off.", { cause: content.errored }),
-      );
+    if (content.readableEnded) return;
+    const cause = content.errored;
+    // A part of a batch may be refused while it is read.
+    stream.destroy(
+      cause instanceof AppError
+        ? cause
+        : new AppError("invalid_argument", "The upload broke off.", { cause }),
+    );
   };
   content.once("error", abort);
   content.once("close", abort);
