@@ -13,6 +13,7 @@ export type ErrorCode =
   | "timed_out"
   | "conflict"
   | "unprocessable"
+  | "precondition_failed"
   | "too_large"
   | "rate_limited"
   | "reauth_required"

@@ -21,7 +21,9 @@ import type * as repositoryActions from "../../daemon/contract/forge/actions/rep
 import type * as branches from "../../daemon/contract/forge/code/branches.ts";
 import type * as commits from "../../daemon/contract/forge/code/commits.ts";
 import type * as contents from "../../daemon/contract/forge/code/contents.ts";
+import type * as issueTemplates from "../../daemon/contract/forge/code/issue-templates.ts";
 import type * as objects from "../../daemon/contract/forge/code/objects.ts";
+import type * as severalFiles from "../../daemon/contract/forge/code/several-files.ts";
 import type * as tags from "../../daemon/contract/forge/code/tags.ts";
 import type * as actionSecrets from "../../daemon/contract/forge/actions/secrets.ts";
 import type * as actionVariables from "../../daemon/contract/forge/actions/variables.ts";
@@ -29,9 +31,13 @@ import type * as actionWorkflows from "../../daemon/contract/forge/actions/workf
 import type * as cron from "../../daemon/contract/forge/cron.ts";
 import type * as adminHooks from "../../daemon/contract/forge/hooks/admin-hooks.ts";
 import type * as repositoryHooks from "../../daemon/contract/forge/hooks/repository-hooks.ts";
+import type * as instanceSettings from "../../daemon/contract/forge/instance-settings.ts";
+import type * as assignees from "../../daemon/contract/forge/issues/assignees.ts";
 import type * as attachments from "../../daemon/contract/forge/issues/attachments.ts";
+import type * as dependencies from "../../daemon/contract/forge/issues/dependencies.ts";
 import type * as issues from "../../daemon/contract/forge/issues/issues.ts";
 import type * as issueStates from "../../daemon/contract/forge/issues/issue-states.ts";
+import type * as trackedTimes from "../../daemon/contract/forge/issues/tracked-times.ts";
 import type * as reactions from "../../daemon/contract/forge/issues/reactions.ts";
 import type * as labels from "../../daemon/contract/forge/issues/labels.ts";
 import type * as milestones from "../../daemon/contract/forge/issues/milestones.ts";
@@ -105,6 +111,8 @@ type Forge = typeof adminEmails &
   typeof branches &
   typeof commits &
   typeof contents &
+  typeof issueTemplates &
+  typeof severalFiles &
   typeof objects &
   typeof tags &
   typeof ownerActions &
@@ -118,6 +126,10 @@ type Forge = typeof adminEmails &
   typeof issues &
   typeof attachments &
   typeof issueStates &
+  typeof assignees &
+  typeof dependencies &
+  typeof trackedTimes &
+  typeof instanceSettings &
   typeof reactions &
   typeof labels &
   typeof milestones &

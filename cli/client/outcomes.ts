@@ -42,6 +42,7 @@ const codeOfStatus: Readonly<Record<number, CliErrorCode>> = {
   405: "unsupported",
   409: "conflict",
   410: "not_found",
+  412: "conflict",
   413: "too_large",
   415: "invalid",
   416: "invalid",

@@ -1,6 +1,6 @@
 import type { WireUser } from "../../daemon/contract/forge/accounts/users.ts";
 import { forge } from "../client/operations.ts";
-import { forgePages } from "../client/paging.ts";
+import { forgePages, forgeSearchPages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
 import type { Column } from "../output/cells.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
@@ -8,6 +8,7 @@ import { personColumns } from "../support/person.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
+  verb("search", "Search for users", () => searchUsers),
   verb("view", "Show a user", () => viewUser),
   verb("follow", "Follow a user or an organization", () => followUser),
   verb("unfollow", "Stop following a user or an organization", () => unfollowUser),
@@ -27,6 +28,22 @@ const userLines: readonly Column<WireUser>[] = [
   { header: "following", cell: ({ following_count: following }) => following },
   { header: "stars", cell: ({ starred_repos_count: stars }) => stars },
 ];
+
+const searchUsers = {
+  operations: [forge.searchUsers],
+  output: listOf(forge.searchUsers, "data"),
+  define(command, cli, run = runUserSearch): void {
+    command
+      .argument("[text]", "part of the name, the full name or a shown e-mail address")
+      .action((text: string | undefined) => run(cli, text));
+  },
+} satisfies CommandModule;
+
+/** Prints the users that match a text, or all that the caller may see. */
+async function runUserSearch(cli: CliContext, text = ""): Promise<void> {
+  const input = { query: { q: text } };
+  await cli.output.list(forgeSearchPages(cli.client, forge.searchUsers, input), personColumns);
+}
 
 const viewUser = {
   operations: [forge.getUser],

@@ -141,6 +141,10 @@ export const examples: Examples = {
     ["Answer a request of git", "croft git credential get < request.txt"],
     ["Forget a credential that was refused", "croft git credential erase < request.txt"],
   ],
+  "user search": [
+    ["Search for users", "croft user search mira"],
+    ["Print the names of all users that you may see", "croft user search --all --jq '.[].login'"],
+  ],
   "user view": [
     ["Show a user", "croft user view mira"],
     ["Print the full name", "croft user view mira --jq .full_name"],

@@ -101,6 +101,13 @@ export const examples: Examples = {
     ["List npm packages", "croft admin package list --type npm"],
     ["Search packages", "croft admin package list --search tools"],
   ],
+  "admin package versions": [
+    ["List the versions of a package", "croft admin package versions keeper npm tools"],
+    [
+      "Print the newest one",
+      "croft admin package versions keeper npm tools --limit 1 --jq '.[0].version'",
+    ],
+  ],
   "admin package view": [
     ["Show a version", "croft admin package view acme generic tools 1.2.0"],
     ["Print its creator", "croft admin package view acme generic tools 1.2.0 --jq .creator.login"],

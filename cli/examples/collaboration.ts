@@ -27,6 +27,10 @@ export const examples: Examples = {
       "Create a labelled bug with its text from a file",
       'croft issue create keeper/notes --title "Crash" --label bug --body - < notes.md',
     ],
+    [
+      "Fill a template in",
+      'croft issue create keeper/notes --from-template Bug --title "Crash on start"',
+    ],
   ],
   "issue edit": [
     [
@@ -69,6 +73,52 @@ export const examples: Examples = {
   "issue unpin": [
     ["Unpin an issue", "croft issue unpin keeper/notes#7"],
     ["Show the request only", "croft issue unpin keeper/notes#7 --dry-run"],
+  ],
+  "issue templates": [
+    ["List the templates of a repository", "croft issue templates keeper/notes"],
+    ["Print their names", "croft issue templates keeper/notes --jq '.[].name'"],
+  ],
+  "issue dependency list": [
+    ["List what an issue waits for", "croft issue dependency list keeper/notes#7"],
+    ["List the issues that wait for it", "croft issue dependency list keeper/notes#7 --blocked"],
+  ],
+  "issue dependency add": [
+    ["Let an issue wait for another one", "croft issue dependency add keeper/notes#7 8"],
+    [
+      "Let it wait for an issue of another repository",
+      "croft issue dependency add keeper/notes#7 acme/tools#3",
+    ],
+  ],
+  "issue dependency remove": [
+    ["Remove a dependency", "croft issue dependency remove keeper/notes#7 8"],
+    [
+      "Show the request only",
+      "croft issue dependency remove keeper/notes#7 acme/tools#3 --dry-run",
+    ],
+  ],
+  "issue time list": [
+    ["List the time on an issue", "croft issue time list keeper/notes#7"],
+    ["List your own time in all repositories", "croft issue time list --since 2026-11-01"],
+  ],
+  "issue time add": [
+    ["Add an hour and a half", "croft issue time add keeper/notes#7 1h30m"],
+    ["Add the time of an earlier day", "croft issue time add keeper/notes#7 45m --on 2026-11-20"],
+  ],
+  "issue time delete": [
+    ["Delete one entry", "croft issue time delete keeper/notes#7 12"],
+    ["Delete all of your time on an issue", "croft issue time delete keeper/notes#7 --all --yes"],
+  ],
+  "issue time start": [
+    ["Start the stopwatch", "croft issue time start keeper/notes#7"],
+    ["Show the request only", "croft issue time start keeper/notes#7 --dry-run"],
+  ],
+  "issue time stop": [
+    ["Stop the stopwatch and keep the time", "croft issue time stop keeper/notes#7"],
+    ["Stop it and drop the time", "croft issue time stop keeper/notes#7 --discard"],
+  ],
+  "issue time status": [
+    ["Show the running stopwatch", "croft issue time status"],
+    ["Print its seconds", "croft issue time status --jq '.[].seconds'"],
   ],
   "issue delete": [
     ["Delete an issue", "croft issue delete keeper/notes#7 --yes"],

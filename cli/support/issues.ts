@@ -33,6 +33,15 @@ export const issueColumns: readonly Column<WireIssue>[] = [
   { header: "updated", cell: ({ updated_at: updatedAt }) => time(updatedAt) },
 ];
 
+/** An issue of any repository in a table. */
+export const dependencyColumns: readonly Column<WireIssue>[] = [
+  { header: "issue", cell: ({ repository, number }) => `${repository.full_name}#${number}` },
+  { header: "state", cell: ({ state }) => state },
+  { header: "title", cell: ({ title }) => title },
+  { header: "author", cell: ({ user }) => user?.login },
+  { header: "updated", cell: ({ updated_at: updatedAt }) => time(updatedAt) },
+];
+
 /** One issue, with what does not fit into a table. */
 export const issueLines: readonly Column<WireIssue>[] = [
   ...issueColumns,

@@ -7,7 +7,7 @@ import type { ForgeRepository } from "../../storage/tables/forge/repositories/re
 import { createAvatars } from "../forge/accounts/avatars.service.ts";
 import { avatarRoutes } from "../forge/accounts/profile.routes.ts";
 import { createForgeActions, type ForgeActions } from "../forge/actions/actions.ts";
-import { createCodeRoutes } from "../forge/code/code.ts";
+import { createCode } from "../forge/code/code.ts";
 import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
 import { gitRoutes } from "../forge/git/git.routes.ts";
 import { createPushGuards } from "../forge/git/push-guard.ts";
@@ -165,6 +165,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     publicUrl,
     dataDirectory: stores.directory.root,
     addressKey: deps.limiter.addressKey,
+    uploadBytesMax: settings.maxUploadBytes,
     warn: (message) => log.warn(message),
     reportBug: (error) => log.error({ err: error }, "rendering failed"),
   });
@@ -227,19 +228,20 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     }),
     pushBytesMax: settings.maxUploadBytes,
   });
+  const code = createCode({
+    db,
+    clock,
+    newId,
+    git,
+    locate,
+    writeRefs,
+    urls,
+    repositories: repositories.repositories,
+  });
   return {
     routes: [
       ...repositoryRoutes(repositories),
-      ...createCodeRoutes({
-        db,
-        clock,
-        newId,
-        git,
-        locate,
-        writeRefs,
-        urls,
-        repositories: repositories.repositories,
-      }),
+      ...code.routes,
       ...collaboratorRoutes(repositories),
       ...starRoutes(repositories),
       ...avatarRoutes(createAvatars({ db, store: deps.objects })),
@@ -274,7 +276,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     },
     async close() {
       await dispatcher.destroy();
-      await miscellaneous.close();
+      await Promise.all([miscellaneous.close(), code.close()]);
     },
   };
 }

@@ -12,7 +12,9 @@ import { adminBadgeEndpoints } from "./forge/accounts/badges.ts";
 import { branchEndpoints } from "./forge/code/branches.ts";
 import { commitEndpoints } from "./forge/code/commits.ts";
 import { contentsEndpoints } from "./forge/code/contents.ts";
+import { issueTemplateEndpoints } from "./forge/code/issue-templates.ts";
 import { objectEndpoints } from "./forge/code/objects.ts";
+import { severalFilesEndpoints } from "./forge/code/several-files.ts";
 import { tagEndpoints } from "./forge/code/tags.ts";
 import { adminCronEndpoints } from "./forge/cron.ts";
 import { adminEmailEndpoints } from "./forge/accounts/admin-emails.ts";
@@ -33,6 +35,9 @@ import { starEndpoints } from "./forge/repositories/stars.ts";
 import { gitEndpoints } from "./forge/repositories/git.ts";
 import { attachmentEndpoints } from "./forge/issues/attachments.ts";
 import { issueEndpoints } from "./forge/issues/issues.ts";
+import { assigneeEndpoints } from "./forge/issues/assignees.ts";
+import { issueDependencyEndpoints } from "./forge/issues/dependencies.ts";
+import { trackedTimeEndpoints } from "./forge/issues/tracked-times.ts";
 import { issueStateEndpoints } from "./forge/issues/issue-states.ts";
 import { reactionEndpoints } from "./forge/issues/reactions.ts";
 import { labelEndpoints } from "./forge/issues/labels.ts";
@@ -118,6 +123,9 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...issueEndpoints,
   ...attachmentEndpoints,
   ...issueStateEndpoints,
+  ...assigneeEndpoints,
+  ...issueDependencyEndpoints,
+  ...trackedTimeEndpoints,
   ...reactionEndpoints,
   ...labelEndpoints,
   ...milestoneEndpoints,
@@ -125,6 +133,8 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...branchEndpoints,
   ...tagEndpoints,
   ...commitEndpoints,
+  ...severalFilesEndpoints,
+  ...issueTemplateEndpoints,
   ...objectEndpoints,
   ...contentsEndpoints,
   ...repositoryActionEndpoints,

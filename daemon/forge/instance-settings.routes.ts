@@ -2,24 +2,31 @@ import { BLOB_BYTES_MAX, TREE_PAGE_MAX } from "../contract/forge/code/objects.ts
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from "../contract/forge/common.ts";
 import {
   getApiSettings,
+  getAttachmentSettings,
   getRepositorySettings,
+  getRepositorySigningKey,
+  getRepositorySshSigningKey,
+  getSigningKey,
+  getSshSigningKey,
   getUiSettings,
+  migrateRepository,
 } from "../contract/forge/instance-settings.ts";
 import { reactionNames } from "../contract/forge/issues/reactions.ts";
 import type { Route } from "../http/handle.ts";
 import { handle } from "./handle.ts";
+import type { MissingFeatures } from "./missing-features.ts";
 
 const repositoryFeatures = {
   mirrors_disabled: true,
   http_git_disabled: false,
   migrations_disabled: true,
   stars_disabled: false,
-  time_tracking_disabled: true,
+  time_tracking_disabled: false,
   lfs_disabled: true,
 } as const;
 
 /** Returns the routes by which clients learn limits and features of this forge. */
-export function instanceSettingsRoutes(): Route[] {
+export function instanceSettingsRoutes(features: MissingFeatures): Route[] {
   return [
     handle(getApiSettings, async () => ({
       status: 200,
@@ -35,5 +42,19 @@ export function instanceSettingsRoutes(): Route[] {
       status: 200,
       body: { default_theme: "croft", allowed_reactions: [...reactionNames], custom_emojis: [] },
     })),
+    handle(getAttachmentSettings, async () => ({
+      status: 200,
+      body: features.attachmentSettings,
+    })),
+    ...([getSigningKey, getSshSigningKey] as const).map((declared) =>
+      handle(declared, async () => features.refuseSigningKey()),
+    ),
+    handle(getRepositorySigningKey, async ({ caller, params }) =>
+      features.refuseSigningKeyOf(params, caller, "/signing-key.gpg"),
+    ),
+    handle(getRepositorySshSigningKey, async ({ caller, params }) =>
+      features.refuseSigningKeyOf(params, caller, "/signing-key.pub"),
+    ),
+    handle(migrateRepository, async () => features.refuseMigration()),
   ];
 }

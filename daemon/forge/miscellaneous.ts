@@ -3,6 +3,7 @@ import type { Database } from "../../storage/engine/database.ts";
 import { listPublicNames } from "../../storage/tables/forge/issues/mentionable.ts";
 import type { Route } from "../http/handle.ts";
 import { instanceSettingsRoutes } from "./instance-settings.routes.ts";
+import { createMissingFeatures } from "./missing-features.ts";
 import {
   createRendering,
   createRenderingThreads,
@@ -32,6 +33,8 @@ export function createMiscellaneous(deps: {
   readonly dataDirectory: string;
   /** The key of an address: an IPv6 network counts as one. */
   readonly addressKey: (address: string) => string;
+  /** Bytes of an upload of any kind. */
+  readonly uploadBytesMax: number;
   readonly warn: (message: string) => void;
   readonly reportBug: (error: unknown) => void;
 }): Miscellaneous {
@@ -50,7 +53,7 @@ export function createMiscellaneous(deps: {
     templates,
     rendering,
     routes: [
-      ...instanceSettingsRoutes(),
+      ...instanceSettingsRoutes(createMissingFeatures(deps)),
       ...templateRoutes({ templates, urls: { publicUrl } }),
       ...renderingRoutes({ rendering, addressKey: deps.addressKey }),
     ],

@@ -17,6 +17,7 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   moved: 307,
   timed_out: 408,
   conflict: 409,
+  precondition_failed: 412,
   too_large: 413,
   unprocessable: 422,
   rate_limited: 429,

@@ -91,6 +91,12 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
   const text = { title: CANARY, body: CANARY };
   const issue = await made(by("hermit", "POST", `${path}/issues`, text));
   const comment = await made(by("hermit", "POST", `${path}/issues/${issue.number}/comments`, text));
+  const other = await made(by("hermit", "POST", `${path}/issues`, text));
+  const waits = `${path}/issues/${issue.number}/dependencies`;
+  await made(by("hermit", "POST", waits, { index: other.number }));
+  const time = await made(
+    by("hermit", "POST", `${path}/issues/${issue.number}/times`, { time: 60 }),
+  );
   const file = (name: string) => {
     const form = new FormData();
     form.append("attachment", new File([CANARY], `${CANARY}.txt`));
@@ -167,6 +173,8 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
     label: String(label.id),
     orgLabel: String(orgLabel.id),
     milestone: String(milestone.id),
+    time: String(time.id),
+    assignee: "mira",
     thread: String(thread.id),
     repositoryHook: String(repositoryHook.id),
     repositoryDelivery: String(repositoryDelivery),
@@ -300,6 +308,15 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "forge.issues.edit": { title: "changed" },
   "forge.issues.comments.create": { body: "changed" },
   "forge.issues.comments.edit": { body: "changed" },
+  "forge.issues.assignees.add": { assignees: ["mira"] },
+  "forge.issues.assignees.remove": { assignees: ["hermit"] },
+  "forge.issues.dependencies.add": { index: 2 },
+  "forge.issues.dependencies.remove": { index: 2 },
+  "forge.issues.blocks.add": { index: 2 },
+  "forge.issues.blocks.remove": { index: 2 },
+  "forge.issues.times.add": { time: 60 },
+  "forge.issues.comments.edit_of_issue": { body: "changed" },
+  "forge.repos.files.read": { files: ["README.md"] },
   "forge.repos.branches.create": { new_branch_name: "changed" },
   "forge.repos.branches.update": { new_commit_id: "main" },
   "forge.repos.branches.rename": { name: "changed" },
@@ -350,6 +367,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
 const QUERIES: Readonly<Record<string, string>> = {
   "forge.admin.users.delete": "?purge=true",
   "forge.git.refs": "?service=git-upload-pack",
+  "forge.repos.files.get": `?body=${encodeURIComponent('{"files":["README.md"]}')}`,
 };
 
 /** The address of hermit's or otto's objects. */
@@ -372,6 +390,7 @@ function toParameter(path: string, name: string): string {
   if (path.includes("/:repo/keys/")) return "deployKey";
   if (path.includes("/labels/")) return path.includes("/orgs/") ? "orgLabel" : "label";
   if (path.includes("/milestones/")) return "milestone";
+  if (path.includes("/times/")) return "time";
   return path.includes("/comments/") ? "comment" : name;
 }
 

@@ -11,6 +11,7 @@ export const entries: readonly Entry[] = [
   verb("list", "List and search packages", () => listPackages, {
     aliases: ["ls"],
   }),
+  verb("versions", "List the versions of a package", () => listVersions),
   verb("view", "Show a package version", () => viewPackage),
   verb("files", "List the files of a package version", () => listPackageFiles),
   verb("link", "Link a package to a repository", () => linkPackage),
@@ -21,25 +22,56 @@ export const entries: readonly Entry[] = [
 ];
 
 export interface PackageListOptions {
+  readonly owner?: string;
   readonly type?: string;
   readonly search?: string;
 }
 
 export const listPackages = {
-  operations: [forge.listPackages],
+  operations: [forge.listPackages, forge.listOwnerPackages],
   output: listOf(forge.listPackages),
   define(command, cli, run = runPackageList): void {
     command
+      .option(
+        "--owner <name>",
+        "of this user or organization; of all, for administrators, by default",
+      )
       .option("--type <type>", "only this type, such as generic or npm")
       .option("--search <text>", "in the package's name")
       .action((flags: PackageListOptions) => run(cli, flags));
   },
 } satisfies CommandModule;
 
-/** Prints all versions of all packages, newest first. */
+/** Prints all versions of the packages of an owner, or of all packages, newest first. */
 async function runPackageList(cli: CliContext, options: PackageListOptions): Promise<void> {
   const query = { type: options.type, q: options.search };
+  if (options.owner !== undefined) {
+    const input = { params: { owner: options.owner }, query };
+    await cli.output.list(forgePages(cli.client, forge.listOwnerPackages, input), packageColumns);
+    return;
+  }
   await cli.output.list(forgePages(cli.client, forge.listPackages, { query }), packageColumns);
+}
+
+const listVersions = {
+  operations: [forge.listPackageVersions],
+  output: listOf(forge.listPackageVersions),
+  define(command, cli, run = runVersions): void {
+    command
+      .argument("<owner>", "the user or organization")
+      .argument("<type>", "the type, such as npm")
+      .argument("<name>", "the name of the package")
+      .action((owner: string, type: string, name: string) => run(cli, { owner, type, name }));
+  },
+} satisfies CommandModule;
+
+/** Prints the versions of a package, newest first. */
+async function runVersions(
+  cli: CliContext,
+  params: Omit<PackageVersionOptions, "version">,
+): Promise<void> {
+  const pages = forgePages(cli.client, forge.listPackageVersions, { params });
+  await cli.output.list(pages, packageColumns);
 }
 
 const viewPackage = {

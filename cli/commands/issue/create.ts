@@ -1,13 +1,16 @@
 import { forge } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
+import { CliError } from "../../errors.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { addValue, findMilestoneId, issueLines, toDueDate } from "../../support/issues.ts";
 import { findIssueLabelIds } from "../../support/labels.ts";
 import { readText, type RepositoryName, toRepositoryName } from "../../support/repository.ts";
 import type { CommandModule } from "../../tree/entry.ts";
+import { findTemplate, toTemplateText } from "./templates.ts";
 
 interface IssueCreateOptions extends RepositoryName {
-  readonly title: string;
+  readonly title?: string;
+  readonly fromTemplate?: string;
   readonly body?: string;
   readonly assign?: readonly string[];
   readonly label?: readonly string[];
@@ -16,12 +19,19 @@ interface IssueCreateOptions extends RepositoryName {
 }
 
 export const createIssue = {
-  operations: [forge.createIssue, forge.listLabels, forge.listOrgLabels, forge.getMilestone],
+  operations: [
+    forge.createIssue,
+    forge.listLabels,
+    forge.listOrgLabels,
+    forge.getMilestone,
+    forge.listIssueTemplates,
+  ],
   output: resourceOf(forge.createIssue, 201),
   define(command, cli, run = runIssueCreate): void {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
-      .requiredOption("--title <text>", "what it is about")
+      .option("--title <text>", "what it is about; required unless the template has a title")
+      .option("--from-template <name>", "take title, text, labels and assignees from this template")
       .option("--body <text>", 'its text, as Markdown; "-" reads standard input')
       .option("--assign <username...>", "assign these users")
       .option("--label <name>", "add this label; may be repeated", addValue)
@@ -33,15 +43,25 @@ export const createIssue = {
   },
 } satisfies CommandModule;
 
-/** Opens an issue and prints it. */
+/** Opens an issue and prints it. What the options give overrides the template. */
 async function runIssueCreate(cli: CliContext, options: IssueCreateOptions): Promise<void> {
-  const { owner, repo, title, body, assign, label, milestone, due } = options;
+  const { owner, repo, body, milestone, due } = options;
   const params = { owner, repo };
+  const template =
+    options.fromTemplate === undefined
+      ? undefined
+      : await findTemplate(cli, params, options.fromTemplate);
+  const title = options.title ?? template?.title ?? "";
+  if (title === "") throw new CliError("missing_input", "say what it is about: --title");
+  const text =
+    body === undefined ? template && toTemplateText(template) : await readText(cli, body);
+  const assign = options.assign ?? template?.assignees ?? undefined;
+  const label = options.label ?? template?.labels ?? undefined;
   const { body: issue } = await cli.client.call(forge.createIssue, {
     params,
     body: {
       title,
-      ...(body === undefined ? {} : { body: await readText(cli, body) }),
+      ...(text === undefined ? {} : { body: text }),
       ...(assign === undefined ? {} : { assignees: [...assign] }),
       ...(label === undefined ? {} : { labels: await findIssueLabelIds(cli, params, label) }),
       ...(milestone === undefined

@@ -44,6 +44,13 @@ export const entries: readonly Entry[] = [
   verb("pin", "Pin an issue", async () => (await import("./states.ts")).pinIssue),
   verb("unpin", "Unpin an issue", async () => (await import("./states.ts")).unpinIssue),
   verb(
+    "templates",
+    "List the issue templates of a repository",
+    async () => (await import("./templates.ts")).listTemplates,
+  ),
+  noun("dependency", "Manage what issues wait for", () => import("./dependency.ts")),
+  noun("time", "Track time on issues", () => import("./time.ts")),
+  verb(
     "delete",
     "Delete an issue with its comments",
     async () => (await import("./states.ts")).deleteIssue,
@@ -133,7 +140,7 @@ async function runIssueView(
   const { body: list } = await cli.client.call(forge.listIssueComments, { params });
   const lines = list.map((comment, at) => ({
     header: `comment ${at + 1}`,
-    cell: () => `${comment.user?.login ?? "somebody"}: ${comment.body}`,
+    cell: () => `${comment.user?.login ?? "a deleted account"}: ${comment.body}`,
   }));
   await cli.output.resource({ ...issue, comment_list: list }, [...issueLines, ...lines]);
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { anyone, endpoint } from "../endpoint.ts";
-import { apiError } from "./common.ts";
+import { anyone, anyoneWithin, endpoint, forgeUser, text } from "../endpoint.ts";
+import { apiError, requiredText, signedInReplies } from "./common.ts";
+import { repositoryParams } from "./repositories/repositories.ts";
 
 // What clients ask before they offer something. The values are those of this forge, in the shapes of the reference.
 
@@ -61,4 +62,92 @@ export const getUiSettings = endpoint({
   apiOnly,
 });
 
-export const instanceSettingsEndpoints = [getApiSettings, getRepositorySettings, getUiSettings];
+export const getAttachmentSettings = endpoint({
+  name: "forge.settings.attachment.get",
+  method: "GET",
+  path: "/api/v1/settings/attachment",
+  summary: "Limits of the files of issues and comments",
+  gate: anyone,
+  replies: {
+    200: z.object({
+      enabled: z.boolean(),
+      /** Types and endings, separated by commas; empty: any. */
+      allowed_types: z.string(),
+      max_files: z.int(),
+      /** MiB of one file. */
+      max_size: z.int(),
+    }),
+    401: apiError,
+  },
+  apiOnly,
+});
+
+/** This server signs no commits: 404. */
+const signingReplies = { 200: text("text/plain"), 401: apiError, 404: apiError } as const;
+const noKey = "this server signs no commits";
+
+export const getSigningKey = endpoint({
+  name: "forge.signing_key.gpg",
+  method: "GET",
+  path: "/api/v1/signing-key.gpg",
+  summary: "The OpenPGP key that signs the commits of this server; it signs none",
+  gate: anyone,
+  replies: signingReplies,
+  apiOnly: noKey,
+});
+
+export const getSshSigningKey = endpoint({
+  name: "forge.signing_key.ssh",
+  method: "GET",
+  path: "/api/v1/signing-key.pub",
+  summary: "The SSH key that signs the commits of this server; it signs none",
+  gate: anyone,
+  replies: signingReplies,
+  apiOnly: noKey,
+});
+
+export const getRepositorySigningKey = endpoint({
+  name: "forge.repos.signing_key.gpg",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/signing-key.gpg",
+  summary: "The OpenPGP key that signs commits of a repository; this server signs none",
+  gate: anyoneWithin("repository"),
+  params: repositoryParams,
+  replies: { ...signingReplies, 403: apiError },
+  apiOnly: noKey,
+});
+
+export const getRepositorySshSigningKey = endpoint({
+  name: "forge.repos.signing_key.ssh",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/signing-key.pub",
+  summary: "The SSH key that signs commits of a repository; this server signs none",
+  gate: anyoneWithin("repository"),
+  params: repositoryParams,
+  replies: { ...signingReplies, 403: apiError },
+  apiOnly: noKey,
+});
+
+/** Answers as the reference does where migrations are turned off. */
+export const migrateRepository = endpoint({
+  name: "forge.repos.migrate",
+  method: "POST",
+  path: "/api/v1/repos/migrate",
+  summary: "Import a repository from another server; this server imports none: clone and push",
+  gate: forgeUser("repository"),
+  body: z.object({ clone_addr: requiredText(), repo_name: requiredText() }),
+  replies: { 201: z.never(), ...signedInReplies, 422: apiError },
+  apiOnly: "git clone --mirror and croft repo create with a push import a repository",
+});
+
+export const instanceSettingsEndpoints = [
+  getApiSettings,
+  getRepositorySettings,
+  getUiSettings,
+  getAttachmentSettings,
+  getSigningKey,
+  getSshSigningKey,
+  getRepositorySigningKey,
+  getRepositorySshSigningKey,
+  migrateRepository,
+];

@@ -1,4 +1,10 @@
-import { createToken, deleteToken, listTokens } from "../../contract/forge/accounts/tokens.ts";
+import {
+  createToken,
+  deleteCurrentToken,
+  deleteToken,
+  getCurrentToken,
+  listTokens,
+} from "../../contract/forge/accounts/tokens.ts";
 import {
   confirmTwoFactor,
   disableTwoFactor,
@@ -16,13 +22,19 @@ import {
   deleteOwnKey,
   getOwnKey,
   listOwnKeys,
+  listUserKeys,
 } from "../../contract/forge/accounts/keys.ts";
 import { listOwnOrganizations } from "../../contract/forge/accounts/orgs.ts";
 import {
   confirmUserPasswordReset,
   requestUserPasswordReset,
 } from "../../contract/forge/accounts/password-reset.ts";
-import { changeOwnPassword, getCurrentUser, getUser } from "../../contract/forge/accounts/users.ts";
+import {
+  changeOwnPassword,
+  getCurrentUser,
+  getUser,
+  searchUsers,
+} from "../../contract/forge/accounts/users.ts";
 import { forgeVersion } from "../../contract/forge/version.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
@@ -31,7 +43,14 @@ import type { OwnEmails } from "./emails.service.ts";
 import type { OwnPassword } from "./own-password.service.ts";
 import type { PasswordResets } from "./password-reset.service.ts";
 import type { SecondFactors } from "./second-factors.service.ts";
-import { toMadeTokenView, toOwnEmailView, toPublicKeyView, toTokenView } from "./accounts.view.ts";
+import {
+  toCurrentTokenView,
+  toForeignKeyView,
+  toMadeTokenView,
+  toOwnEmailView,
+  toPublicKeyView,
+  toTokenView,
+} from "./accounts.view.ts";
 import type { PublicKeys } from "./keys.service.ts";
 import { toOrganizationView } from "./organization.view.ts";
 import type { Organizations } from "./organizations.service.ts";
@@ -73,6 +92,12 @@ function userRoutes({ users, ownPassword, passwordResets, urls }: AccountService
       status: 200,
       body: toUserView(caller.user, caller.user, urls),
     })),
+    handle(searchUsers, async ({ caller, query }) => {
+      const wanted = { term: query.q, id: query.uid };
+      const { users: page, total } = await users.searchVisible(wanted, query, caller);
+      const data = page.map((user) => toUserView(user, caller?.user, urls));
+      return { status: 200, body: { ok: true, data }, total };
+    }),
     handle(getUser, async ({ caller, params }) => ({
       status: 200,
       body: toUserView(await users.get(params.username, caller), caller?.user, urls),
@@ -112,8 +137,14 @@ function emailRoutes({ emails }: AccountServices): Route[] {
   ];
 }
 
-function keyRoutes({ publicKeys, urls }: AccountServices): Route[] {
+function keyRoutes({ publicKeys, users, urls }: AccountServices): Route[] {
   return [
+    handle(listUserKeys, async ({ caller, params, query }) => {
+      const owner = await users.get(params.username, caller);
+      const { keys, total } = await publicKeys.listOwn(owner, query.fingerprint, query);
+      const body = keys.map((key) => toForeignKeyView(key, caller.user, urls));
+      return { status: 200, body, total };
+    }),
     handle(listOwnKeys, async ({ caller, query }) => {
       const { keys, total } = await publicKeys.listOwn(caller.user, query.fingerprint, query);
       return {
@@ -161,6 +192,14 @@ function tokenRoutes({ tokens }: AccountServices): Route[] {
         }),
       ),
     })),
+    handle(getCurrentToken, async ({ caller }) => ({
+      status: 200,
+      body: toCurrentTokenView(await tokens.getCurrent(caller), caller?.actor),
+    })),
+    handle(deleteCurrentToken, async ({ caller }) => {
+      await tokens.deleteCurrent(caller);
+      return { status: 204 };
+    }),
     handle(deleteToken, async ({ params }) => {
       await tokens.delete(params.username, params.token);
       return { status: 204 };

@@ -4,8 +4,8 @@ import type { ForgeToken } from "../../../storage/tables/forge/accounts/tokens.t
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { WireEmail } from "../../contract/forge/accounts/admin-emails.ts";
 import type { WireBadge } from "../../contract/forge/accounts/badges.ts";
-import type { WirePublicKey } from "../../contract/forge/accounts/keys.ts";
-import type { WireToken } from "../../contract/forge/accounts/tokens.ts";
+import type { WireForeignKey, WirePublicKey } from "../../contract/forge/accounts/keys.ts";
+import type { WireCurrentToken, WireToken } from "../../contract/forge/accounts/tokens.ts";
 import { type ForgeUrls, toApiUrl, toWireTime, unfilledTime } from "../urls.ts";
 import type { OwnedKey } from "./keys.service.ts";
 import type { MadeToken } from "./tokens.service.ts";
@@ -52,6 +52,17 @@ export function toPublicKeyView(
   };
 }
 
+/** A public key in the list of its owner: strangers do not see whose it is. */
+export function toForeignKeyView(
+  key: OwnedKey,
+  viewer: ForgeUser,
+  urls: ForgeUrls,
+): WireForeignKey {
+  const { user, read_only, key_type, ...shown } = toPublicKeyView(key, viewer, urls);
+  const mayKnow = viewer.isAdmin || viewer.id === key.owner.id;
+  return mayKnow ? { ...shown, user, read_only, key_type } : shown;
+}
+
 /** A person's own address (forge behaviour, 7.3). */
 export function toOwnEmailView(email: ForgeEmail, owner: Pick<ForgeUser, "name">): WireEmail {
   return {
@@ -74,6 +85,16 @@ export function toTokenView(token: ForgeToken): WireToken {
     created_at: toWireTime(token.createdAt),
     last_used_at: toWireTime(token.lastUsedAt),
   };
+}
+
+/** The token of a request, with its owner. */
+export function toCurrentTokenView(
+  token: ForgeToken,
+  owner: Pick<ForgeUser, "name"> | undefined,
+): WireCurrentToken {
+  const { id, name, scopes, created_at, last_used_at } = toTokenView(token);
+  const user = { id: token.userId, login: owner?.name ?? "" };
+  return { id, name, scopes, created_at, last_used_at, user };
 }
 
 /** A token as the answer that made it shows it: with its secret, and without times (forge behaviour, 21.3). */

@@ -3,6 +3,7 @@ import { type Database, isConflict, StorageError } from "../../../storage/engine
 import {
   countTokensOfUser,
   deleteToken,
+  findTokenById,
   findTokenByLastEight,
   findTokenByName,
   type ForgeToken,
@@ -17,6 +18,7 @@ import {
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound, userNotFound } from "../refusals.ts";
 import { isEmptyScope, isWithin, parseScope, toScopeWords, type TokenScope } from "./scopes.ts";
@@ -48,6 +50,10 @@ export interface Tokens {
   ): Promise<MadeToken>;
   /** Deletes a token by id, or by name if that is not a positive number. Throws `not_found`. */
   delete(username: string, idOrName: string): Promise<void>;
+  /** Returns the token that authenticates a request. Throws `not_found` for any other kind of credentials. */
+  getCurrent(caller: ForgeCaller | undefined): Promise<ForgeToken>;
+  /** Deletes the token that authenticates a request. Throws as `getCurrent`. */
+  deleteCurrent(caller: ForgeCaller | undefined): Promise<void>;
   /** Finds the token of a secret, with its owner and scope. Updates its last use, at most once a minute. */
   find(
     secret: string,
@@ -125,6 +131,13 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
       }
     },
 
+    getCurrent,
+
+    async deleteCurrent(caller) {
+      const token = await getCurrent(caller);
+      await deleteToken(db, token.userId, token.id);
+    },
+
     async find(secret) {
       const token = await findBySecret(secret);
       if (token === undefined) return undefined;
@@ -135,6 +148,13 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
       return { tokenId: token.id, user, scope: token.scope };
     },
   };
+
+  async function getCurrent(caller: ForgeCaller | undefined): Promise<ForgeToken> {
+    const token =
+      caller?.tokenId === undefined ? undefined : await findTokenById(db, caller.tokenId);
+    if (token === undefined) throw new AppError("not_found", "invalid access token");
+    return token;
+  }
 
   async function findBySecret(secret: string): Promise<ForgeToken | undefined> {
     if (secret.length < SECRET_LENGTH_MIN) return undefined;

@@ -12,6 +12,7 @@ import {
 } from "../../../storage/tables/forge/accounts/emails.ts";
 import type { KeysetCursors } from "../../../storage/tables/forge/accounts/keyset-cursors.ts";
 import { isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
+import { searchPeople } from "../../../storage/tables/forge/accounts/people-search.ts";
 import { deleteRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
   listUsers,
@@ -89,6 +90,12 @@ export interface Users {
    * is for public things only.
    */
   get(username: string, caller: ForgeCaller | undefined): Promise<ForgeUser>;
+  /** Returns a page of the individuals that the caller may see and the term matches; of one account unless `id` is 0. */
+  searchVisible(
+    wanted: { readonly term: string; readonly id: number },
+    window: PageWindow,
+    caller: ForgeCaller | undefined,
+  ): Promise<UserPage>;
   /** Returns whether no user exists yet. */
   isEmpty(): Promise<boolean>;
 }
@@ -165,6 +172,13 @@ export function createUsers(deps: UsersDeps): Users {
         throw new AppError("forbidden", "token scope is limited to public users");
       return user;
     },
+
+    searchVisible: (wanted, window, caller) =>
+      searchPeople(
+        db,
+        { ...wanted, viewer: caller?.user, isPublicOnly: isPublicOnly(caller) },
+        toRows(window),
+      ),
 
     isEmpty: async () => !(await hasAnyIndividual(db)),
   };

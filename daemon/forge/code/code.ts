@@ -17,10 +17,13 @@ import { commitRoutes } from "./commits.routes.ts";
 import { createCommits } from "./commits.service.ts";
 import { contentsRoutes } from "./contents.routes.ts";
 import { createContents } from "./contents.service.ts";
+import { createIssueTemplates } from "./issue-templates/issue-templates.service.ts";
 import { createGitObjects } from "./objects.service.ts";
 import { createCodeAccess } from "./open-code.ts";
 import { createRawFiles } from "./raw-files.service.ts";
 import { refRoutes } from "./refs.routes.ts";
+import { severalFilesRoutes } from "./several-files.routes.ts";
+import { createSeveralFiles } from "./several-files.service.ts";
 import { createTags } from "./tags.service.ts";
 
 export interface CodeServicesDeps {
@@ -38,8 +41,14 @@ export interface CodeServicesDeps {
 /** Requests that read or write code at one time, in all and of one client, and the length of the queue. */
 const limits = { atOnce: 16, perKey: 8, waiting: 256 } as const;
 
-/** Returns the routes of code. */
-export function createCodeRoutes(deps: CodeServicesDeps): Route[] {
+/** The routes of code. */
+export interface Code {
+  readonly routes: readonly Route[];
+  /** Terminates the thread that parses issue templates. */
+  close(): Promise<void>;
+}
+
+export function createCode(deps: CodeServicesDeps): Code {
   const { db, clock, newId, git, locate, repositories, writeRefs, urls } = deps;
   const limiter = createTransferLimiter(limits);
   const access = createCodeAccess({ db, git, locate, limiter });
@@ -54,7 +63,11 @@ export function createCodeRoutes(deps: CodeServicesDeps): Route[] {
   const toCommitPerson = (user: ForgeUser) => toPerson(user, urls);
   const tags = createTags({ access, writeRefs, clock, toCommitPerson });
   const contents = createContents({ access });
-  return [
+  const severalFiles = createSeveralFiles({ access, contents });
+  const issueTemplates = createIssueTemplates({ access });
+  const commits = createCommits({ db, access });
+  const objects = createGitObjects({ access });
+  const routes = [
     ...contentsRoutes({
       contents,
       files: createRawFiles({ access, contents }),
@@ -62,12 +75,10 @@ export function createCodeRoutes(deps: CodeServicesDeps): Route[] {
       urls,
     }),
     ...refRoutes({ branches, tags, urls }),
-    ...commitRoutes({
-      commits: createCommits({ db, access }),
-      objects: createGitObjects({ access }),
-      urls,
-    }),
+    ...commitRoutes({ commits, objects, urls }),
+    ...severalFilesRoutes({ severalFiles, commits, objects, issueTemplates, urls }),
   ];
+  return { routes, close: issueTemplates.close };
 }
 
 /** Returns name and address of a user for commits, without the characters that git reads as structure. */

@@ -32,6 +32,16 @@ export function toContentsViews(
   return entries.map((each) => toEntryView(each, { what, revision, ref }, urls));
 }
 
+/** Returns files in the order of a request; null for what is no file. */
+export function toFilesView(
+  files: readonly (ContentsList | undefined)[],
+  urls: ForgeUrls,
+): (WireContents | null)[] {
+  return files.map((file) =>
+    file === undefined ? null : (toContentsViews(file, urls)[0] ?? null),
+  );
+}
+
 /** Returns an entry of a revision. Submodules have no pages and no bytes here. */
 export function toEntryView(
   { entry, last, content, target, submoduleUrl }: ContentsEntry,

@@ -1,4 +1,5 @@
 import { findObjects, type ObjectInfo, readBlob } from "../../../storage/git/objects.ts";
+import { readLastCommits } from "../../../storage/git/last-commits.ts";
 import { listRefs, type RefEntry } from "../../../storage/git/ref-lists.ts";
 import { listTree, type TreeEntry } from "../../../storage/git/trees.ts";
 import { BLOB_BYTES_MAX, REFS_MAX } from "../../contract/forge/code/objects.ts";
@@ -8,7 +9,7 @@ import { notFound } from "../refusals.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { PageWindow } from "../page-window.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
-import { findRevision } from "./revisions.ts";
+import { findRevision, getCommitId } from "./revisions.ts";
 
 /** A page of the entries of a tree. */
 export interface TreePage extends PageWindow {
@@ -24,6 +25,9 @@ export interface Blob {
   readonly info: ObjectInfo;
   readonly content: Buffer | undefined;
 }
+
+/** Where git keeps notes by default. */
+const NOTES = "refs/notes/commits";
 
 /** Git's own objects of repositories: refs, trees and blobs. */
 export type GitObjects = ReturnType<typeof createGitObjects>;
@@ -66,6 +70,41 @@ export function createGitObjects({ access }: { readonly access: CodeAccess }) {
           total += 1;
         }
         return { what: code.what, id, entries, total, page, limit };
+      });
+    },
+
+    /** Returns the text of a commit's note and the commit that wrote it. Refuses with `not_found` when there is none. */
+    async getNote(
+      request: CodeRequest,
+      name: string,
+    ): Promise<{ readonly text: string; readonly commitId: string }> {
+      return access.read(request, async (code) => {
+        if (!isRefName(name)) throw new AppError("unprocessable", `no valid ref or sha: ${name}`);
+        const { git, directory, signal } = code;
+        const options = { directory, signal };
+        const id = await getCommitId(code, name);
+        // Git spreads many notes over folders: ab/cdef…, ab/cd/ef….
+        const paths = [0, 1, 2].map(
+          (depth) =>
+            [...Array(depth).keys()].map((at) => `${id.slice(at * 2, at * 2 + 2)}/`).join("") +
+            id.slice(depth * 2),
+        );
+        const found = await findObjects(
+          git,
+          [`${NOTES}^{commit}`, ...paths.map((path) => `${NOTES}:${path}`)],
+          options,
+        );
+        const [tip, ...blobs] = found;
+        const depth = blobs.findIndex((each) => each?.type === "blob");
+        const [blob, path = ""] = [blobs[depth], paths[depth]];
+        if (tip === undefined || blob === undefined)
+          throw new AppError("not_found", `commit doesn't exist: ${name}`);
+        const slash = path.lastIndexOf("/");
+        const [folder, file] = [path.slice(0, Math.max(slash, 0)), path.slice(slash + 1)];
+        const query = { ...options, tip: tip.id, folder, names: [file] };
+        const last = (await readLastCommits(git, query)).get(file);
+        const text = await readBlob(git, blob.id, { ...options, bytesMax: BLOB_BYTES_MAX });
+        return { text: text.toString("utf8"), commitId: last?.id ?? tip.id };
       });
     },
 

@@ -1,10 +1,12 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { listRepositoryTeamMembers } from "../../../storage/tables/forge/accounts/team-access.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import { type ForgeUser, findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
 import { listCollaborators } from "../../../storage/tables/forge/repositories/collaborators.ts";
+import { AppError } from "../../errors.ts";
 import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { openRepository } from "./issue-access.ts";
 import { findPeople } from "./issue-details.ts";
@@ -39,4 +41,44 @@ export async function listAssignableUsers(
     )
       users.push(user);
   return users.toSorted((a, b) => (a.lowerName < b.lowerName ? -1 : 1)).slice(0, USERS_MAX);
+}
+
+/**
+ * Finds users by name. An empty name is skipped: tea sends one for an issue without assignees. Refuses with
+ * `unprocessable` an unknown user, or one who may not read the repository.
+ */
+export async function findAssignees(
+  db: Queries,
+  what: OwnedRepository,
+  names: readonly string[],
+): Promise<number[]> {
+  const ids: number[] = [];
+  for (const name of names.filter((each) => each !== "")) {
+    const user = await findUserByName(db, name);
+    const isOne =
+      user?.kind === "individual" &&
+      reaches(await findAccess(db, what, user, "repo.issues"), "read");
+    if (user === undefined || !isOne)
+      throw new AppError(
+        "unprocessable",
+        `Assignee does not exist: [name: user does not exist [uid: 0, name: ${name}]]`,
+      );
+    ids.push(user.id);
+  }
+  return ids;
+}
+
+/** Returns whether `findAssignees` accepts a user whom the viewer may see. */
+export async function isAssignable(
+  db: Queries,
+  what: OwnedRepository,
+  name: string,
+  viewer: ForgeUser | undefined,
+): Promise<boolean> {
+  const user = await findUserByName(db, name);
+  return (
+    user?.kind === "individual" &&
+    isVisibleTo(user, viewer) &&
+    reaches(await findAccess(db, what, user, "repo.issues"), "read")
+  );
 }

@@ -62,11 +62,11 @@ export interface AttachmentsDeps {
 }
 
 /** Largest file that can be attached. */
-const FILE_BYTES_MAX = 100 * 1024 * 1024;
+export const FILE_BYTES_MAX = 100 * 1024 * 1024;
 /** Most files of one issue, those of its comments included. */
 const FILES_MAX = 1_000;
 /** Most files of an issue itself, or of one comment: lists of issues show all of them. */
-const FILES_OF_PARENT_MAX = 20;
+export const FILES_OF_PARENT_MAX = 20;
 const NAME_CHARACTERS_MAX = 255;
 
 export type Attachments = ReturnType<typeof createAttachments>;

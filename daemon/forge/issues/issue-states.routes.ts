@@ -1,10 +1,12 @@
 // What is done with issues besides their texts: search, timeline, locks, pins, reactions.
 import * as contract from "../../contract/forge/issues/issue-states.ts";
+import * as assigneeContract from "../../contract/forge/issues/assignees.ts";
 import * as reactionContract from "../../contract/forge/issues/reactions.ts";
 import type { Route } from "../../http/handle.ts";
 import { toUserView } from "../accounts/user.view.ts";
 import { handle } from "../handle.ts";
 import { type ForgeUrls, toWireTime } from "../urls.ts";
+import type { Assignees } from "./assignees.service.ts";
 import { toCommentView, toIssueView } from "./issue.view.ts";
 import type { IssueStates } from "./issue-states.service.ts";
 import type { Issues } from "./issues.service.ts";
@@ -18,12 +20,14 @@ export function issueStateRoutes({
   states,
   timelines,
   reactions,
+  assignees,
   urls,
 }: {
   readonly issues: Issues;
   readonly states: IssueStates;
   readonly timelines: Timelines;
   readonly reactions: Reactions;
+  readonly assignees: Assignees;
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
@@ -80,11 +84,45 @@ export function issueStateRoutes({
       await timelines.removeComment(params, caller);
       return { status: 204 };
     }),
-    handle(contract.listAssignableUsers, async ({ caller, params }) => {
+    handle(contract.deleteCommentOfIssue, async ({ caller, params }) => {
+      await timelines.removeComment(params, caller);
+      return { status: 204 };
+    }),
+    handle(contract.editCommentOfIssue, async ({ caller, params, body }) => ({
+      status: 200,
+      body: toCommentView(await issues.editComment(params, caller, body.body), urls),
+    })),
+    ...assigneeRoutes(issues, assignees, urls),
+    ...reactionRoutes(reactions, urls),
+  ];
+}
+
+function assigneeRoutes(issues: Issues, assignees: Assignees, urls: ForgeUrls): Route[] {
+  return [
+    handle(assigneeContract.listAssignableUsers, async ({ caller, params }) => {
       const users = await issues.listAssignable(params, caller);
       return { status: 200, body: users.map((user) => toUserView(user, caller?.user, urls)) };
     }),
-    ...reactionRoutes(reactions, urls),
+    handle(assigneeContract.listReviewers, async ({ caller, params }) => {
+      const users = await assignees.listReviewers(params, caller);
+      return { status: 200, body: users.map((user) => toUserView(user, caller.user, urls)) };
+    }),
+    handle(assigneeContract.checkAssignableUser, async ({ caller, params }) => {
+      await assignees.assertAssignable(params, caller);
+      return { status: 204 };
+    }),
+    handle(assigneeContract.checkIssueAssignee, async ({ caller, params }) => {
+      await assignees.assertAssignable(params, caller);
+      return { status: 204 };
+    }),
+    handle(assigneeContract.addIssueAssignees, async ({ caller, params, body }) => ({
+      status: 201,
+      body: toIssueView(await assignees.add(params, caller, body.assignees), urls),
+    })),
+    handle(assigneeContract.removeIssueAssignees, async ({ caller, params, body }) => ({
+      status: 200,
+      body: toIssueView(await assignees.remove(params, caller, body.assignees), urls),
+    })),
   ];
 }
 

@@ -6,6 +6,7 @@ import {
   listComments,
   updateComment,
 } from "../../../storage/tables/forge/issues/comments.ts";
+import { hasOpenBlocker } from "../../../storage/tables/forge/issues/dependencies.ts";
 import {
   findIssueById,
   type ForgeIssue,
@@ -17,18 +18,19 @@ import {
 import { findMilestone } from "../../../storage/tables/forge/issues/milestones.ts";
 import { insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
 import { listUsableLabels } from "../../../storage/tables/forge/repositories/labels.ts";
-import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { NotifyIssue } from "../notifications/issue-notifications.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { findMentioned } from "../notifications/notify.ts";
 import { notFound } from "../refusals.ts";
-import { findAccess, reaches } from "../repositories/access.ts";
+import { findAccess } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { type IssueChanges, toEditEvents } from "./issue-changes.ts";
-import { listAssignableUsers } from "./assignable-users.ts";
+import { findAssignees, listAssignableUsers } from "./assignable-users.ts";
+import { hasDependencies } from "../repositories/repository-settings.view.ts";
+import { finishStopwatch } from "./tracked-times.service.ts";
 import { type IssueSearchOptions, searchIssues } from "./search-issues.ts";
 import type { IssueChange, IssueHooks } from "./issue-hooks.ts";
 import { listRepositoryIssues, type IssueListOptions } from "./list-issues.ts";
@@ -95,7 +97,7 @@ export function createIssues({
       assertNotArchived(opened);
       const mayWrite = canWrite(opened);
       const { user } = caller;
-      const assignees = mayWrite ? await findAssignees(opened, wanted.assignees ?? []) : [];
+      const assignees = mayWrite ? await findAssignees(db, opened, wanted.assignees ?? []) : [];
       const text = `${wanted.title}\n\n${wanted.body}`;
       const mentioned = await findMentionedIds(text);
       return db.transaction(async (tx) => {
@@ -225,7 +227,7 @@ export function createIssues({
     assertMayChange(opened, before.authorId, user);
     const kept = { assignees: undefined, dueAt: undefined, milestoneId: undefined };
     const wanted = canWrite(opened) ? given : { ...given, ...kept };
-    const assignees = wanted.assignees && (await findAssignees(opened, wanted.assignees));
+    const assignees = wanted.assignees && (await findAssignees(db, opened, wanted.assignees));
     const mentioned = await findMentionedIds(wanted.body ?? "");
     return db.transaction(async (tx) => {
       let issue = await updateIssue(
@@ -238,8 +240,10 @@ export function createIssues({
         if ((await findIssueById(tx, before.id)) === undefined) throw notFound();
         throw new AppError("conflict", "the issue is already changed");
       }
+      if (issue.isClosed && !before.isClosed) await assertClosable(tx, opened, issue.id);
       await insertMentions(tx, issue.id, mentioned);
       await insertEvents(tx, issue.id, user.id, toEditEvents(wanted, before, issue));
+      if (issue.isClosed && !before.isClosed) await finishStopwatch(tx, user.id, issue.id);
       const change = { what: opened, issue, actor: user };
       await publishEdits(tx, change, before);
       if (assignees !== undefined) await changes.assign(tx, change, assignees);
@@ -271,27 +275,6 @@ export function createIssues({
 
   async function findMentionedIds(text: string): Promise<number[]> {
     return (await findMentioned(db, text)).map(({ id }) => id);
-  }
-
-  /**
-   * Finds users by name. An empty name is skipped: tea sends one for an issue without assignees. Refuses with
-   * `unprocessable` an unknown user, or one who may not read the repository.
-   */
-  async function findAssignees(what: OwnedRepository, names: readonly string[]): Promise<number[]> {
-    const ids: number[] = [];
-    for (const name of names.filter((each) => each !== "")) {
-      const user = await findUserByName(db, name);
-      const isOne =
-        user?.kind === "individual" &&
-        reaches(await findAccess(db, what, user, "repo.issues"), "read");
-      if (user === undefined || !isOne)
-        throw new AppError(
-          "unprocessable",
-          `Assignee does not exist: [name: user does not exist [uid: 0, name: ${name}]]`,
-        );
-      ids.push(user.id);
-    }
-    return ids;
   }
 
   /** Publishes the new title and the new body as two events, the first with the former body, as Gitea does. */
@@ -335,6 +318,19 @@ async function assertMilestone(
 ): Promise<void> {
   if (id === undefined || (await findMilestone(tx, repositoryId, { id })) !== undefined) return;
   throw new AppError("not_found", `milestone does not exist [id: ${id}, repo_id: ${repositoryId}]`);
+}
+
+/** Refuses with `precondition_failed` to close an issue that waits for another one. */
+async function assertClosable(
+  tx: Transaction,
+  { repository }: OwnedRepository,
+  issueId: number,
+): Promise<void> {
+  if (hasDependencies(repository.settings) && (await hasOpenBlocker(tx, issueId)))
+    throw new AppError(
+      "precondition_failed",
+      "cannot close this issue or pull request because it still has open dependencies",
+    );
 }
 
 function toChanges(wanted: IssueEdit, before: ForgeIssue, now: number): ChangedMembers {

@@ -6,8 +6,11 @@ import type { Route } from "../../http/handle.ts";
 import type { HookPublisher } from "../hooks/publisher.ts";
 import type { NotifyIssue } from "../notifications/issue-notifications.ts";
 import type { ForgeUrls } from "../urls.ts";
+import { createAssignees } from "./assignees.service.ts";
 import { attachmentRoutes } from "./attachments.routes.ts";
 import { createAttachments } from "./attachments.service.ts";
+import { dependencyRoutes, trackedTimeRoutes } from "./dependencies.routes.ts";
+import { createDependencies } from "./dependencies.service.ts";
 import { createIssueChanges } from "./issue-changes.ts";
 import { createIssueHooks } from "./issue-hooks.ts";
 import { createIssueLabels } from "./issue-labels.service.ts";
@@ -16,6 +19,7 @@ import { createIssues, type Issues } from "./issues.service.ts";
 import { issueStateRoutes } from "./issue-states.routes.ts";
 import { createIssueStates } from "./issue-states.service.ts";
 import { createReactions } from "./reactions.service.ts";
+import { createTrackedTimes } from "./tracked-times.service.ts";
 import { createTimelines } from "./timeline.service.ts";
 import { createLabels } from "./labels.service.ts";
 import { createMilestones } from "./milestones.service.ts";
@@ -69,8 +73,11 @@ export function createForgeIssues({
         states: createIssueStates({ db, hooks }),
         timelines: createTimelines({ db, hooks }),
         reactions: createReactions({ db }),
+        assignees: createAssignees({ db, changes }),
         urls,
       }),
+      ...dependencyRoutes({ dependencies: createDependencies({ db }), urls }),
+      ...trackedTimeRoutes({ trackedTimes: createTrackedTimes({ db, clock }), urls }),
     ],
     issues,
   };

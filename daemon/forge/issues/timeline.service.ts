@@ -11,6 +11,7 @@ import {
   listMilestonesByIds,
 } from "../../../storage/tables/forge/issues/milestones.ts";
 import { listTimeline, type TimelineEntry } from "../../../storage/tables/forge/issues/timeline.ts";
+import { findTrackedTime } from "../../../storage/tables/forge/issues/tracked-times.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
@@ -19,9 +20,11 @@ import { notFound } from "../refusals.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { assertMayChange, assertNotArchived, openIssue, openIssues } from "./issue-access.ts";
-import { type CommentDetails, findPeople } from "./issue-details.ts";
+import { type CommentDetails, findPeople, type IssueDetails } from "./issue-details.ts";
 import type { IssueHooks } from "./issue-hooks.ts";
 import type { CommentPath, IssuePath } from "./issue-requests.ts";
+import { createIssueReader } from "./readable-issues.ts";
+import type { TimeDetails } from "./tracked-times.service.ts";
 
 /** A page of a timeline with the records that its view shows. */
 export interface TimelineDetails {
@@ -30,6 +33,10 @@ export interface TimelineDetails {
   readonly entries: readonly TimelineEntry[];
   readonly people: ReadonlyMap<number, ForgeUser>;
   readonly milestones: ReadonlyMap<number, ForgeMilestone>;
+  /** The other issues of dependencies, without those that the caller may not read. */
+  readonly dependents: ReadonlyMap<number, IssueDetails>;
+  /** Times that were not deleted since. */
+  readonly times: ReadonlyMap<number, TimeDetails>;
   readonly total: number;
 }
 
@@ -69,7 +76,20 @@ export function createTimelines({
         .flatMap(({ details }) => [details.milestoneId, details.oldMilestoneId])
         .filter((id) => id !== undefined);
       const milestones = await listMilestonesByIds(db, [...new Set(milestoneIds)]);
-      return { what, issue, entries, people, milestones, total };
+      const read = createIssueReader(db, caller);
+      const dependents = new Map<number, IssueDetails>();
+      const times = new Map<number, TimeDetails>();
+      for (const { details } of entries) {
+        const dependent =
+          details.dependentIssueId === undefined ? undefined : await read(details.dependentIssueId);
+        if (dependent !== undefined) dependents.set(dependent.issue.id, dependent);
+        const { trackedTimeId: timeId } = details;
+        const time = timeId === undefined ? undefined : await findTrackedTime(db, issue.id, timeId);
+        const own = time && (await read(issue));
+        if (time !== undefined && own !== undefined)
+          times.set(time.id, { time, user: people.get(time.userId ?? -1), issue: own });
+      }
+      return { what, issue, entries, people, milestones, dependents, times, total };
     },
 
     /** Lists comments on all issues of a repository, oldest first. */

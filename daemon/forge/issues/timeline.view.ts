@@ -3,13 +3,15 @@ import type { WireTimelineEntry } from "../../contract/forge/issues/issue-states
 import type { WireReaction } from "../../contract/forge/issues/reactions.ts";
 import { toEmbeddedUserView, toGhostView } from "../accounts/user.view.ts";
 import { type ForgeUrls, toUrl, toWireTime } from "../urls.ts";
+import { toIssueView } from "./issue.view.ts";
 import { toLabelView, toMilestoneView } from "./planning.view.ts";
 import type { ReactionDetails } from "./reactions.service.ts";
+import { toDuration, toTrackedTimeView } from "./tracked-time.view.ts";
 import type { TimelineDetails } from "./timeline.service.ts";
 
 /** Converts the entries of a timeline. */
 export function toTimelineView(
-  { what, issue, entries, people, milestones }: TimelineDetails,
+  { what, issue, entries, people, milestones, dependents, times }: TimelineDetails,
   urls: ForgeUrls,
 ): WireTimelineEntry[] {
   const issueUrl = toUrl(
@@ -23,6 +25,14 @@ export function toTimelineView(
   const toMilestone = (id: number | undefined) => {
     const milestone = milestones.get(id ?? -1);
     return milestone === undefined ? null : toMilestoneView(milestone);
+  };
+  const toIssue = (id: number | undefined) => {
+    const dependent = dependents.get(id ?? -1);
+    return dependent === undefined ? null : toIssueView(dependent, urls);
+  };
+  const toTime = (id: number | undefined) => {
+    const time = times.get(id ?? -1);
+    return time === undefined ? null : toTrackedTimeView(time, urls);
   };
   const toLabel = ({ label }: EventDetails) =>
     label === undefined
@@ -48,7 +58,7 @@ export function toTimelineView(
     project_id: 0,
     old_milestone: toMilestone(details.oldMilestoneId),
     milestone: toMilestone(details.milestoneId),
-    tracked_time: null,
+    tracked_time: toTime(details.trackedTimeId),
     old_title: details.oldTitle ?? "",
     new_title: details.newTitle ?? "",
     old_ref: details.oldRef ?? "",
@@ -63,12 +73,16 @@ export function toTimelineView(
     assignee_team: null,
     removed_assignee: details.assigneeId !== undefined && details.removed === true,
     resolve_doer: null,
-    dependent_issue: null,
+    dependent_issue: toIssue(details.dependentIssueId),
   }));
 }
 
-/** The text that the reference gives an event: "1" for an added label, the days of due dates, the reason of a lock. */
+/**
+ * The text that the reference gives an event: "1" for an added label, the days of due dates, the reason of a lock, the
+ * duration of tracked time.
+ */
 function toEventText(details: EventDetails): string {
+  if (details.seconds !== undefined) return toDuration(details.seconds);
   if (details.label !== undefined) return details.removed === true ? "" : "1";
   const days = [details.dueAt, details.oldDueAt].filter((at) => at !== undefined).map(toDay);
   return days.length > 0 ? days.join("|") : (details.reason ?? "");

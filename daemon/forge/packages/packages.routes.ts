@@ -1,19 +1,31 @@
 import {
+  deletePackage,
   deletePackageVersion,
+  getLatestPackageVersion,
   getPackageVersion,
   linkPackage,
+  listOwnerPackages,
   listPackageFiles,
   listPackages,
+  listPackageVersions,
   unlinkPackage,
 } from "../../contract/forge/packages/admin-packages.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toPackageFileView, toPackageView } from "./package.view.ts";
-import type { Packages } from "./packages.service.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { orNotFound } from "../refusals.ts";
+import type { Packages, PackageVersionPage } from "./packages.service.ts";
 
 /** Routes of packages of every type, below `/api/v1`. */
 export function packageRoutes(packages: Packages, urls: ForgeUrls): Route[] {
+  const answer = ({ versions, total }: PackageVersionPage, caller: ForgeCaller | undefined) =>
+    ({
+      status: 200,
+      body: versions.map((each) => toPackageView(each, caller?.user, urls)),
+      total,
+    }) as const;
   return [
     handle(listPackages, async ({ caller, query }) => {
       const filter = { type: query.type, term: query.q };
@@ -23,6 +35,21 @@ export function packageRoutes(packages: Packages, urls: ForgeUrls): Route[] {
         body: versions.map((each) => toPackageView(each, caller.user, urls)),
         total,
       };
+    }),
+    handle(listOwnerPackages, async ({ caller, params, query }) => {
+      const filter = { type: query.type, term: query.q };
+      return answer(await packages.listOfOwner(params.owner, filter, query, caller), caller);
+    }),
+    handle(listPackageVersions, async ({ caller, params, query }) =>
+      answer(await packages.listVersions(params, query, caller), caller),
+    ),
+    handle(getLatestPackageVersion, async ({ caller, params }) => {
+      const { versions } = await packages.listVersions(params, { page: 1, limit: 1 }, caller);
+      return { status: 200, body: toPackageView(orNotFound(versions[0]), caller?.user, urls) };
+    }),
+    handle(deletePackage, async ({ caller, params }) => {
+      await packages.removeAll(params, caller);
+      return { status: 204 };
     }),
     handle(getPackageVersion, async ({ caller, params }) => ({
       status: 200,

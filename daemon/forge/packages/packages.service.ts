@@ -5,6 +5,7 @@ import {
   type ForgePackageFile,
   linkPackage,
   listFiles,
+  listVersions,
   touchPackage,
 } from "../../../storage/tables/forge/packages/packages.ts";
 import {
@@ -38,25 +39,41 @@ export interface VersionAt {
 /** Packages of every type. All functions but `list` refuse what is missing or hidden from the caller with `not_found`. */
 export interface Packages {
   /** Lists the versions of all packages, newest first, with the total count. The type `all` includes every type. */
-  list(
-    filter: VersionFilter,
+  list(filter: VersionFilter, window: PageWindow, caller: ForgeCaller): Promise<PackageVersionPage>;
+  /** Lists the versions of the packages of an owner, newest first, with the total count. */
+  listOfOwner(
+    ownerName: string,
+    filter: Pick<VersionFilter, "type" | "term">,
     window: PageWindow,
-    caller: ForgeCaller,
-  ): Promise<{ readonly versions: readonly PackageVersionDetails[]; readonly total: number }>;
+    caller: ForgeCaller | undefined,
+  ): Promise<PackageVersionPage>;
+  /** Lists the versions of a package, newest first, with the total count. */
+  listVersions(
+    at: PackageAt,
+    window: PageWindow,
+    caller: ForgeCaller | undefined,
+  ): Promise<PackageVersionPage>;
   get(at: VersionAt, caller: ForgeCaller | undefined): Promise<PackageVersionDetails>;
   listFiles(at: VersionAt, caller: ForgeCaller | undefined): Promise<ForgePackageFile[]>;
   /** Deletes a version, and the package with its last version. Refuses a reader with `forbidden`. */
   remove(at: VersionAt, caller: ForgeCaller): Promise<void>;
+  /** Deletes a package with all of its versions. Refuses a reader with `forbidden`. */
+  removeAll(at: PackageAt, caller: ForgeCaller): Promise<void>;
   /**
    * Links a package to a repository of the same owner, or removes the link. Refuses a reader of the packages with
    * `forbidden`, and a repository that the caller may not write to with `not_found`.
    */
-  link(
-    at: Omit<VersionAt, "version">,
-    repositoryName: string | undefined,
-    caller: ForgeCaller,
-  ): Promise<void>;
+  link(at: PackageAt, repositoryName: string | undefined, caller: ForgeCaller): Promise<void>;
 }
+
+/** A page of versions with the count of all. */
+export interface PackageVersionPage {
+  readonly versions: readonly PackageVersionDetails[];
+  readonly total: number;
+}
+
+/** A package of an owner. */
+type PackageAt = Omit<VersionAt, "version">;
 
 export interface PackagesDeps {
   readonly db: Database;
@@ -71,29 +88,19 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
         term,
         isPublicOnly: isPublicOnly(caller),
       };
-      const found = await listAllVersions(db, filter, toRows(window));
-      const ids = found.versions.flatMap((each) => [each.package.ownerId, each.creatorId ?? -1]);
-      const people = new Map((await listUsersByIds(db, ids)).map((user) => [user.id, user]));
-      const linked = await loadRepositoryDetails(
-        db,
-        found.versions.map((each) => each.package.repositoryId),
-        caller,
-      );
-      const versions: PackageVersionDetails[] = [];
-      for (const each of found.versions) {
-        const owner = people.get(each.package.ownerId);
-        // Deleted between the two queries.
-        if (owner === undefined) continue;
-        const creator = people.get(each.creatorId ?? -1);
-        versions.push({
-          package: each.package,
-          version: each,
-          owner,
-          creator,
-          linked: linked.get(each.package.repositoryId ?? -1),
-        });
-      }
-      return { versions, total: found.total };
+      return listPage(filter, window, caller);
+    },
+
+    async listOfOwner(ownerName, filter, window, caller) {
+      const owner = await getReadableOwner(db, ownerName, caller);
+      return listPage({ ...filter, ownerId: owner.id }, window, caller);
+    },
+
+    async listVersions(at, window, caller) {
+      const owner = await getReadableOwner(db, at.owner, caller);
+      const found = await findPackage(db, { ownerId: owner.id, type: at.type, name: at.name });
+      if (found === undefined) throw notFound();
+      return listPage({ type: "", term: "", packageId: found.id }, window, caller);
     },
 
     async get(at, caller) {
@@ -122,6 +129,16 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
       });
     },
 
+    async removeAll(at, caller) {
+      const owner = await getWritableOwner(db, at.owner, caller);
+      await db.transaction(async (tx) => {
+        const found = await findPackage(tx, { ownerId: owner.id, type: at.type, name: at.name });
+        if (found === undefined) throw notFound();
+        for (const version of await listVersions(tx, found.id))
+          await removeVersion(tx, events, { package: found, version, owner, actor: caller.user });
+      });
+    },
+
     async link(at, repositoryName, caller) {
       const owner = await getWritableOwner(db, at.owner, caller);
       await db.transaction(async (tx) => {
@@ -136,6 +153,36 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
       });
     },
   };
+
+  async function listPage(
+    filter: VersionFilter,
+    window: PageWindow,
+    caller: ForgeCaller | undefined,
+  ): Promise<PackageVersionPage> {
+    const found = await listAllVersions(db, filter, toRows(window));
+    const ids = found.versions.flatMap((each) => [each.package.ownerId, each.creatorId ?? -1]);
+    const people = new Map((await listUsersByIds(db, ids)).map((user) => [user.id, user]));
+    const linked = await loadRepositoryDetails(
+      db,
+      found.versions.map((each) => each.package.repositoryId),
+      caller,
+    );
+    const versions: PackageVersionDetails[] = [];
+    for (const each of found.versions) {
+      const owner = people.get(each.package.ownerId);
+      // Deleted between the two queries.
+      if (owner === undefined) continue;
+      const creator = people.get(each.creatorId ?? -1);
+      versions.push({
+        package: each.package,
+        version: each,
+        owner,
+        creator,
+        linked: linked.get(each.package.repositoryId ?? -1),
+      });
+    }
+    return { versions, total: found.total };
+  }
 }
 
 async function getVersion(db: Queries, owner: ForgeUser, at: VersionAt): Promise<OwnedVersion> {

@@ -1,3 +1,8 @@
+import { listCommentAttachments } from "../../contract/forge/issues/attachments.ts";
+import {
+  listBlockedIssues,
+  listIssueDependencies,
+} from "../../contract/forge/issues/dependencies.ts";
 import type { WireTimelineEntry } from "../../contract/forge/issues/issue-states.ts";
 import { listIssueTimeline } from "../../contract/forge/issues/issue-states.ts";
 import {
@@ -116,14 +121,18 @@ async function showIssue(context: PageContext, params: PageParams, failed?: stri
   const reactions = await call(listIssueReactions, { params, query: { limit: "50" } });
   const renderContext = `/${head.full_name}`;
   const entries = await Promise.all(
-    timeline.body.map(async (entry) => ({
-      entry,
-      html:
-        entry.type === "comment"
-          ? await render({ text: entry.body, mode: "comment", context: renderContext })
-          : undefined,
-    })),
+    timeline.body.map(async (entry) => {
+      if (entry.type !== "comment") return { entry, html: undefined, files: [] };
+      const { owner = "", repo = "" } = params;
+      const id = String(entry.id);
+      return {
+        entry,
+        html: await render({ text: entry.body, mode: "comment", context: renderContext }),
+        files: (await call(listCommentAttachments, { params: { owner, repo, id } })).body,
+      };
+    }),
   );
+  const { blockers, blocked } = await loadDependencies(context, params);
   const bodyHtml = await render({ text: issue.body, mode: "comment", context: renderContext });
   const action = `${toIssuePath(issue)}/comments`;
   return {
@@ -137,6 +146,8 @@ async function showIssue(context: PageContext, params: PageParams, failed?: stri
           {issue.title} <span className="quiet">{`#${issue.number}`}</span>
         </h2>
         <IssueFacts issue={issue} />
+        <Dependencies title="Depends on" issues={blockers} home={head.full_name} />
+        <Dependencies title="Blocks" issues={blocked} home={head.full_name} />
         <article className="card">
           <p className="head">
             <UserLink user={issue.user} /> opened this <Time at={issue.created_at} />
@@ -145,17 +156,19 @@ async function showIssue(context: PageContext, params: PageParams, failed?: stri
           <Files files={issue.assets} />
           <Reactions contents={reactions.body.map(({ content }) => content)} />
         </article>
-        {entries.map(({ entry, html }) =>
+        {entries.map(({ entry, html, files }) =>
           entry.type === "comment" ? (
             <article className="card" key={entry.id} id={`issuecomment-${entry.id}`}>
               <p className="head">
                 <UserLink user={entry.user} /> commented <Time at={entry.created_at} />
               </p>
               <Rendered html={html} text={entry.body} />
+              <Files files={files} />
             </article>
           ) : (
             <p className="event" key={entry.id} id={`issuecomment-${entry.id}`}>
-              <UserLink user={entry.user} /> {toEventText(entry)} <Time at={entry.created_at} />
+              <UserLink user={entry.user} /> {toEventText(entry, head.full_name)}{" "}
+              <Time at={entry.created_at} />
             </p>
           ),
         )}
@@ -189,6 +202,52 @@ async function showIssue(context: PageContext, params: PageParams, failed?: stri
       </>
     ),
   } as const;
+}
+
+/** Issues on one page of dependencies; an issue has few. */
+const DEPENDENCIES_SHOWN = "50";
+
+/** Loads the dependencies of an issue; none where the repository has them turned off. */
+async function loadDependencies({ call }: PageContext, params: PageParams) {
+  const input = { params, query: { limit: DEPENDENCIES_SHOWN } };
+  try {
+    const { body: blockers } = await call(listIssueDependencies, input);
+    const { body: blocked } = await call(listBlockedIssues, input);
+    return { blockers, blocked };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "not_found") throw error;
+    return { blockers: [], blocked: [] };
+  }
+}
+
+function Dependencies({
+  title,
+  issues,
+  home,
+}: {
+  title: string;
+  issues: readonly WireIssue[];
+  home: string;
+}) {
+  if (issues.length === 0) return null;
+  return (
+    <section aria-label={title}>
+      <h3>{title}</h3>
+      <ul className="list">
+        {issues.map((issue) => (
+          <li key={issue.id}>
+            <a href={toIssuePath(issue)}>{issue.title}</a>{" "}
+            <span className="quiet">{toReference(issue, home)}</span> <State word={issue.state} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Returns how the pages of a repository name an issue: `#7`, or `owner/name#7` in another repository. */
+function toReference({ repository, number }: WireIssue, home: string): string {
+  return repository.full_name === home ? `#${number}` : `${repository.full_name}#${number}`;
 }
 
 function IssueFacts({ issue }: { issue: WireIssue }) {
@@ -251,8 +310,10 @@ function Reactions({ contents }: { contents: readonly string[] }) {
   );
 }
 
-/** What a user did, to be printed after their name. */
-function toEventText(entry: WireTimelineEntry): string {
+/** Returns the text of an event, which follows the name of its user. */
+function toEventText(entry: WireTimelineEntry, home: string): string {
+  const dependent = entry.dependent_issue;
+  const other = dependent === null ? "another issue" : toReference(dependent, home);
   const { label, assignee, milestone, old_milestone: former } = entry;
   switch (entry.type) {
     case "close":
@@ -271,6 +332,20 @@ function toEventText(entry: WireTimelineEntry): string {
       return `changed the title from ${entry.old_title} to ${entry.new_title}`;
     case "lock":
       return entry.body === "" ? "locked this" : `locked this: ${entry.body}`;
+    case "add_dependency":
+      return `added a dependency with ${other}`;
+    case "remove_dependency":
+      return `removed the dependency with ${other}`;
+    case "start_tracking":
+      return "started working on this";
+    case "stop_tracking":
+      return `worked on this for ${entry.body || "less than a second"}`;
+    case "cancel_tracking":
+      return "stopped working on this without tracking the time";
+    case "add_time_manual":
+      return `tracked ${entry.body} of work`;
+    case "delete_time_manual":
+      return `deleted ${entry.body} of tracked time`;
     default:
       return `${entry.type.replaceAll("_", " ")} ${entry.body}`;
   }

@@ -22,11 +22,11 @@ type WireSettings = Pick<
 /** Returns the settings of a repository completed with the defaults (forge behaviour, 7.9). */
 export function toSettings(stored: RepositorySettings): WireSettings {
   // Only results of `changeSettings` are stored.
-  const { internal_tracker: tracker, ...set } = stored as Partial<WireSettings>;
+  const { internal_tracker: _tracker, ...set } = stored as Partial<WireSettings>;
   return {
     has_code: true,
     has_issues: true,
-    ...(keepsIssues(stored) ? { internal_tracker: tracker ?? trackerDefaults } : {}),
+    ...(keepsIssues(stored) ? { internal_tracker: toTracker(stored) } : {}),
     has_wiki: true,
     has_pull_requests: true,
     has_projects: true,
@@ -47,6 +47,24 @@ export function toNewSettings(isTemplate: boolean): RepositorySettings {
 /** Returns whether the repository has issues on this server: neither turned off nor in an external tracker. */
 export function keepsIssues(stored: RepositorySettings): boolean {
   return stored["has_issues"] !== false && stored["external_tracker"] === undefined;
+}
+
+/** Returns the settings of issues on this server, completed with the defaults. */
+function toTracker(stored: RepositorySettings) {
+  // Only results of `changeSettings` are stored.
+  return (stored as Partial<WireSettings>).internal_tracker ?? trackerDefaults;
+}
+
+/** Returns whether issues may depend on others. */
+export function hasDependencies(stored: RepositorySettings): boolean {
+  return keepsIssues(stored) && toTracker(stored).enable_issue_dependencies;
+}
+
+/** Returns who may track time on issues: no user, writers and the issue's people, or every reader. */
+export function findTimeTracking(stored: RepositorySettings): "off" | "contributors" | "readers" {
+  const tracker = toTracker(stored);
+  if (!keepsIssues(stored) || !tracker.enable_time_tracker) return "off";
+  return tracker.allow_only_contributors_to_track_time ? "contributors" : "readers";
 }
 
 /** Returns whether code is enabled: members may push to and fetch from the repository. */

@@ -27,6 +27,8 @@ const publicKeyShape = z.object({
   read_only: z.boolean(),
   key_type: z.literal("user"),
 });
+const foreignKeyShape = publicKeyShape.partial({ user: true, read_only: true, key_type: true });
+export type WireForeignKey = z.output<typeof foreignKeyShape>;
 export type WirePublicKey = z.output<typeof publicKeyShape>;
 
 export const addUserKey = endpoint({
@@ -96,4 +98,18 @@ export const deleteOwnKey = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });
 
-export const ownKeyEndpoints = [listOwnKeys, getOwnKey, addOwnKey, deleteOwnKey];
+/** Members about the owner are there for the user and for administrators only. */
+export const listUserKeys = endpoint({
+  name: "forge.users.keys.list",
+  method: "GET",
+  path: "/api/v1/users/:username/keys",
+  summary: "The public keys of a user, the oldest first",
+  gate: forgeUser("user"),
+  params: usernameParams,
+  query: z.object({ fingerprint: queryText, ...paging }),
+  paging: "link_and_total",
+  replies: { 200: z.array(foreignKeyShape), ...signedInReplies, 404: apiError },
+  apiOnly: '"croft ssh-key list" shows your own ones',
+});
+
+export const ownKeyEndpoints = [listOwnKeys, getOwnKey, addOwnKey, deleteOwnKey, listUserKeys];

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { basicSelfOrAdmin, empty, endpoint } from "../../endpoint.ts";
+import { anyone, basicSelfOrAdmin, empty, endpoint } from "../../endpoint.ts";
 import {
   apiError,
   optionalWords,
@@ -22,6 +22,16 @@ const tokenShape = z.object({
   last_used_at: wireTime,
 });
 export type WireToken = z.output<typeof tokenShape>;
+
+const currentTokenShape = z.object({
+  id: wireId,
+  name: z.string(),
+  scopes: z.array(z.string()),
+  created_at: wireTime,
+  last_used_at: wireTime,
+  user: z.object({ id: wireId, login: z.string() }),
+});
+export type WireCurrentToken = z.output<typeof currentTokenShape>;
 
 export const listTokens = endpoint({
   name: "forge.tokens.list",
@@ -56,4 +66,35 @@ export const deleteToken = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });
 
-export const tokenEndpoints = [listTokens, createToken, deleteToken];
+/** Any scope will do; a password has no token: 404. */
+export const getCurrentToken = endpoint({
+  name: "forge.token.get",
+  method: "GET",
+  path: "/api/v1/token",
+  summary: "The access token of this request",
+  gate: anyone,
+  replies: {
+    200: currentTokenShape,
+    ...signedInReplies,
+    404: apiError,
+  },
+  apiOnly: '"croft whoami" says who is signed in',
+});
+
+export const deleteCurrentToken = endpoint({
+  name: "forge.token.delete",
+  method: "DELETE",
+  path: "/api/v1/token",
+  summary: "Delete the access token of this request",
+  gate: anyone,
+  replies: { 204: empty, ...signedInReplies, 404: apiError },
+  apiOnly: '"croft logout" deletes the token of a profile',
+});
+
+export const tokenEndpoints = [
+  listTokens,
+  createToken,
+  deleteToken,
+  getCurrentToken,
+  deleteCurrentToken,
+];

@@ -2,8 +2,11 @@ import { z } from "zod";
 import { anyoneWithin, empty, endpoint, forgeUser, forgeUserWithPassword } from "../../endpoint.ts";
 import {
   apiError,
+  paging,
+  queryInteger,
   requiredText,
   signedInReplies,
+  trimmedQueryText,
   usernameParams,
   visibilityWords,
   wireId,
@@ -57,6 +60,18 @@ export const getUser = endpoint({
   replies: { 200: userShape, ...signedInReplies, 404: apiError },
 });
 
+/** Finds by name, full name and the addresses that users show; without accounts that are hidden from you. */
+export const searchUsers = endpoint({
+  name: "forge.users.search",
+  method: "GET",
+  path: "/api/v1/users/search",
+  summary: "Search for users that you may see",
+  gate: anyoneWithin("user"),
+  query: z.object({ q: trimmedQueryText, uid: queryInteger, ...paging }),
+  paging: "link_and_total",
+  replies: { 200: z.object({ ok: z.boolean(), data: z.array(userShape) }), ...signedInReplies },
+});
+
 /** Empty for an account that hides its activity from the caller. */
 export const getUserHeatmap = endpoint({
   name: "forge.users.heatmap",
@@ -84,4 +99,10 @@ export const changeOwnPassword = endpoint({
   replies: { 204: empty, ...signedInReplies, 422: apiError, 429: apiError },
 });
 
-export const userEndpoints = [getCurrentUser, getUser, getUserHeatmap, changeOwnPassword];
+export const userEndpoints = [
+  getCurrentUser,
+  searchUsers,
+  getUser,
+  getUserHeatmap,
+  changeOwnPassword,
+];

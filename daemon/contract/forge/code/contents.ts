@@ -24,7 +24,7 @@ import {
 
 // Files and folders of a branch, tag or commit.
 
-const contentsShape = z.object({
+export const contentsShape = z.object({
   name: z.string(),
   path: z.string(),
   sha: z.string(),

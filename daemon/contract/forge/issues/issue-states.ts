@@ -17,9 +17,10 @@ import {
 } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 import { userShape } from "../accounts/users.ts";
-import { commentShape, issueShape } from "./issues.ts";
+import { commentBody, commentShape, issueShape } from "./issues.ts";
 import { labelShape } from "./labels.ts";
 import { milestoneShape } from "./milestones.ts";
+import { trackedTimeShape } from "./tracked-times.ts";
 
 const issueParams = repositoryParams.extend({ index: pathInteger });
 const commentParams = repositoryParams.extend({ id: pathInteger });
@@ -42,7 +43,7 @@ const timelineShape = z.object({
   project_id: wireId,
   old_milestone: milestoneShape.nullable(),
   milestone: milestoneShape.nullable(),
-  tracked_time: z.null(),
+  tracked_time: trackedTimeShape.nullable(),
   old_title: z.string(),
   new_title: z.string(),
   old_ref: z.string(),
@@ -57,7 +58,7 @@ const timelineShape = z.object({
   assignee_team: z.null(),
   removed_assignee: z.boolean(),
   resolve_doer: z.null(),
-  dependent_issue: z.null(),
+  dependent_issue: issueShape.nullable(),
 });
 export type WireTimelineEntry = z.output<typeof timelineShape>;
 
@@ -221,15 +222,30 @@ export const deleteIssueComment = endpoint({
   apiOnly: "a mistake in a comment is mended by another one; tools that mirror issues need it",
 });
 
-export const listAssignableUsers = endpoint({
-  name: "forge.repos.assignees.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/assignees",
-  summary: "The users with write access, who may be assigned to issues",
-  gate: anyoneWithin("repository"),
-  params: repositoryParams,
-  replies: { 200: z.array(userShape), ...seen },
-  apiOnly: "croft repo collaborator list shows them; any reader may be assigned by name",
+/** The former address of a comment, which names its issue, too; the number is not looked at. */
+const formerCommentParams = commentParams.extend({ index: pathInteger });
+
+export const editCommentOfIssue = endpoint({
+  name: "forge.issues.comments.edit_of_issue",
+  method: "PATCH",
+  path: "/api/v1/repos/:owner/:repo/issues/:index/comments/:id",
+  summary: "Change the text of a comment, by its former address",
+  gate: forgeUser("issue"),
+  params: formerCommentParams,
+  body: commentBody,
+  replies: { 200: commentShape, ...changed, 423: apiError },
+  apiOnly: "older clients use this address",
+});
+
+export const deleteCommentOfIssue = endpoint({
+  name: "forge.issues.comments.delete_of_issue",
+  method: "DELETE",
+  path: "/api/v1/repos/:owner/:repo/issues/:index/comments/:id",
+  summary: "Delete a comment, by its former address",
+  gate: forgeUser("issue"),
+  params: formerCommentParams,
+  replies: { 204: empty, ...seen, 423: apiError },
+  apiOnly: "older clients use this address",
 });
 
 export const issueStateEndpoints = [
@@ -246,5 +262,6 @@ export const issueStateEndpoints = [
   listIssueTimeline,
   listRepositoryComments,
   deleteIssueComment,
-  listAssignableUsers,
+  editCommentOfIssue,
+  deleteCommentOfIssue,
 ];

@@ -98,7 +98,7 @@ export type WireWatch = z.output<typeof watchShape>;
 
 const issueParams = repositoryParams.extend({ index: pathInteger });
 const commentParams = repositoryParams.extend({ id: pathInteger });
-const commentBody = z.object({ body: requiredText({ max: TEXT_MAX }) });
+export const commentBody = z.object({ body: requiredText({ max: TEXT_MAX }) });
 const members = {
   body: optionalText({ max: TEXT_MAX }),
   ref: optionalText({ max: TITLE_MAX }),
@@ -178,7 +178,7 @@ export const editIssue = endpoint({
     unset_due_date: optionalFlag,
     content_version: optionalInteger,
   }),
-  replies: { 201: issueShape, ...changed, 409: apiError },
+  replies: { 201: issueShape, ...changed, 409: apiError, 412: apiError },
 });
 
 export const listIssueComments = endpoint({

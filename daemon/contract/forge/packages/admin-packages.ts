@@ -86,6 +86,58 @@ export const listPackages = endpoint({
   replies: { 200: z.array(packageShape), ...signedInReplies },
 });
 
+export const listOwnerPackages = endpoint({
+  name: "forge.packages.list",
+  method: "GET",
+  path: "/api/v1/packages/:owner",
+  summary: "All versions of the packages of an owner, newest first",
+  gate: anyoneWithin("package"),
+  params: z.object({ owner: z.string() }),
+  query: z.object({
+    type: trimmedQueryText.meta({ enum: [...packageTypes] }),
+    q: trimmedQueryText,
+    ...paging,
+  }),
+  paging: "link_and_total",
+  replies: { 200: z.array(packageShape), ...signedInReplies, 404: apiError },
+});
+
+const packageParams = z.object({ owner: z.string(), type: z.string(), name: z.string() });
+
+export const listPackageVersions = endpoint({
+  name: "forge.packages.versions.list",
+  method: "GET",
+  path: "/api/v1/packages/:owner/:type/:name",
+  summary: "The versions of a package, newest first",
+  gate: anyoneWithin("package"),
+  params: packageParams,
+  query: z.object(paging),
+  paging: "link_and_total",
+  replies: { 200: z.array(packageShape), ...signedInReplies, 404: apiError },
+});
+
+export const getLatestPackageVersion = endpoint({
+  name: "forge.packages.versions.latest",
+  method: "GET",
+  path: "/api/v1/packages/:owner/:type/:name/-/latest",
+  summary: "The newest version of a package",
+  gate: anyoneWithin("package"),
+  params: packageParams,
+  replies: { 200: packageShape, ...signedInReplies, 404: apiError },
+  apiOnly: "croft admin package versions shows it first",
+});
+
+export const deletePackage = endpoint({
+  name: "forge.packages.delete",
+  method: "DELETE",
+  path: "/api/v1/packages/:owner/:type/:name",
+  summary: "Delete a package with all of its versions",
+  gate: forgeUser("package"),
+  params: packageParams,
+  replies: { 204: empty, ...signedInReplies, 404: apiError },
+  apiOnly: "croft admin package delete deletes a version, the last one with its package",
+});
+
 export const getPackageVersion = endpoint({
   name: "forge.packages.versions.get",
   method: "GET",
@@ -116,8 +168,6 @@ export const listPackageFiles = endpoint({
   replies: { 200: z.array(packageFileShape), ...signedInReplies, 404: apiError },
 });
 
-const packageParams = z.object({ owner: z.string(), type: z.string(), name: z.string() });
-
 export const linkPackage = endpoint({
   name: "forge.packages.link",
   method: "POST",
@@ -140,6 +190,10 @@ export const unlinkPackage = endpoint({
 
 export const packageEndpoints = [
   listPackages,
+  listOwnerPackages,
+  listPackageVersions,
+  getLatestPackageVersion,
+  deletePackage,
   getPackageVersion,
   deletePackageVersion,
   listPackageFiles,

@@ -18,6 +18,13 @@ export const timelineKinds = [
   "unlock",
   "pin",
   "unpin",
+  "add_dependency",
+  "remove_dependency",
+  "start_tracking",
+  "stop_tracking",
+  "cancel_tracking",
+  "add_time_manual",
+  "delete_time_manual",
 ] as const;
 export type TimelineKind = (typeof timelineKinds)[number];
 
@@ -40,6 +47,11 @@ const eventDetails = z.object({
   oldDueAt: z.int().optional(),
   /** Why an issue was locked. */
   reason: z.string().optional(),
+  /** The other issue of a dependency. */
+  dependentIssueId: z.int().optional(),
+  /** Tracked time that was added or deleted. */
+  seconds: z.int().optional(),
+  trackedTimeId: z.int().optional(),
 });
 /** The facts of an event; each kind has its own. */
 export type EventDetails = z.output<typeof eventDetails>;

@@ -20,6 +20,10 @@ export interface VersionFilter {
   readonly term: string;
   /** Packages of public owners only. */
   readonly isPublicOnly?: boolean;
+  /** Packages of this owner only. */
+  readonly ownerId?: number;
+  /** This package only. */
+  readonly packageId?: number;
 }
 
 /** Returns a page of all versions of all packages, newest first, and the count of all matches. */
@@ -65,7 +69,7 @@ const PUBLIC_CONDITION =
 
 function toCondition(
   dialect: Database["dialect"],
-  { type, term, isPublicOnly }: VersionFilter,
+  { type, term, isPublicOnly, ownerId, packageId }: VersionFilter,
 ): { readonly sql: string; readonly values: readonly SqlValue[] } {
   const conditions: string[] = [];
   const values: SqlValue[] = [];
@@ -73,6 +77,14 @@ function toCondition(
     const names = toNameCondition(dialect, term);
     conditions.push(`package_id IN (${names.sql})`);
     values.push(...names.values);
+  }
+  if (ownerId !== undefined) {
+    conditions.push("package_id IN (SELECT id FROM forge_packages WHERE owner_id = ?)");
+    values.push(ownerId);
+  }
+  if (packageId !== undefined) {
+    conditions.push("package_id = ?");
+    values.push(packageId);
   }
   if (isPublicOnly) conditions.push(PUBLIC_CONDITION);
   if (type !== "") {
@@ -87,7 +99,7 @@ function toCondition(
 /** Returns a page of an owner's packages of a type whose name contains the term, by name, and the count of all matches. */
 export async function searchPackages(
   db: Queries,
-  { ownerId, type, term }: VersionFilter & { readonly ownerId: number },
+  { ownerId, type, term }: Omit<VersionFilter, "ownerId"> & { readonly ownerId: number },
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly packages: readonly ForgePackage[]; readonly total: number }> {
   if (term.includes("\0")) return { packages: [], total: 0 };

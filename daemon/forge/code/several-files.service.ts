@@ -1,0 +1,77 @@
+import { readBlob } from "../../../storage/git/objects.ts";
+import { findEntries } from "../../../storage/git/trees.ts";
+import { BLOB_BYTES_MAX } from "../../contract/forge/code/objects.ts";
+import { AppError } from "../../errors.ts";
+import type { Contents, ContentsList } from "./contents.service.ts";
+import { readEditorConfig } from "./editor-config.ts";
+import type { CodeAccess, CodeRequest } from "./open-code.ts";
+import { cleanFilePath } from "./paths.ts";
+import { getRevision } from "./revisions.ts";
+
+const SYMLINK = "120000";
+const EDITOR_CONFIG = ".editorconfig";
+/** A larger file is not read. */
+const EDITOR_CONFIG_BYTES_MAX = 64 * 1024;
+
+/** Several files at once, and what the settings of editors say about one. */
+export type SeveralFiles = ReturnType<typeof createSeveralFiles>;
+
+/** Creates the service. Every function refuses as `CodeAccess` does, and with `unprocessable` a malformed path. */
+export function createSeveralFiles({
+  access,
+  contents,
+}: {
+  readonly access: CodeAccess;
+  readonly contents: Pick<Contents, "get">;
+}) {
+  return {
+    /**
+     * Returns the files at some paths of a revision, in their order; undefined for what is no file, and for files after
+     * the first `BLOB_BYTES_MAX` bytes.
+     */
+    async get(
+      request: CodeRequest,
+      paths: readonly string[],
+      ref: string,
+    ): Promise<readonly (ContentsList | undefined)[]> {
+      // Refuses a missing repository or revision, which no file in the list stands for.
+      await access.read(request, (code) => getRevision(code, ref.trim()));
+      const files: (ContentsList | undefined)[] = [];
+      let bytes = 0;
+      for (const path of paths) {
+        const found = await contents.get(request, path, ref).catch((error: unknown) => {
+          if (error instanceof AppError && error.code === "not_found") return undefined;
+          throw error;
+        });
+        const isFile = found !== undefined && !found.isFolder;
+        bytes += found?.entries[0]?.content?.length ?? 0;
+        files.push(isFile && bytes <= BLOB_BYTES_MAX ? found : undefined);
+      }
+      return files;
+    },
+
+    /** Returns what the `.editorconfig` in the top folder says about a file. Refuses with `not_found` without one. */
+    async readEditorConfig(
+      request: CodeRequest,
+      given: string,
+      ref: string,
+    ): Promise<Record<string, string>> {
+      const path = cleanFilePath(given);
+      return access.read(request, async (code) => {
+        const revision = await getRevision(code, ref.trim());
+        const { git, directory, signal } = code;
+        const options = { directory, signal };
+        const entries = await findEntries(git, revision.commitId, [EDITOR_CONFIG], options);
+        const entry = entries.get(EDITOR_CONFIG);
+        const bytesMax = EDITOR_CONFIG_BYTES_MAX;
+        if (entry?.type !== "blob" || entry.mode === SYMLINK || entry.size > bytesMax)
+          throw new AppError(
+            "not_found",
+            `object does not exist [id: , rel_path: ${EDITOR_CONFIG}]`,
+          );
+        const text = await readBlob(git, entry.id, { ...options, bytesMax });
+        return readEditorConfig(text.toString("utf8"), path);
+      });
+    },
+  };
+}

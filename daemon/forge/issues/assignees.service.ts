@@ -1,0 +1,86 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { findIssueById, listAssignees } from "../../../storage/tables/forge/issues/issues.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { notFound } from "../refusals.ts";
+import { reaches } from "../repositories/access.ts";
+import type { RepositoryPath } from "../repositories/repositories.service.ts";
+import { findAssignees, isAssignable, listAssignableUsers } from "./assignable-users.ts";
+import {
+  assertMayWrite,
+  assertNotArchived,
+  openIssue,
+  openIssues,
+  openRepository,
+} from "./issue-access.ts";
+import type { IssueChanges } from "./issue-changes.ts";
+import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
+import type { IssuePath } from "./issue-requests.ts";
+
+/** The assignees of issues, and the users who may become one. */
+export type Assignees = ReturnType<typeof createAssignees>;
+
+/** Creates the service. Every function refuses what the caller may not read with `not_found`. */
+export function createAssignees({
+  db,
+  changes,
+}: {
+  readonly db: Database;
+  readonly changes: IssueChanges;
+}) {
+  return {
+    /** Assigns users besides those who are assigned; idempotent. Refuses with `forbidden` a caller without write access. */
+    add: (path: IssuePath, caller: ForgeCaller, names: readonly string[]) =>
+      change(path, caller, names, (before, given) => [...new Set([...before, ...given])]),
+
+    /** Removes users from the assignees; idempotent. Refuses as `add` does. */
+    remove: (path: IssuePath, caller: ForgeCaller, names: readonly string[]) =>
+      change(path, caller, names, (before, given) => before.filter((id) => !given.includes(id))),
+
+    /** Refuses with `not_found` a user who may not read the issues of the repository. */
+    async assertAssignable(
+      path: RepositoryPath & { readonly assignee: string; readonly index?: number },
+      caller: ForgeCaller | undefined,
+    ): Promise<void> {
+      const name = encodeURIComponent(path.assignee);
+      const at = path.index === undefined ? "" : `/issues/${path.index}`;
+      const open = path.index === undefined ? openRepository : openIssues;
+      const opened = await open(db, path, caller, `${at}/assignees/${name}`);
+      if (path.index !== undefined) await openIssue(db, opened, path.index);
+      if (!(await isAssignable(db, opened, path.assignee, caller?.user))) throw notFound();
+    },
+
+    /**
+     * Lists the users who could review changes of a repository: those with write access. Refuses with `forbidden` a caller
+     * without write access.
+     */
+    async listReviewers(path: RepositoryPath, caller: ForgeCaller): Promise<readonly ForgeUser[]> {
+      const opened = await openRepository(db, path, caller, "/reviewers");
+      if (!reaches(opened.access, "write"))
+        throw new AppError("forbidden", "doer has no permission to get reviewers");
+      return listAssignableUsers(db, path, caller);
+    },
+  };
+
+  async function change(
+    path: IssuePath,
+    caller: ForgeCaller,
+    names: readonly string[],
+    combine: (before: readonly number[], given: readonly number[]) => readonly number[],
+  ): Promise<IssueDetails> {
+    const opened = await openIssues(db, path, caller, `/issues/${path.index}/assignees`);
+    const { id } = await openIssue(db, opened, path.index);
+    assertMayWrite(opened);
+    assertNotArchived(opened);
+    const given = await findAssignees(db, opened, names);
+    const actor = caller.user;
+    return db.transaction(async (tx) => {
+      const issue = await findIssueById(tx, id);
+      if (issue === undefined) throw notFound();
+      const after = combine(await listAssignees(tx, id), given);
+      await changes.assign(tx, { what: opened, issue, actor }, after);
+      return loadIssueDetails(tx, opened, issue, actor);
+    });
+  }
+}

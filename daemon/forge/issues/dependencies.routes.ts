@@ -1,0 +1,124 @@
+// What orders the work on issues: dependencies between them, and the time that it took.
+import type { BodyOf } from "../../contract/endpoint.ts";
+import * as contract from "../../contract/forge/issues/dependencies.ts";
+import * as times from "../../contract/forge/issues/tracked-times.ts";
+import type { Route } from "../../http/handle.ts";
+import { handle } from "../handle.ts";
+import type { ForgeUrls } from "../urls.ts";
+import type { Dependencies } from "./dependencies.service.ts";
+import type { IssuePath } from "./issue-requests.ts";
+import { toIssueView } from "./issue.view.ts";
+import type { TrackedTimes } from "./tracked-times.service.ts";
+import { toStopwatchView, toTrackedTimeView } from "./tracked-time.view.ts";
+
+export function dependencyRoutes({
+  dependencies,
+  urls,
+}: {
+  readonly dependencies: Dependencies;
+  readonly urls: ForgeUrls;
+}): Route[] {
+  return [
+    ...(
+      [
+        [contract.listIssueDependencies, "blockers"],
+        [contract.listBlockedIssues, "blocked"],
+      ] as const
+    ).map(([declared, side]) =>
+      handle(declared, async ({ caller, params, query }) => {
+        const { issues, total } = await dependencies.list(params, caller, side, query);
+        return { status: 200, body: issues.map((each) => toIssueView(each, urls)), total };
+      }),
+    ),
+    ...(
+      [
+        [contract.addIssueDependency, "blockers"],
+        [contract.blockIssue, "blocked"],
+      ] as const
+    ).map(([declared, side]) =>
+      handle(declared, async ({ caller, params, body }) => {
+        const pair = { path: params, other: toOtherIssue(params, body), side };
+        return { status: 201, body: toIssueView(await dependencies.add(pair, caller), urls) };
+      }),
+    ),
+    ...(
+      [
+        [contract.removeIssueDependency, "blockers"],
+        [contract.unblockIssue, "blocked"],
+      ] as const
+    ).map(([declared, side]) =>
+      handle(declared, async ({ caller, params, body }) => {
+        const pair = { path: params, other: toOtherIssue(params, body), side };
+        return { status: 201, body: toIssueView(await dependencies.remove(pair, caller), urls) };
+      }),
+    ),
+  ];
+}
+
+/** The issue that a body names, by default in the repository of the path. */
+function toOtherIssue(
+  path: IssuePath,
+  body: BodyOf<typeof contract.addIssueDependency>,
+): IssuePath {
+  return { owner: body.owner || path.owner, repo: body.repo || path.repo, index: body.index };
+}
+
+export function trackedTimeRoutes({
+  trackedTimes,
+  urls,
+}: {
+  readonly trackedTimes: TrackedTimes;
+  readonly urls: ForgeUrls;
+}): Route[] {
+  const answer = ({ times: page, total }: Awaited<ReturnType<TrackedTimes["listOwn"]>>) =>
+    ({ status: 200, body: page.map((each) => toTrackedTimeView(each, urls)), total }) as const;
+  return [
+    handle(times.listIssueTimes, async ({ caller, params, query }) =>
+      answer(await trackedTimes.listOfIssue(params, caller, query)),
+    ),
+    handle(times.listRepositoryTimes, async ({ caller, params, query }) =>
+      answer(await trackedTimes.listOfRepository(params, caller, query)),
+    ),
+    handle(times.listUserTimes, async ({ caller, params, query }) =>
+      answer(await trackedTimes.listOfUser(params, caller, query)),
+    ),
+    handle(times.listOwnTimes, async ({ caller, query }) =>
+      answer(await trackedTimes.listOwn(caller, query)),
+    ),
+    handle(times.addIssueTime, async ({ caller, params, body }) => {
+      const created = body.created == null ? undefined : Date.parse(body.created);
+      const wanted = { seconds: body.time, createdAt: created, userName: body.user_name ?? "" };
+      const added = await trackedTimes.add(params, caller, wanted);
+      return { status: 200, body: toTrackedTimeView(added, urls) };
+    }),
+    handle(times.resetIssueTimes, async ({ caller, params }) => {
+      await trackedTimes.reset(params, caller);
+      return { status: 204 };
+    }),
+    handle(times.deleteIssueTime, async ({ caller, params }) => {
+      await trackedTimes.remove(params, caller);
+      return { status: 204 };
+    }),
+    handle(times.startStopwatch, async ({ caller, params }) => {
+      await trackedTimes.start(params, caller);
+      return { status: 201 };
+    }),
+    handle(times.stopStopwatch, async ({ caller, params }) => {
+      await trackedTimes.stop(params, caller);
+      return { status: 201 };
+    }),
+    handle(times.cancelStopwatch, async ({ caller, params }) => {
+      await trackedTimes.cancel(params, caller);
+      return { status: 204 };
+    }),
+    handle(times.listStopwatches, async ({ caller, query }) => {
+      const running = await trackedTimes.findRunning(caller);
+      const total = running === undefined ? 0 : 1;
+      return {
+        status: 200,
+        body: running === undefined || query.page > 1 ? [] : [toStopwatchView(running)],
+        total,
+      };
+    }),
+  ];
+}

@@ -1,0 +1,147 @@
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import {
+  countDependencies,
+  deleteDependency,
+  dependsOn,
+  insertDependency,
+  listDependencies,
+} from "../../../storage/tables/forge/issues/dependencies.ts";
+import type { ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
+import { insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
+import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { notFound } from "../refusals.ts";
+import { hasDependencies } from "../repositories/repository-settings.view.ts";
+import {
+  assertNotArchived,
+  canWrite,
+  openIssue,
+  openIssues,
+  type OpenedRepository,
+} from "./issue-access.ts";
+import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
+import type { IssuePath } from "./issue-requests.ts";
+import { createIssueReader } from "./readable-issues.ts";
+
+/** Most dependencies of one issue, in both directions: lists of them are read as a whole. */
+const DEPENDENCIES_MAX = 100;
+
+/** An issue of a dependency with its repository. */
+interface Side {
+  readonly opened: OpenedRepository;
+  readonly issue: ForgeIssue;
+}
+
+/** The issue of a path, and one that the body names: with `blockers` it blocks the former, with `blocked` it waits for it. */
+export interface IssuePair {
+  readonly path: IssuePath;
+  readonly other: IssuePath;
+  readonly side: "blockers" | "blocked";
+}
+
+/** Which issues must be closed before others. */
+export type Dependencies = ReturnType<typeof createDependencies>;
+
+/** Creates the service. Every function refuses what the caller may not read with `not_found`. */
+export function createDependencies({ db }: { readonly db: Database }) {
+  return {
+    /** Lists the issues that block an issue, or with `blocked` those that it blocks, without those that the caller may not read. */
+    async list(
+      path: IssuePath,
+      caller: ForgeCaller | undefined,
+      side: "blockers" | "blocked",
+      window: PageWindow,
+    ): Promise<{ readonly issues: readonly IssueDetails[]; readonly total: number }> {
+      const rest = side === "blockers" ? "dependencies" : "blocks";
+      const opened = await openIssues(db, path, caller, `/issues/${path.index}/${rest}`);
+      if (!hasDependencies(opened.repository.settings)) throw notFound();
+      const issue = await openIssue(db, opened, path.index);
+      const read = createIssueReader(db, caller);
+      const found = await listDependencies(db, issue.id, side);
+      const all: IssueDetails[] = [];
+      for (const each of found) {
+        const details = await read(each);
+        if (details !== undefined) all.push(details);
+      }
+      const { limit, offset } = toRows(window);
+      return { issues: all.slice(offset, offset + limit), total: all.length };
+    },
+
+    /**
+     * Adds a dependency. The caller must be able to write to the blocked issue and to read the other one. Refuses with
+     * `conflict` what is there already, and a circle of dependencies.
+     */
+    add: (pair: IssuePair, caller: ForgeCaller) =>
+      change(pair, caller, async (tx, sides) => {
+        const pair = { issueId: sides.blocked.issue.id, blockerId: sides.blocker.issue.id };
+        if (pair.issueId === pair.blockerId)
+          throw new AppError("unprocessable", "an issue cannot depend on itself");
+        const ids = `[issue id: ${pair.issueId}, dependency id: ${pair.blockerId}]`;
+        if (await dependsOn(tx, { issueId: pair.blockerId, blockerId: pair.issueId }))
+          throw new AppError("conflict", `circular dependencies exists ${ids}`);
+        for (const id of [pair.issueId, pair.blockerId])
+          if ((await countDependencies(tx, id)) >= DEPENDENCIES_MAX)
+            throw new AppError(
+              "unprocessable",
+              `an issue has at most ${DEPENDENCIES_MAX} dependencies`,
+            );
+        if (!(await insertDependency(tx, pair)))
+          throw new AppError("conflict", `issue dependency does already exist ${ids}`);
+        return "add_dependency";
+      }),
+
+    /** Removes a dependency. Refuses with `not_found` when it does not exist. */
+    remove: (pair: IssuePair, caller: ForgeCaller) =>
+      change(pair, caller, async (tx, sides) => {
+        const pair = { issueId: sides.blocked.issue.id, blockerId: sides.blocker.issue.id };
+        if (!(await deleteDependency(tx, pair)))
+          throw new AppError(
+            "not_found",
+            `issue dependency does not exist [issue id: ${pair.issueId}, dependency id: ${pair.blockerId}]`,
+          );
+        return "remove_dependency";
+      }),
+  };
+
+  /** Changes a dependency and records it in both timelines. Returns the issue of the path. */
+  async function change(
+    { path, other, side }: IssuePair,
+    caller: ForgeCaller,
+    write: (
+      tx: Transaction,
+      sides: { readonly blocked: Side; readonly blocker: Side },
+    ) => Promise<"add_dependency" | "remove_dependency">,
+  ): Promise<IssueDetails> {
+    const rest = side === "blockers" ? "dependencies" : "blocks";
+    const opened = await openIssues(db, path, caller, `/issues/${path.index}/${rest}`);
+    const own = { opened, issue: await openIssue(db, opened, path.index) };
+    const named = await openNamed(other, caller);
+    const [blocked, blocker] = side === "blockers" ? [own, named] : [named, own];
+    if (!hasDependencies(blocked.opened.repository.settings)) throw notFound();
+    if (!canWrite(blocked.opened)) throw notFound();
+    assertNotArchived(blocked.opened);
+    await db.transaction(async (tx) => {
+      const kind = await write(tx, { blocked, blocker });
+      for (const [at, dependent] of [
+        [blocked, blocker],
+        [blocker, blocked],
+      ] as const) {
+        const details = { dependentIssueId: dependent.issue.id };
+        await insertEvents(tx, at.issue.id, caller.user.id, [{ kind, details }]);
+      }
+    });
+    return loadIssueDetails(db, opened, own.issue, caller.user);
+  }
+
+  /** Opens the issue that a body names. A former name there cannot redirect: it is not found. */
+  async function openNamed(path: IssuePath, caller: ForgeCaller): Promise<Side> {
+    try {
+      const opened = await openIssues(db, path, caller, `/issues/${path.index}`);
+      return { opened, issue: await openIssue(db, opened, path.index) };
+    } catch (error) {
+      if (error instanceof AppError && error.code === "moved") throw notFound();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,308 @@
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import { type ForgeIssue, listAssignees } from "../../../storage/tables/forge/issues/issues.ts";
+import { insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
+import {
+  deleteStopwatch,
+  deleteTrackedTime,
+  deleteTrackedTimesOf,
+  findStopwatch,
+  findTrackedTime,
+  insertStopwatch,
+  insertTrackedTime,
+  listTrackedTimes,
+  type TimeFilter,
+  type TrackedTime,
+} from "../../../storage/tables/forge/issues/tracked-times.ts";
+import { type ForgeUser, findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
+import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { toQueryRange } from "../notifications/query-time.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { notFound } from "../refusals.ts";
+import { reaches } from "../repositories/access.ts";
+import type { RepositoryPath } from "../repositories/repositories.service.ts";
+import { findTimeTracking } from "../repositories/repository-settings.view.ts";
+import {
+  assertNotArchived,
+  canWrite,
+  openIssue,
+  openIssues,
+  type OpenedRepository,
+} from "./issue-access.ts";
+import { findPeople, type IssueDetails } from "./issue-details.ts";
+import type { IssuePath } from "./issue-requests.ts";
+import { createIssueReader } from "./readable-issues.ts";
+
+/** A tracked time with the records that its view shows. */
+export interface TimeDetails {
+  readonly time: TrackedTime;
+  readonly user: ForgeUser | undefined;
+  readonly issue: IssueDetails;
+}
+
+/** A page of times: of a range of days, and of one user unless `user` is empty. */
+export interface TimeListOptions extends PageWindow {
+  readonly user: string;
+  readonly since: string;
+  readonly before: string;
+}
+
+export interface TimePage {
+  readonly times: readonly TimeDetails[];
+  readonly total: number;
+}
+
+/** A running stopwatch with its issue and the seconds since its start. */
+export interface StopwatchDetails {
+  readonly issue: IssueDetails;
+  readonly startedAt: number;
+  readonly seconds: number;
+}
+
+/** Time that users worked on issues, added by hand or by a stopwatch. */
+export type TrackedTimes = ReturnType<typeof createTrackedTimes>;
+
+/** Creates the service. Every function refuses what the caller may not read with `not_found`. */
+export function createTrackedTimes({
+  db,
+  clock,
+}: {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+}) {
+  return {
+    /** Lists the times of an issue. A caller without write access sees only their own ones. */
+    async listOfIssue(
+      path: IssuePath,
+      caller: ForgeCaller,
+      wanted: TimeListOptions,
+    ): Promise<TimePage> {
+      const opened = await open(path, caller, `/issues/${path.index}/times`);
+      const issue = await openIssue(db, opened, path.index);
+      const userId = await findUserFilter(opened, caller, wanted.user);
+      return list({ issueId: issue.id, userId, ...toQueryRange(wanted) }, caller, wanted);
+    },
+
+    /** Lists the times of a repository. A caller without write access sees only their own ones. */
+    async listOfRepository(
+      path: RepositoryPath,
+      caller: ForgeCaller,
+      wanted: TimeListOptions,
+    ): Promise<TimePage> {
+      const opened = await open(path, caller, "/times");
+      const userId = await findUserFilter(opened, caller, wanted.user);
+      const range = toQueryRange(wanted);
+      return list({ repositoryId: opened.repository.id, userId, ...range }, caller, wanted);
+    },
+
+    /** Lists the times of a user in a repository; for that user and for administrators. */
+    async listOfUser(
+      path: RepositoryPath & { readonly user: string },
+      caller: ForgeCaller,
+      window: PageWindow,
+    ): Promise<TimePage> {
+      const opened = await open(path, caller, `/times/${encodeURIComponent(path.user)}`);
+      const user = await getUser(path.user);
+      if (user.id !== caller.user.id && !reaches(opened.access, "admin")) throw notAllowed();
+      const filter = { repositoryId: opened.repository.id, userId: user.id };
+      return list(filter, caller, window);
+    },
+
+    /** Lists the caller's own times in all repositories that the caller may read. */
+    listOwn: (caller: ForgeCaller, wanted: Omit<TimeListOptions, "user">): Promise<TimePage> =>
+      list({ userId: caller.user.id, ...toQueryRange(wanted) }, caller, wanted),
+
+    /**
+     * Adds time to an issue. `userName` is for administrators, who may add the time of another user; of other callers it
+     * is ignored, as in the reference.
+     */
+    async add(
+      path: IssuePath,
+      caller: ForgeCaller,
+      wanted: {
+        readonly seconds: number;
+        readonly createdAt: number | undefined;
+        readonly userName: string;
+      },
+    ): Promise<TimeDetails> {
+      const { opened, issue } = await openToTrack(path, caller, "times");
+      const mayName = wanted.userName !== "" && reaches(opened.access, "admin");
+      const user = mayName ? await getUser(wanted.userName) : caller.user;
+      const { seconds, createdAt = clock() } = wanted;
+      const time = await db.transaction(async (tx) => {
+        const row = { issueId: issue.id, userId: user.id, seconds, createdAt };
+        const added = await insertTrackedTime(tx, row);
+        const details = { seconds, trackedTimeId: added.id };
+        await insertEvents(tx, issue.id, user.id, [{ kind: "add_time_manual", details }]);
+        return added;
+      });
+      const shown = await createIssueReader(db, caller)(issue);
+      if (shown === undefined) throw notFound();
+      return { time, user, issue: shown };
+    },
+
+    /** Deletes a time. Refuses with `forbidden` the time of another user, unless the caller is a site administrator. */
+    async remove(path: IssuePath & { readonly id: number }, caller: ForgeCaller): Promise<void> {
+      const { issue } = await openToTrack(path, caller, `times/${path.id}`);
+      const { user } = caller;
+      await db.transaction(async (tx) => {
+        const time = await findTrackedTime(tx, issue.id, path.id);
+        if (time === undefined) throw new AppError("not_found", "tracked_time does not exist");
+        if (time.userId !== user.id && !user.isAdmin)
+          throw new AppError("forbidden", "only the user of a tracked time may delete it");
+        await deleteTrackedTime(tx, time.id);
+        await recordDeletion(tx, issue, time.userId ?? user.id, time.seconds);
+      });
+    },
+
+    /** Deletes the caller's times of an issue. Refuses with `not_found` when there are none. */
+    async reset(path: IssuePath, caller: ForgeCaller): Promise<void> {
+      const { issue } = await openToTrack(path, caller, "times");
+      await db.transaction(async (tx) => {
+        const seconds = await deleteTrackedTimesOf(tx, issue.id, caller.user.id);
+        if (seconds === 0) throw new AppError("not_found", "tracked_time does not exist");
+        await recordDeletion(tx, issue, caller.user.id, seconds);
+      });
+    },
+
+    /** Starts the caller's stopwatch. One that runs on another issue is stopped first. */
+    async start(path: IssuePath, caller: ForgeCaller): Promise<void> {
+      const { issue } = await openForStopwatch(path, caller, "start");
+      const userId = caller.user.id;
+      await db.transaction(async (tx) => {
+        const running = await findStopwatch(tx, userId);
+        if (running?.issueId === issue.id)
+          throw new AppError("conflict", "cannot start a stopwatch again if it already exists");
+        if (running !== undefined) await finishStopwatch(tx, userId, running.issueId);
+        await insertStopwatch(tx, { userId, issueId: issue.id });
+        await insertEvents(tx, issue.id, userId, [{ kind: "start_tracking" }]);
+      });
+    },
+
+    /** Stops the caller's stopwatch and keeps its time. */
+    async stop(path: IssuePath, caller: ForgeCaller): Promise<void> {
+      const { issue } = await openForStopwatch(path, caller, "stop");
+      await db.transaction(async (tx) => {
+        if (!(await finishStopwatch(tx, caller.user.id, issue.id)))
+          throw new AppError("conflict", "cannot stop a non-existent stopwatch");
+      });
+    },
+
+    /** Stops the caller's stopwatch and drops its time. */
+    async cancel(path: IssuePath, caller: ForgeCaller): Promise<void> {
+      const { issue } = await openForStopwatch(path, caller, "delete");
+      const userId = caller.user.id;
+      await db.transaction(async (tx) => {
+        if ((await findStopwatch(tx, userId))?.issueId !== issue.id)
+          throw new AppError("conflict", "cannot cancel a non-existent stopwatch");
+        await deleteStopwatch(tx, userId);
+        await insertEvents(tx, issue.id, userId, [{ kind: "cancel_tracking" }]);
+      });
+    },
+
+    /** Returns the caller's running stopwatch; undefined too when its issue may no longer be read. */
+    async findRunning(caller: ForgeCaller): Promise<StopwatchDetails | undefined> {
+      const running = await findStopwatch(db, caller.user.id);
+      const issue = running && (await createIssueReader(db, caller)(running.issueId));
+      if (running === undefined || issue === undefined) return undefined;
+      const { startedAt } = running;
+      return { issue, startedAt, seconds: toSeconds(clock() - startedAt) };
+    },
+  };
+
+  async function list(
+    filter: TimeFilter,
+    caller: ForgeCaller,
+    window: PageWindow,
+  ): Promise<TimePage> {
+    const { times, total } = await listTrackedTimes(db, filter, toRows(window));
+    const people = await findPeople(
+      db,
+      times.map(({ userId }) => userId),
+    );
+    const read = createIssueReader(db, caller);
+    const shown: TimeDetails[] = [];
+    for (const time of times) {
+      const issue = await read(time.issueId);
+      if (issue !== undefined) shown.push({ time, user: people.get(time.userId ?? -1), issue });
+    }
+    return { times: shown, total };
+  }
+
+  /** Returns the user whose times are listed; undefined for all users. */
+  async function findUserFilter(
+    opened: OpenedRepository,
+    caller: ForgeCaller,
+    name: string,
+  ): Promise<number | undefined> {
+    const wanted = name.trim() === "" ? undefined : (await getUser(name.trim())).id;
+    if (canWrite(opened) || wanted === caller.user.id) return wanted;
+    if (wanted !== undefined) throw notAllowed();
+    return caller.user.id;
+  }
+
+  async function getUser(name: string): Promise<ForgeUser> {
+    const user = await findUserByName(db, name);
+    if (user?.kind !== "individual")
+      throw new AppError("not_found", `user does not exist [uid: 0, name: ${name}]`);
+    return user;
+  }
+
+  async function open(path: RepositoryPath, caller: ForgeCaller, rest: string) {
+    const opened = await openIssues(db, path, caller, rest);
+    if (findTimeTracking(opened.repository.settings) === "off")
+      throw new AppError("invalid_argument", "time tracking disabled");
+    return opened;
+  }
+
+  /** Refuses with `forbidden` a caller who may not track time on the issue. */
+  async function openToTrack(path: IssuePath, caller: ForgeCaller, rest: string) {
+    const opened = await open(path, caller, `/issues/${path.index}/${rest}`);
+    const issue = await openIssue(db, opened, path.index);
+    assertNotArchived(opened);
+    const mayTrack =
+      findTimeTracking(opened.repository.settings) === "readers" ||
+      canWrite(opened) ||
+      issue.authorId === caller.user.id ||
+      (await listAssignees(db, issue.id)).includes(caller.user.id);
+    if (!mayTrack) throw new AppError("forbidden", "user may not track time on this issue");
+    return { opened, issue };
+  }
+
+  /** Refuses with `forbidden` a caller without write access, as the reference does for stopwatches. */
+  async function openForStopwatch(path: IssuePath, caller: ForgeCaller, rest: string) {
+    const found = await openToTrack(path, caller, `stopwatch/${rest}`);
+    if (!canWrite(found.opened))
+      throw new AppError("forbidden", "user should have a permission to write to a repo");
+    return found;
+  }
+
+  function recordDeletion(tx: Transaction, issue: ForgeIssue, userId: number, seconds: number) {
+    return insertEvents(tx, issue.id, userId, [
+      { kind: "delete_time_manual", details: { seconds } },
+    ]);
+  }
+}
+
+/** Stops the stopwatch of a user on an issue and keeps its time. Returns whether it ran. */
+export async function finishStopwatch(
+  tx: Transaction,
+  userId: number,
+  issueId: number,
+): Promise<boolean> {
+  const running = await findStopwatch(tx, userId);
+  if (running?.issueId !== issueId) return false;
+  await deleteStopwatch(tx, userId);
+  const seconds = toSeconds(tx.now - running.startedAt);
+  const row = { issueId, userId, seconds, createdAt: tx.now };
+  const time = await insertTrackedTime(tx, row);
+  await insertEvents(tx, issueId, userId, [
+    { kind: "stop_tracking", details: { seconds, trackedTimeId: time.id } },
+  ]);
+  return true;
+}
+
+const toSeconds = (milliseconds: number) => Math.max(0, Math.floor(milliseconds / 1000));
+
+const notAllowed = () => new AppError("forbidden", "query by user not allowed; not enough rights");

@@ -1,0 +1,164 @@
+import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+
+/** Time that a user worked on an issue. */
+export interface TrackedTime {
+  readonly id: number;
+  readonly issueId: number;
+  /** Undefined once the account is deleted. */
+  readonly userId: number | undefined;
+  readonly seconds: number;
+  /** When the work was done, in epoch milliseconds. */
+  readonly createdAt: number;
+}
+
+/** A running stopwatch. */
+export interface Stopwatch {
+  readonly userId: number;
+  readonly issueId: number;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+}
+
+/** Conditions of a list of times; an absent one matches every time. */
+export interface TimeFilter {
+  readonly issueId?: number | undefined;
+  readonly repositoryId?: number | undefined;
+  readonly userId?: number | undefined;
+  /** Range of `createdAt` in epoch milliseconds, both ends included. */
+  readonly since?: number | undefined;
+  readonly before?: number | undefined;
+}
+
+export async function insertTrackedTime(
+  tx: Transaction,
+  time: Omit<TrackedTime, "id">,
+): Promise<TrackedTime> {
+  const row = await tx.get<{ id: number }>(
+    "INSERT INTO forge_tracked_times (issue_id, user_id, seconds, created_at) VALUES (?, ?, ?, ?) RETURNING id",
+    time.issueId,
+    time.userId ?? null,
+    time.seconds,
+    time.createdAt,
+  );
+  if (row === undefined) throw new Error("the time was not added");
+  return { ...time, id: row.id };
+}
+
+/** Deletes a time of an issue. Returns whether it was there. */
+export async function deleteTrackedTime(tx: Transaction, id: number): Promise<boolean> {
+  const row = await tx.get<{ id: number }>(
+    "DELETE FROM forge_tracked_times WHERE id = ? RETURNING id",
+    id,
+  );
+  return row !== undefined;
+}
+
+/** Deletes all times of a user on an issue. Returns their seconds in all. */
+export async function deleteTrackedTimesOf(
+  tx: Transaction,
+  issueId: number,
+  userId: number,
+): Promise<number> {
+  const sum = await tx.get<{ seconds: number }>(
+    "SELECT CAST(COALESCE(SUM(seconds), 0) AS BIGINT) AS seconds FROM forge_tracked_times WHERE issue_id = ? AND user_id = ?",
+    issueId,
+    userId,
+  );
+  await tx.run(
+    "DELETE FROM forge_tracked_times WHERE issue_id = ? AND user_id = ?",
+    issueId,
+    userId,
+  );
+  return sum?.seconds ?? 0;
+}
+
+export async function findTrackedTime(
+  db: Queries,
+  issueId: number,
+  id: number,
+): Promise<TrackedTime | undefined> {
+  const row = await db.get<TimeRow>(
+    `SELECT ${columns} FROM forge_tracked_times WHERE id = ? AND issue_id = ?`,
+    id,
+    issueId,
+  );
+  return row && toTime(row);
+}
+
+/** Returns a page of times, oldest first, and the total count. */
+export async function listTrackedTimes(
+  db: Queries,
+  filter: TimeFilter,
+  window: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly times: readonly TrackedTime[]; readonly total: number }> {
+  const conditions = ["TRUE"];
+  const values: SqlValue[] = [];
+  const add = (sql: string, value: number | undefined) => {
+    if (value === undefined) return;
+    conditions.push(sql);
+    values.push(value);
+  };
+  add("issue_id = ?", filter.issueId);
+  add("issue_id IN (SELECT id FROM forge_issues WHERE repository_id = ?)", filter.repositoryId);
+  add("user_id = ?", filter.userId);
+  add("created_at >= ?", filter.since);
+  add("created_at <= ?", filter.before);
+  const where = conditions.join(" AND ");
+  const counted = await db.get<{ total: number }>(
+    `SELECT COUNT(*) AS total FROM forge_tracked_times WHERE ${where}`,
+    ...values,
+  );
+  const rows = await db.all<TimeRow>(
+    `SELECT ${columns} FROM forge_tracked_times WHERE ${where} ORDER BY id LIMIT ? OFFSET ?`,
+    ...values,
+    window.limit,
+    window.offset,
+  );
+  return { times: rows.map(toTime), total: counted?.total ?? 0 };
+}
+
+/** Starts the stopwatch of a user, who must have none. */
+export async function insertStopwatch(
+  tx: Transaction,
+  { userId, issueId }: Pick<Stopwatch, "userId" | "issueId">,
+): Promise<void> {
+  await tx.run(
+    "INSERT INTO forge_stopwatches (user_id, issue_id, started_at) VALUES (?, ?, ?)",
+    userId,
+    issueId,
+    tx.now,
+  );
+}
+
+export async function deleteStopwatch(tx: Transaction, userId: number): Promise<void> {
+  await tx.run("DELETE FROM forge_stopwatches WHERE user_id = ?", userId);
+}
+
+/** Returns the running stopwatch of a user. */
+export async function findStopwatch(db: Queries, userId: number): Promise<Stopwatch | undefined> {
+  const row = await db.get<{ user_id: number; issue_id: number; started_at: number }>(
+    "SELECT user_id, issue_id, started_at FROM forge_stopwatches WHERE user_id = ?",
+    userId,
+  );
+  return row && { userId: row.user_id, issueId: row.issue_id, startedAt: row.started_at };
+}
+
+interface TimeRow {
+  id: number;
+  issue_id: number;
+  user_id: number | null;
+  seconds: number;
+  created_at: number;
+}
+
+const columns = "id, issue_id, user_id, seconds, created_at";
+
+function toTime(row: TimeRow): TrackedTime {
+  return {
+    id: row.id,
+    issueId: row.issue_id,
+    userId: row.user_id ?? undefined,
+    seconds: row.seconds,
+    createdAt: row.created_at,
+  };
+}
