@@ -75,7 +75,8 @@ async function runDaemonCheck(cli: CliContext, { repair }: DaemonCheckOptions): 
   const hint = repair
     ? '"croft daemon restore" brings back what a backup has'
     : '"croft daemon check --repair" repairs what it can, "croft daemon restore" brings back what a backup has';
-  cli.io.warn(`${left} problems in the database, ${checked}; ${hint}`);
+  const problems = left === 1 ? "1 problem" : `${left} problems`;
+  cli.io.warn(`Found ${problems} in the database, ${checked}; ${hint}.`);
   cli.finishWith(exitCodeOf(new CliError("checks_failed", "")));
 }
 

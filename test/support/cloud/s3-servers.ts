@@ -9,6 +9,8 @@ import { findRealBucket, type RealBucket } from "./s3-real-server.ts";
 
 /** An S3 server of another project on a loopback port. `await using` stops it. */
 export interface S3RealServer extends AsyncDisposable {
+  readonly endpoint: string;
+  readonly key: { readonly id: string; readonly secret: string };
   /** Creates a bucket and returns it as the adapter finds it. */
   createBucket(name: string, options?: { readonly isVersioned?: boolean }): Promise<RealBucket>;
 }
@@ -50,6 +52,8 @@ export async function startMoto(program: string): Promise<S3RealServer> {
     }
 
   return {
+    endpoint,
+    key,
     async createBucket(bucket, { isVersioned = false } = {}) {
       const agent = new Agent();
       const keys = { accessKeyId: key.id, secretAccessKey: key.secret, sessionToken: undefined };
