@@ -1,3 +1,6 @@
+// Uploads piece by piece share the cutting of the stream. The sessions of Google Drive, OneDrive and Dropbox stay in their adapters:
+// how a session is addressed, how it reports what has arrived, and how it ends differ in each, and only the waiting between
+// attempts is the same.
 import type { Readable } from "node:stream";
 
 /** A part of an upload. */

@@ -536,6 +536,32 @@ describe("what else happens on disks", () => {
     expect(await readFile(join(root, "old.txt"), "utf8")).toBe("theirs");
   });
 
+  test("restores a file whose replacement a crash interrupted, here and on another disk", async () => {
+    const claim = "claim-home-999999999-";
+    const staging = join(root, ".croft", "staging");
+    await writeFile(join(staging, `${claim}a`), "here");
+    await writeFile(join(staging, `${claim}a.json`), JSON.stringify({ path: "here.txt" }));
+    await writeFile(join(root, `.croft-${claim}b`), "there");
+    await writeFile(join(staging, `${claim}b.json`), JSON.stringify({ path: "there.txt" }));
+    await list(await restart());
+    expect((await readdir(root)).sort()).toEqual([".croft", "here.txt", "there.txt"]);
+    expect(await readFile(join(root, "there.txt"), "utf8")).toBe("there");
+    expect(await readdir(staging)).toEqual([]);
+  });
+
+  test("keeps the new bytes when a crash came after they got the name, and the earlier ones in the trash", async () => {
+    const staging = join(root, ".croft", "staging");
+    const claim = join(staging, "claim-home-999999999-x");
+    await writeFile(join(root, "file.txt"), "new");
+    await writeFile(claim, "earlier");
+    await writeFile(`${claim}.json`, JSON.stringify({ path: "file.txt" }));
+    await list(await restart());
+    expect(await readFile(join(root, "file.txt"), "utf8")).toBe("new");
+    expect(await readdir(staging)).toEqual([]);
+    const trashed = await readdir(join(root, ".croft", "trash"), { recursive: true });
+    expect(trashed.filter((name) => name.endsWith("file.txt"))).toHaveLength(1);
+  });
+
   test.each([
     ["other files of both names", false],
     ["two spellings of one name", true],
