@@ -134,6 +134,7 @@ async function fillOthers(tx: Transaction, index: number): Promise<void> {
       {
         scope: "system",
         repositoryId: undefined,
+        ownerId: undefined,
         kind: "gitea",
         name: "",
         contentType: "json",

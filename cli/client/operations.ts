@@ -30,6 +30,7 @@ import type * as actionVariables from "../../daemon/contract/forge/actions/varia
 import type * as actionWorkflows from "../../daemon/contract/forge/actions/workflows.ts";
 import type * as cron from "../../daemon/contract/forge/cron.ts";
 import type * as adminHooks from "../../daemon/contract/forge/hooks/admin-hooks.ts";
+import type * as ownerHooks from "../../daemon/contract/forge/hooks/owner-hooks.ts";
 import type * as repositoryHooks from "../../daemon/contract/forge/hooks/repository-hooks.ts";
 import type * as instanceSettings from "../../daemon/contract/forge/instance-settings.ts";
 import type * as assignees from "../../daemon/contract/forge/issues/assignees.ts";
@@ -122,6 +123,7 @@ type Forge = typeof adminEmails &
   typeof actionWorkflows &
   typeof cron &
   typeof adminHooks &
+  typeof ownerHooks &
   typeof repositoryHooks &
   typeof issues &
   typeof attachments &

@@ -19,6 +19,9 @@ export const entries: readonly Entry[] = [
   noun("avatar", "Manage your picture", async () => ({
     entries: (await import("./account-profile.ts")).avatarEntries,
   })),
+  noun("hook", "Hooks of all your own repositories", async () => ({
+    entries: (await import("./hook/hook.ts")).ownEntries,
+  })),
   verb("password", "Change your forge password", () => changePassword),
   verb(
     "reset-password",

@@ -23,6 +23,9 @@ export const entries: readonly Entry[] = [
   verb("delete", "Delete an organization", () => deleteOrg, { aliases: ["rm"] }),
   verb("permission", "Show what a user may do in an organization", () => showPermission),
   noun("avatar", "Manage the picture of an organization", () => import("./org-avatar.ts")),
+  noun("hook", "Hooks of all repositories of an organization", async () => ({
+    entries: (await import("./hook/hook.ts")).organizationEntries,
+  })),
   noun("member", "Manage the members of an organization", () => import("./org-member.ts")),
 ];
 

@@ -16,6 +16,7 @@ export async function loadExamples(): Promise<Examples> {
     import("./repositories.ts"),
     import("./workflows.ts"),
     import("./collaboration.ts"),
+    import("./hooks.ts"),
     import("./vault.ts"),
     import("./vault-storage.ts"),
   ]);

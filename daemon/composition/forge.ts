@@ -17,6 +17,7 @@ import { createSmartHttp, type SmartHttp } from "../forge/git/smart-http.service
 import { createRefWriter } from "../forge/git/write-refs.ts";
 import { createForgeHooks, type ForgeHooks } from "../forge/hooks/hooks.ts";
 import { hookRoutes } from "../forge/hooks/hooks.routes.ts";
+import { ownerHookRoutes } from "../forge/hooks/owner-hooks.routes.ts";
 import { repositoryHookRoutes } from "../forge/hooks/repository-hooks.routes.ts";
 import { createForgeIssues } from "../forge/issues/issues.ts";
 import { createMiscellaneous } from "../forge/miscellaneous.ts";
@@ -123,6 +124,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     jobs: queue,
     readPush,
   });
+  const publishStatus = createStatusPublisher({ publisher: hooks.publisher, urls });
   const workflows = createForgeActions({
     db,
     clock,
@@ -135,6 +137,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     jobs: queue,
     urls,
     publisher: hooks.publisher,
+    publishStatus,
     objects: deps.objects,
     limits: {
       artifactBytesMax: settings.maxUploadBytes,
@@ -209,7 +212,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const statuses = createStatuses({
     db,
     findCommit: createCommitFinder({ git, locate }),
-    publishToHooks: createStatusPublisher({ publisher: hooks.publisher, urls }),
+    publishToHooks: publishStatus,
   });
   const pushes = await openPushes({ ...deps, git, locate, events, isAlone });
   const judgePush = createPushJudge(db);
@@ -255,6 +258,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...packages.routes,
       ...hookRoutes(hooks),
       ...repositoryHookRoutes(hooks),
+      ...ownerHookRoutes(hooks),
       ...notificationRoutes({ notifications, streams, urls, clock }),
       ...issues.routes,
       ...statusRoutes({ statuses, urls }),

@@ -54,6 +54,7 @@ import { repositoryTopicEndpoints } from "./forge/repositories/topics.ts";
 import { languageEndpoints } from "./forge/repositories/languages.ts";
 import { repositoryListEndpoints } from "./forge/repositories/lists.ts";
 import { repositoryEndpoints } from "./forge/repositories/repositories.ts";
+import { ownerHookEndpoints } from "./forge/hooks/owner-hooks.ts";
 import { repositoryHookEndpoints } from "./forge/hooks/repository-hooks.ts";
 import { statusEndpoints } from "./forge/repositories/statuses.ts";
 import { templateEndpoints } from "./forge/templates.ts";
@@ -113,6 +114,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...languageEndpoints,
   ...transferEndpoints,
   ...repositoryHookEndpoints,
+  ...ownerHookEndpoints,
   ...avatarEndpoints,
   ...followerEndpoints,
   ...userSettingsEndpoints,

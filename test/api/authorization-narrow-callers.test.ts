@@ -85,6 +85,8 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
       permission: "admin",
     }),
   );
+  const orgHook = await made(by("hermit", "POST", "/orgs/lodge/hooks", hook()));
+  const ownHook = await made(by("hermit", "POST", "/user/hooks", hook()));
   await made(by("hermit", "POST", "/orgs/lodge/repos", { ...repository, name: "hut" }));
   const path = "/repos/hermit/hut";
   const repositoryHook = await made(by("hermit", "POST", `${path}/hooks`, hook()));
@@ -128,6 +130,8 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
   const deliveriesOf = async (of: string) => (await made(api("GET", `${of}/deliveries`)))[0].id;
   const repositoryDelivery = await deliveriesOf(`${path}/hooks/${repositoryHook.id}`);
   const systemDelivery = await deliveriesOf(`/admin/hooks/${systemHook.id}`);
+  const orgDelivery = await deliveriesOf(`/orgs/lodge/hooks/${orgHook.id}`);
+  const own = await made(by("hermit", "GET", `/user/hooks/${ownHook.id}/deliveries`));
 
   forgeTokens["admin"] = people.admin;
   for (const user of ["mira", "rita", "dora", "pia", "ada"]) await people.newUser(user);
@@ -178,6 +182,10 @@ async function makeForgeObjects(): Promise<Record<string, string>> {
     thread: String(thread.id),
     repositoryHook: String(repositoryHook.id),
     repositoryDelivery: String(repositoryDelivery),
+    orgHook: String(orgHook.id),
+    orgDelivery: String(orgDelivery),
+    ownHook: String(ownHook.id),
+    ownDelivery: String(own[0].id),
     topic: "changed",
     deployKey: String(deployKey.id),
     systemHook: String(systemHook.id),
@@ -342,6 +350,14 @@ const BODIES: Readonly<Record<string, unknown>> = {
     config: { url: "http://127.0.0.1:9/", content_type: "json" },
   },
   "forge.repos.hooks.edit": { active: false },
+  "forge.orgs.hooks.create": {
+    type: "gitea",
+    config: { url: "http://127.0.0.1:9/", content_type: "json" },
+  },
+  "forge.user.hooks.create": {
+    type: "gitea",
+    config: { url: "http://127.0.0.1:9/", content_type: "json" },
+  },
   "forge.repos.generate": { owner: "root", name: "changed", git_content: true },
   "forge.repos.topics.replace": { topics: ["changed"] },
   "forge.repos.keys.add": { title: "changed", key: DEPLOY_KEYS[1] },
@@ -381,11 +397,13 @@ function pathOf(declared: Endpoint, whose: Readonly<Record<string, string>> = pa
 /** `id` means another thing in every group of routes. */
 function toParameter(path: string, name: string): string {
   if (apiOf({ path }) === "vault") return name;
-  const isOfInstance = path.includes("/admin/hooks");
-  if (name === "delivery_id") return isOfInstance ? "systemDelivery" : "repositoryDelivery";
+  if (path.includes("/hooks/:id") && (name === "id" || name === "delivery_id")) {
+    const places = { "/admin/": "system", "/orgs/": "org", "/user/": "own" };
+    const [, place] = Object.entries(places).find(([part]) => path.includes(part)) ?? [];
+    return `${place ?? "repository"}${name === "id" ? "Hook" : "Delivery"}`;
+  }
   if (name === "team" && path.startsWith("/api/v1/teams/")) return "teamId";
   if (name !== "id") return name;
-  if (path.includes("/hooks/")) return isOfInstance ? "systemHook" : "repositoryHook";
   if (path.includes("/threads/")) return "thread";
   if (path.includes("/:repo/keys/")) return "deployKey";
   if (path.includes("/labels/")) return path.includes("/orgs/") ? "orgLabel" : "label";

@@ -1,6 +1,5 @@
 import { toChoice } from "../../choices.ts";
 import type { Command } from "commander";
-import type { Operation } from "../../client/operation.ts";
 import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
@@ -8,6 +7,7 @@ import { listOf, resourceOf, shape } from "../../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "../../support/repository.ts";
 import { type CommandModule, type Entry, noun, verb } from "../../tree/entry.ts";
 import { deliveryColumns, deliveryDetailsColumns, hookColumns } from "./hook-columns.ts";
+import { type HookScope, hookOperations } from "./hook-operations.ts";
 import {
   addHookEditFlags,
   addHookFlags,
@@ -19,8 +19,8 @@ import {
   toNewHook,
 } from "./hook-flags.ts";
 
-/** The repository whose hooks a command is about; empty for the hooks of the whole forge. */
-type Place = Partial<RepositoryName>;
+/** What the hooks of a command belong to; empty for those of the whole forge and the caller's own. */
+type Place = Partial<RepositoryName & { readonly org: string }>;
 
 interface HookOptions extends Place {
   readonly id: string;
@@ -37,43 +37,9 @@ interface HookCreateOptions extends NewHookFlags, Place {
   readonly default?: true;
 }
 
-const siteOperations = {
-  list: forge.listHooks,
-  get: forge.getHook,
-  create: forge.createHook,
-  edit: forge.editHook,
-  remove: forge.deleteHook,
-  listDeliveries: forge.listDeliveries,
-  getDelivery: forge.getDelivery,
-  redeliver: forge.redeliver,
-};
-
-const repositoryOperations = {
-  list: forge.listRepositoryHooks,
-  get: forge.getRepositoryHook,
-  create: forge.createRepositoryHook,
-  edit: forge.editRepositoryHook,
-  remove: forge.deleteRepositoryHook,
-  listDeliveries: forge.listRepositoryDeliveries,
-  getDelivery: forge.getRepositoryDelivery,
-  redeliver: forge.redeliverOfRepository,
-};
-
-type EndpointOf<O> = O extends Operation<infer E> ? E : never;
-
-/** The operations of either scope: those of the site leave the owner and name of a repository out of their paths. */
-type HookOperations = {
-  readonly [K in keyof typeof siteOperations]: Operation<
-    EndpointOf<(typeof siteOperations)[K]> | EndpointOf<(typeof repositoryOperations)[K]>
-  >;
-};
-
-/** Hooks of the whole forge (`croft admin hook`), or of one repository (`croft repo hook`). */
-type HookScope = "site" | "repository";
-
-/** The commands on the hooks of one scope; both scopes take the same flags and print the same resources. */
+/** The commands on the hooks of one scope; all scopes take the same flags and print the same resources. */
 export function createHookCommands(scope: HookScope) {
-  const operations: HookOperations = scope === "site" ? siteOperations : repositoryOperations;
+  const operations = hookOperations[scope];
   const hookArgument = (command: Command) =>
     addPlace(command, scope).argument("<hook>", "the hook's id");
   const deliveryArguments = (command: Command) =>
@@ -154,8 +120,8 @@ export function createHookCommands(scope: HookScope) {
 
   /** Changes a hook. Secret and type cannot change; everything that no flag names stays as it is. */
   async function runEdit(cli: CliContext, options: HookOptions & HookEditFlags): Promise<void> {
-    const { owner, repo, id } = options;
-    const params = { owner, repo, id };
+    const { id } = options;
+    const params = { ...toParams(options), id };
     const change = await readHookEdit(cli, options, async () => {
       const { body } = await cli.client.call(operations.get, { params });
       return body;
@@ -168,7 +134,7 @@ export function createHookCommands(scope: HookScope) {
     operations: [operations.remove],
     output: shape({
       deleted: "boolean",
-      ...(scope === "site" ? {} : { full_name: "string" as const }),
+      ...toPlaceShape(scope),
       id: "string",
     }),
     destructive: true,
@@ -180,12 +146,12 @@ export function createHookCommands(scope: HookScope) {
   /** Deletes a hook with its deliveries. Copies of a default hook stay in their repositories. */
   async function runRemove(cli: CliContext, params: HookOptions): Promise<void> {
     const { id } = params;
-    const fullName = scope === "site" ? undefined : toFullName(params);
-    const what = fullName === undefined ? `the hook ${id}` : `the hook ${id} of ${fullName}`;
+    const place = params.org ?? (scope === "repository" ? toFullName(params) : undefined);
+    const what = place === undefined ? `the hook ${id}` : `the hook ${id} of ${place}`;
     await cli.prompts.confirm(`Delete ${what} and its deliveries?`);
     await cli.client.call(operations.remove, { params: { ...params } });
-    const names = fullName === undefined ? { id } : { full_name: fullName, id };
-    await cli.output.done({ deleted: true, ...names }, `Deleted ${what}.`);
+    const names = Object.fromEntries(Object.keys(toPlaceShape(scope)).map((key) => [key, place]));
+    await cli.output.done({ deleted: true, ...names, id }, `Deleted ${what}.`);
   }
 
   const listDeliveries = {
@@ -279,20 +245,27 @@ async function runTest(
   );
 }
 
-/** The site's paths name no repository, so that its empty names are never sent. */
-function toParams({ owner = "", repo = "" }: Place): RepositoryName {
-  return { owner, repo };
+/** Names that a path does not have are never sent, so that they may be empty. */
+function toParams({ owner = "", repo = "", org = "" }: Place): Required<Place> {
+  return { owner, repo, org };
+}
+
+/** The member of the output that names the place of a deleted hook. */
+function toPlaceShape(scope: HookScope): Readonly<Record<string, "string">> {
+  if (scope === "repository") return { full_name: "string" };
+  return scope === "organization" ? { organization: "string" } : {};
 }
 
 function toFullName({ owner, repo }: Place): string {
   return `${owner}/${repo}`;
 }
 
-/** Adds the argument that names the repository, where hooks belong to one. */
+/** Adds the argument that names the repository or the organization, where hooks belong to one. */
 function addPlace(command: Command, scope: HookScope): Command {
-  return scope === "site"
-    ? command
-    : command.argument("<repository>", "the repository as OWNER/NAME");
+  if (scope === "organization") return command.argument("<organization>", "the organization");
+  return scope === "repository"
+    ? command.argument("<repository>", "the repository as OWNER/NAME")
+    : command;
 }
 
 /** Sets the action of a command: it is given the place, the arguments after the place, and the command's own flags. */
@@ -305,14 +278,16 @@ function onAction<Flags>(
   command.action((...values: readonly unknown[]) => {
     const words = values.slice(0, -2) as readonly string[];
     const flags = values.at(-2) as Flags;
-    if (scope === "site") return act({}, words, flags);
-    const [repository = "", ...rest] = words;
-    return act(toRepositoryName(repository), rest, flags);
+    if (scope === "site" || scope === "own") return act({}, words, flags);
+    const [name = "", ...rest] = words;
+    return act(scope === "organization" ? { org: name } : toRepositoryName(name), rest, flags);
   });
 }
 
 const site = createHookCommands("site");
 const repository = createHookCommands("repository");
+const organization = createHookCommands("organization");
+const own = createHookCommands("own");
 
 function toEntries(commands: ReturnType<typeof createHookCommands>): readonly Entry[] {
   return [
@@ -333,6 +308,12 @@ function toEntries(commands: ReturnType<typeof createHookCommands>): readonly En
 
 /** `croft admin hook`. */
 export const siteEntries: readonly Entry[] = toEntries(site);
+
+/** `croft org hook`. */
+export const organizationEntries: readonly Entry[] = toEntries(organization);
+
+/** `croft account hook`. */
+export const ownEntries: readonly Entry[] = toEntries(own);
 
 /** `croft repo hook`. */
 export const repositoryEntries: readonly Entry[] = toEntries(repository).toSpliced(

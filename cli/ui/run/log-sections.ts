@@ -1,3 +1,5 @@
+import type { WireJob } from "../../../daemon/contract/forge/actions/shapes.ts";
+
 /** A part of a log that can be folded: the rows of one step, or of a group within it. */
 export interface LogSection {
   /** Stays the same while the log grows. */
@@ -16,6 +18,8 @@ export type LogLine =
 export interface SectionedLog {
   /** Appends whole rows, each `time content`. */
   append(text: string): void;
+  /** Replaces the steps by those that are known of the job now. */
+  setSteps(steps: WireJob["steps"]): void;
   /** The lines, without those of folded sections. */
   lines(): readonly LogLine[];
   /** Folds a section, or unfolds it. */
@@ -30,58 +34,53 @@ type Entry =
   | { readonly kind: "head"; readonly section: LogSection }
   | { readonly kind: "row"; readonly text: string; readonly depth: number };
 
+/** A step that has rows or may get some. */
+interface LogStep {
+  /** Of its section; other sections have the number of their row, from 0. */
+  readonly id: number;
+  readonly name: string;
+  /** Matches what runners write before the rows of the step; expressions in the name match any text. */
+  readonly pattern: RegExp;
+  /** The number of its first row; undefined until the runner has reported it. */
+  readonly begin: number | undefined;
+}
+
 /** Rows that are kept; of a longer log the first ones are dropped. */
 const ROWS_MAX = 20_000;
+/** What runners write at the beginning of a step or a group. */
+const BEGIN = /^(?:::group::|⭐ Run (?:Main )?)(.*)$/su;
 
 /**
- * Makes a log whose steps have these names, in their order. A step begins at the row that the runner writes before it,
- * with its name; expressions in the name match any text.
+ * Makes a log of a job with these steps. A step begins at the row that the job names for it. One that is not named yet
+ * begins at the row with its name that the runner writes, so that its rows are under its head at once.
  */
-export function createSectionedLog(stepNames: readonly string[]): SectionedLog {
-  const patterns = stepNames.map(toPattern);
+export function createSectionedLog(of: WireJob["steps"]): SectionedLog {
   const folded = new Set<number>();
-  let entries: Entry[] = [];
-  let next = 0;
+  let steps = of.flatMap(toStep);
+  let kept: string[] = [];
   let length = 0;
-  let isInGroup = false;
-  /** The first group of a step is the runner's own: it shows what the step does. */
-  let isHeader = false;
-
-  const addRow = (text: string) => {
-    const [, begin] = /^(?:::group::|⭐ Run (?:Main )?)(.*)$/su.exec(text) ?? [];
-    const found =
-      begin === undefined ? -1 : patterns.findIndex((each, at) => at >= next && each.test(begin));
-    if (begin !== undefined && found !== -1) {
-      next = found + 1;
-      isInGroup = false;
-      isHeader = text.startsWith("::group::");
-      addHead(begin, 0);
-    } else if (begin !== undefined && text.startsWith("::group::")) {
-      isInGroup = true;
-      addHead(begin, 1);
-    } else if (text === "::endgroup::") {
-      isInGroup = false;
-      isHeader = false;
-    } else if (!isHeader) entries.push({ kind: "row", text, depth: isInGroup ? 2 : 1 });
-  };
-  const addHead = (title: string, depth: number) => {
-    entries.push({ kind: "head", section: { id: length, title, depth } });
-  };
+  let built: readonly Entry[] | undefined;
+  const entriesOf = () => (built ??= toEntries(steps, kept, length - kept.length));
 
   return {
     append(text) {
       for (const row of text.split("\n")) {
         if (row === "") continue;
         // The time in front is the same for rows that came together, and takes a third of the screen.
-        addRow(row.slice(row.indexOf(" ") + 1));
+        kept.push(row.slice(row.indexOf(" ") + 1));
         length += 1;
       }
-      if (entries.length > ROWS_MAX) entries = entries.slice(-ROWS_MAX);
+      if (kept.length > ROWS_MAX) kept = kept.slice(-ROWS_MAX);
+      built = undefined;
+    },
+    setSteps(next) {
+      steps = next.flatMap(toStep);
+      built = undefined;
     },
     lines() {
       const lines: LogLine[] = [];
       let hiddenBelow = Number.POSITIVE_INFINITY;
-      for (const entry of entries) {
+      for (const entry of entriesOf()) {
         const depth = entry.kind === "head" ? entry.section.depth : entry.depth;
         if (depth > hiddenBelow) continue;
         // The rows after a folded group belong to its step.
@@ -99,11 +98,11 @@ export function createSectionedLog(stepNames: readonly string[]): SectionedLog {
       if (!folded.delete(id)) folded.add(id);
     },
     toggleAll() {
-      const steps = entries.flatMap((each) =>
+      const heads = entriesOf().flatMap((each) =>
         each.kind === "head" && each.section.depth === 0 ? [each.section.id] : [],
       );
-      const areAll = steps.every((id) => folded.has(id));
-      for (const id of steps)
+      const areAll = heads.every((id) => folded.has(id));
+      for (const id of heads)
         if (areAll) folded.delete(id);
         else folded.add(id);
     },
@@ -111,6 +110,59 @@ export function createSectionedLog(stepNames: readonly string[]): SectionedLog {
       return length;
     },
   };
+}
+
+/** @param first the number of the first of the rows */
+function toEntries(steps: readonly LogStep[], rows: readonly string[], first: number): Entry[] {
+  const entries: Entry[] = [];
+  let next = 0;
+  let isInGroup = false;
+  /** The first group of a step is the runner's own: it shows what the step does. */
+  let isHeader = false;
+  const addHead = (id: number, title: string, depth: number) =>
+    entries.push({ kind: "head", section: { id, title, depth } });
+
+  for (const [at, text] of rows.entries()) {
+    const number = first + at;
+    const title = BEGIN.exec(text)?.[1];
+    const step = findStep(number, title);
+    if (step !== undefined) {
+      next = steps.indexOf(step) + 1;
+      isInGroup = false;
+      isHeader = text.startsWith("::group::");
+      addHead(step.id, title ?? step.name, 0);
+      if (title !== undefined) continue;
+    }
+    if (title !== undefined && text.startsWith("::group::")) {
+      isInGroup = true;
+      addHead(number, title, 1);
+    } else if (text === "::endgroup::") {
+      isInGroup = false;
+      isHeader = false;
+    } else if (!isHeader) entries.push({ kind: "row", text, depth: isInGroup ? 2 : 1 });
+  }
+  return entries;
+
+  /** Returns the step that begins at a row. */
+  function findStep(number: number, title: string | undefined): LogStep | undefined {
+    const later = steps.slice(next);
+    // Of steps that began before the first row that is kept, the last one has it.
+    const named = later.findLast(({ begin }) => begin !== undefined && begin <= number);
+    if (named !== undefined) return named;
+    if (title === undefined) return undefined;
+    const end = later.findIndex(({ begin }) => begin !== undefined);
+    return later.slice(0, end === -1 ? undefined : end).find(({ pattern }) => pattern.test(title));
+  }
+}
+
+/** Returns a step that is not skipped. A step without rows has no first row either. */
+function toStep(
+  { name, conclusion, log_index: index, log_length: rows }: WireJob["steps"][number],
+  at: number,
+): LogStep[] {
+  if (conclusion === "skipped") return [];
+  const begin = index > 0 || rows > 0 ? index : undefined;
+  return [{ id: -1 - at, name, pattern: toPattern(name), begin }];
 }
 
 function toPattern(name: string): RegExp {

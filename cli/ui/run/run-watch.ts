@@ -144,6 +144,7 @@ export function createRunWatch({
     const job = jobs.find(({ id }) => id === shown.jobId);
     if (job === undefined || shown.isWhole || job.runner_name === undefined) return;
     const isEnd = hasEnded(job);
+    shown.log.setSteps(job.steps);
     for await (const text of source.readLog(shown.jobId, shown.log.length)) {
       if (open !== shown) return;
       shown.log.append(text);
@@ -206,8 +207,7 @@ export function createRunWatch({
       tasks.say("No runner has this job yet, so it has no log.");
       return;
     }
-    const names = row.job.steps.map((step) => step.name);
-    open = { jobId: row.job.id, log: createSectionedLog(names), isWhole: false };
+    open = { jobId: row.job.id, log: createSectionedLog(row.job.steps), isWhole: false };
     isFollowing = !hasEnded(row.job);
     windows = [...windows, atTop];
     void loadNow();

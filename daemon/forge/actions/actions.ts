@@ -6,6 +6,7 @@ import type { ForgeRepository } from "../../../storage/tables/forge/repositories
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { ReadPush } from "../git/commit-readers.ts";
 import type { HookPublisher } from "../hooks/publisher.ts";
+import type { PublishStatus } from "../statuses/statuses.service.ts";
 import type { RepositoryEvents } from "../repositories/events.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { actionRoutes } from "./actions.routes.ts";
@@ -27,7 +28,7 @@ import { createRunners } from "./runners/runners.service.ts";
 import { createTasks } from "./runners/tasks.service.ts";
 import { createRunEngine } from "./runs/advance-run.ts";
 import { createCallResolver } from "./runs/called-workflows.ts";
-import { createJobStatusReports } from "./runs/job-statuses.ts";
+import { createJobStatusReports, createStatusJob } from "./runs/job-statuses.ts";
 import { openRun } from "./runs/open-run.ts";
 import { createCommitFinder } from "../git/commit-readers.ts";
 import { createActionRetention } from "./runs/retention.ts";
@@ -60,6 +61,8 @@ export interface ForgeActionsDeps {
   readonly jobs: Pick<JobQueue, "enqueue" | "register">;
   readonly urls: ForgeUrls;
   readonly publisher: Pick<HookPublisher, "publish" | "hasSubscribers">;
+  /** Publishes commit statuses to hooks. */
+  readonly publishStatus: PublishStatus;
   /** Keeps the bytes of artifacts. */
   readonly objects: ObjectStore;
   readonly limits: {
@@ -88,7 +91,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const engine = createRunEngine({
     open: (tx, runId) => openRun(tx, urls, runId),
     reports: joinRunReports(
-      createJobStatusReports(urls),
+      createJobStatusReports({ urls, enqueue: jobs.enqueue, publisher: deps.publisher }),
       createRunHooks({ publisher: deps.publisher, urls }),
       createRunNotifications(),
     ),
@@ -126,6 +129,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     resolveCalls,
   });
   jobs.register(pushes.job);
+  jobs.register(createStatusJob({ ...deps, findCommit }));
   const repositoryEvents: RepositoryEvents = {
     async pushed(tx, { repository, pusher, changes }) {
       const user: ActingUser = pusher;

@@ -1,12 +1,13 @@
 import { createHmac } from "node:crypto";
 import { z } from "zod";
-import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import {
   type DeliveryAttempt,
   findDelivery,
   type HookDeliveryDetails,
   recordAttempt,
 } from "../../../storage/tables/forge/hooks/deliveries.ts";
+import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import type { DeliveryId } from "../../../storage/tables/forge/ids.ts";
 import { findHook, type ForgeHook } from "../../../storage/tables/forge/hooks/hooks.ts";
 import { assertNever } from "../../errors.ts";
@@ -86,7 +87,7 @@ export function createDelivery(deps: DeliveryDeps): JobKind {
     }
     const headers = {
       "User-Agent": "croft",
-      ...toHeaders(hook, target.secret, delivery, outgoing.signed),
+      ...toHeaders(await findTargetType(db, hook), target.secret, delivery, outgoing.signed),
       "Content-Type": outgoing.contentType,
       ...(target.authorizationHeader === "" ? {} : { Authorization: target.authorizationHeader }),
     };
@@ -196,9 +197,16 @@ function redact(
     .reduce((clean, secret) => clean.replaceAll(secret, REDACTED), text);
 }
 
+/** Returns the word for what a hook belongs to (forge behaviour, 13.4). */
+async function findTargetType(db: Queries, { scope, ownerId }: ForgeHook): Promise<string> {
+  if (scope !== "owner") return scope;
+  const owner = ownerId === undefined ? undefined : await findUserById(db, ownerId);
+  return owner?.kind === "organization" ? "organization" : "user";
+}
+
 /** Returns the headers that name the event and sign the body (forge behaviour, 13.4). */
 function toHeaders(
-  hook: ForgeHook,
+  targetType: string,
   secret: string,
   { uuid, event }: HookDeliveryDetails,
   signed: string,
@@ -206,13 +214,12 @@ function toHeaders(
   const sign = (algorithm: "sha1" | "sha256") =>
     secret === "" ? "" : createHmac(algorithm, secret).update(signed).digest("hex");
   const [sha1, sha256] = [sign("sha1"), sign("sha256")];
-  const target = hook.scope;
   return {
     "X-Gitea-Delivery": uuid,
     "X-Gitea-Event": toEventHeader(event),
     "X-Gitea-Event-Type": event,
     "X-Gitea-Signature": sha256,
-    "X-Gitea-Hook-Installation-Target-Type": target,
+    "X-Gitea-Hook-Installation-Target-Type": targetType,
     "X-Gogs-Delivery": uuid,
     "X-Gogs-Event": toEventHeader(event),
     "X-Gogs-Event-Type": event,
@@ -222,7 +229,7 @@ function toHeaders(
     "X-GitHub-Delivery": uuid,
     "X-GitHub-Event": toEventHeader(event),
     "X-GitHub-Event-Type": event,
-    "X-GitHub-Hook-Installation-Target-Type": target,
+    "X-GitHub-Hook-Installation-Target-Type": targetType,
   };
 }
 

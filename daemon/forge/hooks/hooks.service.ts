@@ -1,14 +1,15 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import {
-  countHooksOfRepository,
+  countHooksOf,
   deleteHook,
   findHook,
   type ForgeHook,
+  type HookPlace,
   type HookScope,
   insertHook,
   listDefaultHooks,
   listHooks,
-  listHooksOfRepository,
+  listHooksOf,
   updateHook,
 } from "../../../storage/tables/forge/hooks/hooks.ts";
 import type { HookId } from "../../../storage/tables/forge/ids.ts";
@@ -50,8 +51,8 @@ export interface HookChanges {
   readonly name: string | undefined;
 }
 
-/** Whose hooks: a repository's, by its id, or the instance's, which are system and default hooks. */
-export type HookHome = "instance" | number;
+/** Whose hooks: those of a repository, a user or organization, or the instance's, which are system and default hooks. */
+export type HookHome = "instance" | HookPlace;
 
 /** A hook with its URL, which is sealed in the record. */
 export interface OpenedHook {
@@ -66,21 +67,21 @@ export interface Hooks {
     type: string,
     window: PageWindow,
   ): Promise<{ readonly hooks: readonly OpenedHook[]; readonly total: number }>;
-  /** Returns a page of a repository's hooks by id, and their count. */
+  /** Returns a page of the hooks of a repository or an owner by id, and their count. */
   listOf(
-    repositoryId: number,
+    home: HookPlace,
     window: PageWindow,
   ): Promise<{ readonly hooks: readonly OpenedHook[]; readonly total: number }>;
   /**
    * Creates a hook. Throws `unprocessable` or `invalid_argument` in the order and words of section 13.1, and
-   * `unprocessable` if a repository has `HOOKS_MAX` hooks.
+   * `unprocessable` if a repository or an owner has `HOOKS_MAX` hooks.
    */
   create(home: HookHome, wanted: NewHook): Promise<OpenedHook>;
   /** Throws `not_found`, also for a hook of another home. */
   get(home: HookHome, id: HookId): Promise<OpenedHook>;
   /**
-   * Changes a hook; its secret and kind stay. Throws as `create` and `get` do, and `unprocessable` if a repository's hook
-   * would keep its authorization header for another URL.
+   * Changes a hook; its secret and kind stay. Throws as `create` and `get` do, and `unprocessable` if a hook that is not
+   * the instance's would keep its authorization header for another URL.
    */
   edit(home: HookHome, id: HookId, changes: HookChanges): Promise<OpenedHook>;
   /** Deletes a hook with its deliveries. Throws `not_found`. */
@@ -91,7 +92,7 @@ export interface Hooks {
   copyOf(tx: Transaction, fromRepositoryId: number, toRepositoryId: number): Promise<void>;
 }
 
-/** Hooks of one repository: each event makes a row for each of them. */
+/** Hooks of one repository or owner: each event makes a row for each of them. */
 const HOOKS_MAX = 50;
 
 export function createHooks({
@@ -108,8 +109,8 @@ export function createHooks({
       return { hooks: hooks.map(open), total };
     },
 
-    async listOf(repositoryId, window) {
-      const { hooks, total } = await listHooksOfRepository(db, repositoryId, toRows(window));
+    async listOf(home, window) {
+      const { hooks, total } = await listHooksOf(db, home, toRows(window));
       return { hooks: hooks.map(open), total };
     },
 
@@ -120,19 +121,20 @@ export function createHooks({
       const url = getOption(config, "url");
       const contentType = toContentType(getOption(config, "content_type"));
       assertHookUrl(url);
-      const scope = home === "instance" ? toInstanceScope(config) : "repository";
+      const scope = home === "instance" ? toInstanceScope(config) : home.kind;
       const slack = wanted.type === "slack" ? toSlackOptions(config) : undefined;
       const secret = Object.hasOwn(config, "secret") ? (config["secret"] ?? "") : "";
       assertSendable(secret, wanted.authorizationHeader);
       const target = { url, secret, authorizationHeader: wanted.authorizationHeader };
       const hook = await db.transaction(async (tx) => {
-        if (home !== "instance" && (await countHooksOfRepository(tx, home)) >= HOOKS_MAX)
-          throw new AppError("unprocessable", `a repository has at most ${HOOKS_MAX} hooks`);
+        if (home !== "instance" && (await countHooksOf(tx, home)) >= HOOKS_MAX)
+          throw new AppError("unprocessable", `${NAMES[home.kind]} has at most ${HOOKS_MAX} hooks`);
         return insertHook(
           tx,
           {
             scope,
-            repositoryId: home === "instance" ? undefined : home,
+            repositoryId: scope === "repository" && home !== "instance" ? home.id : undefined,
+            ownerId: scope === "owner" && home !== "instance" ? home.id : undefined,
             kind: wanted.type,
             name: wanted.name.trim(),
             contentType,
@@ -191,7 +193,8 @@ export function createHooks({
 
     async copyOf(tx, fromRepositoryId, toRepositoryId) {
       const window = { limit: HOOKS_MAX, offset: 0 };
-      const { hooks } = await listHooksOfRepository(tx, fromRepositoryId, window);
+      const from = { kind: "repository", id: fromRepositoryId } as const;
+      const { hooks } = await listHooksOf(tx, from, window);
       await copy(tx, hooks, toRepositoryId);
     },
   };
@@ -203,9 +206,8 @@ export function createHooks({
   ): Promise<void> {
     for (const hook of hooks) {
       const target = targets.open(hook);
-      await insertHook(tx, { ...hook, scope: "repository", repositoryId }, (id) =>
-        targets.seal(id, target),
-      );
+      const copied = { ...hook, scope: "repository", repositoryId, ownerId: undefined } as const;
+      await insertHook(tx, copied, (id) => targets.seal(id, target));
     }
   }
 }
@@ -217,12 +219,16 @@ export async function getHook(
   id: HookId,
 ): Promise<ForgeHook> {
   const hook = await findHook(db, id);
-  const isThere =
-    hook !== undefined &&
-    (home === "instance" ? hook.scope !== "repository" : hook.repositoryId === home);
-  if (!isThere) throw notFound();
+  if (hook === undefined || !belongsTo(hook, home)) throw notFound();
   return hook;
 }
+
+function belongsTo({ scope, repositoryId, ownerId }: ForgeHook, home: HookHome): boolean {
+  if (home === "instance") return scope === "system" || scope === "default";
+  return home.kind === "repository" ? repositoryId === home.id : ownerId === home.id;
+}
+
+const NAMES = { repository: "a repository", owner: "an owner" } as const;
 
 function toInstanceScope(config: HookConfig): HookScope {
   return toIsSystem(config) ? "system" : "default";

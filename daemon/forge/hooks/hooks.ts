@@ -12,6 +12,7 @@ import { type HookPublisher, createHookPublisher } from "./publisher.ts";
 import { createDelivery } from "./delivery.ts";
 import { createDeliveryLog, type DeliveryLog } from "./deliveries.service.ts";
 import { createHooks, type Hooks } from "./hooks.service.ts";
+import { createOwnerHooks, type OwnerHooks } from "./owner-hooks.service.ts";
 import { createPushHooks } from "./pushes.ts";
 import { createRepositoryHooks, type RepositoryHooks } from "./repository-hooks.service.ts";
 import { createTargets } from "./targets.ts";
@@ -38,6 +39,7 @@ export interface ForgeHooks {
   readonly hooks: Hooks;
   readonly log: DeliveryLog;
   readonly ofRepositories: RepositoryHooks;
+  readonly ofOwners: OwnerHooks;
   /** Publishes events of other rooms, each inside the transaction of the change. */
   readonly publisher: HookPublisher;
   /** The same, as the events of repositories. */
@@ -61,6 +63,7 @@ export function createForgeHooks(deps: ForgeHooksDeps): ForgeHooks {
       enqueue,
       describeHead: pushes.describeHead,
     }),
+    ofOwners: createOwnerHooks(deps),
     publisher,
     repositoryEvents: {
       async created(tx, { repository, owner, actor, isAdopted }) {

@@ -18,8 +18,10 @@ import {
 /** An event with the payload that hooks receive. */
 export interface PublishedEvent {
   readonly event: HookEvent;
-  /** The repository whose hooks receive it, besides the system hooks. */
+  /** The repository whose hooks receive it, with those of its owner and the system hooks. */
   readonly repositoryId: number | undefined;
+  /** The owner whose hooks receive what belongs to no repository. */
+  readonly ownerId?: number;
   /** The full ref, for create, delete and push: the branch filter applies to it. */
   readonly ref?: string;
   /** Chat services receive no push without commits. */
@@ -64,7 +66,7 @@ const plainKinds = new Set(["gitea", "gogs"]);
 
 export function createHookPublisher({ enqueue, newUuid, urls }: HookPublisherDeps): HookPublisher {
   const publish: HookPublisher["publish"] = async (tx, what) => {
-    const hooks = await listFiringHooks(tx, what.repositoryId);
+    const hooks = await listFiringHooks(tx, what);
     const subscribers = hooks.filter((hook) => subscribes(hook, what));
     if (subscribers.length === 0) return;
     // Indented as in the reference: signatures are made of this text.
@@ -79,7 +81,7 @@ export function createHookPublisher({ enqueue, newUuid, urls }: HookPublisherDep
     publish,
 
     async hasSubscribers(tx, repositoryId, events) {
-      const hooks = await listFiringHooks(tx, repositoryId);
+      const hooks = await listFiringHooks(tx, { repositoryId });
       return hooks.some((hook) => events.some((event) => hook.events.includes(event)));
     },
 
@@ -100,7 +102,8 @@ export function createHookPublisher({ enqueue, newUuid, urls }: HookPublisherDep
 
     async package(tx, action, what) {
       const payload = await toPackagePayload(tx, action, what, urls);
-      await publish(tx, { event: "package", repositoryId: what.linked?.repository.id, payload });
+      const repositoryId = what.linked?.repository.id;
+      await publish(tx, { event: "package", repositoryId, ownerId: what.owner.id, payload });
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { insertDelivery } from "../../../storage/tables/forge/hooks/deliveries.ts";
-import { findHook } from "../../../storage/tables/forge/hooks/hooks.ts";
+import { findHook, type HookPlace } from "../../../storage/tables/forge/hooks/hooks.ts";
 import type { HookId } from "../../../storage/tables/forge/ids.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
@@ -20,11 +20,11 @@ import type { Hooks } from "./hooks.service.ts";
 /** Access to the hooks of repositories, and test deliveries. */
 export interface RepositoryHooks {
   /**
-   * Returns the id of the repository of a path if the caller administers it. Throws `not_found` if the caller may not see
+   * Returns the home of the hooks of a repository if the caller administers it. Throws `not_found` if the caller may not see
    * it, `forbidden` if the caller does not administer it or the token does not grant it.
    * @param rest what follows the repository in the address, for redirects from a former name
    */
-  open(path: RepositoryPath, caller: ForgeCaller, rest: string): Promise<number>;
+  open(path: RepositoryPath, caller: ForgeCaller, rest: string): Promise<HookPlace>;
   /**
    * Sends a test delivery: a push of a branch's latest commit, whatever the hook selects and whether it is active or not.
    * An empty `ref` is the default branch; without commits nothing is delivered. Throws `not_found` for an unknown ref.
@@ -47,11 +47,11 @@ export interface RepositoryHooksDeps {
 export function createRepositoryHooks(deps: RepositoryHooksDeps): RepositoryHooks {
   const { db, hooks, enqueue, newUuid, describeHead } = deps;
   return {
-    open: async (path, caller, rest) => (await open(path, caller, rest)).repository.id,
+    open: async (path, caller, rest) => toHome(await open(path, caller, rest)),
 
     async test(path, given, caller) {
       const what = await open(path, caller, `/hooks/${path.id}/tests`);
-      const { hook } = await hooks.get(what.repository.id, path.id);
+      const { hook } = await hooks.get(toHome(what), path.id);
       const ref = toRef(given.trim(), what);
       const payload = ref && (await describeHead(what, ref, caller.user));
       if (payload === undefined) {
@@ -91,6 +91,11 @@ export function createRepositoryHooks(deps: RepositoryHooksDeps): RepositoryHook
     return what;
   }
 }
+
+const toHome = ({ repository }: OwnedRepository): HookPlace => ({
+  kind: "repository",
+  id: repository.id,
+});
 
 /** A ref in full; undefined for what cannot be one. */
 function toRef(given: string, { repository }: OwnedRepository): string | undefined {

@@ -359,6 +359,21 @@ describe("gitea-js", () => {
     await api.repos.repoTestHook(...repo, id);
     await api.repos.repoDeleteHook(...repo, id);
 
+    await api.orgs.orgCreate({ username: "bellfounders" });
+    const ofOrg = await api.orgs.orgCreateHook("bellfounders", { type: "gitea", config });
+    const orgHook = ofOrg.data.id ?? 0;
+    await api.orgs.orgGetHook("bellfounders", orgHook);
+    await api.orgs.orgEditHook("bellfounders", orgHook, { active: false });
+    expect((await api.orgs.orgListHooks("bellfounders")).data).toHaveLength(1);
+    await api.orgs.orgDeleteHook("bellfounders", orgHook);
+    await api.orgs.orgDelete("bellfounders");
+    const ofUser = await api.user.userCreateHook({ type: "gitea", config });
+    const ownHook = ofUser.data.id ?? 0;
+    await api.user.userGetHook(ownHook);
+    await api.user.userEditHook(ownHook, { active: false });
+    expect((await api.user.userListHooks()).data).toHaveLength(1);
+    await api.user.userDeleteHook(ownHook);
+
     await nora.repos.repoTransfer("nora", "given", { new_owner: "mira" });
     await api.repos.rejectRepoTransfer("nora", "given");
     await nora.repos.repoTransfer("nora", "given", { new_owner: "mira" });

@@ -10,6 +10,18 @@ const show = (lines: readonly LogLine[]) =>
       : `${"  ".repeat(line.section.depth)}${line.isFolded ? ">" : "v"} ${line.section.title}`,
   );
 
+/** Steps as a job has them; without a first row the runner has not reported it yet. */
+const steps = (...named: readonly (string | readonly [name: string, begin: number])[]) =>
+  named.map((each, number) => ({
+    name: typeof each === "string" ? each : each[0],
+    number,
+    status: "in_progress" as const,
+    started_at: at,
+    completed_at: at,
+    log_index: typeof each === "string" ? 0 : each[1],
+    log_length: 0,
+  }));
+
 const log = rows(
   "Runner r.",
   "::group::Run echo one",
@@ -26,7 +38,7 @@ const log = rows(
 );
 
 test("rows are sections of steps, with the groups of a step in them", () => {
-  const sections = createSectionedLog(["Run echo one", "Say ${{ github.actor }}"]);
+  const sections = createSectionedLog(steps("Run echo one", "Say ${{ github.actor }}"));
   sections.append(log);
   expect(show(sections.lines())).toEqual([
     "  Runner r.",
@@ -42,7 +54,7 @@ test("rows are sections of steps, with the groups of a step in them", () => {
 });
 
 test("a folded group hides its rows only, a folded step everything in it", () => {
-  const sections = createSectionedLog(["Run echo one", "Say ${{ github.actor }}"]);
+  const sections = createSectionedLog(steps("Run echo one", "Say ${{ github.actor }}"));
   sections.append(log);
   const headOf = (title: string) => {
     const found = sections
@@ -62,9 +74,42 @@ test("a folded group hides its rows only, a folded step everything in it", () =>
 });
 
 test("the steps of Gitea's runner program are recognized too", () => {
-  const sections = createSectionedLog(["Run echo one"]);
+  const sections = createSectionedLog(steps("Run echo one"));
   sections.append(rows("⭐ Run Main Run echo one", "one"));
   expect(show(sections.lines())).toEqual(["v Run echo one", "  one"]);
+});
+
+test("steps of one name begin at the rows that the job names", () => {
+  const sections = createSectionedLog(steps("Run make"));
+  const part = (text: string) => ["::group::Run make", "::endgroup::", text];
+  // The first step prints what the beginning of the second one looks like.
+  sections.append(rows("Runner r.", ...part("one"), ...part("of the first"), ...part("two")));
+  sections.setSteps(steps(["Run make", 1], ["Run make", 7]));
+  expect(show(sections.lines())).toEqual([
+    "  Runner r.",
+    "v Run make",
+    "  one",
+    "  v Run make",
+    "  of the first",
+    "v Run make",
+    "  two",
+  ]);
+  const [, first] = sections.lines();
+  if (first?.kind !== "head") throw new Error("no head");
+  sections.toggle(first.section.id);
+  expect(show(sections.lines())).toEqual(["  Runner r.", "> Run make", "v Run make", "  two"]);
+});
+
+test("skipped steps have no section, and rows without a head are under the last one", () => {
+  const [first, second, third] = steps("Run a", ["Run b", 1], ["Run c", 2]);
+  if (first === undefined || second === undefined || third === undefined) throw new Error("steps");
+  const sections = createSectionedLog([
+    first,
+    { ...second, conclusion: "skipped" },
+    { ...third, log_length: 2 },
+  ]);
+  sections.append(rows("one", "two", "three", "four"));
+  expect(show(sections.lines())).toEqual(["  one", "  two", "v Run c", "  three", "  four"]);
 });
 
 test("of a long log the first rows are dropped", () => {

@@ -1,4 +1,6 @@
-import type { Transaction } from "../../../../storage/engine/database.ts";
+import { z } from "zod";
+import type { Database, Transaction } from "../../../../storage/engine/database.ts";
+import { findEmail } from "../../../../storage/tables/forge/accounts/emails.ts";
 import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
 import type { ActionJob } from "../../../../storage/tables/forge/actions/jobs.ts";
 import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
@@ -6,11 +8,18 @@ import type { ActionStatus } from "../../../../storage/tables/forge/actions/stat
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import {
   type CommitState,
+  findCommitStatus,
   insertCommitStatus,
 } from "../../../../storage/tables/forge/repositories/statuses.ts";
+import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
+import type { Enqueue } from "../../../jobs/queue.ts";
+import type { FindCommit } from "../../git/commit-readers.ts";
+import type { HookPublisher } from "../../hooks/publisher.ts";
+import type { PublishStatus } from "../../statuses/statuses.service.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
 import { isMapping } from "../workflows/mapping.ts";
 import type { RunReports } from "./advance-run.ts";
+import { loadRepositories } from "./run-records.ts";
 
 /** What a commit shows for a job; `blocked` is not shown, and `cancelling` changes nothing. */
 const REPORTS: Partial<Record<ActionStatus, readonly [state: CommitState, text: string]>> = {
@@ -22,8 +31,17 @@ const REPORTS: Partial<Record<ActionStatus, readonly [state: CommitState, text: 
   skipped: ["skipped", "Has been skipped"],
 };
 
-/** Reports each status of a job on the commit of its run, under `{workflow} / {job} ({event})`. */
-export function createJobStatusReports(urls: ForgeUrls): RunReports {
+export interface JobStatusDeps {
+  readonly urls: ForgeUrls;
+  readonly enqueue: Enqueue;
+  readonly publisher: Pick<HookPublisher, "hasSubscribers">;
+}
+
+/**
+ * Reports each status of a job on the commit of its run, under `{workflow} / {job} ({event})`. Where hooks subscribe to
+ * statuses, a job publishes it afterwards.
+ */
+export function createJobStatusReports({ urls, enqueue, publisher }: JobStatusDeps): RunReports {
   return { run: async () => undefined, job: report };
 
   async function report(tx: Transaction, run: ActionRun, job: ActionJob): Promise<void> {
@@ -33,7 +51,7 @@ export function createJobStatusReports(urls: ForgeUrls): RunReports {
     if (shown === undefined || repository === undefined || owner === undefined) return;
     const [state, description] = shown;
     const path = `/${owner.name}/${repository.name}/actions/runs/${run.id}/jobs/${job.id}`;
-    await insertCommitStatus(tx, {
+    const status = await insertCommitStatus(tx, {
       repositoryId: repository.id,
       commitId: run.headSha,
       context: `${toWorkflowName(run)} / ${job.name} (${run.event})`.slice(0, CONTEXT_MAX),
@@ -43,10 +61,51 @@ export function createJobStatusReports(urls: ForgeUrls): RunReports {
       creatorId: run.actorId,
       authorId: undefined,
     });
+    if (await publisher.hasSubscribers(tx, repository.id, ["status"]))
+      await enqueueStatus(enqueue, tx, status.id);
   }
 }
 
 const CONTEXT_MAX = 255;
+const KIND = "forge.actions.status";
+const payloadSchema = z.object({ statusId: z.int() });
+
+async function enqueueStatus(enqueue: Enqueue, tx: Transaction, statusId: number): Promise<void> {
+  const payload: z.input<typeof payloadSchema> = { statusId };
+  await enqueue(tx, { kind: KIND, payload });
+}
+
+/**
+ * Returns the job that publishes the status of a job of a workflow to hooks: its payload has the commit, which git reads
+ * outside of transactions. After a crash it may be published twice.
+ */
+export function createStatusJob({
+  db,
+  findCommit,
+  publishStatus,
+}: {
+  readonly db: Database;
+  readonly findCommit: FindCommit;
+  readonly publishStatus: PublishStatus;
+}): JobKind {
+  return {
+    kind: KIND,
+    async run(payload) {
+      const { statusId } = parsePayload(payloadSchema, payload);
+      const status = await findCommitStatus(db, statusId);
+      const what = status && (await loadRepositories(db, [status])).get(status.repositoryId);
+      if (status === undefined || what === undefined) return;
+      const commit = await findCommit(what.repository, status.commitId);
+      if (commit === undefined) return;
+      const { creatorId } = status;
+      const creator = creatorId === undefined ? undefined : await findUserById(db, creatorId);
+      const address = await findEmail(db, commit.author.email);
+      const author =
+        address?.isVerified === true ? await findUserById(db, address.userId) : undefined;
+      await db.transaction((tx) => publishStatus(tx, { what, status, creator, commit, author }));
+    },
+  };
+}
 
 /** Returns the name of the workflow, or its file when it has none. */
 export function toWorkflowName({ definition, workflowFile }: ActionRun): string {

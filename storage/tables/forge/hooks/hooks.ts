@@ -3,7 +3,12 @@ import type { Queries, Row, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
 import type { HookId } from "../ids.ts";
 
-export type HookScope = "system" | "default" | "repository";
+/** `owner` fires for all repositories of a user or an organization. */
+export type HookScope = "system" | "default" | "repository" | "owner";
+/** Whose hooks a list shows. */
+export type HookPlace =
+  | { readonly kind: "repository"; readonly id: number }
+  | { readonly kind: "owner"; readonly id: number };
 
 const slackOptionsSchema = z.object({
   channel: z.string(),
@@ -20,8 +25,10 @@ const eventsSchema = z.array(z.string());
 export interface ForgeHook {
   readonly id: HookId;
   readonly scope: HookScope;
-  /** Undefined for system and default hooks, and for a copy whose repository is gone. */
+  /** Undefined for hooks of other scopes, and for one whose repository is gone. */
   readonly repositoryId: number | undefined;
+  /** The user or organization; undefined for hooks of other scopes. */
+  readonly ownerId: number | undefined;
   readonly kind: string;
   readonly name: string;
   /** Address, secret and authorization header, sealed with the hook's id as the context. */
@@ -49,11 +56,13 @@ export async function insertHook(
 ): Promise<ForgeHook> {
   const row = await tx.get<{ id: HookId }>(
     `INSERT INTO forge_hooks
-       (scope, repository_id, kind, name, sealed_target, content_type, events, branch_filter, slack, is_active,
+       (scope, repository_id, owner_id, kind, name, sealed_target, content_type, events, branch_filter, slack, is_active,
         created_at, updated_at)
-     VALUES (?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-    hook.scope,
+     VALUES (?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+    // The column knows no owners: theirs are told apart by their id.
+    hook.scope === "owner" ? "repository" : hook.scope,
     hook.repositoryId ?? null,
+    hook.ownerId ?? null,
     hook.kind,
     hook.name,
     hook.contentType,
@@ -121,45 +130,53 @@ export async function listHooks(
   return { hooks: rows.map(toHook), total: counted?.total ?? 0 };
 }
 
-/** A page of a repository's hooks by id, and the count of all. */
-export async function listHooksOfRepository(
+/** A page of the hooks of a repository or an owner by id, and the count of all. */
+export async function listHooksOf(
   db: Queries,
-  repositoryId: number,
+  place: HookPlace,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly hooks: readonly ForgeHook[]; readonly total: number }> {
   const rows = await db.all<HookRow>(
-    `SELECT ${columns} FROM forge_hooks WHERE repository_id = ? ORDER BY id LIMIT ? OFFSET ?`,
-    repositoryId,
+    `SELECT ${columns} FROM forge_hooks WHERE ${toColumn(place)} = ? ORDER BY id LIMIT ? OFFSET ?`,
+    place.id,
     window.limit,
     window.offset,
   );
-  return { hooks: rows.map(toHook), total: await countHooksOfRepository(db, repositoryId) };
+  return { hooks: rows.map(toHook), total: await countHooksOf(db, place) };
 }
 
-export async function countHooksOfRepository(db: Queries, repositoryId: number): Promise<number> {
+export async function countHooksOf(db: Queries, place: HookPlace): Promise<number> {
   const row = await db.get<{ total: number }>(
-    "SELECT COUNT(*) AS total FROM forge_hooks WHERE repository_id = ?",
-    repositoryId,
+    `SELECT COUNT(*) AS total FROM forge_hooks WHERE ${toColumn(place)} = ?`,
+    place.id,
   );
   return row?.total ?? 0;
 }
 
-/** Returns the active hooks that an event may concern: the system hooks, and those of the repository if there is one. */
+const toColumn = ({ kind }: HookPlace): string =>
+  kind === "repository" ? "repository_id" : "owner_id";
+
+/** Returns the active hooks that an event may concern: those of the repository, of its owner, and the system hooks. */
 export async function listFiringHooks(
   db: Queries,
-  repositoryId: number | undefined,
+  of: {
+    readonly repositoryId: number | undefined;
+    /** For what belongs to no repository; otherwise the owner of the repository counts. */
+    readonly ownerId?: number | undefined;
+  },
 ): Promise<ForgeHook[]> {
-  const system = await db.all<HookRow>(
-    `SELECT ${columns} FROM forge_hooks WHERE scope = 'system' AND is_active = 1 ORDER BY id`,
+  const rows = await db.all<HookRow>(
+    `SELECT ${columns} FROM forge_hooks WHERE is_active = 1 AND repository_id = ?
+     UNION ALL
+     SELECT ${columns} FROM forge_hooks WHERE is_active = 1
+       AND owner_id = COALESCE((SELECT owner_id FROM forge_repositories WHERE id = ?), ?)
+     UNION ALL
+     SELECT ${columns} FROM forge_hooks WHERE is_active = 1 AND scope = 'system'`,
+    of.repositoryId ?? -1,
+    of.repositoryId ?? -1,
+    of.ownerId ?? -1,
   );
-  const own =
-    repositoryId === undefined
-      ? []
-      : await db.all<HookRow>(
-          `SELECT ${columns} FROM forge_hooks WHERE repository_id = ? AND is_active = 1 ORDER BY id`,
-          repositoryId,
-        );
-  return [...own, ...system].map(toHook);
+  return rows.map(toHook);
 }
 
 /** All default hooks, to be copied. */
@@ -170,10 +187,10 @@ export async function listDefaultHooks(db: Queries): Promise<ForgeHook[]> {
   return rows.map(toHook);
 }
 
-/** Deletes copies of default hooks whose repository is gone, once nothing waits for delivery. Returns how many. */
+/** Deletes hooks whose repository or owner is gone, once nothing waits for delivery. Returns how many. */
 export async function deleteOrphanedHooks(db: Queries): Promise<number> {
   const { changes } = await db.run(
-    `DELETE FROM forge_hooks WHERE scope = 'repository' AND repository_id IS NULL AND NOT EXISTS (
+    `DELETE FROM forge_hooks WHERE scope = 'repository' AND repository_id IS NULL AND owner_id IS NULL AND NOT EXISTS (
        SELECT 1 FROM forge_hook_deliveries d WHERE d.hook_id = forge_hooks.id AND d.state = 'waiting')`,
   );
   return changes;
@@ -181,8 +198,9 @@ export async function deleteOrphanedHooks(db: Queries): Promise<number> {
 
 interface HookRow extends Row {
   id: HookId;
-  scope: HookScope;
+  scope: Exclude<HookScope, "owner">;
   repository_id: number | null;
+  owner_id: number | null;
   kind: string;
   name: string;
   sealed_target: string;
@@ -196,14 +214,15 @@ interface HookRow extends Row {
 }
 
 const columns =
-  "id, scope, repository_id, kind, name, sealed_target, content_type, events, branch_filter, slack, is_active, " +
+  "id, scope, repository_id, owner_id, kind, name, sealed_target, content_type, events, branch_filter, slack, is_active, " +
   "created_at, updated_at";
 
 function toHook(row: HookRow): ForgeHook {
   return {
     id: row.id,
-    scope: row.scope,
+    scope: row.owner_id === null ? row.scope : "owner",
     repositoryId: row.repository_id ?? undefined,
+    ownerId: row.owner_id ?? undefined,
     kind: row.kind,
     name: row.name,
     sealedTarget: row.sealed_target,

@@ -51,6 +51,14 @@ export async function insertCommitStatus(
   return toStatus(row);
 }
 
+export async function findCommitStatus(db: Queries, id: number): Promise<CommitStatus | undefined> {
+  const row = await db.get<StatusRow>(
+    `SELECT ${columns} FROM forge_commit_statuses WHERE id = ?`,
+    id,
+  );
+  return row && toStatus(row);
+}
+
 /** Returns a page of the statuses of a commit, and the total count. */
 export async function listCommitStatuses(
   db: Queries,

@@ -99,3 +99,45 @@ test("each command calls its operation and prints its answer", async () => {
   expect((await run("delete", "mira/notes", "7")).code).toBe(2);
   expect((await run("delete", "mira/notes", "7", "--yes")).json()).toMatchObject({ deleted: true });
 });
+
+test.each([
+  [
+    "organization",
+    ["org", "hook"],
+    ["guild"],
+    "/api/v1/orgs/guild/hooks",
+    { organization: "guild" },
+  ],
+  ["own", ["account", "hook"], [], "/api/v1/user/hooks", {}],
+] as const)(
+  "hooks of scope %s are at their own address",
+  async (scope, words, place, at, names) => {
+    const commands = createHookCommands(scope);
+    const options = await optionsOf(commands.view.define, [...place, "7"]);
+    expect(options).toEqual({ ...(scope === "own" ? {} : { org: "guild" }), id: "7" });
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      [`GET ${at}`]: { body: [hook], headers: { "X-Total-Count": "1" } },
+      [`POST ${at}`]: { status: 201, body: hook },
+      [`GET ${at}/7`]: { body: hook },
+      [`PATCH ${at}/7`]: { body: hook },
+      [`DELETE ${at}/7`]: { status: 204 },
+      [`GET ${at}/7/deliveries`]: { body: [delivery], headers: { "X-Total-Count": "1" } },
+      [`POST ${at}/7/deliveries/3/redeliver`]: { status: 201, body: delivery },
+    });
+    await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+    const run = (verbs: string, ...rest: readonly string[]) =>
+      runCli([...words, ...verbs.split(" "), ...place, ...rest, "--json"], { home: home.path });
+    expect((await run("list")).json()).toEqual([hook]);
+    expect((await run("create", "https://a.example/", "--event", "push")).json()).toEqual(hook);
+    expect((await run("view", "7")).json()).toEqual(hook);
+    expect((await run("edit", "7", "--active", "true")).json()).toEqual(hook);
+    expect((await run("delivery list", "7")).json()).toEqual([delivery]);
+    expect((await run("delivery redeliver", "7", "3")).json()).toEqual(delivery);
+    expect((await run("delete", "7", "--yes")).json()).toEqual({
+      deleted: true,
+      ...names,
+      id: "7",
+    });
+  },
+);

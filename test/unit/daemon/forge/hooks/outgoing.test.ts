@@ -38,6 +38,7 @@ function outgoing(kind: string, event: string, payload: object, secret = "") {
     id: 1 as ForgeHook["id"],
     scope: "system",
     repositoryId: undefined,
+    ownerId: undefined,
     kind,
     name: "",
     sealedTarget: "",

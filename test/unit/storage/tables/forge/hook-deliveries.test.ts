@@ -25,6 +25,7 @@ describe.each(["sqlite", "postgres"] as const)("deliveries on %s", (engine) => {
     const hook = {
       scope: "system",
       repositoryId: undefined,
+      ownerId: undefined,
       kind: "gitea",
       name: "",
       contentType: "json",
