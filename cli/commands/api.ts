@@ -1,3 +1,4 @@
+import { apiOf } from "../../daemon/contract/api-of.ts";
 import { toChoice } from "../choices.ts";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -176,7 +177,7 @@ function toFullPath({ service, path }: ApiOptions): {
   const rooted = path.startsWith("/") ? path : `/${path}`;
   if (rooted.startsWith("/api/"))
     return {
-      service: service ?? (rooted.startsWith("/api/v1/") ? "forge" : "vault"),
+      service: service ?? apiOf({ path: rooted }),
       path: rooted,
     };
   if (service === undefined)

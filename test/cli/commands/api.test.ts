@@ -30,6 +30,7 @@ describe("a request", () => {
     await using daemon = await fakeDaemon({
       "GET /api/v1/user": { body: { id: 1 } },
       "GET /api/auth/me": { body: { id: "x" } },
+      "GET /api/packages/mira/npm/-/whoami": { body: { username: "mira" } },
     });
     await signIn(home.path, { url: daemon.url, forgeToken: "ft", vault: {} });
     for (const words of [
@@ -37,6 +38,7 @@ describe("a request", () => {
       ["user", "--service", "forge"],
       ["/api/auth/me"],
       ["auth/me", "--service", "vault"],
+      ["/api/packages/mira/npm/-/whoami"],
     ])
       expect((await runCli(["api", "GET", ...words], { home: home.path })).code).toBe(0);
     expect(daemon.seen.map(({ headers }) => headers.authorization)).toEqual([
@@ -44,6 +46,7 @@ describe("a request", () => {
       "token ft",
       "Bearer access-1",
       "Bearer access-1",
+      "token ft",
     ]);
     const unclear = await runCli(["api", "GET", "user", "--json"], { home: home.path });
     expect(unclear.error()).toMatchObject({ code: "usage", message: "which service is not clear" });
