@@ -60,17 +60,25 @@ export interface Placement {
   /** The picture is a stencil for black. */
   readonly isMask?: boolean;
   readonly pages?: number;
+  /** How the bytes of `rows` are encoded, such as `/Filter/JBIG2Decode`; plain by default. */
+  readonly encoding?: string;
 }
 
 /** Makes a PDF as a scanner does: each page is the picture, a point a pixel. */
 export function scannedPdf(
   { width, height, rows }: Bitmap,
-  { matrix = [width, 0, 0, height, 0, 0], rotate = 0, isMask = false, pages = 1 }: Placement = {},
+  {
+    matrix = [width, 0, 0, height, 0, 0],
+    rotate = 0,
+    isMask = false,
+    pages = 1,
+    encoding,
+  }: Placement = {},
 ): Buffer<ArrayBuffer> {
   const isUpright = matrix[0] !== 0;
   const box = isUpright ? [width, height] : [height, width];
   const drawing = Buffer.from(`q ${matrix.join(" ")} cm /Im Do Q`);
-  const packed = deflateSync(rows);
+  const packed = encoding === undefined ? deflateSync(rows) : Buffer.from(rows);
   const kind = isMask ? "/ImageMask true" : "/ColorSpace/DeviceGray";
   const numbers = Array.from({ length: pages }, (_, index) => 5 + index);
   return Buffer.concat([
@@ -81,7 +89,7 @@ export function scannedPdf(
     stream(3, "", drawing),
     stream(
       4,
-      `/Type/XObject/Subtype/Image/Width ${width}/Height ${height}/BitsPerComponent 1${kind}/Filter/FlateDecode`,
+      `/Type/XObject/Subtype/Image/Width ${width}/Height ${height}/BitsPerComponent 1${kind}${encoding ?? "/Filter/FlateDecode"}`,
       packed,
     ),
     ...numbers.map((id) =>

@@ -37,6 +37,8 @@ export async function extractPdf(
       sink.breakLine();
       page.cleanup();
     }
+    if (scans?.hasUndecodable === true && sink.text() === "")
+      throw new Unreadable("unsupported_format");
     return isPartial;
   } finally {
     scans?.close();
@@ -78,12 +80,21 @@ function createScanReader(sink: TextSink) {
   const startedAt = performance.now();
   let recognizer: Recognizer | undefined;
   let pages = 0;
+  let hasUndecodable = false;
   return {
+    /** Whether a page had only images that cannot be decoded. */
+    get hasUndecodable() {
+      return hasUndecodable;
+    },
     async read(page: PDFPageProxy): Promise<boolean> {
       if (pages >= SCANNED_PAGES_MAX || performance.now() - startedAt > RECOGNITION_MS)
         return false;
       const picture = await drawScannedPage(page);
       if (picture === undefined) return true;
+      if (picture === "undecodable") {
+        hasUndecodable = true;
+        return false;
+      }
       pages += 1;
       recognizer ??= await createRecognizer();
       recognizer.read(picture, sink);

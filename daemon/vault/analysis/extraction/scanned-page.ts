@@ -32,11 +32,15 @@ interface PlacedImage {
 
 /**
  * Draws the images of a page, as a scanner left them, in gray on white, turned as the page is shown. Text, lines and clipping
- * are left out. Returns a PNM file, undefined for a page without images. Needs no canvas.
+ * are left out. Returns a PNM file; `undecodable` for a page whose images are all in a format that pdf.js cannot decode
+ * without its other modules (JBIG2 and JPEG 2000), undefined for a page without images. Needs no canvas.
  */
-export async function drawScannedPage(page: PDFPageProxy): Promise<Uint8Array | undefined> {
-  const images = await placeImages(page);
-  if (images.length === 0) return undefined;
+export async function drawScannedPage(
+  page: PDFPageProxy,
+): Promise<Uint8Array | "undecodable" | undefined> {
+  const found = await placeImages(page);
+  const images = found.filter((each) => each !== "undecodable");
+  if (images.length === 0) return found.length === 0 ? undefined : "undecodable";
   const finest = Math.max(
     ...images.map(({ image, matrix: [a, b, c, d] }) =>
       Math.max(image.width / Math.hypot(a, b), image.height / Math.hypot(c, d)),
@@ -63,10 +67,10 @@ export async function drawScannedPage(page: PDFPageProxy): Promise<Uint8Array | 
 }
 
 /** Reads the operators of a page that place images. */
-async function placeImages(page: PDFPageProxy): Promise<PlacedImage[]> {
+async function placeImages(page: PDFPageProxy): Promise<(PlacedImage | "undecodable")[]> {
   const { OPS } = await getResolvedPDFJS();
   const { fnArray, argsArray } = await page.getOperatorList();
-  const placed: PlacedImage[] = [];
+  const placed: (PlacedImage | "undecodable")[] = [];
   const stack: Matrix[] = [];
   let matrix: Matrix = [1, 0, 0, 1, 0, 0];
   for (const [index, operator] of fnArray.entries()) {
@@ -91,7 +95,7 @@ async function placeImages(page: PDFPageProxy): Promise<PlacedImage[]> {
       case OPS.paintImageMaskXObject: {
         const isMask = operator === OPS.paintImageMaskXObject;
         const image = await findImage(page, args?.[0], isMask);
-        if (image !== undefined) placed.push({ image, matrix });
+        placed.push(image === undefined ? "undecodable" : { image, matrix });
         break;
       }
     }

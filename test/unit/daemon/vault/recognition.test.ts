@@ -76,6 +76,17 @@ describe("recognition of scanned pages", () => {
     expect(await extractPdf(path, createTextSink(), true)).toBe(true);
   });
 
+  test.each(["JBIG2Decode", "JPXDecode"])(
+    "says of a scan whose pictures are in %s that the format is not read",
+    async (filter) => {
+      const scan = { width: 8, height: 8, rows: Buffer.from("no such picture") };
+      const encoding = `/Filter/${filter}`;
+      expect(await recognize(scannedPdf(scan, { encoding }))).toEqual(
+        unreadable("unsupported_format"),
+      );
+    },
+  );
+
   test("keeps the text of a page that has text", async () => {
     expect(await recognize(PDF)).toMatchObject({ text: "Hello from croft", isPartial: false });
   });
@@ -89,6 +100,7 @@ describe("drawing of a scanned page", () => {
     const document = await getDocumentProxy(new Uint8Array(pdf), { verbosity: 0 });
     const drawn = await drawScannedPage(await document.getPage(1));
     await document.destroy();
+    if (drawn === "undecodable") return [drawn];
     const [, columns = "", pixels = ""] =
       /^P5 (\d+) \d+ 255\n(.*)$/s.exec(Buffer.from(drawn ?? []).toString("latin1")) ?? [];
     const dots = pixels.replaceAll("\u0000", "#").replaceAll("\u00ff", ".");
@@ -110,6 +122,17 @@ describe("drawing of a scanned page", () => {
       "###",
       "#..",
       "#..",
+    ]);
+  });
+
+  test("draws a fax (CCITT group 4)", async () => {
+    // Four white and four black pixels by their run lengths, then a row without a change (ITU-T T.6).
+    const bits = `0011011011${"11"}${"000000000001".repeat(2)}`.padEnd(40, "0");
+    const rows = Buffer.from(bits.match(/.{8}/g)?.map((byte) => Number.parseInt(byte, 2)) ?? []);
+    const encoding = "/Filter/CCITTFaxDecode/DecodeParms<</K -1/Columns 8/Rows 2>>";
+    expect(await draw(scannedPdf({ width: 8, height: 2, rows }, { encoding }))).toEqual([
+      "....####",
+      "....####",
     ]);
   });
 
