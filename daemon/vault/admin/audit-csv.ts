@@ -7,9 +7,6 @@ import {
 
 const BATCH = 1_000;
 
-/** What makes a cell more than its text: the beginning of a formula, or a character that must be quoted. */
-const SPECIAL = /^[=+\-@\t\r]|[",\r\n]/;
-
 /** Yields audit records as CSV (RFC 4180), oldest first: the header line, then batches of lines. */
 export async function* toAuditCsv(db: Queries, filter: AuditFilter): AsyncGenerator<string> {
   yield auditCsvHead;
@@ -53,15 +50,11 @@ function toAuditCsvLine(record: AuditRow): string {
 }
 
 function toCsvLine(cells: readonly (string | undefined)[]): string {
-  let line = "";
-  for (const cell of cells) line += `,${toCell(cell)}`;
-  return `${line.slice(1)}\r\n`;
+  return `${cells.map((cell) => toCell(cell ?? "")).join(",")}\r\n`;
 }
 
 /** Prefixes text that a spreadsheet would run as a formula with an apostrophe (vault decisions, Administration). */
-function toCell(text: string | undefined): string {
-  if (text === undefined) return "";
-  if (!SPECIAL.test(text)) return text;
+function toCell(text: string): string {
   const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

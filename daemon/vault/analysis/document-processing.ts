@@ -73,6 +73,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
       const titled = { documentId: id, text: `${document.filename}\n${text}` };
       const chosen = await deps.topics.choose(document.userId, titled, signal);
       const hasTopics = ((await listTopicsOfDocuments(db, [id])).get(id) ?? []).length > 0;
+      const contentType = toContentType(document, extraction);
       const noteText = await deps.index.prepare();
       await db.transaction(async (tx) => {
         const reason = extraction.kind === "text" ? undefined : extraction.reason;
@@ -80,6 +81,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
         const isThere = await finishDocument(tx, id, {
           status: isFailure ? "classification_failed" : "ready",
           reason,
+          contentType,
           classification: chosen && {
             topic: chosen.topic,
             confidence: chosen.confidence,
@@ -94,7 +96,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
           source: { documentId: id },
           title: document.filename,
           body: text,
-          contentType: document.contentType,
+          contentType,
           connectionId: document.connectionId,
         });
         await noteText(tx, { documentId: id }, text);
@@ -157,6 +159,16 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
       bytes.release();
     }
   }
+}
+
+/** What clients send that do not know the type of a file. */
+const UNKNOWN_TYPE = "application/octet-stream";
+
+/** The type that was sent with a document, or that its bytes have where the client knew none. */
+function toContentType({ contentType }: VaultDocument, extraction: Extraction): string {
+  return contentType === UNKNOWN_TYPE && extraction.kind === "text"
+    ? extraction.contentType
+    : contentType;
 }
 
 /** The text of a document, and the size and hash of the file that it was read from, if that may have changed. */

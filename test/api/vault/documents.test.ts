@@ -401,6 +401,19 @@ describe("shares", () => {
       ).toMatchObject({ status: 404 });
   });
 
+  test("show a document in place whose client knew no type, once its bytes are read", async () => {
+    const [owner, recipient] = [await signedIn(), await signedIn()];
+    const body = new FormData();
+    body.set("file", new File(["plain words"], "note", { type: "application/octet-stream" }));
+    const sent = await owner.request("/api/documents/upload", { method: "POST", body });
+    await share(owner, sent.json.id, recipient.handle);
+    await expect
+      .poll(async () => (await owner.request(`/api/documents/${sent.json.id}`)).json.content_type)
+      .toBe("text/plain");
+    const path = `/api/documents/${sent.json.id}/content?disposition=inline`;
+    expect(await recipient.request(path)).toMatchObject({ status: 200, text: "plain words" });
+  });
+
   test("end at once for the next range of a download", async () => {
     const [owner, recipient] = [await signedIn(), await signedIn()];
     const { id } = (await upload(owner, "0123456789")).json;

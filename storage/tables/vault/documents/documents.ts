@@ -198,18 +198,20 @@ export async function finishDocument(
     readonly status: DocumentStatus;
     readonly reason: string | undefined;
     readonly classification: Classification | undefined;
+    readonly contentType: string;
   },
 ): Promise<boolean> {
-  const { status, reason, classification } = result;
+  const { status, reason, classification, contentType } = result;
   const { changes } = await tx.run(
     `UPDATE vault_documents SET status = ?, status_reason = ?, classified_topic = ?, classification_confidence = ?,
-       classification_provider = ?, classification_words = ?, updated_at = ? WHERE id = ?`,
+       classification_provider = ?, classification_words = ?, content_type = ?, updated_at = ? WHERE id = ?`,
     status,
     reason ?? null,
     classification?.topic ?? null,
     classification?.confidence ?? null,
     classification?.provider ?? null,
     classification === undefined ? null : JSON.stringify(classification.words),
+    contentType,
     tx.now,
     id,
   );
