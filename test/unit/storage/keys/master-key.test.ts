@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   addMasterKey,
+  exportMasterKeys,
   retireOldMasterKeys,
   type MasterKeyOptions,
   openMasterKeys,
@@ -277,5 +278,32 @@ describe("a database", () => {
       code: "different",
     });
     await db.close();
+  });
+});
+
+describe("an export for a backup", () => {
+  test("opens with the same keys in a folder of another machine, without the keyring", async () => {
+    const keyring = memoryStore();
+    await openMasterKeys(options({ keyring }), true);
+    const here = await addMasterKey(options({ keyring }));
+    expect(here.source).toBe("keyring");
+    const there = await mkdtemp(join(tmpdir(), "croft-keys-"));
+    try {
+      for (const [name, bytes] of await exportMasterKeys(options({ keyring })))
+        await writeFile(join(there, name), bytes, { mode: 0o600 });
+      const opened = await openMasterKeys(options({ folder: there }), false);
+      expect(opened).toMatchObject({ source: "file", masters: here.masters });
+    } finally {
+      await rm(there, { recursive: true });
+    }
+  });
+
+  test("fails while the keyring is locked", async () => {
+    const keyring = memoryStore();
+    await openMasterKeys(options({ keyring }), true);
+    keyring.entries.clear();
+    await expect(exportMasterKeys(options({ keyring }))).rejects.toThrow(
+      /keyring is locked, or does not have the master key; unlock it by signing in/,
+    );
   });
 });
