@@ -44,6 +44,7 @@ try {
   const adopt = async (name: string) => {
     const { status } = await api("POST", `/admin/unadopted/keeper/${name}`);
     if (status !== 204) throw new Error(`${name} was not adopted: ${status}`);
+    await api("PATCH", `/repos/keeper/${name}`, { private: false });
   };
   await mkdir(root, { recursive: true });
   await makeHistory(join(root, "history.git"));
@@ -97,8 +98,9 @@ async function makeHistory(target: string): Promise<void> {
   if (code !== 0) throw new Error(`git fast-import ended with ${code}`);
 }
 
-const toPath = (folder: number, index: number) =>
-  `folder-${folder % 10}/part-${folder}/file-${index}.ts`;
+function toPath(folder: number, index: number): string {
+  return `folder-${folder % 10}/part-${folder}/file-${index}.ts`;
+}
 
 function toText(seed: number, lines: number): string {
   return Array.from(

@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { findChromium, launchChromium } from "../support/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { createForgePeople } from "../support/forge/forge-people.ts";
+import { createGitClient } from "../support/forge/git-client.ts";
+import { createWorkflowRepository } from "../support/forge/workflow-repository.ts";
 import { skipUnless } from "../support/skip.ts";
 import { corpus } from "./xss-corpus.ts";
 
@@ -12,6 +14,7 @@ const withChromium = skipUnless(executable, "Chromium is not installed");
 
 let daemon: TestDaemon;
 let browser: Browser;
+let run: { readonly id: number; readonly job: number };
 const people = createForgePeople(() => daemon);
 
 withChromium.describe("the pages in a real browser", () => {
@@ -20,7 +23,8 @@ withChromium.describe("the pages in a real browser", () => {
     browser = await launchChromium(executable ?? "");
     await people.newUser("mira");
     await makeRepository();
-  }, 60_000);
+    run = await makeRun();
+  }, 120_000);
   afterAll(async () => {
     await browser?.close();
     await daemon[Symbol.asyncDispose]();
@@ -39,25 +43,43 @@ withChromium.describe("the pages in a real browser", () => {
         viewport: { width, height: 900 },
       });
       const page = await context.newPage();
-      for (const path of ["/", "/mira", "/mira/notes", "/user/login", "/mira/none"])
+      for (const path of [
+        "/",
+        "/mira",
+        "/club",
+        "/mira/notes",
+        "/mira/empty",
+        "/user/login",
+        "/user/forgot_password",
+        "/user/recover_account?code=x",
+        "/mira/none",
+      ])
         await assertAccessible(page, path);
       await signIn(page);
       const commit = await findCommit(page);
       for (const path of [
         "/mira/notes/issues",
         "/mira/notes/issues/1",
+        "/mira/notes/issues?state=closed",
         "/mira/notes/src/branch/main/README.md",
+        "/mira/notes/src/branch/main/docs",
+        "/mira/notes/src/branch/main/docs/long.txt",
+        "/mira/notes/src/branch/main/docs/bytes",
+        `/mira/notes/actions/runs/${run.id}`,
+        `/mira/notes/actions/runs/${run.id}/jobs/${run.job}`,
         "/mira/notes/branches",
         "/mira/notes/commits/branch/main",
         commit,
         "/notifications",
         "/user/settings/change_password",
+        "/notifications?all=true",
         "/mira/-/packages/generic/box/1",
       ])
         await assertAccessible(page, path);
+      await assertRefusals(page);
       await context.close();
     },
-    120_000,
+    300_000,
   );
 
   test("a person signs in, comments and signs out without JavaScript", async () => {
@@ -143,7 +165,7 @@ function watch(context: BrowserContext): string[] {
 }
 
 async function makeRepository(): Promise<void> {
-  const { by } = people;
+  const { api, by } = people;
   const text =
     "# Notes\n\n- [x] done\n\n```ts\nconst a = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
   const repository = { name: "notes", auto_init: true, description: "Things to keep" };
@@ -160,6 +182,18 @@ async function makeRepository(): Promise<void> {
   await by("mira", "POST", "/repos/mira/notes/issues/1/comments", { body: text });
   await by("mira", "POST", "/repos/mira/notes/issues/1/reactions", { content: "heart" });
   await makePictures();
+  await api("POST", "/admin/users/mira/repos", { name: "empty" });
+  await api("POST", "/admin/users/mira/orgs", { username: "club", description: "A club" });
+  const files = [
+    ["docs/long.txt", "a very long line ".repeat(200)],
+    ["docs/bytes", "\0\u0001\u0002"],
+    ["docs/file with a rather long name that must break somewhere on a narrow screen.txt", "x"],
+  ].map(([path, text]) => ({
+    operation: "create",
+    path,
+    content: Buffer.from(text ?? "").toString("base64"),
+  }));
+  await by("mira", "POST", "/repos/mira/notes/contents", { files });
   await people.newUser("nora");
   await by("nora", "POST", "/repos/mira/notes/issues", { title: "For the inbox" });
   await daemon.request("/api/packages/mira/generic/box/1/lid", {
@@ -167,6 +201,23 @@ async function makeRepository(): Promise<void> {
     token: people.tokenOf("mira"),
     body: "bytes",
   });
+}
+
+/** Runs a workflow of one job with a log and a failure, for its pages. */
+async function makeRun(): Promise<{ readonly id: number; readonly job: number }> {
+  await using git = await createGitClient();
+  const repository = createWorkflowRepository({ daemon, people, git }, "mira", "notes");
+  const workflow =
+    "on: push\njobs:\n  build: { runs-on: notes, steps: [{ run: make }] }\n  later: { runs-on: none, steps: [{ run: x }] }\n";
+  const content = Buffer.from(workflow).toString("base64");
+  await people.by("mira", "POST", "/repos/mira/notes/contents/.gitea/workflows/ci.yml", {
+    content,
+    message: "Build",
+  });
+  const { id } = await repository.waitForRuns(1);
+  await repository.work("FAILURE");
+  const build = (await repository.jobs(id)).find(({ name }) => name === "build");
+  return { id, job: build?.id ?? 0 };
 }
 
 async function makePictures(): Promise<void> {
@@ -186,6 +237,10 @@ async function makePictures(): Promise<void> {
 
 async function assertAccessible(page: Page, path: string): Promise<void> {
   await page.goto(`${daemon.url}${path}`);
+  await assertNoViolations(page, path);
+}
+
+async function assertNoViolations(page: Page, what: string): Promise<void> {
   await page.evaluate(axe.source);
   const found = await page.evaluate(async () => {
     const { axe: checker } = globalThis as unknown as { axe: typeof axe };
@@ -199,7 +254,18 @@ async function assertAccessible(page: Page, path: string): Promise<void> {
       overflow: scrollWidth - clientWidth,
     };
   });
-  expect(found, path).toEqual({ violations: [], overflow: 0 });
+  expect(found, what).toEqual({ violations: [], overflow: 0 });
+}
+
+/** Pages with the text of a refusal, which a screen reader announces. */
+async function assertRefusals(page: Page): Promise<void> {
+  await page.goto(`${daemon.url}/user/settings/change_password`);
+  await page.getByLabel("Current password").fill("user-password");
+  await page.getByLabel("New password", { exact: true }).fill("one");
+  await page.getByLabel("New password again").fill("two");
+  await page.getByRole("button", { name: "Change password" }).click();
+  await page.getByRole("alert").waitFor();
+  await assertNoViolations(page, "a refused change of the password");
 }
 
 async function findCommit(page: Page): Promise<string> {

@@ -41,7 +41,9 @@ async function showRepository(context: PageContext, params: PageParams) {
         <>
           <RepositoryHead repository={repository} current="files" />
           <p>This repository is empty. Push to it:</p>
-          <pre>{`git remote add origin ${address}\ngit push -u origin ${repository.default_branch}`}</pre>
+          <pre
+            tabIndex={0}
+          >{`git remote add origin ${address}\ngit push -u origin ${repository.default_branch}`}</pre>
         </>
       ),
     } as const;
