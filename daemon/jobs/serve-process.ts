@@ -3,7 +3,7 @@ import type { ProcessJob, ProcessMessage } from "./process-pool.ts";
 import { createThreadPool, type ThreadPoolOptions } from "./thread-pool.ts";
 
 /** Background work of a machine: requests come first. */
-const NICENESS = 5;
+const NICENESS = 2;
 
 /**
  * Runs the jobs of a process pool in threads of this process, each under its budget. The entry of a process calls it once.
