@@ -71,6 +71,7 @@ import type * as vaultAdmin from "../../daemon/contract/vault/admin.ts";
 import type * as vaultAuth from "../../daemon/contract/vault/auth.ts";
 import type * as vaultConnections from "../../daemon/contract/vault/cloud/connections.ts";
 import type * as vaultItems from "../../daemon/contract/vault/cloud/items.ts";
+import type * as vaultUploads from "../../daemon/contract/vault/cloud/uploads.ts";
 import type * as vaultTrash from "../../daemon/contract/vault/cloud/trash.ts";
 import type * as vaultDocuments from "../../daemon/contract/vault/documents.ts";
 import type * as vaultJobs from "../../daemon/contract/vault/jobs.ts";
@@ -163,6 +164,7 @@ type Vault = typeof vaultAdmin &
   typeof vaultConnections &
   typeof vaultItems &
   typeof vaultTrash &
+  typeof vaultUploads &
   typeof vaultDocuments &
   typeof vaultShares &
   typeof vaultTokens &

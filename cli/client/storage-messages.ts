@@ -11,6 +11,15 @@ const later = 'try again later; "croft vault connection test" checks the storage
 const words: Readonly<Record<string, StorageMessage>> = {
   stale: { message: "the item was changed or deleted since it was listed", hint: look },
   conflict: { message: "the name is taken", hint: "choose another name" },
+  "conflict/offset_mismatch": {
+    message: "another client sends the same upload",
+    hint: "repeat the upload when that one has ended",
+  },
+  "conflict/incomplete": { message: "the upload is not complete", hint: "repeat the upload" },
+  "conflict/hash_mismatch": {
+    message: "the bytes that arrived are not those of the file, so they were discarded",
+    hint: "repeat the upload",
+  },
   reauth_required: { message: "the storage must be connected again" },
   invalid_destination: { message: "the item cannot be moved there", hint: "name another folder" },
   "invalid_destination/cross_connection": {

@@ -1,5 +1,6 @@
 import { hash, randomBytes, randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
 import { createByteCache, type ByteCache } from "../../storage/cache/byte-cache.ts";
@@ -8,6 +9,7 @@ import type { ServerSettings } from "../../storage/cloud/provider.ts";
 import { cloudProviderTypes } from "../../storage/cloud/registry.ts";
 import { createLocks } from "../../storage/locks.ts";
 import type { DataDirectory } from "../../storage/data-directory.ts";
+import { createPartFiles } from "../../storage/part-files.ts";
 import { getCacheLimit } from "../../storage/tables/vault/analysis-settings.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Route } from "../http/handle.ts";
@@ -107,6 +109,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     log,
     listingMaxAgeMs: settings.listingMaxAgeSeconds * 1000,
     temporaryDirectory: directory.tmp,
+    partFiles: createPartFiles(join(directory.root, "uploads")),
     uploadBytesMax: settings.maxUploadBytes,
     defaultCacheBytes: settings.byteCacheBytes,
     publicUrl: addresses.publicUrl,

@@ -72,6 +72,7 @@ import { accountEndpoints } from "./vault/auth.ts";
 import { cloudConnectionEndpoints } from "./vault/cloud/connections.ts";
 import { cloudItemEndpoints } from "./vault/cloud/items.ts";
 import { cloudTrashEndpoints } from "./vault/cloud/trash.ts";
+import { cloudUploadEndpoints } from "./vault/cloud/uploads.ts";
 import { documentEndpoints } from "./vault/documents.ts";
 import { jobEndpoints } from "./vault/jobs.ts";
 import { searchEndpoints } from "./vault/search.ts";
@@ -156,6 +157,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...jobEndpoints,
   ...cloudConnectionEndpoints,
   ...cloudItemEndpoints,
+  ...cloudUploadEndpoints,
   ...cloudTrashEndpoints,
   ...documentEndpoints,
   ...shareEndpoints,

@@ -1,6 +1,6 @@
 // daemon/vault/cloud: connected storage: connections, their items, uploads and downloads through the byte cache.
 // connections/ and authorization/ open storages; items/ keeps what was listed, bytes/ reads it, changes/ changes it, batches/ does either with many files, analysis/
-// looks into it, trash/ restores what was deleted, stored-files/ keeps documents in it. Start here (what it is made of), then changes/changes.service.ts or bytes/bytes.service.ts.
+// looks into it, resumable/ gathers uploads in parts, trash/ restores what was deleted, stored-files/ keeps documents in it. Start here (what it is made of), then changes/changes.service.ts or bytes/bytes.service.ts.
 import type { ByteCache } from "../../../storage/cache/byte-cache.ts";
 import type { ProviderDeps } from "../../../storage/cloud/provider.ts";
 import type { Keyring } from "../../../storage/keys/keyring.ts";
@@ -54,6 +54,12 @@ import {
   type StoredFiles,
   type StoredFilesDeps,
 } from "./stored-files/stored-files.service.ts";
+import { resumableRoutes } from "./resumable/resumable.routes.ts";
+import {
+  createResumableUploads,
+  type ResumableUploads,
+  type ResumableUploadsDeps,
+} from "./resumable/resumable.service.ts";
 import { trashRoutes } from "./trash/trash.routes.ts";
 import { createTrash, type CloudTrash } from "./trash/trash.service.ts";
 
@@ -69,6 +75,7 @@ export interface CloudDeps
     ConnectionsDeps,
     ListingsDeps,
     ReplacementsDeps,
+    ResumableUploadsDeps,
     StoredFilesDeps,
     UploadsDeps {
   readonly cache: ByteCache;
@@ -89,6 +96,7 @@ export interface Cloud {
   readonly replacements: CloudReplacements;
   readonly batchUploads: BatchUploads;
   readonly batchDownloads: BatchDownloads;
+  readonly resumable: ResumableUploads;
   readonly trash: CloudTrash;
   readonly authorization: CloudAuthorization;
   readonly analysis: CloudAnalysis;
@@ -130,6 +138,7 @@ export function createCloud(deps: CloudDeps): Cloud {
       replacements,
     ),
     batchDownloads: createBatchDownloads({ ...deps, beginBatch }, adapters, bytes),
+    resumable: createResumableUploads(deps, adapters, uploads),
     trash: createTrash(deps, adapters, recorder),
     storedFiles: createStoredFiles(deps, {
       uploads,
@@ -152,6 +161,7 @@ export function cloudRoutes(cloud: Cloud): Route[] {
     ...bytesRoutes(cloud.bytes),
     ...changeRoutes(cloud),
     ...batchRoutes(cloud),
+    ...resumableRoutes(cloud.resumable),
     ...trashRoutes(cloud.trash),
     ...analysisRoutes(cloud.analysis),
     ...authorizationRoutes(cloud.authorization),

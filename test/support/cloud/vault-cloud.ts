@@ -12,6 +12,7 @@ import type { CloudProviderType, ProviderDeps } from "../../../storage/cloud/pro
 import { localFolder } from "../../../storage/cloud/local-folder/provider.ts";
 import { createLocks } from "../../../storage/locks.ts";
 import type { Database } from "../../../storage/engine/database.ts";
+import { createPartFiles } from "../../../storage/part-files.ts";
 import { createKeyring } from "../../../storage/keys/keyring.ts";
 import { getCacheLimit } from "../../../storage/tables/vault/analysis-settings.ts";
 import { insertVaultUser } from "../../../storage/tables/vault/users.ts";
@@ -113,6 +114,7 @@ export async function openTestCloud(options: TestCloudOptions = {}): Promise<Tes
     log,
     listingMaxAgeMs: 300_000,
     temporaryDirectory,
+    partFiles: createPartFiles(join(home, "uploads")),
     uploadBytesMax: 5 * 1024 ** 3,
     defaultCacheBytes: 512 * 1024 * 1024,
     publicUrl: () => "http://127.0.0.1:7420",

@@ -8,6 +8,7 @@ import { failedTask, type Task } from "../../../support/batch.ts";
 import type { WireItem } from "../../../support/find-item.ts";
 import { readFolder } from "./lookup.ts";
 import { replaceFile } from "./replace-file.ts";
+import { isResumed, uploadResumably } from "./resume-upload.ts";
 import { type FileUpload, type Uploaded, uploadFile } from "./send-file.ts";
 import {
   BATCHED_BYTES_MAX,
@@ -173,7 +174,11 @@ export async function* createUploads(
     const uploaded = isSmall
       ? await trackTransfer(progress, title, (shown) => batches.upload(entry, shown))
       : await alone(() =>
-          trackTransfer(progress, title, (shown) => uploadFile(cli, upload, shown)),
+          trackTransfer(progress, title, async (shown) =>
+            (await isResumed(cli, source))
+              ? uploadResumably(cli, upload, shown)
+              : uploadFile(cli, upload, shown),
+          ),
         );
     return { ...uploaded, skipped: null };
   }

@@ -51,14 +51,14 @@ const deleted = z.object({
   item_kind: z.enum(["file", "folder"]),
   is_folder: z.boolean(),
 });
-const uploaded = z.object({
+export const uploaded = z.object({
   kind: z.literal("uploaded"),
   provider_item_id: z.string(),
   name: z.string(),
   parent_ref: z.string().nullable(),
   size: z.int().min(0),
 });
-const nameTaken = z.object({
+export const nameTaken = z.object({
   kind: z.literal("conflict"),
   reason: z.literal("name_collision"),
   existing_name: z.string(),

@@ -1,0 +1,154 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { Readable } from "node:stream";
+import type { Hash } from "node:crypto";
+import { vault } from "../../../client/operations.ts";
+import { parseJson } from "../../../client/vault-session.ts";
+import type { CliContext } from "../../../context.ts";
+import { CliError, toCliError } from "../../../errors.ts";
+import { toSizeText } from "../../../output/cells.ts";
+import type { FileUpload, Uploaded } from "./send-file.ts";
+import type { TransferProgress } from "./transfer.ts";
+
+/** Files from this size on are sent so that they can be resumed: the daemon then keeps a second copy until they are complete. */
+export const RESUMED_BYTES_MIN = 256 * 1024 * 1024;
+
+/** Attempts in a row that bring no further; with the pause between them a daemon has time to restart. */
+const FAILED_ATTEMPTS_MAX = 30;
+const PAUSE_MS = 1_000;
+const READ_BYTES = 512 * 1024;
+
+/** Whether a file is sent in this way. */
+export async function isResumed(cli: CliContext, source: string): Promise<boolean> {
+  if (source === "-") return false;
+  const found = await stat(resolve(cli.system.workingDirectory, source)).catch(() => undefined);
+  return found?.isFile() === true && found.size >= RESUMED_BYTES_MIN;
+}
+
+/**
+ * Uploads a large file in parts that the daemon keeps: a connection that breaks off is taken up where it was, and so is the
+ * upload of the same file that an earlier run left. Its hash is compared at the end. Never overwrites.
+ */
+export async function uploadResumably(
+  cli: CliContext,
+  { source, folder, filename }: FileUpload,
+  progress: TransferProgress,
+): Promise<Uploaded> {
+  const path = resolve(cli.system.workingDirectory, source);
+  const { size, mtimeMs, ino } = await stat(path);
+  progress.begin(size);
+  const hashing = createPrefixHash(path, source);
+  const fingerprint = createHash("sha256")
+    .update(JSON.stringify([path, size, mtimeMs, ino]))
+    .digest("hex");
+  const params = { connection_id: folder.connectionId };
+  const begin = async () => {
+    const { body } = await cli.client.call(vault.beginUpload, {
+      params,
+      body: {
+        parent_ref: folder.id,
+        name: filename,
+        content_type: "application/octet-stream",
+        size,
+        fingerprint,
+      },
+    });
+    if ("upload_id" in body) return body;
+    throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
+  };
+
+  let failed = 0;
+  let furthest = -1;
+  let isNoted = false;
+  for (;;) {
+    try {
+      const { upload_id: id, offset } = await begin();
+      if (offset > 0 && !isNoted) {
+        cli.io.note(`Resuming ${filename} at ${toSizeText(offset)} of ${toSizeText(size)}.`);
+        isNoted = true;
+      }
+      if (offset > furthest) failed = 0;
+      furthest = Math.max(furthest, offset);
+      await hashing.advanceTo(offset);
+      progress.update(offset);
+      if (offset < size) await append(id, offset);
+      const { body } = await cli.client.call(vault.completeUpload, {
+        params: { ...params, upload_id: id },
+        body: { sha256: await hashing.digest(size) },
+      });
+      if (body.kind === "uploaded") return body;
+      throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
+    } catch (error) {
+      cli.signal.throwIfAborted();
+      failed += 1;
+      if (!mayResume(error) || failed >= FAILED_ATTEMPTS_MAX) throw error;
+      await cli.system.sleep(PAUSE_MS, cli.signal);
+    }
+  }
+
+  async function append(id: string, offset: number): Promise<void> {
+    let sent = offset;
+    const { stream } = await cli.client.exchange(
+      vault.appendUpload,
+      { params: { ...params, upload_id: id } },
+      {
+        contentType: "application/octet-stream",
+        headers: { "Upload-Offset": String(offset), "Content-Length": String(size - offset) },
+        body: () => {
+          sent = offset;
+          const bytes = Readable.from(readFrom(path, source, offset, size), { objectMode: false });
+          bytes.on("data", (chunk: Uint8Array) => progress.update((sent += chunk.byteLength)));
+          return bytes.pause();
+        },
+      },
+    );
+    const body = parseJson(Buffer.concat((await Array.fromAsync(stream)) as Buffer[]));
+    if ((body as { readonly offset?: unknown } | undefined)?.offset !== size)
+      throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
+  }
+}
+
+/** A lost connection, and a part that does not begin where the daemon's ends: the next attempt asks where that is. */
+function mayResume(error: unknown): boolean {
+  const { code, details } = toCliError(error);
+  return code === "daemon_unreachable" || details.reason === "offset_mismatch";
+}
+
+async function* readFrom(
+  path: string,
+  source: string,
+  start: number,
+  size: number,
+): AsyncGenerator<Uint8Array> {
+  let at = start;
+  for await (const chunk of createReadStream(path, {
+    start,
+    end: size - 1,
+    highWaterMark: READ_BYTES,
+  })) {
+    at += (chunk as Uint8Array).byteLength;
+    yield chunk as Uint8Array;
+  }
+  if (at < size) throw new CliError("file_error", `${source} became shorter while it was read`);
+}
+
+/** The hash of a file from its beginning, in as many steps as are needed; each byte is read once for it. */
+function createPrefixHash(path: string, source: string) {
+  const hash: Hash = createHash("sha256");
+  let at = 0;
+  async function advanceTo(end: number): Promise<void> {
+    if (end <= at) return;
+    const start = at;
+    for await (const chunk of readFrom(path, source, start, end)) hash.update(chunk);
+    at = end;
+  }
+  return {
+    advanceTo,
+    async digest(size: number): Promise<string> {
+      await advanceTo(size);
+      return hash.copy().digest("hex");
+    },
+  };
+}

@@ -1,0 +1,231 @@
+import { Readable } from "node:stream";
+import { z } from "zod";
+import type { Failure } from "../../../../storage/cloud/outcomes.ts";
+import type { Database } from "../../../../storage/engine/database.ts";
+import { createLocks } from "../../../../storage/locks.ts";
+import type { PartFiles } from "../../../../storage/part-files.ts";
+import { isDiskFull } from "../../../../storage/system-errors.ts";
+import { findItemByName } from "../../../../storage/tables/vault/items.ts";
+import {
+  countOpenUploads,
+  deleteUpload,
+  findOpenUpload,
+  findSameUpload,
+  insertUpload,
+  type OpenUpload,
+} from "../../../../storage/tables/vault/uploads.ts";
+import { AppError } from "../../../errors.ts";
+import { parsePayload } from "../../../jobs/job-kind.ts";
+import type { JobQueue } from "../../../jobs/queue.ts";
+import type { VaultCaller } from "../../caller.ts";
+import type { CloudUploads, UploadResult } from "../changes/uploads.service.ts";
+import type { Adapters } from "../connections/adapters.ts";
+import { unlessDeleted } from "../connections/unless-deleted.ts";
+
+/** An upload and how far it is. */
+export interface UploadProgress {
+  readonly kind: "open";
+  readonly upload: OpenUpload;
+  readonly offset: number;
+}
+
+export type BeginResult = UploadProgress | Extract<Failure, { kind: "conflict" }>;
+export type AppendResult = UploadProgress | { readonly kind: "offset_mismatch" };
+export type CompleteResult =
+  | UploadResult
+  | { readonly kind: "incomplete" }
+  | { readonly kind: "hash_mismatch" };
+
+/** Where an upload is. */
+export interface UploadPlace {
+  readonly connection_id: string;
+  readonly upload_id: string;
+}
+
+/**
+ * Uploads in parts. The bytes are gathered in a file of the daemon, so that every kind of storage can be resumed, and are stored
+ * at the provider in one upload when they are complete: nothing is visible before. An upload expires two days after its begin.
+ */
+export interface ResumableUploads {
+  /** Returns the open upload of the same file, or begins one. A taken name is a `conflict`. */
+  begin(
+    caller: VaultCaller,
+    connectionId: string,
+    file: {
+      readonly parent_ref?: string | null | undefined;
+      readonly name: string;
+      readonly content_type?: string | null | undefined;
+      readonly size: number;
+      readonly fingerprint: string;
+    },
+  ): Promise<BeginResult>;
+  /** Appends bytes that begin where the last ones ended. What arrives before a connection breaks off is kept. */
+  append(
+    caller: VaultCaller,
+    place: UploadPlace,
+    part: { readonly offset: number | undefined; readonly content: Readable },
+  ): Promise<AppendResult>;
+  /**
+   * Compares the hash and uploads the file. After a failure that may pass, the bytes stay for another call; after a wrong
+   * hash they are discarded.
+   */
+  complete(caller: VaultCaller, place: UploadPlace, sha256: string): Promise<CompleteResult>;
+  /** Discards an upload. */
+  cancel(caller: VaultCaller, place: UploadPlace): Promise<void>;
+}
+
+export interface ResumableUploadsDeps {
+  readonly db: Database;
+  readonly newId: () => string;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly jobs: Pick<JobQueue, "enqueue" | "register">;
+  readonly partFiles: PartFiles;
+  readonly uploadBytesMax: number;
+}
+
+/** The most open uploads of an account: each may take the largest upload of disk space. */
+export const OPEN_UPLOADS_MAX = 8;
+const EXPIRES_AFTER_MS = 48 * 3600 * 1000;
+const EXPIRE_JOB = "cloud.expire_upload";
+const payloadSchema = z.object({ upload_id: z.string() });
+
+/** Failures after which the same bytes may be stored by another attempt. */
+const PASSING: ReadonlySet<string> = new Set([
+  "offline",
+  "rate_limited",
+  "locked",
+  "quota_exceeded",
+  "reauth",
+]);
+
+export function createResumableUploads(
+  deps: ResumableUploadsDeps,
+  adapters: Pick<Adapters, "own">,
+  uploads: Pick<CloudUploads, "upload">,
+): ResumableUploads {
+  const { db, clock, partFiles } = deps;
+  const locks = createLocks();
+
+  deps.jobs.register({
+    kind: EXPIRE_JOB,
+    async run(payload) {
+      const { upload_id: id } = parsePayload(payloadSchema, payload);
+      await locks.withLocks([id], () => discard(id));
+    },
+  });
+
+  /** Deletes the row last: until then the job finds the file again after a crash. */
+  async function discard(id: string): Promise<void> {
+    await partFiles.remove(id);
+    await deleteUpload(db, id);
+  }
+
+  /** Runs `work` with an open upload of the caller while holding its lock. */
+  async function withUpload<T>(
+    caller: VaultCaller,
+    place: UploadPlace,
+    work: (upload: OpenUpload) => Promise<T>,
+  ): Promise<T> {
+    const { connection_id: connectionId, upload_id: id } = place;
+    const connection = await adapters.own(caller.userId, connectionId);
+    return locks.withLocks([id], async () => {
+      const upload = await findOpenUpload(db, { id, connectionId: connection.id, now: clock() });
+      if (upload === undefined) throw new AppError("not_found", "Upload not found");
+      return work(upload);
+    });
+  }
+
+  return {
+    async begin(caller, connectionId, file) {
+      if (file.size > deps.uploadBytesMax) throw tooLarge(deps.uploadBytesMax);
+      const connection = await adapters.own(caller.userId, connectionId);
+      const parentRef = file.parent_ref ?? "";
+      const taken = await findItemByName(db, connection.id, parentRef, file.name);
+      if (taken !== undefined) return { kind: "conflict", existingName: taken.name };
+      const upload = await unlessDeleted(db, connection, () =>
+        db.transaction(async (tx) => {
+          const wanted: OpenUpload = {
+            id: deps.newId(),
+            connectionId: connection.id,
+            userId: caller.userId,
+            parentRef,
+            name: file.name,
+            contentType: file.content_type ?? undefined,
+            size: file.size,
+            fingerprint: file.fingerprint,
+            expiresAt: tx.now + EXPIRES_AFTER_MS,
+          };
+          const same = await findSameUpload(tx, wanted);
+          if (same !== undefined) return same;
+          if ((await countOpenUploads(tx, caller.userId)) >= OPEN_UPLOADS_MAX)
+            throw new AppError(
+              "conflict",
+              `Only ${OPEN_UPLOADS_MAX} uploads may be open. Complete or cancel one of them.`,
+            );
+          await insertUpload(tx, wanted);
+          await deps.jobs.enqueue(tx, {
+            kind: EXPIRE_JOB,
+            key: wanted.id,
+            payload: { upload_id: wanted.id } satisfies z.input<typeof payloadSchema>,
+            runAt: wanted.expiresAt,
+          });
+          return wanted;
+        }),
+      );
+      return { kind: "open", upload, offset: await partFiles.sizeOf(upload.id) };
+    },
+
+    async append(caller, place, { offset, content }) {
+      try {
+        return await withUpload(caller, place, async (upload): Promise<AppendResult> => {
+          if (offset !== (await partFiles.sizeOf(upload.id))) return { kind: "offset_mismatch" };
+          const size = await appendTo(upload, content);
+          if (size === "too_long")
+            throw new AppError("unprocessable", "The file is longer than announced.");
+          return { kind: "open", upload, offset: size };
+        });
+      } finally {
+        // The rest of a refused body is discarded, so that the client gets to read its response.
+        content.resume();
+      }
+    },
+
+    complete: (caller, place, sha256) =>
+      withUpload(caller, place, async (upload): Promise<CompleteResult> => {
+        if ((await partFiles.sizeOf(upload.id)) !== upload.size) return { kind: "incomplete" };
+        if (upload.size > 0 && (await partFiles.hash(upload.id)) !== sha256) {
+          await discard(upload.id);
+          return { kind: "hash_mismatch" };
+        }
+        if (upload.size === 0) await appendTo(upload, Readable.from([]));
+        const content = await partFiles.open(upload.id);
+        try {
+          const { parentRef, name, contentType, size } = upload;
+          const parent = parentRef === "" ? undefined : parentRef;
+          const file = { parentRef: parent, name, contentType, content, size };
+          const result = await uploads.upload(caller, place.connection_id, file);
+          if (!PASSING.has(result.kind)) await discard(upload.id);
+          return result.kind === "conflict" ? { existingName: name, ...result } : result;
+        } finally {
+          content.destroy();
+        }
+      }),
+
+    cancel: (caller, place) => withUpload(caller, place, ({ id }) => discard(id)),
+  };
+
+  async function appendTo({ id, size }: OpenUpload, content: Readable) {
+    try {
+      return await partFiles.append(id, content, size);
+    } catch (error) {
+      throw isDiskFull(error)
+        ? new AppError("storage_full", "The server's disk is full.", { cause: error })
+        : error;
+    }
+  }
+}
+
+function tooLarge(bytesMax: number): AppError {
+  return new AppError("too_large", `A file may have at most ${bytesMax} bytes.`);
+}

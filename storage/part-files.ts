@@ -1,0 +1,87 @@
+import { createHash } from "node:crypto";
+import { mkdir, open, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+
+/** Files that grow by parts, one for each id. What was appended stays after a failure and a crash. */
+export interface PartFiles {
+  /** Bytes of the file; 0 when it is missing. */
+  sizeOf(id: string): Promise<number>;
+  /**
+   * Appends a stream at the end, up to `sizeMax` bytes in all, and syncs the file. Returns its size. What arrived before an
+   * error of the source is kept; the error is rethrown. `too_long` when the source has more: then nothing beyond is kept.
+   */
+  append(id: string, content: Readable, sizeMax: number): Promise<number | "too_long">;
+  /** Returns the SHA-256 of the file in hex. */
+  hash(id: string): Promise<string>;
+  /** Opens the file; the stream closes it. */
+  open(id: string): Promise<Readable>;
+  /** Removes the file. Removing a missing one is no error. */
+  remove(id: string): Promise<void>;
+}
+
+const READ_BYTES = 512 * 1024;
+
+/** @param folder is created when it is missing; ids are names without separators */
+export function createPartFiles(folder: string): PartFiles {
+  const pathOf = (id: string) => {
+    if (!/^[\w-]{1,64}$/.test(id)) throw new Error("not an id of a part file");
+    return join(folder, id);
+  };
+
+  return {
+    async sizeOf(id) {
+      const found = await stat(pathOf(id)).catch(ignoreMissing);
+      return found?.size ?? 0;
+    },
+
+    async append(id, content, sizeMax) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const file = await open(pathOf(id), "a", 0o600);
+      try {
+        let { size } = await file.stat();
+        try {
+          for await (const chunk of content as AsyncIterable<Buffer>) {
+            if (size + chunk.byteLength > sizeMax) return "too_long";
+            await file.appendFile(chunk);
+            size += chunk.byteLength;
+          }
+        } finally {
+          await file.sync();
+        }
+        return size;
+      } finally {
+        await file.close();
+      }
+    },
+
+    async hash(id) {
+      const file = await open(pathOf(id), "r");
+      try {
+        const hash = createHash("sha256");
+        const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+        for (;;) {
+          const { bytesRead } = await file.read(buffer, 0, READ_BYTES, null);
+          if (bytesRead === 0) return hash.digest("hex");
+          hash.update(buffer.subarray(0, bytesRead));
+        }
+      } finally {
+        await file.close();
+      }
+    },
+
+    async open(id) {
+      const file = await open(pathOf(id), "r");
+      const stream = file.createReadStream({ highWaterMark: READ_BYTES });
+      // The reader may refuse the file before it reads; a late error must not end the process.
+      stream.on("error", () => undefined);
+      return stream;
+    },
+
+    remove: (id) => rm(pathOf(id), { force: true }),
+  };
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+}

@@ -1,0 +1,90 @@
+import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { expect, test } from "vitest";
+import { createMemoryStorage } from "../../../../support/cloud/memory-provider.ts";
+import { openTestCloud } from "../../../../support/cloud/vault-cloud.ts";
+
+const bytes = Buffer.from("the bytes of a file");
+const sha256 = createHash("sha256").update(bytes).digest("hex");
+
+async function openScene() {
+  const storage = createMemoryStorage();
+  const t = await openTestCloud({ providerTypes: [storage.type] });
+  const mira = await t.addUser("mira");
+  const made = await t.cloud.connections.create(mira, {
+    provider: "memory",
+    display_name: "Memory",
+    settings: {},
+    credentials: {},
+  });
+  if (made.kind !== "connected") throw new Error(made.kind);
+  const connection = made.connection.id;
+  const begin = () =>
+    t.cloud.resumable.begin(mira, connection, {
+      name: "file.txt",
+      size: bytes.length,
+      fingerprint: "one",
+    });
+  const begun = await begin();
+  if (begun.kind !== "open") throw new Error(begun.kind);
+  const place = { connection_id: connection, upload_id: begun.upload.id };
+  await t.cloud.resumable.append(mira, place, { offset: 0, content: Readable.from([bytes]) });
+  return {
+    t,
+    storage,
+    mira,
+    place,
+    begin,
+    parts: () => readdir(join(t.files, "..", "..", "uploads")),
+    [Symbol.asyncDispose]: () => t[Symbol.asyncDispose](),
+  };
+}
+
+test("a provider that is away leaves the bytes for another attempt", async () => {
+  await using scene = await openScene();
+  const { t, storage, mira, place } = scene;
+  storage.fail("upload", { kind: "offline", sent: true });
+  const failed = await t.cloud.resumable.complete(mira, place, sha256);
+  expect(failed.kind).toBe("offline");
+  expect(await scene.parts()).toEqual([place.upload_id]);
+  const done = await t.cloud.resumable.complete(mira, place, sha256);
+  expect(done).toMatchObject({ kind: "uploaded", size: bytes.length });
+  expect(await scene.parts()).toEqual([]);
+  expect((await t.audit()).map(({ event_type: type }) => type)).toEqual(["cloud.file_uploaded"]);
+});
+
+test("a failure that cannot pass discards the bytes", async () => {
+  await using scene = await openScene();
+  const { t, storage, mira, place } = scene;
+  storage.fail("upload", { kind: "forbidden" });
+  expect((await t.cloud.resumable.complete(mira, place, sha256)).kind).toBe("forbidden");
+  expect(await scene.parts()).toEqual([]);
+});
+
+test("an upload expires after two days, and a job removes it with its bytes", async () => {
+  await using scene = await openScene();
+  const { t, mira, place } = scene;
+  t.now += 47 * 3600 * 1000;
+  await t.queue.runDue();
+  expect(await scene.parts()).toEqual([place.upload_id]);
+  t.now += 2 * 3600 * 1000;
+  await expect(t.cloud.resumable.complete(mira, place, sha256)).rejects.toMatchObject({
+    code: "not_found",
+  });
+  await t.queue.runDue();
+  expect(await scene.parts()).toEqual([]);
+  expect(await t.db.all("SELECT id FROM vault_uploads")).toEqual([]);
+  const again = await scene.begin();
+  expect(again).toMatchObject({ kind: "open", offset: 0 });
+});
+
+test("the bytes of a connection that was deleted are removed by the same job", async () => {
+  await using scene = await openScene();
+  const { t, mira, place } = scene;
+  await t.cloud.connections.remove(mira, place.connection_id);
+  t.now += 49 * 3600 * 1000;
+  await t.queue.runDue();
+  expect(await scene.parts()).toEqual([]);
+});
