@@ -64,7 +64,12 @@ test(
       run();
       const api = async (path: string, body?: object) => {
         const answer = await fetch(`${daemon?.url}/api/v1${path}`, {
-          headers: { Authorization: `token ${forge.token}`, "Content-Type": "application/json" },
+          headers: {
+            Authorization: `token ${forge.token}`,
+            "Content-Type": "application/json",
+            // The daemon closes idle connections. A busy machine sends the next request on one that is closed already.
+            Connection: "close",
+          },
           ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
         });
         return answer.text();

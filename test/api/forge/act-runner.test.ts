@@ -44,15 +44,20 @@ onRunner.describe("the runner program of Gitea", () => {
 
   const get = async (path: string) => (await people.api("GET", path)).json;
 
-  /** Pushes one workflow to a new private repository and returns the path of its run. */
-  async function pushWorkflow(name: string, workflow: string): Promise<string> {
+  /** Pushes a workflow, and others that it calls, to a new private repository. Returns the path of its run. */
+  async function pushWorkflow(
+    name: string,
+    workflow: string,
+    called: Readonly<Record<string, string>> = {},
+  ): Promise<string> {
     // The repository may have been made before, for its secrets.
     await people.api("POST", "/admin/users/mira/repos", { name, private: true });
     await git.run("init", "-q", "-b", "main", name);
     const origin = daemon.url.replace("://", `://mira:${people.tokenOf("mira")}@`);
     await git.in(name, "remote", "add", "origin", `${origin}/mira/${name}.git`);
     await mkdir(join(git.folder, name, ".gitea/workflows"), { recursive: true });
-    await writeFile(join(git.folder, name, ".gitea/workflows/ci.yml"), workflow);
+    for (const [file, text] of Object.entries({ ...called, "ci.yml": workflow }))
+      await writeFile(join(git.folder, name, ".gitea/workflows", file), text);
     await git.in(name, "add", ".");
     await git.in(name, "commit", "-q", "-m", "change");
     expect(await git.in(name, "push", "-q", "origin", "main")).toMatchObject({ exitCode: 0 });
@@ -120,6 +125,60 @@ jobs:
     await waitForLog("first", "hello from mira/whole");
     await waitForLog("grid (2)", "number 2 of");
     await waitForLog("last", "got cake and success");
+  });
+
+  test("runs the jobs of a called workflow with its inputs and secrets, and again when they failed", async () => {
+    await people.api("POST", "/admin/users/mira/repos", { name: "calls", private: true });
+    await people.api("PUT", "/repos/mira/calls/actions/secrets/KEY", { data: "canary-of-a-call" });
+    const run = await pushWorkflow(
+      "calls",
+      `on: push
+jobs:
+  build:
+    uses: ./.gitea/workflows/build.yml
+    with: { text: hello, count: 3, flag: true }
+    secrets: { TOKEN: "\${{ secrets.KEY }}" }
+  last:
+    runs-on: host
+    needs: build
+    steps: [{ run: 'echo "got \${{ needs.build.outputs.made }}"' }]
+`,
+      {
+        "build.yml": `on:
+  workflow_call:
+    inputs:
+      text: { type: string }
+      count: { type: number }
+      flag: { type: boolean }
+      off: { type: boolean }
+    secrets: { TOKEN: { required: true } }
+    outputs: { made: { value: "\${{ jobs.work.outputs.made }}" } }
+jobs:
+  work:
+    runs-on: host
+    outputs: { made: "\${{ steps.make.outputs.made }}" }
+    steps:
+      - run: echo "\${{ inputs.text }} \${{ inputs.count }} flag=\${{ inputs.flag }} off=\${{ inputs.off }}"
+      - { if: inputs.flag, run: echo flagged }
+      - { if: inputs.off, run: echo never }
+      - { run: 'test -n "$T" && echo "key $T"', env: { T: "\${{ secrets.TOKEN }}" } }
+      - { id: make, run: 'echo "made=pie" >> "$GITHUB_OUTPUT"' }
+      - { if: github.run_attempt == '1', run: exit 1 }
+`,
+      },
+    );
+    const first = await waitForEnd(run);
+    expect(first.conclusion, runner.output()).toBe("failure");
+    expect(first.jobs["build"]).toMatchObject({ conclusion: "failure" });
+    expect((await people.api("POST", `${run}/rerun-failed-jobs`)).status).toBe(201);
+    const { conclusion, jobs, logOf, waitForLog } = await waitForEnd(run);
+    expect(conclusion, await logOf("build / work")).toBe("success");
+    expect(Object.keys(jobs).toSorted()).toEqual(["build", "build / work", "last"]);
+    await waitForLog("build / work", "hello 3 flag=true off=false");
+    await waitForLog("build / work", "flagged");
+    await waitForLog("build / work", "key ***");
+    expect(await logOf("build / work")).not.toContain("canary-of-a-call");
+    await waitForLog("last", "got pie");
   });
 
   test("reports a failed step, and a job for failures runs after it", async () => {
