@@ -105,7 +105,7 @@ export const examples: Examples = {
     ["Add the time of an earlier day", "croft issue time add keeper/notes#7 45m --on 2026-11-20"],
   ],
   "issue time delete": [
-    ["Delete one entry", "croft issue time delete keeper/notes#7 12"],
+    ["Delete one entry", "croft issue time delete keeper/notes#7 12 --yes"],
     ["Delete all of your time on an issue", "croft issue time delete keeper/notes#7 --all --yes"],
   ],
   "issue time start": [

@@ -1,6 +1,7 @@
 import { AppError } from "../../errors.ts";
+import { readOrientation, toOrientationSegment } from "./exif-orientation.ts";
 
-/** An image that may be served, without metadata such as the place where it was taken. */
+/** An image that may be served, without metadata such as the place where it was taken; a JPEG keeps its orientation. */
 export interface Picture {
   readonly contentType: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
   readonly bytes: Uint8Array;
@@ -105,6 +106,7 @@ function readPng(input: Buffer): ReadImage | undefined {
 
 /** EXIF, XMP, IPTC and comments; the other application segments say how colours are meant. */
 const JPEG_METADATA = new Set([0xe1, 0xed, 0xfe]);
+const JPEG_EXIF = 0xe1;
 const JPEG_END = 0xd9;
 const JPEG_SCAN = 0xda;
 
@@ -129,8 +131,15 @@ function readJpeg(input: Buffer): ReadImage | undefined {
     if (marker === JPEG_SCAN) end = findNextMarker(input, end);
     if (end <= at + 3 || end > input.length) return undefined;
     if (!JPEG_METADATA.has(marker)) parts.push(input.subarray(at, end));
+    else if (marker === JPEG_EXIF) parts.push(...keepOrientation(input.subarray(at, end)));
     at = end;
   }
+}
+
+/** Keeps of EXIF only how the picture is turned: cameras store it as the sensor has seen it, and browsers turn it. */
+function keepOrientation(segment: Buffer): Buffer[] {
+  const orientation = readOrientation(segment);
+  return orientation === undefined ? [] : [toOrientationSegment(orientation)];
 }
 
 /** Finds the end of the data of a scan: in it, 0xff is followed by 0 or by a restart marker. */

@@ -84,6 +84,7 @@ const fields: SampleFields = {
   "forge.repos.labels.list": { name: "bug" },
   "forge.orgs.labels.list": { name: "priority/high" },
   "forge.orgs.teams.list": { name: "writers" },
+  "forge.repos.issue_templates.list": { name: "Bug", labels: ["bug"], body: null },
   "forge.repos.actions.runs.get": { status: "completed" },
   "forge.repos.actions.runs.artifacts": { name: "logs", expired: false },
   "vault.auth.token.list": { name: "backup" },

@@ -43,6 +43,48 @@ describe("JPEG images", () => {
     );
   });
 
+  const exif = (order: "II" | "MM", orientation: number, offset = 8) => {
+    const tiff = Buffer.alloc(64, 0);
+    const short = (value: number, at: number) =>
+      order === "II" ? tiff.writeUInt16LE(value, at) : tiff.writeUInt16BE(value, at);
+    const long = (value: number, at: number) =>
+      order === "II" ? tiff.writeUInt32LE(value, at) : tiff.writeUInt32BE(value, at);
+    tiff.write(order, "latin1");
+    short(42, 2);
+    long(offset, 4);
+    short(2, 8);
+    short(0x010f, 10);
+    short(0x0112, 22);
+    short(3, 24);
+    long(1, 26);
+    short(orientation, 30);
+    return segment(0xe1, Buffer.concat([latin("Exif\0\0"), tiff, latin("52.5 N")]));
+  };
+
+  test("of EXIF only the orientation is kept, in either byte order", () => {
+    for (const order of ["II", "MM"] as const) {
+      const turned = [start, exif(order, 6), frame(640, 480), scans, end];
+      const kept = Buffer.from(readPicture(Buffer.concat(turned)).bytes);
+      expect(kept.toString("latin1")).not.toContain("52.5 N");
+      const again = Buffer.from(readPicture(kept).bytes);
+      expect(again).toEqual(kept);
+      // Marker and length, "Exif" and two zeros, 20 bytes of TIFF, then the value in big-endian order.
+      expect(kept.subarray(2, 4)).toEqual(Buffer.from([0xff, 0xe1]));
+      expect(kept.readUInt16BE(2 + 4 + 6 + 18)).toBe(6);
+    }
+  });
+
+  test.each([
+    ["as it is stored", exif("II", 1)],
+    ["unknown", exif("II", 9)],
+    ["beyond the end of the segment", exif("MM", 6, 0xffff_fff0)],
+  ])("EXIF whose orientation is %s is dropped", (_what, metadata) => {
+    const whole = Buffer.concat([start, metadata, frame(640, 480), scans, end]);
+    expect(Buffer.from(readPicture(whole).bytes)).toEqual(
+      Buffer.concat([start, frame(640, 480), scans, end]),
+    );
+  });
+
   test.each([
     ["has no frame", [start, scans, end]],
     ["has no end", [start, frame(8, 8), scans]],
