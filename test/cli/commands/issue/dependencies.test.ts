@@ -62,7 +62,8 @@ test("time is added, listed and deleted, and a stopwatch runs", async () => {
     expect((await on("list", ...of)).json()).toMatchObject([{ time: 5400 }]);
   expect((await on("list", "--user", "mira")).code).toBe(2);
   expect((await on("delete", "mira/notes#1")).code).toBe(2);
-  await on("delete", "mira/notes#1", String(added.json().id), "--yes");
+  const { id } = added.json() as { readonly id: number };
+  await on("delete", "mira/notes#1", String(id), "--yes");
   expect((await on("list")).json()).toEqual([]);
   expect((await on("start", "mira/notes#1")).json()).toEqual({
     running: true,
