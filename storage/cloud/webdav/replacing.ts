@@ -68,7 +68,9 @@ async function findExpected(
     if (found.kind !== "ok") return beforehand(found);
     if (found.seen.item.kind === "folder") return { kind: "unsupported", reason: "folder" };
     if (!isExpected(found.seen, expected)) return { kind: "stale", note: "changed" };
-    const waitMs = found.seen.strongTag === undefined ? WEAK_TAGS_MS[attempt] : undefined;
+    // The tag of a file that has not been written for a while stays weak.
+    const isYoung = found.seen.strongTag === undefined && found.seen.item.unsettled === true;
+    const waitMs = isYoung ? WEAK_TAGS_MS[attempt] : undefined;
     if (waitMs === undefined || !(await pause(core.deps, waitMs, signal))) return found;
   }
 }
