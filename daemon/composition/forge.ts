@@ -39,6 +39,7 @@ import {
 import { branchProtectionRoutes } from "../forge/repositories/branch-protections.routes.ts";
 import { createPushJudge } from "../forge/repositories/protected-refs.ts";
 import { deployKeyRoutes } from "../forge/repositories/deploy-keys.routes.ts";
+import { createCommitGraphs } from "../forge/repositories/commit-graphs.ts";
 import { createLanguages } from "../forge/repositories/languages/languages.service.ts";
 import { collaboratorRoutes } from "../forge/repositories/collaborators.routes.ts";
 import { starRoutes } from "../forge/repositories/stars.routes.ts";
@@ -150,11 +151,14 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   });
   const languages = createLanguages({ db, git, locate, enqueue: queue.enqueue });
   queue.register(languages.job);
+  const commitGraphs = createCommitGraphs({ db, git, locate, enqueue: queue.enqueue });
+  queue.register(commitGraphs.job);
   const events = joinRepositoryEvents(
     hooks.repositoryEvents,
     repositoryEvents,
     workflows.repositoryEvents,
     languages.events,
+    commitGraphs.events,
   );
   const streams = createThreadStreams({
     db,

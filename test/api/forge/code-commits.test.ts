@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
@@ -222,3 +222,23 @@ describe("refs, trees and blobs", () => {
       expect((await api("GET", `/repos/mira/closed${rest}`, undefined, "")).status).toBe(404);
   });
 });
+
+test("a push is added to the commit-graph, with which git finds last commits fast", async () => {
+  const name = await people.newRepository("mira", { auto_init: true });
+  const folder = join(
+    daemon.home,
+    "repositories/mira",
+    `${name}.git`,
+    "objects/info/commit-graphs",
+  );
+  const chain = async () =>
+    (await readFile(join(folder, "commit-graph-chain"), "utf8").catch(() => "")).trim();
+  await expect.poll(chain, { timeout: 20_000 }).not.toBe("");
+  const first = await chain();
+  const content = Buffer.from("x").toString("base64");
+  await people.by("mira", "POST", `/repos/mira/${name}/contents/x`, { content });
+  await expect.poll(chain, { timeout: 20_000 }).not.toBe(first);
+  expect((await people.by("mira", "GET", `/repos/mira/${name}/commits?path=x`)).json).toHaveLength(
+    1,
+  );
+}, 60_000);

@@ -1,0 +1,77 @@
+import { z } from "zod";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Git } from "../../../storage/git/git.ts";
+import {
+  findRepositoryById,
+  type ForgeRepository,
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import { AppError } from "../../errors.ts";
+import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { RepositoryEvents } from "./events.ts";
+
+export interface CommitGraphDeps {
+  readonly db: Database;
+  readonly git: Git;
+  readonly locate: (repository: ForgeRepository) => Promise<string>;
+  readonly enqueue: Enqueue;
+}
+
+/** Keeps the commit-graphs of repositories current. */
+export interface CommitGraphs {
+  /** Enqueues the job. */
+  readonly events: RepositoryEvents;
+  /** Adds the new commits to the commit-graph, with the paths that they change. Idempotent. */
+  readonly job: JobKind;
+}
+
+const KIND = "forge.repositories.commit-graph";
+/** The first graph of a large history takes long. */
+const TIMEOUT_MS = 30 * 60_000;
+const payloadSchema = z.object({ repositoryId: z.int() });
+/** A further file for a few new commits; git merges files when there are many. */
+const WRITE = [
+  "commit-graph",
+  "write",
+  "--reachable",
+  "--changed-paths",
+  "--split",
+  "--no-progress",
+];
+
+/** Without a commit-graph git reads every commit and tree to count a history or to find the last commit of a file. */
+export function createCommitGraphs({ db, git, locate, enqueue }: CommitGraphDeps): CommitGraphs {
+  const writeSoon = (tx: Transaction, { id }: ForgeRepository) =>
+    enqueue(tx, { kind: KIND, payload: { repositoryId: id }, key: String(id) });
+  return {
+    events: {
+      async created(tx, { repository }) {
+        if (!repository.isEmpty) await writeSoon(tx, repository);
+      },
+      async pushed(tx, { repository, changes }) {
+        if (changes.some(({ after }) => after !== undefined)) await writeSoon(tx, repository);
+      },
+    },
+
+    job: {
+      kind: KIND,
+      async run(payload, { signal }) {
+        const { repositoryId } = parsePayload(payloadSchema, payload);
+        const repository = await findRepositoryById(db, repositoryId);
+        const directory = repository && (await findFolder(repository));
+        if (directory === undefined) return;
+        await git.run(WRITE, { directory, signal, timeoutMs: TIMEOUT_MS });
+      },
+    },
+  };
+
+  async function findFolder(repository: ForgeRepository): Promise<string | undefined> {
+    try {
+      return await locate(repository);
+    } catch (error) {
+      // Deleted meanwhile.
+      if (error instanceof AppError && error.code === "not_found") return undefined;
+      throw error;
+    }
+  }
+}
