@@ -77,10 +77,7 @@ export const examples: Examples = {
     ],
     ["List the backups in the bucket of backup_url", "croft daemon restore --from --list"],
     ["Restore the newest one of them", "croft daemon restore latest --from --yes"],
-    [
-      "Restore what another program had compressed",
-      "gunzip -c home.tar.gz | croft daemon restore - --yes",
-    ],
+    ["Restore from standard input", "croft daemon restore - --yes < home.tar"],
   ],
   api: [
     ["Send a GET request to the forge", "croft api GET /api/v1/version"],

@@ -1,4 +1,5 @@
-import type { Expected, ProviderItem } from "./provider.ts";
+import type { Expected } from "./provider.ts";
+import type { ProviderItem } from "./item.ts";
 
 /** Returns whether an item matches the caller's expectation, as far as its known fields tell. */
 export function isExpected(item: ProviderItem, expected: Expected): boolean {

@@ -1,5 +1,6 @@
 import type { Failure } from "./outcomes.ts";
-import { LISTING_ITEMS_MAX, type ProviderItem } from "./provider.ts";
+import { LISTING_ITEMS_MAX } from "./provider.ts";
+import type { ProviderItem } from "./item.ts";
 
 /** The texts of an item that count. */
 type Weighed = Pick<ProviderItem, "id" | "name"> &

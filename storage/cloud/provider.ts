@@ -9,8 +9,6 @@ import type { Locks } from "../locks.ts";
 import type { Call, ItemKind, ItemOutcome, ProviderItem } from "./item.ts";
 import type { Trash } from "./trash.ts";
 
-export type { Call, ItemKind, ItemOutcome, ProviderItem } from "./item.ts";
-
 /**
  * A kind of storage, declared as one value, from which `/providers`, the command line's help and wizard and the documentation
  * are generated.

@@ -1,5 +1,6 @@
 import type { Failure } from "./outcomes.ts";
-import type { CloudProvider, ItemOutcome, ProviderDeps, Replacement } from "./provider.ts";
+import type { CloudProvider, ProviderDeps, Replacement } from "./provider.ts";
+import type { ItemOutcome } from "./item.ts";
 import { viaTemporaryName } from "./temporary-names.ts";
 
 /**

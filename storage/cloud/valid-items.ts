@@ -1,5 +1,6 @@
 import type { Failure, ReadFailure } from "./outcomes.ts";
-import type { CloudProvider, ProviderItem } from "./provider.ts";
+import type { CloudProvider } from "./provider.ts";
+import type { ProviderItem } from "./item.ts";
 import { isTrashId, type Trash, type TrashedItem } from "./trash.ts";
 
 /** The years 1 to 9999, which ISO 8601 writes with four digits. */

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { Agent } from "undici";
 import { afterAll, describe, expect, test } from "vitest";
-import type { CloudProvider, Expected, ProviderItem } from "../../storage/cloud/provider.ts";
+import type { CloudProvider, Expected } from "../../storage/cloud/provider.ts";
+import type { ProviderItem } from "../../storage/cloud/item.ts";
 import { isSameSpelling } from "../../storage/cloud/comparison.ts";
 import { createLocks } from "../../storage/locks.ts";
 import { calm, stat, toExpected, tree, tryUpload } from "../conformance/cloud-provider/acting.ts";

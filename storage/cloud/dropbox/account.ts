@@ -1,7 +1,8 @@
 import { asObject, asText } from "../json.ts";
 import type { Failure, ReadFailure } from "../outcomes.ts";
 import { createListedItems } from "../listed-items.ts";
-import type { ListOutcome, ProviderItem } from "../provider.ts";
+import type { ListOutcome } from "../provider.ts";
+import type { ProviderItem } from "../item.ts";
 import type { DropboxApi } from "./api.ts";
 import type { DropboxFailure } from "./failures.ts";
 import { isId, parentPathOf, toDropboxItem, toProviderItem, type DropboxItem } from "./items.ts";

@@ -9,7 +9,8 @@ import {
   toEarlyFailure,
 } from "../guarded-change.ts";
 import type { Failure } from "../outcomes.ts";
-import type { DeleteOutcome, Expected, ItemOutcome, ProviderDeps } from "../provider.ts";
+import type { DeleteOutcome, Expected, ProviderDeps } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import { asObject } from "../json.ts";
 import { toChangeFailure, type Account } from "./account.ts";
 import type { DropboxApi } from "./api.ts";

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { contentTypeOf } from "../content-type.ts";
 import { asCount, asText, asTime, type JsonObject } from "../json.ts";
-import type { ItemKind, ProviderItem } from "../provider.ts";
+import type { ItemKind, ProviderItem } from "../item.ts";
 
 /** An item in Dropbox's form: with its path, without its folder's id. */
 export interface DropboxItem {

@@ -1,6 +1,6 @@
 import { asObject, asText, type JsonObject } from "../json.ts";
 import type { Failure } from "../outcomes.ts";
-import type { ItemOutcome } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import type { Trash, TrashedItem } from "../trash.ts";
 import { toChangeFailure, type Account } from "./account.ts";
 import type { DropboxApi } from "./api.ts";

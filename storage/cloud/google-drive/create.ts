@@ -1,5 +1,5 @@
 import type { Failure } from "../outcomes.ts";
-import type { ItemOutcome } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import { pathOf, type Drive, type FileOutcome } from "./drive.ts";
 import { toChangeFailure, type DriveFailure } from "./failures.ts";
 import { FOLDER_TYPE, type DriveFile } from "./items.ts";

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { asObject, asText, asTime, type JsonObject } from "../json.ts";
-import type { Expected, ProviderItem } from "../provider.ts";
+import type { Expected } from "../provider.ts";
+import type { ProviderItem } from "../item.ts";
 
 /** A file or folder, from either version of the API. */
 export interface DriveFile {

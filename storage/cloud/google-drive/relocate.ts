@@ -1,6 +1,7 @@
 import { explainDelete, isLostResponse } from "../guarded-change.ts";
 import type { Failure } from "../outcomes.ts";
-import type { DeleteOutcome, Expected, ItemOutcome } from "../provider.ts";
+import type { DeleteOutcome, Expected } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import { pathOf, type Drive, type FileOutcome } from "./drive.ts";
 import { toChangeFailure } from "./failures.ts";
 import { isExpected, type DriveFile } from "./items.ts";

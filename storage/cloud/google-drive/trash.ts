@@ -1,5 +1,5 @@
 import { asObject, asText, asTime } from "../json.ts";
-import type { ItemOutcome } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import { TRASH_PAGE_ITEMS, type Trash, type TrashedItem } from "../trash.ts";
 import { pathOf, type Drive } from "./drive.ts";
 import { toChangeFailure } from "./failures.ts";

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { contentTypeOf } from "../content-type.ts";
 import { inPieces } from "../pieces.ts";
-import type { CloudProvider, ItemOutcome, ProviderDeps } from "../provider.ts";
+import type { CloudProvider, ProviderDeps } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import { begin, finish, refuse, takeBack, verifyMade, type NewItem } from "./create.ts";
 import type { Drive, FileOutcome } from "./drive.ts";
 import { toDriveFile, type DriveFile } from "./items.ts";

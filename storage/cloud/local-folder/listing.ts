@@ -1,5 +1,6 @@
 import { lstat, readdir } from "node:fs/promises";
-import { LISTING_ITEMS_MAX, type ListOutcome, type ProviderItem } from "../provider.ts";
+import { LISTING_ITEMS_MAX, type ListOutcome } from "../provider.ts";
+import type { ProviderItem } from "../item.ts";
 import type { Folder } from "./anchor.ts";
 import { unless } from "./errno.ts";
 import { isBeside, isOwn } from "./paths.ts";

@@ -6,11 +6,11 @@ import {
   type CloudProvider,
   type ConnectOutcome,
   type Facts,
-  type ItemOutcome,
   type LocalFolderAccess,
   type Powers,
   type ProviderDeps,
 } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import { openBelow, using, type Folder } from "./anchor.ts";
 import { toFailure, unless } from "./errno.ts";
 import { cleanUp, cleanUpBeside, toTemporaryName } from "./clean-up.ts";

@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile, rename } from "node:fs/promises";
 import { parseJsonObject } from "../json.ts";
 import type { Failure } from "../outcomes.ts";
-import type { ItemOutcome } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import { toTrashPage, TRASH_EMPTY_ITEMS, type Trash, type TrashedItem } from "../trash.ts";
 import { openBelow, using, type Folder } from "./anchor.ts";
 import { unless } from "./errno.ts";

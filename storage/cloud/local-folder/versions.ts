@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { contentTypeOf } from "../content-type.ts";
-import type { Expected, ProviderItem } from "../provider.ts";
+import type { Expected } from "../provider.ts";
+import type { ProviderItem } from "../item.ts";
 import { toId } from "./paths.ts";
 
 const COARSE_NS = 1_000_000n;

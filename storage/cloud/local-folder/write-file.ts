@@ -2,7 +2,7 @@ import type { BigIntStats } from "node:fs";
 import { chmod, lstat, unlink } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import type { Failure } from "../outcomes.ts";
-import type { ItemOutcome } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import { openBelow, using, type Folder } from "./anchor.ts";
 import { unless } from "./errno.ts";
 import { toSegments } from "./paths.ts";

@@ -1,5 +1,5 @@
 import type { Failure } from "../outcomes.ts";
-import type { ItemOutcome } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import { toTrashPage, TRASH_EMPTY_ITEMS, type Trash, type TrashedItem } from "../trash.ts";
 import { createListedItems } from "../listed-items.ts";
 import { refuseTaken } from "../webdav/changing.ts";

@@ -1,7 +1,8 @@
 import { createHash, type Hash } from "node:crypto";
 import { StreamAborted, type Failure } from "../outcomes.ts";
 import { inPieces, type Piece } from "../pieces.ts";
-import type { ItemOutcome, Replacement } from "../provider.ts";
+import type { Replacement } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { refuseTaken } from "../webdav/changing.ts";
 import type { DavClient } from "../webdav/client.ts";

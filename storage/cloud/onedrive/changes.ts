@@ -9,13 +9,8 @@ import {
   toEarlyFailure,
 } from "../guarded-change.ts";
 import type { Failure } from "../outcomes.ts";
-import type {
-  DeleteOutcome,
-  Expected,
-  ItemOutcome,
-  ProviderDeps,
-  ProviderItem,
-} from "../provider.ts";
+import type { DeleteOutcome, Expected, ProviderDeps } from "../provider.ts";
+import type { ItemOutcome, ProviderItem } from "../item.ts";
 import type { JsonObject } from "../json.ts";
 import type { Drive } from "./drive.ts";
 import type { GraphFailure } from "./failures.ts";

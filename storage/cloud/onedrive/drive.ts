@@ -1,6 +1,7 @@
 import type { Failure } from "../outcomes.ts";
 import { createListedItems } from "../listed-items.ts";
-import type { ListOutcome, ProviderItem } from "../provider.ts";
+import type { ListOutcome } from "../provider.ts";
+import type { ProviderItem } from "../item.ts";
 import { asObject, asText, type JsonObject } from "../json.ts";
 import type { GraphFailure } from "./failures.ts";
 import type { Graph } from "./graph.ts";

@@ -1,6 +1,6 @@
 import { contentTypeOf } from "../content-type.ts";
 import { asCount, asObject, asText, asTime, type JsonObject } from "../json.ts";
-import type { ProviderItem } from "../provider.ts";
+import type { ProviderItem } from "../item.ts";
 
 /** The properties to request of every item. */
 export const ITEM_FIELDS =

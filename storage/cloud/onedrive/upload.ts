@@ -3,7 +3,7 @@ import { asText, readJsonObject, type JsonObject } from "../json.ts";
 import { STRANGE_ANSWER } from "../guarded-change.ts";
 import { mayRetryRead } from "../outcomes.ts";
 import { inPieces } from "../pieces.ts";
-import type { ItemOutcome } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import { isAsSent, isRewritten } from "../comparison.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { toChangeFailure } from "./changes.ts";

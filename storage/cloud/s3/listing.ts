@@ -1,7 +1,8 @@
 import { contentTypeOf } from "../content-type.ts";
 import type { Failure } from "../outcomes.ts";
 import { createListedItems } from "../listed-items.ts";
-import type { ListOutcome, ProviderItem } from "../provider.ts";
+import type { ListOutcome } from "../provider.ts";
+import type { ProviderItem } from "../item.ts";
 import type { ListedObject, ListedPage } from "../../s3/responses.ts";
 import { toSeconds, toVersionId, unquote, type ObjectHead } from "../../s3/client.ts";
 import { hasKeys, type Findings, type Spelling, type Store } from "./context.ts";

@@ -1,6 +1,7 @@
 import { isExpected } from "../comparison.ts";
 import type { Failure } from "../outcomes.ts";
-import type { Expected, ItemOutcome } from "../provider.ts";
+import type { Expected } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import { keepFolder, removeObject } from "./changing.ts";
 import type { ObjectHead } from "../../s3/client.ts";
 import { find, findObject, toLockKey, type Store } from "./context.ts";

@@ -1,5 +1,5 @@
 import type { Failure } from "../outcomes.ts";
-import type { ItemOutcome } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import { TRASH_EMPTY_ITEMS, TRASH_PAGE_ITEMS, type Trash, type TrashedItem } from "../trash.ts";
 import { findObject, hasKeys, toLockKey, type Store } from "./context.ts";
 import { OWN_FOLDER, splitId } from "./keys.ts";

@@ -1,5 +1,6 @@
 import type { Failure } from "../outcomes.ts";
-import type { DeleteOutcome, Expected, ItemOutcome } from "../provider.ts";
+import type { DeleteOutcome, Expected } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import { toPlaceOf, toSegments } from "./address.ts";
 import { beforehand, refuseName, refuseTarget, type DavCore } from "./core.ts";
 import { isPlain } from "./failures.ts";

@@ -1,5 +1,6 @@
 import { contentTypeOf } from "../content-type.ts";
-import type { Expected, Facts, ProviderItem } from "../provider.ts";
+import type { Expected, Facts } from "../provider.ts";
+import type { ProviderItem } from "../item.ts";
 import type { PropName } from "./client.ts";
 import type { DavResponse } from "./multistatus.ts";
 

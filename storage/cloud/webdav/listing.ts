@@ -1,6 +1,7 @@
 import type { Failure } from "../outcomes.ts";
 import { createListedItems } from "../listed-items.ts";
-import type { ListOutcome, ProviderItem } from "../provider.ts";
+import type { ListOutcome } from "../provider.ts";
+import type { ProviderItem } from "../item.ts";
 import { toSegments } from "./address.ts";
 import { nameInListing, type DavCore } from "./core.ts";
 import { toFailure } from "./failures.ts";

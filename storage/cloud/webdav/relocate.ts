@@ -1,5 +1,6 @@
 import type { Failure } from "../outcomes.ts";
-import type { Expected, ItemOutcome } from "../provider.ts";
+import type { Expected } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { openPlain } from "../content-encoding.ts";
 import { isSameSpelling } from "../comparison.ts";

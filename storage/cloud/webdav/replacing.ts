@@ -1,7 +1,8 @@
 import type { Buffer } from "node:buffer";
 import { buffer } from "node:stream/consumers";
 import { StreamAborted, type Failure } from "../outcomes.ts";
-import type { ItemOutcome, Replacement } from "../provider.ts";
+import type { Replacement } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import { toPlaceOf } from "./address.ts";
 import type { Permits } from "./changing.ts";
 import { beforehand, pause, type DavCore } from "./core.ts";

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { contentTypeOf } from "../content-type.ts";
 import type { Failure } from "../outcomes.ts";
 import { WrongLength } from "../pieces.ts";
-import type { ItemOutcome } from "../provider.ts";
+import type { ItemOutcome } from "../item.ts";
 import { isRewritten } from "../comparison.ts";
 import { toSegments } from "./address.ts";
 import { refuseTaken } from "./changing.ts";

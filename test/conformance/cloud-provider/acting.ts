@@ -2,13 +2,8 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { expect } from "vitest";
 import type { ReadFailure } from "../../../storage/cloud/outcomes.ts";
-import type {
-  ByteRange,
-  CloudProvider,
-  Expected,
-  ItemOutcome,
-  ProviderItem,
-} from "../../../storage/cloud/provider.ts";
+import type { ByteRange, CloudProvider, Expected } from "../../../storage/cloud/provider.ts";
+import type { ItemOutcome, ProviderItem } from "../../../storage/cloud/item.ts";
 
 /** A signal that is never aborted. */
 export const calm = new AbortController().signal;

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { expect } from "vitest";
-import type { CloudProvider, ItemOutcome, ProviderItem } from "../../../storage/cloud/provider.ts";
+import type { CloudProvider } from "../../../storage/cloud/provider.ts";
+import type { ItemOutcome, ProviderItem } from "../../../storage/cloud/item.ts";
 import { replaceFile } from "../../../storage/cloud/replacing.ts";
 import { createLocks } from "../../../storage/locks.ts";
 import type { Behaviour } from "../cloud-provider.suite.ts";

@@ -4,10 +4,9 @@ import type {
   CloudProvider,
   CloudProviderType,
   Expected,
-  ItemOutcome,
   Powers,
-  ProviderItem,
 } from "../../../storage/cloud/provider.ts";
+import type { ItemOutcome, ProviderItem } from "../../../storage/cloud/item.ts";
 import { toTrashPage, type TrashedItem } from "../../../storage/cloud/trash.ts";
 
 /** What a provider that keeps everything in memory can do: stable ids, an own trash, nothing emulated. */

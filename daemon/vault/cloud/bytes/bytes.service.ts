@@ -1,7 +1,7 @@
 import type { CachedBytes } from "../../../../storage/cache/cache-hits.ts";
 import type { Fetched } from "../../../../storage/cache/fill.ts";
 import { StreamAborted, type ReadFailure } from "../../../../storage/cloud/outcomes.ts";
-import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
+import type { ProviderItem } from "../../../../storage/cloud/item.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
 import {
   findLiveItem,

@@ -3,12 +3,8 @@ import {
   type DestinationFault,
   type Failure,
 } from "../../../../storage/cloud/outcomes.ts";
-import type {
-  CloudProvider,
-  Expected,
-  ItemOutcome,
-  ProviderItem,
-} from "../../../../storage/cloud/provider.ts";
+import type { CloudProvider, Expected } from "../../../../storage/cloud/provider.ts";
+import type { ItemOutcome, ProviderItem } from "../../../../storage/cloud/item.ts";
 import type { Database, Queries } from "../../../../storage/engine/database.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
 import { isWithin } from "../../../../storage/tables/vault/item-ancestors.ts";

@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import type { Failure } from "../../../../storage/cloud/outcomes.ts";
-import type { ProviderDeps, ProviderItem } from "../../../../storage/cloud/provider.ts";
+import type { ProviderDeps } from "../../../../storage/cloud/provider.ts";
+import type { ProviderItem } from "../../../../storage/cloud/item.ts";
 import { replaceFile } from "../../../../storage/cloud/replacing.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { createLocks } from "../../../../storage/locks.ts";

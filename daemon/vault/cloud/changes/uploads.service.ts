@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import type { Failure } from "../../../../storage/cloud/outcomes.ts";
-import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
+import type { ProviderItem } from "../../../../storage/cloud/item.ts";
 import { isDiskFull } from "../../../../storage/system-errors.ts";
 import { spool, type Spooled } from "../../../../storage/spool.ts";
 import type { Database, Transaction } from "../../../../storage/engine/database.ts";

@@ -1,4 +1,4 @@
-import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
+import type { ProviderItem } from "../../../../storage/cloud/item.ts";
 import type { Queries, Transaction } from "../../../../storage/engine/database.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
 import { rekeyFolders } from "../../../../storage/tables/vault/folders.ts";

@@ -1,5 +1,6 @@
 import type { Failure } from "../../../../storage/cloud/outcomes.ts";
-import type { CloudProvider, ProviderItem } from "../../../../storage/cloud/provider.ts";
+import type { CloudProvider } from "../../../../storage/cloud/provider.ts";
+import type { ProviderItem } from "../../../../storage/cloud/item.ts";
 import type { Trash, TrashedItem } from "../../../../storage/cloud/trash.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createListedItems } from "../../../../storage/cloud/listed-items.ts";
-import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
+import type { ProviderItem } from "../../../../storage/cloud/item.ts";
 
 const item = (id: string, name = id): ProviderItem => ({
   id,

@@ -1,6 +1,7 @@
 import { Agent } from "undici";
 import { afterAll, describe, expect, test } from "vitest";
-import type { CloudProvider, ProviderItem } from "../../../../storage/cloud/provider.ts";
+import type { CloudProvider } from "../../../../storage/cloud/provider.ts";
+import type { ProviderItem } from "../../../../storage/cloud/item.ts";
 import {
   calm,
   done,

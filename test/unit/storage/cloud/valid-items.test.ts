@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import type { ProviderItem } from "../../../../storage/cloud/provider.ts";
+import type { ProviderItem } from "../../../../storage/cloud/item.ts";
 import { withValidItems } from "../../../../storage/cloud/valid-items.ts";
 import { createMemoryStorage } from "../../../support/cloud/memory-provider.ts";
 
