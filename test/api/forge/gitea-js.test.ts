@@ -435,10 +435,18 @@ describe("gitea-js", () => {
     await api.repos.repoDeleteTag(...repo, "v1");
     await api.repos.repoDeleteBranch(...repo, "aside");
 
+    await api.repos.repoCreateStatus(...repo, sha, { state: "success", context: "ci" });
+    expect((await api.repos.repoListStatuses(...repo, sha)).data).toHaveLength(1);
+    await api.repos.repoListStatusesByRef(...repo, "main");
+    await api.repos.repoGetCombinedStatusByRef(...repo, "main");
+  });
+
+  test("gitea-js reads issue templates, editor settings and notes", async () => {
+    const repo = await newRepository("forms");
     await api.repos.repoCreateFile(...repo, ".editorconfig", {
       content: base64("[*]\ncharset = utf-8\n"),
     });
-    await api.repos.repoGetEditorConfig(...repo, "docs/a.txt", {}, { format: "json" });
+    await api.repos.repoGetEditorConfig(...repo, "README.md", {}, { format: "json" });
     await api.repos.repoCreateFile(...repo, ".gitea/ISSUE_TEMPLATE/bug.yaml", {
       content: base64(
         "name: Bug\nabout: Wrong\nlabels: [bug]\nassignees: [mira]\nbody: [{ type: input, attributes: { label: What }, validations: { required: true } }]\n",
@@ -448,17 +456,12 @@ describe("gitea-js", () => {
     await api.repos.repoGetIssueConfig(...repo);
     expect((await api.repos.repoValidateIssueConfig(...repo)).data.valid).toBe(true);
     expect((await api.repos.repoGetReviewers(...repo)).data).toHaveLength(1);
-    const noNote = api.repos.repoGetNote(...repo, sha);
+    const noNote = api.repos.repoGetNote(...repo, "main");
     await expectRefused(404, "repos.repoGetNote", noNote);
     const noKey = api.repos.repoSigningKey(...repo, asText);
     await expectRefused(404, "repos.repoSigningKey", noKey);
     const wanted = { clone_addr: "https://example.org/a.git", repo_name: "imported" };
     await expectRefused(403, "repos.repoMigrate", api.repos.repoMigrate(wanted));
-
-    await api.repos.repoCreateStatus(...repo, sha, { state: "success", context: "ci" });
-    expect((await api.repos.repoListStatuses(...repo, sha)).data).toHaveLength(1);
-    await api.repos.repoListStatusesByRef(...repo, "main");
-    await api.repos.repoGetCombinedStatusByRef(...repo, "main");
   });
 
   test("gitea-js tracks issues with labels, milestones, comments, reactions and pins", async () => {
