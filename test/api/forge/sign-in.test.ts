@@ -521,9 +521,10 @@ describe("tokens", () => {
     };
     expect(await app.request(of("mira"))).toMatchObject(refused);
     expect(await app.request(of("mira"), { basic: "nora:user-password" })).toMatchObject(refused);
+    // As for a name that no account has.
     expect(await app.request(of("hermit"), { basic })).toMatchObject({
       status: 404,
-      json: { message: "not found" },
+      json: { message: "user redirect does not exist [name: hermit]" },
     });
     expect((await app.request(of("hermit"), { basic: "admin:admin-password" })).status).toBe(200);
     expect(await app.request(of("Nobody"), { basic })).toMatchObject({
