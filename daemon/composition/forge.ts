@@ -151,7 +151,13 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   });
   const languages = createLanguages({ db, git, locate, enqueue: queue.enqueue });
   queue.register(languages.job);
-  const commitGraphs = createCommitGraphs({ db, git, locate, enqueue: queue.enqueue });
+  const commitGraphs = createCommitGraphs({
+    db,
+    git,
+    locate,
+    enqueue: queue.enqueue,
+    moves: folders.moves,
+  });
   queue.register(commitGraphs.job);
   const events = joinRepositoryEvents(
     hooks.repositoryEvents,

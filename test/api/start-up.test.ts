@@ -178,7 +178,7 @@ describe("a start", () => {
 
   test("a start on an address that is not ours says so", async () => {
     await expect(start({ CROFT_HOST: "192.0.2.1", CROFT_INSECURE_HTTP: "true" })).rejects.toThrow(
-      /no address of this machine/,
+      /is not an address of this machine/,
     );
   });
 

@@ -1,3 +1,5 @@
+import { rm, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
@@ -9,12 +11,14 @@ import { AppError } from "../../errors.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { RepositoryEvents } from "./events.ts";
+import type { FolderMoves } from "./folder-moves.ts";
 
 export interface CommitGraphDeps {
   readonly db: Database;
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly enqueue: Enqueue;
+  readonly moves: Pick<FolderMoves, "complete">;
 }
 
 /** Keeps the commit-graphs of repositories current. */
@@ -40,7 +44,8 @@ const WRITE = [
 ];
 
 /** Without a commit-graph git reads every commit and tree to count a history or to find the last commit of a file. */
-export function createCommitGraphs({ db, git, locate, enqueue }: CommitGraphDeps): CommitGraphs {
+export function createCommitGraphs(deps: CommitGraphDeps): CommitGraphs {
+  const { db, git, locate, enqueue, moves } = deps;
   const writeSoon = (tx: Transaction, { id }: ForgeRepository) =>
     enqueue(tx, { kind: KIND, payload: { repositoryId: id }, key: String(id) });
   return {
@@ -57,9 +62,12 @@ export function createCommitGraphs({ db, git, locate, enqueue }: CommitGraphDeps
       kind: KIND,
       async run(payload, { signal }) {
         const { repositoryId } = parsePayload(payloadSchema, payload);
+        // git would leave its lock behind in a folder that moves meanwhile.
+        await moves.complete(repositoryId);
         const repository = await findRepositoryById(db, repositoryId);
         const directory = repository && (await findFolder(repository));
         if (directory === undefined) return;
+        await removeOldLock(directory);
         await git.run(WRITE, { directory, signal, timeoutMs: TIMEOUT_MS });
       },
     },
@@ -74,4 +82,12 @@ export function createCommitGraphs({ db, git, locate, enqueue }: CommitGraphDeps
       throw error;
     }
   }
+}
+
+/** Removes the lock of a git that was killed, or whose folder moved; a job that runs holds its own for a shorter time. */
+async function removeOldLock(directory: string): Promise<void> {
+  const lock = join(directory, "objects/info/commit-graphs/commit-graph-chain.lock");
+  const found = await stat(lock).catch(() => undefined);
+  if (found !== undefined && Date.now() - found.mtimeMs > TIMEOUT_MS)
+    await rm(lock, { force: true });
 }
