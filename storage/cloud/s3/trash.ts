@@ -20,9 +20,10 @@ export function createTrash(store: Store): Trash {
   const { root } = store.keys;
 
   /** The versions of all keys, each key's newest first, from a key on. */
-  function versions(prefix: string, after: string | undefined, signal: AbortSignal) {
+  async function* versions(prefix: string, after: string | undefined, signal: AbortSignal) {
     const query = { prefix, versions: "", ...(after === undefined ? {} : { "key-marker": after }) };
-    return pagesOf(store, query, signal);
+    for await (const page of pagesOf(store, query, signal))
+      yield page.kind === "ok" ? { ...page, entries: toNewestFirst(page.entries) } : page;
   }
 
   function isOwn({ key }: KeyEntry): boolean {
@@ -172,6 +173,19 @@ export function createTrash(store: Store): Trash {
       (await removeBatch(store, markers.map(toTarget), signal));
     return failed?.failure;
   }
+}
+
+/** Some servers, such as moto, list the markers of a page after all of its versions. */
+function toNewestFirst(entries: readonly KeyEntry[]): readonly KeyEntry[] {
+  const byKey = Map.groupBy(entries, ({ key }) => key);
+  return [...byKey]
+    .map(([key, versions]) => ({ key: Buffer.from(key), versions }))
+    .toSorted((one, other) => Buffer.compare(one.key, other.key))
+    .flatMap(({ versions }) => versions.toSorted((one, other) => toRank(other) - toRank(one)));
+}
+
+function toRank({ isLatest, modifiedAt = 0 }: KeyEntry): number {
+  return isLatest ? Number.MAX_SAFE_INTEGER : modifiedAt;
 }
 
 const partly: Failure = { kind: "unknown_outcome", note: "restored_in_part" };

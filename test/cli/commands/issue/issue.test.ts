@@ -80,7 +80,7 @@ test("an issue is shown with its comments when they are asked for", async () => 
   const bare = await runSignedIn(["issue", "view", "mira/notes#3", "--json"], answers);
   expect([bare.ran.json(), bare.seen.length]).toEqual([issue, 1]);
   const whole = await runSignedIn(["issue", "view", "mira/notes#3", "--comments"], answers);
-  expect(whole.ran.out).toContain("somebody: Still");
+  expect(whole.ran.out).toContain("a deleted account: Still");
 });
 
 test("an issue is opened, its text read from standard input", async () => {
