@@ -105,6 +105,8 @@ export function createProcessPool<Input, Output>(
     if (running === current) running = undefined;
     if (!current.isEnded) {
       current.isEnded = true;
+      // Closing the pool waits for the end of an idle process as well.
+      current.child.ref();
       current.child.kill("SIGKILL");
     }
     settle(current, outcome);

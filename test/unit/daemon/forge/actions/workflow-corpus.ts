@@ -246,7 +246,7 @@ export const refused: readonly (readonly [
     6,
     "unexpected character",
   ],
-  ["a bad id of a job", `on: push\njobs:\n  1a: { runs-on: x, ${steps} }`, 3, "no id of a job"],
+  ["a bad id of a job", `on: push\njobs:\n  1a: { runs-on: x, ${steps} }`, 3, "not an id of a job"],
   [
     "a call with steps",
     `on: push\njobs:\n  a:\n    uses: ./x.yml\n    ${steps}\n`,

@@ -84,6 +84,8 @@ describe("the probe of a server", () => {
       conditional_put: true,
       lists_deleted_folders: false,
       conditional_multipart: true,
+      conditional_replace: true,
+      conditional_multipart_replace: true,
       conditional_copy_source: true,
       conditional_copy_destination: true,
       conditional_delete: true,
