@@ -11,7 +11,7 @@ export default defineConfig({
     exclude: ["node_modules/**", "dist/**"],
     // Processes, not threads: native addons (better-sqlite3, argon2) and signals belong to a process.
     pool: "forks",
-    // Vitest leaves one core free, which on a machine with two means one file at a time: 27 minutes instead of 15.
+    // Vitest leaves one core free, which on a machine with two means one file at a time: 27 minutes instead of 20.
     maxWorkers: availableParallelism(),
     slowTestThreshold: 1_000,
     expect: { poll: { timeout: 30_000 } },

@@ -157,6 +157,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     locate,
     enqueue: queue.enqueue,
     moves: folders.moves,
+    clock,
   });
   queue.register(commitGraphs.job);
   const events = joinRepositoryEvents(

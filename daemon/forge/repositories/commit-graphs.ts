@@ -19,6 +19,8 @@ export interface CommitGraphDeps {
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly enqueue: Enqueue;
   readonly moves: Pick<FolderMoves, "complete">;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
 }
 
 /** Keeps the commit-graphs of repositories current. */
@@ -45,7 +47,7 @@ const WRITE = [
 
 /** Without a commit-graph git reads every commit and tree to count a history or to find the last commit of a file. */
 export function createCommitGraphs(deps: CommitGraphDeps): CommitGraphs {
-  const { db, git, locate, enqueue, moves } = deps;
+  const { db, git, locate, enqueue, moves, clock } = deps;
   const writeSoon = (tx: Transaction, { id }: ForgeRepository) =>
     enqueue(tx, { kind: KIND, payload: { repositoryId: id }, key: String(id) });
   return {
@@ -67,7 +69,7 @@ export function createCommitGraphs(deps: CommitGraphDeps): CommitGraphs {
         const repository = await findRepositoryById(db, repositoryId);
         const directory = repository && (await findFolder(repository));
         if (directory === undefined) return;
-        await removeOldLock(directory);
+        await removeOldLock(directory, clock());
         await git.run(WRITE, { directory, signal, timeoutMs: TIMEOUT_MS });
       },
     },
@@ -85,9 +87,8 @@ export function createCommitGraphs(deps: CommitGraphDeps): CommitGraphs {
 }
 
 /** Removes the lock of a git that was killed, or whose folder moved; a job that runs holds its own for a shorter time. */
-async function removeOldLock(directory: string): Promise<void> {
+async function removeOldLock(directory: string, now: number): Promise<void> {
   const lock = join(directory, "objects/info/commit-graphs/commit-graph-chain.lock");
   const found = await stat(lock).catch(() => undefined);
-  if (found !== undefined && Date.now() - found.mtimeMs > TIMEOUT_MS)
-    await rm(lock, { force: true });
+  if (found !== undefined && now - found.mtimeMs > TIMEOUT_MS) await rm(lock, { force: true });
 }
