@@ -41,38 +41,22 @@ export async function throughRaces<T extends { readonly kind: "done" }>(
   }
 }
 
+/** A small object to be stored in one request. */
+interface NewObject {
+  readonly key: string;
+  readonly body: Uint8Array;
+  readonly contentType?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Creates an object whose key must be free. If the server ignores conditions, the caller has checked the key while holding
  * the lock of its name.
  */
-export async function putNew(
-  store: Store,
-  object: {
-    readonly key: string;
-    readonly body: Uint8Array;
-    readonly contentType?: string | undefined;
-    readonly signal: AbortSignal;
-  },
-): Promise<Changed> {
-  const { key, body, contentType, signal } = object;
-  const type = contentType === undefined ? {} : { "content-type": contentType };
-  const { put } = store.findings.guards;
-  return toChanged(
-    await createOnly(
-      store,
-      { key, condition: put ? NEW_HEADERS : undefined, signal },
-      (condition) =>
-        throughRaces(store, signal, () =>
-          store.client.ask({
-            method: "PUT",
-            key,
-            body,
-            headers: { ...type, ...condition },
-            signal,
-          }),
-        ),
-    ),
-  );
+export async function putNew(store: Store, object: NewObject): Promise<Changed> {
+  const { key, signal } = object;
+  const condition = store.findings.guards.put ? NEW_HEADERS : undefined;
+  return toChanged(await createOnly(store, { key, condition, signal }, putWith(store, object)));
 }
 
 /**
@@ -81,23 +65,19 @@ export async function putNew(
  */
 export async function putOver(
   store: Store,
-  object: {
-    readonly key: string;
-    readonly etag: string;
-    readonly body: Uint8Array;
-    readonly contentType?: string | undefined;
-    readonly signal: AbortSignal;
-  },
+  object: NewObject & { readonly etag: string },
 ): Promise<Changed> {
-  const { key, body, contentType, signal } = object;
+  const isGuarded = store.findings.guards.replace;
+  return toChanged(await underTag(store, { ...object, isGuarded }, putWith(store, object)));
+}
+
+/** Returns what stores an object under a condition. */
+function putWith(store: Store, { key, body, contentType, signal }: NewObject) {
   const type = contentType === undefined ? {} : { "content-type": contentType };
-  return toChanged(
-    await underTag(store, { ...object, isGuarded: store.findings.guards.replace }, (condition) =>
-      throughRaces(store, signal, () =>
-        store.client.ask({ method: "PUT", key, body, headers: { ...type, ...condition }, signal }),
-      ),
-    ),
-  );
+  return (condition: Readonly<Record<string, string>>) =>
+    throughRaces(store, signal, () =>
+      store.client.ask({ method: "PUT", key, body, headers: { ...type, ...condition }, signal }),
+    );
 }
 
 /**
