@@ -42,11 +42,7 @@ export async function moveAcross(
 ): Promise<MovedItem> {
   const source = await findFile(cli, finder, word);
   const { copied, sha256 } = await copyFile(cli, progress, source, target);
-  const params = { connection_id: target.connection.id, item_id: copied.provider_item_id };
-  const { stream } = await cli.client.download(vault.downloadItem, { params });
-  const hash = createHash("sha256");
-  for await (const chunk of stream) hash.update(chunk as Uint8Array);
-  if (hash.digest("hex") !== sha256)
+  if ((await hashItem(cli, target.connection.id, copied.provider_item_id)) !== sha256)
     throw new CliError("provider_failed", `the copy of ${word} differs; the original was kept`, {
       service: "vault",
       hint: `delete the copy, ${copied.name}, and repeat`,
@@ -128,16 +124,19 @@ function createHasher(
   const batches = createDownloadBatches(cli, connectionId);
   const alone = createLimit(FILES_AT_ONCE);
   return async (id, size) => {
-    const hash = createHash("sha256");
-    if ((size ?? Infinity) <= BATCHED_BYTES_MAX)
-      return hash.update(await repeat(connectionId, () => batches.download(id))).digest("hex");
-    return alone(async () => {
-      const params = { connection_id: connectionId, item_id: id };
-      const { stream } = await cli.client.download(vault.downloadItem, { params });
-      for await (const chunk of stream as AsyncIterable<Uint8Array>) hash.update(chunk);
-      return hash.digest("hex");
-    });
+    if ((size ?? Infinity) > BATCHED_BYTES_MAX) return alone(() => hashItem(cli, connectionId, id));
+    const bytes = await repeat(connectionId, () => batches.download(id));
+    return createHash("sha256").update(bytes).digest("hex");
   };
+}
+
+/** Downloads an item and returns its SHA-256. */
+async function hashItem(cli: CliContext, connectionId: string, id: string): Promise<string> {
+  const params = { connection_id: connectionId, item_id: id };
+  const { stream } = await cli.client.download(vault.downloadItem, { params });
+  const hash = createHash("sha256");
+  for await (const chunk of stream as AsyncIterable<Uint8Array>) hash.update(chunk);
+  return hash.digest("hex");
 }
 
 /**
