@@ -1,4 +1,4 @@
-// daemon/forge: the features of the forge API, one folder each. Start in api.ts: who calls, and how errors look.
+// daemon/forge: the features of the forge API, one folder each. Start in api.ts, which finds the caller of a request and renders its errors.
 import type { ForgeUser } from "../../storage/tables/forge/accounts/users.ts";
 
 /** What the token of a job may do, whoever started its run. */

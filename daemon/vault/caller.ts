@@ -1,4 +1,4 @@
-// daemon/vault: the features of the vault API, one folder each. Start in api.ts: who calls, and how errors look.
+// daemon/vault: the features of the vault API, one folder each. Start in api.ts, which finds the caller of a request and renders its errors.
 
 /** `user` for registered accounts; `admin` may use the administration routes and no cloud item route. */
 export type VaultRole = "user" | "admin";

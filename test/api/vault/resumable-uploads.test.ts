@@ -140,7 +140,7 @@ describe("an upload in parts", () => {
     expect((await readFile(join(folder, "big.bin"))).equals(bytes)).toBe(true);
   });
 
-  test("another version of the file begins anew", async () => {
+  test("an upload of another version of the file starts over", async () => {
     const { base } = await connect();
     const first = await begin(base, 10);
     for (const more of [{ fingerprint: "two" }, { size: 11 }, { name: "other.bin" }])
