@@ -1,18 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  startTestDaemon,
-  type TestAnswer,
-  type TestDaemon,
-  type TestRequest,
-} from "../../support/daemon.ts";
+import type { TestAnswer, TestDaemon, TestRequest } from "../../support/daemon.ts";
 import { tickAfter } from "../../support/storage/file-clock.ts";
-import { createPerson, type VaultPerson } from "../../support/vault/vault-person.ts";
+import { startFolderDaemon } from "../../support/vault/local-folders.ts";
+import type { VaultPerson } from "../../support/vault/vault-person.ts";
 
 const UPLOAD_MAX = 3 * 1024 * 1024;
 
@@ -20,29 +15,15 @@ let daemon: TestDaemon;
 let files: string;
 let mira: VaultPerson;
 let noah: VaultPerson;
+let stop: () => Promise<void>;
 let folders = 0;
 
 beforeAll(async () => {
-  files = await mkdtemp(join(tmpdir(), "croft-files-"));
-  daemon = await startTestDaemon({
-    env: {
-      CROFT_LOCAL_ROOTS: files,
-      CROFT_RATE_LIMITS: "off",
-      CROFT_MAX_UPLOAD_BYTES: String(UPLOAD_MAX),
-    },
-  });
-  mira = createPerson(daemon, "mira", "192.0.2.1");
-  noah = createPerson(daemon, "noah", "192.0.2.2");
-  for (const person of [mira, noah]) {
-    expect((await person.register()).status).toBe(201);
-    await person.signIn();
-  }
+  ({ daemon, files, mira, noah, stop } = await startFolderDaemon({
+    CROFT_MAX_UPLOAD_BYTES: String(UPLOAD_MAX),
+  }));
 });
-
-afterAll(async () => {
-  await daemon[Symbol.asyncDispose]();
-  await rm(files, { recursive: true });
-});
+afterAll(() => stop());
 
 interface Place {
   readonly id: string;

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
-import { createPerson, type VaultPerson } from "../../support/vault/vault-person.ts";
+import type { TestDaemon } from "../../support/daemon.ts";
+import { connectFolder, startFolderDaemon } from "../../support/vault/local-folders.ts";
+import type { VaultPerson } from "../../support/vault/vault-person.ts";
 import { pattern } from "../../conformance/cloud-provider/acting.ts";
 
 const UPLOAD_MAX = 1024 * 1024;
@@ -14,39 +14,20 @@ let daemon: TestDaemon;
 let files: string;
 let mira: VaultPerson;
 let noah: VaultPerson;
+let stop: () => Promise<void>;
 let folders = 0;
 
 beforeAll(async () => {
-  files = await mkdtemp(join(tmpdir(), "croft-resume-"));
-  daemon = await startTestDaemon({
-    env: {
-      CROFT_LOCAL_ROOTS: files,
-      CROFT_RATE_LIMITS: "off",
-      CROFT_MAX_UPLOAD_BYTES: String(UPLOAD_MAX),
-    },
-  });
-  mira = createPerson(daemon, "mira", "192.0.2.1");
-  noah = createPerson(daemon, "noah", "192.0.2.2");
-  for (const person of [mira, noah]) {
-    expect((await person.register()).status).toBe(201);
-    await person.signIn();
-  }
+  ({ daemon, files, mira, noah, stop } = await startFolderDaemon({
+    CROFT_MAX_UPLOAD_BYTES: String(UPLOAD_MAX),
+  }));
 });
+afterAll(() => stop());
 
-afterAll(async () => {
-  await daemon[Symbol.asyncDispose]();
-  await rm(files, { recursive: true });
-});
-
+/** A connection to a new folder, with the path of its uploads. */
 async function connect(): Promise<{ readonly base: string; readonly folder: string }> {
-  const name = `folder ${++folders}`;
-  const folder = join(files, mira.handle, name);
-  await mkdir(folder, { recursive: true });
-  const made = await mira.request("/api/cloud/connections", {
-    json: { provider: "local_folder", display_name: name, settings: { root: folder } },
-  });
-  expect(made.status).toBe(201);
-  return { base: `/api/cloud/connections/${made.json.id}/uploads`, folder };
+  const { base, folder } = await connectFolder({ files }, mira, `folder ${++folders}`);
+  return { base: `${base}/uploads`, folder };
 }
 
 const begin = (base: string, size: number, more: object = {}, person = mira) =>

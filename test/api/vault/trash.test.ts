@@ -1,45 +1,27 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
-import { createPerson, type VaultPerson } from "../../support/vault/vault-person.ts";
+import type { TestDaemon } from "../../support/daemon.ts";
+import { connectFolder, startFolderDaemon } from "../../support/vault/local-folders.ts";
+import type { VaultPerson } from "../../support/vault/vault-person.ts";
 
 let daemon: TestDaemon;
 let files: string;
 let mira: VaultPerson;
 let noah: VaultPerson;
+let stop: () => Promise<void>;
 let folders = 0;
 
 beforeAll(async () => {
-  files = await mkdtemp(join(tmpdir(), "croft-trash-"));
-  daemon = await startTestDaemon({
-    env: { CROFT_LOCAL_ROOTS: files, CROFT_RATE_LIMITS: "off" },
-  });
-  mira = createPerson(daemon, "mira", "192.0.2.1");
-  noah = createPerson(daemon, "noah", "192.0.2.2");
-  for (const person of [mira, noah]) {
-    expect((await person.register()).status).toBe(201);
-    await person.signIn();
-  }
+  ({ daemon, files, mira, noah, stop } = await startFolderDaemon());
 });
-
-afterAll(async () => {
-  await daemon[Symbol.asyncDispose]();
-  await rm(files, { recursive: true });
-});
+afterAll(() => stop());
 
 /** A connection to a folder that holds `docs/a.txt` and `docs/b.txt`, both listed. */
 async function connect(): Promise<{ readonly base: string; readonly folder: string }> {
-  const name = `folder ${++folders}`;
-  const folder = join(files, mira.handle, name);
-  await mkdir(join(folder, "docs"), { recursive: true });
+  const { base, folder } = await connectFolder({ files }, mira, `folder ${++folders}`);
+  await mkdir(join(folder, "docs"));
   for (const file of ["a", "b"]) await writeFile(join(folder, "docs", `${file}.txt`), file);
-  const made = await mira.request("/api/cloud/connections", {
-    json: { provider: "local_folder", display_name: name, settings: { root: folder } },
-  });
-  expect(made.status).toBe(201);
-  const base = `/api/cloud/connections/${made.json.id}`;
   for (const parent of ["", "docs"])
     expect((await mira.request(`${base}/items?parent_ref=${parent}`)).status).toBe(200);
   return { base, folder };
