@@ -1,11 +1,9 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { TestDaemon } from "../../support/daemon.ts";
 import { connectFolder, startFolderDaemon } from "../../support/vault/local-folders.ts";
 import type { VaultPerson } from "../../support/vault/vault-person.ts";
 
-let daemon: TestDaemon;
 let files: string;
 let mira: VaultPerson;
 let noah: VaultPerson;
@@ -13,7 +11,7 @@ let stop: () => Promise<void>;
 let folders = 0;
 
 beforeAll(async () => {
-  ({ daemon, files, mira, noah, stop } = await startFolderDaemon());
+  ({ files, mira, noah, stop } = await startFolderDaemon());
 });
 afterAll(() => stop());
 
