@@ -38,7 +38,7 @@ function putBack(file: string, bytes: Uint8Array): void {
   }
 }
 
-/** What the system says of a disk that no program may be started from. */
+/** Error codes of systems that refuse to load programs from a disk. */
 function withAdvice(error: unknown): unknown {
   if (!(error instanceof Error) || !/failed to map segment|not permitted/i.test(error.message))
     return error;

@@ -11,7 +11,7 @@ import { createPrompts, type Prompts } from "./prompts.ts";
 import type { Stopping } from "./report.ts";
 import type { System } from "./system.ts";
 
-/** What a command is given. Every member is created on first use, so that `--help` opens no file and no socket. */
+/** The dependencies of a command. Every member is created on first use, so that `--help` opens no file and no socket. */
 export interface CliContext extends CliEnvironment {
   readonly profiles: Profiles;
   readonly credentials: Credentials;

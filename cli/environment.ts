@@ -4,7 +4,7 @@ import type { Output } from "./output/output.ts";
 import type { ClientConfig } from "./profile/config.ts";
 import type { System } from "./system.ts";
 
-/** What a run has without a daemon: the process, the flags, the configuration and the output. */
+/** The part of a run that needs no daemon: the process, the flags, the configuration and the output. */
 export interface CliEnvironment {
   readonly system: System;
   /** The common flags of the line. */

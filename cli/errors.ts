@@ -1,9 +1,9 @@
 import { toJson } from "./output/sanitize.ts";
 import { type CliErrorCode, errorCodes, type ExitCode } from "./exit-codes.ts";
 
-/** What an error may tell besides its code and message. */
+/** Details of an error besides its code and message. */
 export interface CliErrorDetails {
-  /** What the person can do about it. */
+  /** What the user can do about it. */
   readonly hint?: string | undefined;
   readonly httpStatus?: number | undefined;
   readonly service?: "forge" | "vault" | undefined;
@@ -39,7 +39,7 @@ export class DryRun extends Error {
   }
 }
 
-/** `--json=?` asks for the names of the fields instead of running the command. */
+/** `--json=?` prints the names of the fields instead of running the command. */
 export class FieldList extends Error {
   readonly fields: readonly string[];
 
@@ -104,8 +104,8 @@ export function toCliError(error: unknown): CliError {
 }
 
 /**
- * `ENOENT: no such file or directory, open '/x'` begins with what a person looks for last. Of two paths either may be the
- * one that it is about.
+ * `ENOENT: no such file or directory, open '/x'` ends with the most important part. Of two paths, either may be the
+ * cause.
  */
 function toFileWords(message: string): string {
   const [, words, path, target] =

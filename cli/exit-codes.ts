@@ -59,14 +59,14 @@ export const errorCodes = {
   forbidden: code(5, "signed in, but not allowed"),
   not_found: code(6, "not found, or not visible to this account"),
 
-  conflict: code(7, "the change contradicts what is there"),
+  conflict: code(7, "the change conflicts with the present state"),
   stale: code(7, "the item has changed since it was seen"),
   name_collision: code(7, "the name is taken"),
   invalid_destination: code(7, "the item cannot be moved there"),
   already_initialised: code(7, "this home has been initialised"),
   already_running: code(7, "another daemon holds this data directory, or the address is taken"),
 
-  not_finished: code(8, "what `--check` or `wait` asks about is still under way"),
+  not_finished: code(8, "what `--check` or `wait` checks is still in progress"),
   rate_limited: code(9, "too many requests; retry_after_s says when to try again"),
   daemon_unreachable: code(10, "nothing answers at the daemon's address"),
 
@@ -77,7 +77,7 @@ export const errorCodes = {
   too_large: code(12, "the request is larger than the server takes"),
 
   reauth_required: code(13, "the cloud connection must be reconnected"),
-  partial: code(14, "some of several were done; the results say which"),
+  partial: code(14, "some of several succeeded; the results list them"),
   unsupported: code(15, "the server or the provider cannot do this"),
   challenge_required: code(16, "a code or a new password is needed"),
 

@@ -43,7 +43,7 @@ interface FlagGroups {
   readonly list: boolean;
   /** It changes something. */
   readonly write: boolean;
-  /** It destroys something and asks first. */
+  /** The command destroys something and asks for confirmation. */
   readonly destructive: boolean;
   /** It writes bytes to standard output or to files. */
   readonly bytes: boolean;

@@ -17,9 +17,9 @@ export interface Io {
   readonly isInputTerminal: boolean;
   readonly isOutputTerminal: boolean;
   readonly isErrorTerminal: boolean;
-  /** Width of the terminal in cells; 80 when it does not tell. */
+  /** Width of the terminal in cells; 80 if unknown. */
   readonly columns: number;
-  /** Height of the terminal in lines; 24 when it does not tell. */
+  /** Height of the terminal in lines; 24 if unknown. */
   readonly rows: number;
   /** For standard output. */
   readonly style: Style;
@@ -32,8 +32,8 @@ export interface Io {
   /** Writes a warning or error to standard error, sanitized, then passed through `paint`. */
   warn(line: string, paint?: (text: string) => string): void;
   /**
-   * Replaces the lines that were drawn on standard error's terminal before; an empty text takes them away. `widthOf`
-   * tells how many cells a line takes, for lines of more than plain letters.
+   * Replaces the lines that were drawn on standard error's terminal before; an empty text clears them. `widthOf` returns
+   * the width of a line in cells.
    */
   draw(text: string, widthOf?: (line: string) => number): void;
   /** The whole of standard input as text, without its last line end. `limit` is in bytes. */
@@ -55,7 +55,7 @@ export function createIo(system: System, flags: () => IoFlags): Io {
   let drawn = "";
   let drawnWidths: readonly number[] = [];
   const columns = () =>
-    // A terminal that does not know its size says 0.
+    // A terminal that does not know its size reports 0.
     system.stdout.columns || system.stderr.columns || 80;
   const draw = (text: string, widthOf = (line: string) => line.length) => {
     const lines = sanitizeText(text).split("\n");

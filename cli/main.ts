@@ -194,7 +194,7 @@ function homeOf(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
   const home = platform === "win32" ? env["USERPROFILE"] : env["HOME"];
   const { isAbsolute } = process.getBuiltinModule("node:path");
   if (home !== undefined && isAbsolute(home)) return home;
-  // Loaded only when the environment does not say, as under some service managers.
+  // Imported only if the environment lacks the value, as under some service managers.
   const { userInfo } = process.getBuiltinModule("node:os");
   try {
     return userInfo().homedir;

@@ -16,7 +16,9 @@ interface Choice {
 export interface Prompts {
   /** Whether prompting is possible: terminals on both ends, no machine output, no `--no-input`. */
   canAsk(): Promise<boolean>;
-  /** A line of text. `flag` is what the refusal names. With `byDefault` an empty line is that. */
+  /**
+   * Prompts for a line of text. `flag` is named by the error when no prompt is possible. An empty line means `byDefault`.
+   */
   text(question: string, flag: string, byDefault?: string): Promise<string>;
   /** One of several; the cursor begins on `byDefault`. */
   choose(
@@ -28,8 +30,8 @@ export interface Prompts {
   /** A line that is not shown. */
   secret(question: string, flag: string): Promise<string>;
   /**
-   * Before something is destroyed: yes or no, or `--yes`. With `name` the person types that name, or gives it with
-   * `--confirm`. @throws CliError `cancelled` when the answer is no.
+   * Asks for confirmation before something is destroyed, unless `--yes` is set. With `name` the user must type that name,
+   * or pass it with `--confirm`. @throws CliError `cancelled` when the answer is no.
    */
   confirm(question: string, name?: string): Promise<void>;
 }
@@ -72,7 +74,7 @@ export function createPrompts(cli: PromptsDeps): Prompts {
       return ask(() => password({ message: sanitizeLine(question), mask: false }, streams()));
     },
     async confirm(question, name) {
-      // Nothing will be destroyed.
+      // With `--dry-run` nothing will be destroyed.
       if (flags.dryRun) return;
       if (name !== undefined) return confirmName(question, name);
       if (flags.yes) return;

@@ -13,8 +13,7 @@ export interface Stopping {
   /** The command sees to the signal itself, however long it takes. */
   hold(): void;
   /**
-   * Runs work that computes without a pause, and so would keep signals from being heard for as long as it takes. Until
-   * it is done they end the process at once.
+   * Runs synchronous work during which signals could not be handled. Until it is done, a signal ends the process at once.
    */
   endedBySignals<T>(work: () => Promise<T>): Promise<T>;
   /** Ends the listening. */
@@ -56,7 +55,7 @@ export function listenForStops(system: System): Stopping {
       isHeld = true;
     },
     async endedBySignals(work) {
-      // What has come in before is heard.
+      // Signals that arrived before are handled first.
       await system.sleep(0, controller.signal);
       off();
       try {

@@ -24,7 +24,7 @@ export interface KeyringLibrary {
   deletePassword(service: string, account: string): Promise<boolean>;
 }
 
-/** Everything that the command line takes from its process. Nothing else below `main.ts` touches `process`. */
+/** The process as the command line uses it. Nothing else below `main.ts` uses `process`. */
 export interface System {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly workingDirectory: string;
@@ -59,7 +59,7 @@ export interface System {
   readonly isProcessAlive: (pid: number) => boolean;
   /** Distinguishes a process from a later one with the same id; undefined on systems without start times. */
   readonly processMark: (pid: number) => string | undefined;
-  /** Asks a process to stop; returns false when it does not exist. */
+  /** Sends a process the signal to stop; returns false when it does not exist. */
   readonly stopProcess: (pid: number) => boolean;
   /** Shows an address in the person's browser; false when this system has no place for one. */
   readonly openBrowser: (address: string) => boolean;

@@ -23,7 +23,10 @@ export type ErrorCode =
 
 /** One value of a request that fails validation. */
 export interface FieldFailure {
-  /** Where it stands: the part of the request (`path`, `query`, `header`, `body`), then the names on the way to it. */
+  /**
+   * The location of the value: the part of the request (`path`, `query`, `header`, `body`), then the names of the members
+   * down to it.
+   */
   readonly loc: readonly (string | number)[];
   readonly msg: string;
   readonly type: string;

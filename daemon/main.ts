@@ -74,9 +74,9 @@ export interface RunningDaemon {
 const DEFAULT_ADMINISTRATOR = { username: "keeper", email: "keeper@croft.localhost" } as const;
 
 /**
- * Starts a daemon on its data directory. In a home that was never initialised it first creates both administrators (user
- * name `keeper`) with a generated password. Refuses with `AppError` `conflict` when another daemon holds the directory, with
- * `StorageError` or `DataDirectoryError` when it cannot be used, with `ListenError` when the port is in use.
+ * Starts a daemon on its data directory. In a new home it first creates both administrators (user name `keeper`) with a
+ * generated password. Refuses with `AppError` `conflict` when another daemon holds the directory, with `StorageError` or
+ * `DataDirectoryError` when it cannot be used, with `ListenError` when the port is in use.
  */
 export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
   const log = await openLog(input);

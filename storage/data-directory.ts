@@ -235,7 +235,7 @@ async function claimFolder(path: string, options: OpenOptions): Promise<void> {
     throw new DataDirectoryError(
       "exposed",
       path,
-      `others may write to ${path} (mode ${mode}); look through it, then: chmod 700 ${path}`,
+      `others may write to ${path} (mode ${mode}); check its content, then: chmod 700 ${path}`,
     );
   }
   if ((found.mode & 0o077) !== 0) {
@@ -267,7 +267,7 @@ async function toFolderError(path: string, error: unknown): Promise<DataDirector
   const refuse = (message: string) => new DataDirectoryError("not_a_folder", path, message, error);
   const found = await lstat(path).catch(() => undefined);
   if (found?.isSymbolicLink() === true && codeOf(error) !== "ELOOP")
-    return refuse(`${path} is a link that leads to no folder; make what it leads to, or mend it`);
+    return refuse(`${path} is a link to a missing folder; create the folder or correct the link`);
   if (found?.isFile() === true) return refuse(`${path} is not a folder`);
   if (codeOf(error) === "ENOENT" && (await exists(dirname(path))))
     return refuse(`${path} cannot be made: ${dirname(path)} holds no folders; name another place`);

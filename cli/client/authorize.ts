@@ -30,7 +30,7 @@ export interface Authorizer {
   readonly vaultSession: VaultSession;
 }
 
-/** What signing in needs. */
+/** Dependencies of the authorizer. */
 export type AuthorizerDeps = Pick<
   CliEnvironment,
   "config" | "flags" | "system" | "clock" | "signal"

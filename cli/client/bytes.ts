@@ -11,7 +11,7 @@ import { parseJson } from "./vault-session.ts";
 export interface ByteDownload {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Exact length when the server says it. */
+  /** Exact length, if the server states it. */
   readonly size: number | undefined;
   readonly stream: Readable;
   /** Reads the bytes with less work than `stream`; of large downloads over plain http. */

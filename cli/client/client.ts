@@ -67,7 +67,7 @@ export interface Client {
   /** The daemon that requests go to. */
   target(): Promise<Target>;
   readonly authorizer: Authorizer;
-  /** Calls an operation. With `--dry-run` one that writes is not sent: its request is thrown as `DryRun`. */
+  /** Calls an operation. With `--dry-run` a request that writes is not sent but thrown as `DryRun`. */
   call<E extends AnyEndpoint>(
     operation: Operation<E>,
     input?: CallInput<E>,

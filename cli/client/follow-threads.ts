@@ -15,7 +15,7 @@ export type ThreadNews =
 export interface FollowOptions {
   /** Ends the iteration quietly. */
   readonly signal?: AbortSignal;
-  /** Told when a connection opens and when it is lost; not when the iteration is ended. */
+  /** Called when a connection opens and when it is lost; not when the iteration ends. */
   readonly onConnection?: (isOpen: boolean) => void;
 }
 

@@ -13,13 +13,13 @@ export interface ByteUpload {
   readonly canRestart: boolean;
   /** Opens the bytes. */
   open(): Readable;
-  /** Told how many bytes of the file were sent in all. */
+  /** Called with the number of bytes of the file that were sent in all. */
   readonly onProgress: (sent: number) => void;
 }
 
 /**
- * The bytes of a multipart form: the fields, then the file as a stream. Written by hand because a form with a stream
- * must tell its length beforehand, and the server wants the fields first.
+ * The bytes of a multipart form: the fields, then the file as a stream. Written by hand because a form with a stream must
+ * know its length beforehand, and the server requires the fields first.
  */
 export async function* multipartStream(
   form: ByteUpload,

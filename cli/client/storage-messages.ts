@@ -23,7 +23,7 @@ const words: Readonly<Record<string, StorageMessage>> = {
   reauth_required: { message: "the storage must be connected again" },
   invalid_destination: { message: "the item cannot be moved there", hint: "name another folder" },
   "invalid_destination/cross_connection": {
-    message: "the destination lies in another storage",
+    message: "the destination is in another storage",
     hint: "download it and upload it there",
   },
   "invalid_destination/self_destination": { message: "a folder cannot be moved into itself" },

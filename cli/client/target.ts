@@ -23,8 +23,8 @@ export interface Target {
   readonly url: string;
   readonly isLoopback: boolean;
   /**
-   * Why nothing may be sent there: it is where this home's own daemon would listen, and that one does not run. What answers
-   * in its place is a stranger, who must not be given passwords and tokens.
+   * Why no request may be sent: the address is that of this home's own daemon, which does not run. Another process
+   * listens there, and must not be sent passwords and tokens.
    */
   readonly absence?: CliError;
 }

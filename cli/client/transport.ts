@@ -200,7 +200,7 @@ function toNetworkError(error: unknown, url: URL, signal: AbortSignal): Error {
   });
 }
 
-/** Replace system messages that say little: OpenSSL's name a line of its sources. */
+/** System messages with clearer text: OpenSSL's name a line of its sources. */
 const plainReasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
   EPROTO: "TLS handshake failed; is the server plain http?",

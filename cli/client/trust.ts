@@ -3,7 +3,7 @@ import type { SecureContext } from "node:tls";
 import type { CliEnvironment } from "../environment.ts";
 import { readTextFile } from "../profile/config.ts";
 
-/** Whom https is trusted to be; undefined for what Node does by itself. */
+/** The certificates that https trusts; undefined for Node's default. */
 export type Trust = () => Promise<SecureContext | undefined>;
 
 /**
@@ -12,7 +12,7 @@ export type Trust = () => Promise<SecureContext | undefined>;
  */
 export function createTrust(cli: Pick<CliEnvironment, "config">): Trust {
   let known: Awaited<ReturnType<Trust>>;
-  // What is not there yet is looked for again: a daemon makes it when it first starts.
+  // A missing file is read again at the next call: a daemon creates it at its first start.
   return async () => (known ??= await read(cli));
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a person can do about a refusal of the vault's account routes, by the document's text. A text that the daemon
- * does not use any more fails a test.
+ * Hints for refusals of the vault's account routes, by the document's text. A test fails for a text that the daemon does
+ * not use any more.
  */
 export const vaultHints: Readonly<Record<string, string>> = {
   "Incorrect email or password":

@@ -10,7 +10,7 @@ export interface StoredSession {
   /** Epoch milliseconds. */
   readonly access_expires_at: number;
   readonly refresh_token: string;
-  /** Epoch milliseconds; null when the cookie did not say. */
+  /** Epoch milliseconds; null when the cookie has no expiry. */
   readonly refresh_expires_at: number | null;
   /** The daemon that issued it: it is sent to no other. */
   readonly url: string;
@@ -150,7 +150,7 @@ export function toStoredSession(answer: IncomingResponse, url: string, now: numb
 }
 
 const cookiePrefix = "refresh_token=";
-/** For a token that does not tell when it ends; a refusal renews it anyway. */
+/** For a token without an expiry; a refusal renews it anyway. */
 const unknownLifeMs = 5 * 60_000;
 
 function toCookie(refreshToken: string): string {

@@ -18,7 +18,7 @@ export const requestReset = {
   },
 } satisfies CommandModule;
 
-/** Asks for a link by mail. The answer is the same whether or not an account has the address. */
+/** Requests a reset link by mail. The response is the same whether or not an account has the address. */
 async function runRequestReset(cli: CliContext, { email }: RequestResetOptions): Promise<void> {
   await cli.client.call(
     forge.requestUserPasswordReset,

@@ -115,8 +115,8 @@ interface ConfigSetFlags {
 }
 
 /**
- * Changes one line of the config file and leaves the rest, comments too, as it is. Nothing is written when the file
- * could not be used afterwards. @throws CliError `invalid_config`
+ * Changes one line of the config file and leaves the rest, comments too, as it is. Writes nothing if the file would be
+ * invalid afterwards. @throws CliError `invalid_config`
  */
 async function runConfigSet(cli: CliContext, { key, value }: ConfigSetOptions): Promise<void> {
   const { editConfig } = await import("../profile/edit-config.ts");

@@ -41,8 +41,8 @@ export const doctor = {
 } satisfies CommandModule;
 
 /**
- * Looks at everything that commands rely on and prints what it finds.
- * @throws CliError `checks_failed` with `--check`, when something is broken
+ * Checks everything that commands depend on and prints the findings. @throws CliError `checks_failed` with `--check`,
+ * when a check failed
  */
 async function runDoctor(cli: CliContext, { check }: DoctorOptions): Promise<void> {
   const findings: Finding[] = [];
@@ -119,7 +119,7 @@ async function lookAtProfile(cli: CliContext): Promise<string> {
 async function lookAtKeyring(cli: CliContext): Promise<string | Warning> {
   try {
     await probeStore(createMachineKeyring(cli), Buffer.from(cli.system.random(16)).toString("hex"));
-    return "keeps what it is given";
+    return "stores secrets";
   } catch (error) {
     return {
       warning: toCliError(error).message,
@@ -131,7 +131,7 @@ async function lookAtKeyring(cli: CliContext): Promise<string | Warning> {
 async function lookAtStore(cli: CliContext): Promise<string | Warning> {
   const profile = await cli.profiles.inUse();
   const { kind } = await cli.credentials.storeOf(profile);
-  if (profile.store === null) return "none are kept yet";
+  if (profile.store === null) return "none are stored yet";
   return kind === "keyring"
     ? "in the keyring"
     : {
@@ -140,7 +140,7 @@ async function lookAtStore(cli: CliContext): Promise<string | Warning> {
       };
 }
 
-/** Where the daemon of this home finds its master key, and whether it is there at the moment. */
+/** Reports where the daemon of this home finds its master key, and whether the key is there. */
 async function lookAtMasterKey(cli: CliContext): Promise<string | Warning> {
   const { readAllSettings } = await import("../profile/settings.ts");
   const { paths, settings } = readAllSettings(cli.system, cli.flags, {});
@@ -190,7 +190,7 @@ async function lookAtDaemon(cli: CliContext): Promise<string | Warning> {
     if (/"objects":\s*"unreachable"/.test(readiness.toString()))
       return {
         warning: `${url} accepts requests${where}, but cannot reach the bucket of its objects`,
-        hint: "packages are neither taken nor given meanwhile; the daemon's log says why",
+        hint: "packages cannot be stored or read; the daemon's log has the reason",
       };
     const { body } = await cli.client.call(forge.forgeVersion, {}, { authorization: "none" });
     return `${url} accepts requests${where}, forge API ${body.version}`;

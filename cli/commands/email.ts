@@ -72,7 +72,7 @@ async function runEmailDelete(cli: CliContext, { emails }: EmailOptions): Promis
   await cli.output.done({ deleted: true, emails: names }, `Deleted ${names}.`);
 }
 
-/** An address of one's own in a table. */
+/** The columns of the caller's own addresses. */
 const emailColumns: readonly Column<WireEmail>[] = [
   { header: "email", cell: ({ email }) => email },
   { header: "primary", cell: ({ primary }) => primary },

@@ -83,7 +83,7 @@ async function runGitSetup(cli: CliContext, { undo }: GitSetupOptions): Promise<
   );
 }
 
-/** A daemon behind a path of a shared host gets nothing for the other paths: git passes them on only when told to. */
+/** With a path in the daemon's address, git passes only requests below that path to the helper. */
 function toKeys(url: string): { readonly helper: string; readonly useHttpPath?: string } {
   const section = `credential.${url}`;
   const hasPath = new URL(url).pathname !== "/";
@@ -139,7 +139,8 @@ const ATTRIBUTES_BYTES_MAX = 64 * 1024;
 
 /**
  * Answers git (gitcredentials(7)): reads attributes from standard input and prints the forge token for the daemon of this
- * profile. Prints nothing for other addresses and without a sign-in, so that git goes on to ask. `store` changes nothing, because croft keeps its own credentials; `erase` reports that the token was refused.
+ * profile. Prints nothing for other addresses and without a sign-in, so that git prompts. `store` changes nothing,
+ * because croft stores its own credentials; `erase` reports that the token was refused.
  */
 async function runGitCredential(
   cli: CliContext,
@@ -150,7 +151,7 @@ async function runGitCredential(
   if (!isFor(asked, (await cli.client.target()).url)) return;
   const profile = await cli.profiles.inUse();
   const username = profile.forge?.username ?? asked.get("username") ?? ANY_USER;
-  // git was told, in the address or the configuration, to be another user than the one who signed in here.
+  // The address or git's configuration names another user than the signed-in one.
   const isOther = asked.has("username") && asked.get("username") !== username;
   if (isOther) return;
   const password = await findToken(cli);
@@ -164,7 +165,7 @@ async function runGitCredential(
 /** The daemon finds the user by the token; git needs a name. */
 const ANY_USER = "x-access-token";
 
-/** Returns the token of the profile in use; undefined, with a note, when there is none that may be sent. */
+/** Returns the token of the profile in use; undefined, with a note, when no token may be sent. */
 async function findToken(cli: CliContext): Promise<string | undefined> {
   try {
     // Another program may listen at the address while the daemon is stopped.

@@ -112,7 +112,7 @@ async function listFiles(cli: CliContext, root: string): Promise<readonly Instal
 }
 
 /**
- * The single executable is copied. Of an installed package or a clone, a script starts the launcher where it lies. No
+ * The single executable is copied. For an installed package or a clone, a script starts the launcher in its folder. No
  * file when the program of that name on the PATH is this one already, as after `npm install --global`.
  */
 function toProgramFile(system: System, path: string): readonly InstalledFile[] {

@@ -92,7 +92,7 @@ export const retryJob = {
   },
 } satisfies CommandModule;
 
-/** Has a job run now; one that failed for good starts with its first attempt. */
+/** Runs a job now; a dead-lettered job starts with its first attempt. */
 async function runJobRetry(cli: CliContext, { id }: JobOptions): Promise<void> {
   const { body } = await cli.client.call(vault.retryJob, { params: { job_id: id } });
   await cli.output.resource(body, viewColumns);

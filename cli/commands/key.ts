@@ -35,8 +35,8 @@ export const rotateMasterKey = {
 } satisfies CommandModule;
 
 /**
- * Gives this home another master key and seals everything with it that was sealed with the old one. No daemon may run
- * on the home meanwhile. Sign-ins stay; reset links that were mailed end. Prints nothing of any key.
+ * Rotates this home's master key: reseals everything under a new key. No daemon may run on the home. Sessions stay valid;
+ * mailed reset links become invalid. Prints no key.
  * @throws CliError `already_running`; `not_found` without a home; `missing_input` when the environment must bring the key
  */
 async function runKeyRotate(cli: CliContext, options: KeyRotateOptions): Promise<void> {

@@ -170,7 +170,7 @@ export const loginVault = {
   },
 } satisfies CommandModule;
 
-/** What one try to sign in is made with. */
+/** The input of one attempt to sign in. */
 export interface Attempt {
   readonly email: string;
   readonly password: string;
@@ -267,10 +267,10 @@ async function tryLogin(
   return { kind: "signed_in", ...body.user };
 }
 
-/** What proves the second factor. */
+/** The code of a second factor. */
 export type SecondFactor = { readonly totp: string } | { readonly backupCode: string };
 
-/** What a person typed into one field: six digits are a code of the app, anything else a backup code. */
+/** Parses a typed code: six digits are a TOTP code, anything else a backup code. */
 export function toSecondFactor(typed: string): SecondFactor {
   const plain = typed.replaceAll(/\s/g, "");
   return /^\d{6}$/.test(plain) ? { totp: plain } : { backupCode: plain };

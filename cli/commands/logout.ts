@@ -51,7 +51,7 @@ async function signOut(cli: CliContext, profile: NamedProfile, service: Service)
     else await deleteOwnToken(cli, profile, stored as StoredToken);
   } catch (error) {
     const failure = toCliError(error);
-    // Only what speaks of the daemon: a dry run must stop here, and a bug must not be hidden.
+    // Only errors of the daemon: a dry run must stop here, and a bug must not be hidden.
     if (!(error instanceof CliError)) throw error;
     if (failure.code !== "invalid_credentials" && failure.code !== "not_found")
       cli.io.note(`The session at the daemon may live on: ${failure.message}`);

@@ -15,7 +15,7 @@ export const entries: readonly Entry[] = [
 /** A mail as the command line shows it. */
 interface ShownMail {
   readonly id: string;
-  /** RFC 3339; null when the mail does not say. */
+  /** RFC 3339; null when the mail has no valid date. */
   readonly date: string | null;
   readonly from: string;
   readonly to: string;

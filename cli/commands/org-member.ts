@@ -50,7 +50,7 @@ const removeMember = {
   },
 } satisfies CommandModule;
 
-/** Removes a member; one's own name leaves the organization. */
+/** Removes a member; a user may remove themselves. */
 async function runRemove(cli: CliContext, org: string, username: string): Promise<void> {
   await cli.prompts.confirm(`Remove ${username} from ${org} and all of its teams?`);
   await cli.client.call(forge.deleteMember, { params: { org, member: username } });

@@ -21,7 +21,7 @@ export const entries: readonly Entry[] = [
   verb("edit", "Edit an organization", () => editOrg),
   verb("rename", "Rename an organization", () => renameOrg),
   verb("delete", "Delete an organization", () => deleteOrg, { aliases: ["rm"] }),
-  verb("permission", "Show what a user may do in an organization", () => showPermission),
+  verb("permission", "Show the permissions of a user in an organization", () => showPermission),
   noun("avatar", "Manage the picture of an organization", () => import("./org-avatar.ts")),
   noun("hook", "Hooks of all repositories of an organization", async () => ({
     entries: (await import("./hook/hook.ts")).organizationEntries,

@@ -76,7 +76,7 @@ async function runProfileList(cli: CliContext): Promise<void> {
   await cli.output.list(wholeList(all), profileColumns);
 }
 
-/** What the command was given; the daemon's address is `--url`. */
+/** The options of the command; the daemon's address is `--url`. */
 export interface ProfileAddOptions {
   readonly name: string;
   readonly use: boolean;
@@ -96,7 +96,9 @@ export const addProfile = {
   },
 } satisfies CommandModule;
 
-/** Adds a profile. Without `--url` it is for the daemon of this machine. @throws CliError `conflict` when it exists */
+/**
+ * Adds a profile. Without `--url` the profile uses the daemon of this machine. @throws CliError `conflict` when it exists
+ */
 async function runProfileAdd(cli: CliContext, { name, use }: ProfileAddOptions): Promise<void> {
   if (!isProfileName(name))
     throw usageError(

@@ -65,14 +65,14 @@ export const renderMarkup = {
   },
 } satisfies CommandModule;
 
-/** Prints a file's text as HTML, in the way that its name asks for. */
+/** Prints a file's text as HTML; the file name's extension selects the format. */
 async function runRenderMarkup(cli: CliContext, options: RenderMarkupOptions): Promise<void> {
   const { file, mode, context, wiki } = options;
   const filePath =
     options.filePath ?? (file === undefined || file === "-" ? undefined : basename(file));
   if (filePath === undefined && mode === "file" && wiki === undefined)
     throw usageError(
-      "standard input has no name that says what it is",
+      "standard input has no file name to select a format",
       "give --file-path NAME.md, for example",
     );
   const text = await readText(cli, file);
@@ -81,7 +81,7 @@ async function runRenderMarkup(cli: CliContext, options: RenderMarkupOptions): P
   await printRendered(cli, answer, options);
 }
 
-/** What is rendered, and how it is shown. */
+/** The text to render, and how to print it. */
 interface RenderOptions {
   /** A path; `-` or undefined for standard input. */
   readonly file?: string;
@@ -93,8 +93,8 @@ interface RenderOptions {
 }
 
 /**
- * Rendering is for everybody: it sends no credentials. What the daemon cannot render it answers in plain text, which
- * is the message.
+ * Sends no credentials, because rendering is open to anonymous callers. The daemon explains a failure in plain text,
+ * which becomes the message.
  */
 export const renderCall = {
   authorization: "none",
@@ -128,7 +128,7 @@ async function printRendered(
   return cli.output.page(text, { html }, true);
 }
 
-/** The same HTML with format characters, such as direction marks, as character references. */
+/** Escapes format characters, such as direction marks, as character references. */
 function toReferences(html: string): string {
   return html.replace(/\p{Cf}/gu, (character) => `&#x${character.codePointAt(0)?.toString(16)};`);
 }

@@ -13,7 +13,7 @@ import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
   verb("list", "List the collaborators of a repository", () => listAll, { aliases: ["ls"] }),
-  verb("view", "Show what a user may do with a repository", () => viewOne),
+  verb("view", "Show a user's permission on a repository", () => viewOne),
   verb("add", "Add a collaborator, or change the permission of one", () => addCollaborator),
   verb("remove", "Remove a collaborator", () => removeCollaborator, { aliases: ["rm"] }),
 ];

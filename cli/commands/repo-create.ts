@@ -19,7 +19,7 @@ export interface RepoCreateOptions extends NewRepositoryFlags {
   readonly org?: string;
   /** The template repository that it begins from, as OWNER/NAME. */
   readonly fromTemplate?: string;
-  /** What it takes from the template, by the names of `templateItems`. */
+  /** The parts to copy from the template, by the names of `templateItems`. */
   readonly with?: string;
   /** A folder with a local repository that gets the new one as a remote. */
   readonly source?: string;
@@ -133,7 +133,7 @@ async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promi
   await cli.output.resource(repository, repositoryLines);
 }
 
-/** What a repository may take from its template, by the words of `--with`. */
+/** The parts that a repository may copy from its template, by the words of `--with`. */
 const templateItems: Readonly<Record<string, string>> = {
   content: "git_content",
   topics: "topics",

@@ -146,7 +146,7 @@ async function runRepoSearch(cli: CliContext, options: RepoSearchOptions): Promi
       includeDesc: description,
       topic,
       archived: readTrueOrFalse("--archived", archived),
-      // An order counts only beside a sort.
+      // `--order` only applies together with `--sort`.
       sort: sort ?? (order === undefined ? undefined : "alpha"),
       order,
     },
@@ -265,8 +265,8 @@ const transferRepo = {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
       .argument("[new-owner]", "the user or organization that gets it, or is offered it")
-      .option("--accept", "take what is offered to you")
-      .option("--reject", "reject what is offered to you, or take your own offer back")
+      .option("--accept", "accept a repository that is offered to you")
+      .option("--reject", "reject a repository that is offered to you, or withdraw your own offer")
       .action(
         (
           given: string,

@@ -1,6 +1,9 @@
 import { type Entry, noun, verb } from "../tree/entry.ts";
 
-/** The top of the command tree. Only names and summaries: each import happens when its command is entered. */
+/**
+ * The top of the command tree. Contains only names and summaries: a command's module is imported when the command is
+ * used.
+ */
 export const commands: readonly Entry[] = [
   verb(
     "init",

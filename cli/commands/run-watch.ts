@@ -43,7 +43,7 @@ export const watchRun = {
   },
 } satisfies CommandModule;
 
-/** Between two looks at the daemon. */
+/** Polling interval of the daemon. */
 const LOOK_EVERY_MS = 1_000;
 /** Runs that are listed, and jobs of a run that are shown. */
 const RUNS_MAX = 50;
@@ -82,7 +82,7 @@ const columns: readonly Column<Change>[] = [
   { header: "at", cell: ({ at }) => time(at) },
 ];
 
-/** Yields each state of the jobs of a run, and of the run at its end. Without a run it is the newest one. */
+/** Yields each state of the jobs of a run, and of the run at its end. Without a run it uses the newest one. */
 async function* listChanges(
   cli: CliContext,
   source: RunSource,
@@ -92,7 +92,7 @@ async function* listChanges(
   if (id === undefined) throw new CliError("not_found", "the repository has no runs");
   const seen = new Map<number, string>();
   for (;;) {
-    // Asked for first: what its jobs do until its end is in the list that follows.
+    // Fetched before the jobs: the list that follows then has every change until the end of the run.
     const run = await source.getRun(id);
     for (const job of await source.listJobs(id)) {
       const status = stateOf(job);

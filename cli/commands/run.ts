@@ -38,7 +38,7 @@ interface RunFilters {
   readonly workflow?: string;
 }
 
-/** Whose runs are listed: those of a repository, of an organization, or of one's own repositories. */
+/** The scope of a list of runs: a repository, an organization, or the caller's own repositories. */
 type RunSource =
   | ({ readonly kind: "repository" } & RepositoryName)
   | { readonly kind: "organization"; readonly org: string }
@@ -222,7 +222,7 @@ export const printLog = {
   },
 } satisfies CommandModule;
 
-/** Prints a log as it arrives. With `follow`, asks for the rows after those printed until the job has ended. */
+/** Prints a log as it arrives. With `follow`, polls for further rows until the job has ended. */
 async function runLog(
   cli: CliContext,
   { owner, repo, id, follow, step }: LogOptions,
@@ -232,7 +232,7 @@ async function runLog(
   const whole: string[] = [];
   let rows = 0;
   for (;;) {
-    // Asked first: what is logged until the job ends is in the answer that follows.
+    // Fetched before the rows: the response that follows then has every row until the end of the job.
     const { body: job } = await cli.client.call(forge.getJob, {
       params: { owner, repo, job_id: id },
     });

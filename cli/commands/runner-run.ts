@@ -56,7 +56,7 @@ async function runRegister(cli: CliContext, options: RegisterOptions): Promise<v
   const labels = options.labels?.split(",").map((each) => each.trim());
   const level = toRunnerLevel(options);
   if (tokenStdin && level.kind !== "instance")
-    throw usageError("the token of --token-stdin says what the runner belongs to");
+    throw usageError("the token of --token-stdin determines the owner of the runner");
   if (cli.flags.dryRun) throw new DryRun({ register: { name, labels, allow, ephemeral } });
   const token = tokenStdin
     ? await readSecret(cli, { fromInput: true, question: "Token:", flag: "--token-stdin" })

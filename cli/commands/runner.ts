@@ -20,7 +20,7 @@ import {
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 import { register, runRunnerCommand } from "./runner-run.ts";
 
-/** What administrators do with runners of any machine: `croft runner …`, and `croft admin runner …` as well. */
+/** Commands for administrators to manage runners of any machine: `croft runner …`, and `croft admin runner …` as well. */
 export const adminEntries: readonly Entry[] = [
   verb("list", "List runners", () => listRunners, { aliases: ["ls"] }),
   verb("view", "Show a runner", () => viewRunner),
@@ -158,7 +158,7 @@ export const deleteRunner = {
   },
 } satisfies CommandModule;
 
-/** Deletes a runner. What it was running fails. */
+/** Deletes a runner; its running jobs fail. */
 async function runDelete(cli: CliContext, { level, id }: RunnerName): Promise<void> {
   await cli.prompts.confirm(`Delete runner ${id}? What it is running fails.`);
   await removeRunner(cli.client, level, id);

@@ -3,9 +3,9 @@ import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
 import { warnOfHostJobs } from "./runner-run.ts";
 
-/** Jobs that run at a time beside the daemon. */
+/** Maximum number of jobs that run at a time beside the daemon. */
 const CAPACITY = 2;
-/** How long they may go on when the daemon stops. */
+/** How long jobs may continue when the daemon stops. */
 const FINISH_WITHIN_MS = 5_000;
 
 /**

@@ -91,7 +91,7 @@ export function toSettingFlags(flags: ServeFlags): SettingFlags {
 export interface ServeOptions {
   /** Standard error stays free of log lines: `daemon start` keeps it for a failed start and for crashes. */
   readonly isBackground: boolean;
-  /** Jobs of workflows run beside the daemon. */
+  /** Runs jobs of workflows in a process beside the daemon. */
   readonly hasRunner: boolean;
 }
 
@@ -155,8 +155,8 @@ const ACCOUNTED_SINCE_V8 = 14;
 /** Sets how the engine collects garbage while the daemon serves. */
 async function tuneGarbageCollection(): Promise<void> {
   const { setFlagsFromString } = await import("node:v8");
-  // Starting has made room enough for what requests allocate. Under load the engine would give it four times as much, which
-  // makes the process larger and no request faster.
+  // After the start the heap has enough room for the memory that requests allocate. Under load V8 would grow it fourfold,
+  // which makes the process larger and no request faster.
   setFlagsFromString("--semi-space-growth-factor=1");
   // Otherwise the engine collects the whole heap for every 32 MiB that pass through buffers: half of the processor time of
   // uploads and cold downloads (0.8 and 1.5 s for 200 MiB, against 0.4 and 0.8 s), at the same peak of memory.
@@ -164,7 +164,7 @@ async function tuneGarbageCollection(): Promise<void> {
     setFlagsFromString("--external-memory-accounted-in-global-limit");
 }
 
-/** What is printed of the first start: the password, or the file that holds it. */
+/** The message of the first start: the password, or the file with the password. */
 export type ShownFirstStart = Omit<NonNullable<RunningDaemon["firstStart"]>, "password"> & {
   readonly password: string | null;
   readonly password_file: string | null;
@@ -237,7 +237,7 @@ export function toReadyText(
       "Try next, in another terminal:",
       `  ${croft} admin user list`,
       `  ${croft} login vault --email ${vault.email}`,
-      // The vault's administrator looks after accounts and has no files.
+      // The vault's administrator manages accounts and has no files.
       `  ${croft} vault register --handle mira --email mira@example.org`,
       `  ${croft} --help`,
     );

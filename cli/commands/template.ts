@@ -141,7 +141,7 @@ async function runLicenseView(cli: CliContext, { key }: { readonly key: string }
   await printText(cli, body.body, body);
 }
 
-/** Templates are for everybody: asking for them needs no signing in, and sends no credentials. */
+/** Templates are open to anonymous callers: no sign-in is needed, and no credentials are sent. */
 const withoutCredentials = { authorization: "none" } as const;
 
 /** Prints names one a line; machine modes print them as one array. */

@@ -45,7 +45,7 @@ export const createToken = {
       .argument("<name>", "a name for the token")
       .requiredOption(
         "--scope <scope...>",
-        "what it may do: all, or read:CATEGORY and write:CATEGORY",
+        "its permissions: all, or read:CATEGORY and write:CATEGORY",
       )
       .action((name: string, flags: Omit<TokenCreateOptions, "name">) =>
         run(cli, { name, ...flags }),

@@ -37,7 +37,7 @@ export const setupTotp = {
   },
 } satisfies CommandModule;
 
-/** Gets a secret for an authenticator app. Nothing changes until `croft totp enable` gets a code of it. */
+/** Prints a secret for an authenticator app. The factor is enabled by `croft totp enable` with a code of it. */
 async function runTotpSetup(cli: CliContext, flags: OwnPasswordFlags): Promise<void> {
   const { body } = await cli.client.call(
     forge.startTwoFactor,
@@ -110,7 +110,7 @@ function addPasswordFlag(command: Command): Command {
   return command.option("--password-stdin", "read your password from standard input");
 }
 
-/** How a call is signed in with the caller's own password, which a token cannot stand for here. */
+/** Signs a call in with the caller's own password, because these routes refuse tokens. */
 async function signInByPassword(
   cli: CliContext,
   { passwordStdin, code }: OwnPasswordFlags,

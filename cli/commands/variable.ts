@@ -88,7 +88,7 @@ export interface VariableName {
   readonly name: string;
 }
 
-/** The operations of the repository stand for all levels, whose parameters differ only in what the level has. */
+/** The operations of the repository are used as types for all levels, whose parameters differ only in their owner. */
 function toCall({ level, name }: VariableName) {
   return {
     kind: level.kind as "repository",
@@ -152,7 +152,7 @@ export const setVariable = {
   },
 } satisfies CommandModule;
 
-/** Changes a variable, or creates it when there is none of the name. */
+/** Changes a variable, or creates it if it does not exist. */
 async function runSet(cli: CliContext, options: VariableSetOptions): Promise<void> {
   const { name, description } = options;
   const value = await readValue(cli, options);

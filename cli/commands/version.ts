@@ -23,7 +23,7 @@ export const showVersion = {
   }),
   define(command, cli, run = runVersion): void {
     command
-      .option("--check", "also ask the address of update_url for the latest release")
+      .option("--check", "also look up the latest release at update_url")
       .action(({ check = false }: { readonly check?: boolean }) => run(cli, { check }));
   },
 } satisfies CommandModule;
@@ -50,7 +50,7 @@ async function runVersion(cli: CliContext, { check }: VersionOptions): Promise<v
   });
 }
 
-/** Sends one GET request, with nothing in it that tells about this home. @throws CliError `unsupported` without an address */
+/** Sends one GET request without any data about this home. @throws CliError `unsupported` without an address */
 async function readLatest(
   cli: CliContext,
 ): Promise<{ readonly latest: string; readonly url: string | null }> {
@@ -67,7 +67,7 @@ async function readLatest(
     if (cli.signal.aborted || (error instanceof CliError && error.code === "unexpected_answer"))
       throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new CliError("unexpected", `${updateUrl} cannot be asked: ${reason}`, { cause: error });
+    throw new CliError("unexpected", `${updateUrl} is unreachable: ${reason}`, { cause: error });
   }
 }
 

@@ -33,7 +33,10 @@ interface Identities {
   readonly vault: { readonly handle: string; readonly email: string; readonly role: string } | null;
 }
 
-/** Asks the daemon who is signed in, to both services. @throws CliError `not_signed_in` when signed in to neither */
+/**
+ * Prints the signed-in accounts of both services, as the daemon sees them. @throws CliError `not_signed_in` when signed
+ * in to neither
+ */
 async function runWhoami(cli: CliContext): Promise<void> {
   const { url } = await cli.client.target();
   const { name } = await cli.profiles.inUse();

@@ -1,7 +1,7 @@
 // cli/examples: two or more examples of every command, for its help page, the reference and the manual. They are apart
 // from the commands because no other run of a command reads them, and a test runs each of them.
 
-/** What an example does, and the line as it is typed in a shell. */
+/** The description of an example, and the command as typed in a shell. */
 export type Example = readonly [sentence: string, line: string];
 
 /** The examples of commands by their words, such as `admin user list`. */

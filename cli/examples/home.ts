@@ -116,7 +116,7 @@ export const examples: Examples = {
   ],
   "job list": [
     ["List background jobs", "croft job list"],
-    ["List jobs that failed for good", "croft job list --state dead"],
+    ["List jobs that failed permanently", "croft job list --state dead"],
   ],
   "job view": [
     ["Show a job and why it failed", "croft job view 42"],

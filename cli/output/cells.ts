@@ -1,4 +1,4 @@
-/** A value as a column gives it. Times and sizes say what they are, since people and scripts read them differently. */
+/** The value of a cell. Times and sizes have a type, since they are printed differently for people and scripts. */
 export type Cell =
   | string
   | number
@@ -92,7 +92,7 @@ export function toAgo(value: string | number, now: number): string {
   return seconds > 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** An RFC 3339 time; what the server wrote stays to the letter. */
+/** An RFC 3339 time, exactly as the server sent it. */
 function toRfc3339(value: string | number): string {
   return typeof value === "number" ? new Date(value).toISOString() : value;
 }

@@ -49,7 +49,7 @@ export async function assertJq(expression: string): Promise<void> {
 async function runEngine(input: string, expression: string, flags: string[]): Promise<string> {
   const { raw } = await import("jq-wasm");
   try {
-    // With the blank no expression is taken for a flag.
+    // The leading blank keeps an expression from being parsed as a flag.
     return await raw(input, ` ${expression}`, flags);
   } catch (error) {
     throw usageError(`--jq: ${toReason(error)}`);

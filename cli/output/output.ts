@@ -7,7 +7,7 @@ import { assertKnownFields, selectFields } from "./select.ts";
 import type { OutputSpec } from "./spec.ts";
 import { sanitizeLine, sanitizeText, toJson, toRowField } from "./sanitize.ts";
 
-/** Prints results on standard output, in the way that the flags and the terminal ask for. */
+/** Prints results on standard output, in the format that the flags and the terminal select. */
 export interface Output {
   /** Whether the output is for a machine: no prompts, and errors as one line of JSON. */
   readonly isMachine: boolean;
@@ -22,8 +22,8 @@ export interface Output {
   /** Reports the effect of a command without a resource: an object for scripts, a sentence for people. */
   done(what: Readonly<Record<string, unknown>>, sentence: string): Promise<void>;
   /**
-   * Prints a text that is the result itself; machine modes print `value` instead. The text is sanitized unless
-   * `isStyled` says that the caller has done so and added colours.
+   * Prints a text that is the result itself; machine modes print `value` instead. Sanitizes the text unless `isStyled`:
+   * then the caller has sanitized it and added colours.
    */
   text(text: string, value: unknown, isStyled?: boolean): Promise<void>;
   /** The same for a whole text that people read: one that is longer than the terminal is shown in a pager. */

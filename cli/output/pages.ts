@@ -5,7 +5,7 @@ export interface Page<T> {
   readonly page: number | null;
   /** Items on a full page; null when unknown. */
   readonly limit: number | null;
-  /** Number of all items; null when the server does not say. */
+  /** Number of all items; null when the server does not report it. */
   readonly total: number | null;
   readonly hasMore: boolean;
 }
@@ -18,7 +18,7 @@ export interface PageOptions {
   readonly all: boolean;
 }
 
-/** A list by pages. `first` gives the page that the flags ask for, `next` the one after `page`. */
+/** A list that is read page by page. `first` returns the page that the flags select, `next` the one after `page`. */
 export interface PageSource<T> {
   first(wanted: PageOptions): Promise<Page<T>>;
   next(page: Page<T>): Promise<Page<T>>;
@@ -39,7 +39,7 @@ export function wholeList<T>(items: readonly T[]): PageSource<T> {
   };
 }
 
-/** The pages that the flags ask for, one after the other. */
+/** Yields the pages that the flags select, in order. */
 export async function* readPages<T>(
   source: PageSource<T>,
   flags: {

@@ -5,7 +5,10 @@ import { toSizeText } from "./cells.ts";
 import { sanitizeLine, toJson } from "./sanitize.ts";
 import { cutEnd, cutStart } from "./width.ts";
 
-/** The progress of transfers on standard error: bars on a terminal, events for scripts that ask, else nothing. */
+/**
+ * The progress of transfers on standard error: bars on a terminal, events for scripts that request them, otherwise
+ * nothing.
+ */
 export interface Progress {
   /**
    * One transfer begins, maybe beside others. `total` is in bytes; undefined when unknown. `from` are those that
@@ -20,7 +23,7 @@ export interface Progress {
   expectNoMore(): void;
   /** Those that were begun are all there are: the lines of several go. */
   finish(): void;
-  /** Nothing will move for so long, since the server takes no more requests for now. */
+  /** The transfer pauses for this long, because the server throttles requests. */
   waiting(seconds: number): void;
 }
 
@@ -185,7 +188,7 @@ export function toBar({ name, done, total, from = 0, ms, columns }: BarInput): s
   if (total !== undefined) parts.unshift(`${String(percentOf(done, total)).padStart(3)}%`);
   const tail = parts.join("  ");
   const room = columns - 1 - stringWidth(tail) - 2;
-  // Of a path the last part says most.
+  // The last part of a path is the most useful.
   const cut = name.includes("/") ? cutStart : cutEnd;
   const title = cut(sanitizeLine(name), Math.max(0, Math.min(30, room)));
   const barRoom = room - stringWidth(title) - 4;

@@ -4,8 +4,8 @@ import type { AnyOperation } from "../client/operation.ts";
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * What a command prints in machine modes. `reply`: an answer of an operation as it stands, or the array inside it.
- * `shape`: an object, or a list of them, of croft's own. `bytes`: a file. `any`: whatever the server sends.
+ * The output of a command in machine modes. `reply`: the response of an operation, or the array inside it. `shape`: an
+ * object, or a list of objects, of croft's own. `bytes`: a file. `any`: whatever the server sends.
  */
 export type OutputSpec =
   | {
@@ -15,7 +15,7 @@ export type OutputSpec =
       readonly list: boolean;
       /** The field of the answer that holds the list; absent when the answer itself is one. */
       readonly itemsIn?: string;
-      /** Fields that the command adds to the answer, each only where it has something to say. */
+      /** Fields that the command may add to the response. */
       readonly also?: Readonly<Record<string, FieldType>>;
       /** For several of what it takes there is a list instead, each answer with these fields besides. */
       readonly orListWith?: Readonly<Record<string, FieldType>>;

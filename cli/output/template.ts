@@ -2,8 +2,8 @@ import { usageError } from "../errors.ts";
 import { sanitizeText, toJson } from "./sanitize.ts";
 
 /**
- * Compiles a template: `{{.name}}` and `{{.owner.login}}` are filled in from one item, `{{.}}` is the item as JSON,
- * `\n`, `\t` and `\\` are what they say, everything else stands for itself.
+ * Compiles a template: `{{.name}}` and `{{.owner.login}}` are replaced by values of an item, `{{.}}` by the item as JSON;
+ * `\n`, `\t` and `\\` are escape sequences; everything else is literal text.
  */
 export function compileTemplate(template: string): (item: unknown) => string {
   const parts = template.split(/(\{\{.*?\}\})/s).map((part): string | readonly string[] => {

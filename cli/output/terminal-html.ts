@@ -157,7 +157,7 @@ function toRows(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** A link that the forge made of a mention, a reference or an address: its text says where it leads. */
+/** Returns whether the forge made this link from a mention, a reference or an address, so that its text shows its target. */
 function isNamedByText(attributes: string): boolean {
   return attributes.includes(" data-markdown-generated-content=");
 }

@@ -15,7 +15,7 @@ export function cutEnd(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** The same with the `…` in front: of a path the last part says most. */
+/** The same, cut at the beginning: the last part of a path is the most useful. */
 export function cutStart(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   if (width < 1) return "";

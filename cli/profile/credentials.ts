@@ -43,7 +43,7 @@ export function createCredentials(cli: CredentialsDeps): Credentials {
   const credentials: Credentials = {
     async storeOf(profile) {
       const wanted = (await cli.config()).credentialStore;
-      // What was chosen at login holds, unless this run says otherwise.
+      // The store that was chosen at login applies, unless this run overrides it.
       return open(wanted === "auto" ? (profile.store ?? "file") : wanted);
     },
     async chooseStore(profile) {

@@ -40,7 +40,7 @@ export interface Profiles {
   updateProfile(name: string, change: (profile: Profile) => Profile): Promise<Profile>;
 }
 
-/** The name of the profile that everybody has. */
+/** The name of the default profile. */
 export const defaultProfile = "default";
 
 /** The pattern of a profile name, which is part of file names. */
@@ -113,7 +113,7 @@ function parseFile(text: string, path: string): ProfileFile {
     if (typeof value.current === "string" && typeof value.profiles === "object")
       return {
         current: value.current,
-        // Without a prototype: a profile may be called like one of its members.
+        // Without a prototype: a profile may be named like a member of `Object`.
         profiles: Object.assign(Object.create(null) as object, value.profiles),
         fileStoreNoticeGiven: value.file_store_notice_given,
       };

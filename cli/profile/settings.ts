@@ -26,8 +26,8 @@ export function assertKnownVariables({ env }: Pick<ConfigSystem, "env">): void {
 }
 
 /**
- * Every setting with where it came from. `more` are the flags that only some commands have, such as `--port`;
- * `fileText` stands for a config file that is not written yet.
+ * Resolves every setting with its source. `more` are the flags that only some commands have, such as `--port`; `fileText`
+ * replaces the text of the config file.
  * @throws CliError `invalid_config`, one line for each mistake, or when the config file that was named is not there.
  */
 export function readAllSettings(

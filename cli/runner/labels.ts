@@ -1,4 +1,4 @@
-/** Where a label has its jobs run. */
+/** Where jobs with a label run. */
 export type LabelTarget =
   | { readonly kind: "host" }
   | { readonly kind: "container"; readonly image: string };
@@ -18,7 +18,7 @@ export function parseLabel(text: string): RunnerLabel | undefined {
   return image === undefined ? undefined : { name, target: { kind: "container", image } };
 }
 
-/** Returns where a job with these labels runs: as the first of its labels says that the runner has. */
+/** Returns where a job with these labels runs, by the first of its labels that the runner has. */
 export function findTarget(
   labels: readonly RunnerLabel[],
   wanted: readonly string[],

@@ -72,7 +72,7 @@ async function report(
       await client.updateLog({ taskId, index, rows, noMore: true }, signal);
     });
   } catch (error) {
-    // A sealed log is whole; anything else is heard of by the report that follows.
+    // A sealed log is complete; other failures are reported by the report that follows.
     if (!isFinalRefusal(error)) throw error;
   }
   try {

@@ -17,7 +17,7 @@ import { runRunner } from "./runner.ts";
 export interface RunnerOptions {
   /** Jobs that run at a time. */
   readonly capacity: number;
-  /** How long running jobs may go on after a stop signal. */
+  /** How long running jobs may continue after a stop signal. */
   readonly finishWithinMs: number;
   readonly signal: AbortSignal;
   /** Prints a line about what happens. */

@@ -23,7 +23,7 @@ export class RunnerRefused extends Error {
   }
 }
 
-/** What a registered runner signs its calls with. */
+/** The credentials of a registered runner. */
 export interface RunnerCredentials {
   readonly uuid: string;
   readonly token: string;
@@ -31,7 +31,7 @@ export interface RunnerCredentials {
 
 export interface RunnerClientDeps {
   readonly transport: Transport;
-  /** The daemon's address without a trailing slash; asked before each call. */
+  /** Returns the daemon's address without a trailing slash; called before each request. */
   readonly url: () => Promise<string>;
   readonly credentials: RunnerCredentials | undefined;
 }

@@ -14,9 +14,9 @@ import { isAllowPattern, type RunnerState, toStatePath, writeRunnerState } from 
 
 /** A runner to be registered. */
 export interface NewRunner {
-  /** The registration token; asked of the daemon, as the signed-in user, when absent. */
+  /** The registration token; requested from the daemon by the signed-in user when absent. */
   readonly token: string | undefined;
-  /** What that token is asked for. */
+  /** The scope for which that token is requested. */
   readonly level: ActionLevel;
   readonly name: string | undefined;
   /** Undefined for the usual ones of this machine. */
@@ -101,7 +101,7 @@ async function askForToken(cli: CliContext, level: ActionLevel): Promise<string>
   } catch (error) {
     if (!(error instanceof CliError) || !["forbidden", "not_signed_in"].includes(error.code))
       throw error;
-    throw new CliError(error.code, `cannot ask for a registration token: ${error.message}`, {
+    throw new CliError(error.code, `cannot get a registration token: ${error.message}`, {
       hint:
         level.kind === "instance"
           ? "only administrators get the server's; use --user, --repo or --org, or --token-stdin"

@@ -2,7 +2,7 @@
 const FIRST_MS = 100;
 const LONGEST_MS = 5_000;
 
-/** What the runner takes from its process to wait. */
+/** The process functions that waiting needs. */
 export type Sleep = (milliseconds: number, signal?: AbortSignal) => Promise<void>;
 
 export interface RetryOptions {

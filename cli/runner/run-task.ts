@@ -141,7 +141,7 @@ export async function runTask(task: WireTask, deps: TaskDeps): Promise<JobEnd["r
   }
   await sender.end();
   await reporter.finish(end.result, end.outputs);
-  // What the daemon has not heard of is reported when the runner starts again.
+  // Unreported results are reported when the runner starts again.
   if (!isUnreported) await rm(folder, { recursive: true, force: true });
   return end.result;
 }

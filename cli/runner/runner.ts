@@ -14,13 +14,13 @@ export interface RunnerDeps extends Omit<
   "folder" | "mark" | "stopping" | "abandoned" | "url" | "system"
 > {
   readonly system: Pick<System, "env" | "platform" | "sleep" | "clock" | "random">;
-  /** The daemon's address without a trailing slash; asked before each task. */
+  /** Returns the daemon's address without a trailing slash; called before each task. */
   readonly url: () => Promise<string>;
   readonly version: string;
   readonly isEphemeral: boolean;
   /** Jobs that run at a time. */
   readonly capacity: number;
-  /** How long running jobs may go on after the runner was asked to stop, in milliseconds. */
+  /** How long running jobs may continue after a stop request, in milliseconds. */
   readonly finishWithinMs: number;
   /** The folder where jobs run. */
   readonly root: string;
@@ -82,7 +82,7 @@ export async function runRunner(deps: RunnerDeps): Promise<void> {
       );
       if (fetched === undefined) return;
       const { task, tasksVersion } = fetched;
-      // After a task the daemon is asked for the next one: more may wait.
+      // Requests the next task at once: more may be waiting.
       known = task === undefined ? tasksVersion : 0n;
       if (task === undefined || running.has(Number(task.id))) continue;
       await start(task);

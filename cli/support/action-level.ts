@@ -10,7 +10,7 @@ export interface LevelFlags {
   readonly instance?: boolean;
 }
 
-/** What secrets, variables and runners belong to. */
+/** The owner of secrets, variables and runners. */
 export type ActionLevel =
   | { readonly kind: "repository"; readonly params: RepositoryName }
   | { readonly kind: "organization"; readonly params: { readonly org: string } }

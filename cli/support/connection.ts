@@ -68,7 +68,7 @@ export const connectionColumns: readonly Column<WireConnection>[] = [
 
 type Capabilities = NonNullable<WireConnection["capabilities"]>;
 
-/** What a storage can really do, line by line. */
+/** The capabilities of a storage, line by line. */
 export const capabilityColumns: readonly Column<Capabilities>[] = [
   { header: "create only", cell: (one) => one.create_only },
   { header: "rename", cell: (one) => one.rename },

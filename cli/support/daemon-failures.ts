@@ -50,7 +50,7 @@ function toStorageFailure(code: string, error: Error): CliError {
       return failure(
         "file_error",
         "the database in the data folder cannot be written",
-        "look at the owner and mode of croft.db, croft.db-wal and croft.db-shm, and how their disk is mounted",
+        "check the owner and mode of croft.db, croft.db-wal and croft.db-shm, and how their disk is mounted",
       );
     case "corrupt":
       return failure(
@@ -68,7 +68,7 @@ function toStorageFailure(code: string, error: Error): CliError {
       return failure(
         "storage_unusable",
         `the database cannot be used: ${error.message.replace(/ \((SQLITE_\w+)\) in: .*$/s, " ($1)")}`,
-        'look at croft.db, croft.db-wal and croft.db-shm; "croft daemon restore --database latest" puts a copy of the database in its place',
+        'check croft.db, croft.db-wal and croft.db-shm; "croft daemon restore --database latest" puts a copy of the database in its place',
       );
   }
 }
@@ -96,7 +96,7 @@ const serverHints: readonly (readonly [RegExp, string])[] = [
     /SQLSTATE 3D000/,
     "make the database there, or name another one in database_url (CROFT_DATABASE_URL)",
   ],
-  [/\(ENOENT\)/, "look at the files and folders that database_url (CROFT_DATABASE_URL) names"],
+  [/\(ENOENT\)/, "check the files and folders that database_url (CROFT_DATABASE_URL) names"],
   [/SQLSTATE 28|password must be/, "mend user and password in database_url (CROFT_DATABASE_URL)"],
   [
     /SQLSTATE 42501/,

@@ -81,7 +81,7 @@ export function createItemFinder(cli: CliContext): ItemFinder {
       const [found, ...others] = body.items;
       if (others.length > 0) throw severalItems(connection, name, body.items);
       if (found !== undefined) return found;
-      // What could not be looked for may well be there.
+      // A failed lookup does not mean that the item is missing.
       const failure = findListingFailure(body);
       if (failure !== undefined) throw failure;
     }

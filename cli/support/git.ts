@@ -110,7 +110,7 @@ export function isCredentialHelper(value: string): boolean {
   return value.startsWith("!") && value.endsWith(` ${HELPER_END}`);
 }
 
-/** Returns words before git's verb, by which this one run asks croft for credentials and no other helper. */
+/** Returns arguments before git's subcommand that make this run use croft as its only credential helper. */
 export async function toHelperWords(cli: HelperDeps, url: string): Promise<readonly string[]> {
   const key = `credential.${url}.helper`;
   return ["-c", `${key}=`, "-c", `${key}=${await toCredentialHelper(cli)}`];

@@ -1,8 +1,8 @@
 import { CliError, usageError } from "../errors.ts";
 
 /**
- * How an item is named on a line: `CONNECTION:/path/to/file` by its path, `CONNECTION:ID` by the provider's id,
- * `ID` alone when there is only one connection.
+ * The address of an item on the command line: `CONNECTION:/path/to/file` by its path, `CONNECTION:ID` by the provider's
+ * id, `ID` alone when there is only one connection.
  */
 export type ItemAddress =
   | {
@@ -22,8 +22,11 @@ export function toItemAddress(word: string): ItemAddress {
       .split("/")
       .filter((segment) => segment !== "" && segment !== ".");
     if (path.includes(".."))
-      throw usageError(`${JSON.stringify(word)} goes upwards`, "write the path from the top");
-    // A slash at the end says that a folder is meant.
+      throw usageError(
+        `${JSON.stringify(word)} contains "..", which is not allowed`,
+        "write the path from the root",
+      );
+    // A slash at the end means a folder.
     const isFolder = word.endsWith("/");
     return { kind: "path", connection: word.slice(0, slash), path, isFolder };
   }
@@ -33,7 +36,7 @@ export function toItemAddress(word: string): ItemAddress {
     throw usageError(
       `${JSON.stringify(word)} names no item`,
       colon > 0
-        ? `write ${word}/ for its top, ${word}/path for what is in it`
+        ? `write ${word}/ for its root, ${word}/path for an item in it`
         : "write CONNECTION:/path",
     );
   return { kind: "id", connection: colon > 0 ? word.slice(0, colon) : undefined, id };
@@ -54,7 +57,7 @@ export function toAddressText(connection: string, path: readonly string[]): stri
   return `${connection}:/${path.join("/")}`;
 }
 
-/** An item that is not where its path says. */
+/** The error for an item that is not at its path. */
 export function noSuchItem(
   connection: string,
   path: readonly string[],

@@ -6,7 +6,7 @@ import { CliError, usageError } from "../errors.ts";
 import { type PageSource, readPages } from "../output/pages.ts";
 import { type RepositoryName, toRepositoryName } from "./repository.ts";
 
-/** Where labels are: a repository, or an organization. */
+/** The owner of labels: a repository, or an organization. */
 export type LabelPlace = RepositoryName | { readonly org: string };
 
 /** `OWNER/NAME` or `ORG` as its parts. @throws CliError `usage` */

@@ -53,7 +53,10 @@ export async function readNewSecret(
   return secret;
 }
 
-/** Four groups of five characters without look-alikes: about 98 bits, and of every class that password rules ask for. */
+/**
+ * Four groups of five characters without look-alikes: about 98 bits, with all classes of characters that password rules
+ * may require.
+ */
 export function randomPassword(random: (length: number) => Uint8Array): string {
   const pick = (from: string) => from.charAt(toIndex(random, from.length));
   const group = () => Array.from({ length: 5 }, () => pick(lower + digits)).join("");

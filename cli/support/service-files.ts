@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-/** What a service of the operating system runs. */
+/** The program and settings of a service of the operating system. */
 export interface ServiceProgram {
   /** The program and its arguments. */
   readonly words: readonly string[];

@@ -34,7 +34,7 @@ export function createServiceNotifier(
 function runSystemdNotify(env: System["env"]): (words: readonly string[]) => void {
   return (words) => {
     const child = spawn("systemd-notify", [...words], { env, stdio: "ignore" });
-    // Without the program the service manager notices that nothing was reported, and says so.
+    // If the program is missing, the service manager reports that no notification arrived.
     child.on("error", () => undefined);
     child.unref();
   };

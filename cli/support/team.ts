@@ -5,7 +5,7 @@ import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
 
-/** What commands call to find a team by its name. */
+/** The operations by which commands find a team by its name. */
 export const teamOperations = [forge.listTeams] as const;
 export const teamArgument = ["<team>", "the team as ORG/TEAM, or its id"] as const;
 

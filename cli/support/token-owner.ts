@@ -8,7 +8,7 @@ import { type Column, time } from "../output/cells.ts";
 
 /** Flags of every command about tokens. */
 export interface OwnerFlags {
-  /** Whose tokens; the caller's when absent. */
+  /** The owner of the tokens; the caller when absent. */
   readonly username?: string;
 }
 
@@ -16,7 +16,7 @@ export function addOwnerFlags(command: Command): Command {
   return command.option("--username <name>", "whose tokens (site administrators only)");
 }
 
-/** Whose tokens, and the header that the token routes demand: Basic, with the caller's own token as password. */
+/** The owner of the tokens, and the header that the token routes require: Basic, with the caller's own token as password. */
 export async function findOwner(
   cli: CliContext,
   { username }: OwnerFlags,
@@ -35,7 +35,7 @@ async function findOwnName(cli: CliContext): Promise<string> {
     return profile.forge.username;
   const { body } = await cli.client.call(forge.getCurrentUser);
   if (typeof body?.username !== "string")
-    throw new CliError("unexpected_answer", "the forge does not say who is signed in");
+    throw new CliError("unexpected_answer", "the forge does not report the signed-in user");
   return body.username;
 }
 

@@ -33,7 +33,7 @@ export function createRoot(cli: CliRun): Command {
     });
 }
 
-/** A group as its name: enough to stand in a help page and above its commands. */
+/** A group by its name, for help pages. */
 export function createGroup({ name, summary, aliases }: Entry): Command {
   return new Command(name)
     .description(summary)
@@ -74,12 +74,12 @@ export function defineCommand(command: Command, module: CommandModule, cli: CliC
   });
 }
 
-/** `--json` has a value only after `=`, which commander cannot say. */
+/** `--json` takes a value only after `=`, which commander does not support. */
 export function toFlagTerm(flags: string): string {
   return flags.replace("--json <fields>", "--json[=fields]");
 }
 
-/** What a flag does, with its values and whether the command needs it. */
+/** Describes a flag, with its values and whether it is required. */
 export function toFlagDescription({ description, argChoices, mandatory }: Option): string {
   const notes = [mandatory ? "required" : "", argChoices?.join(", ") ?? ""];
   const noted = notes.filter((note) => note !== "").join("; ");

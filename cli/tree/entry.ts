@@ -12,8 +12,8 @@ export interface CommandModule {
   /** It changes something on this machine, and so takes `--dry-run` without calling an operation that writes. */
   readonly writes?: true;
   /**
-   * It destroys something, and so takes `--yes` and `--confirm`. A command that calls a DELETE says false when what it
-   * takes away can be given again.
+   * The command destroys something, and so takes `--yes` and `--confirm`. A command that calls DELETE sets false when its
+   * effect can be undone.
    */
   readonly destructive?: boolean;
   /**
@@ -25,7 +25,9 @@ export interface CommandModule {
   define(command: Command, cli: CliContext): void;
 }
 
-/** What `croft __complete` can list of the forge. Some belong to the repository or organization that the line names. */
+/**
+ * Forge values that `croft __complete` can list. Some belong to the repository or organization named on the command line.
+ */
 export type ForgeValueKind =
   | "users"
   | "organizations"
@@ -50,8 +52,9 @@ export type ForgeValueKind =
   | "badges";
 
 /**
- * What it can list of the vault. `items`: addresses such as `CONNECTION:/path/to/file`, folder by folder; `transfers` are
- * those and local files. `documents` and `shares` are ids; `handles` are the users with whom one has shared before.
+ * Vault values that it can list. `items`: addresses such as `CONNECTION:/path/to/file`, folder by folder; `transfers`:
+ * those and local files. `documents` and `shares` are ids; `handles` are the users with whom the caller has shared
+ * before.
  */
 export type VaultValueKind =
   | "accounts"
@@ -65,7 +68,7 @@ export type VaultValueKind =
   | "vault_tokens"
   | "sessions";
 
-/** What a shell completes an argument or a flag's value to. The first three need no daemon. */
+/** The completion of an argument or a flag's value. The first three need no daemon. */
 export type CompletionKind = "profiles" | "settings" | "commands" | ForgeValueKind | VaultValueKind;
 
 /** One command in the tree. `load` imports its file, and nothing else does. */

@@ -59,7 +59,7 @@ export function toReferencePage(word: string, commands: readonly LoadedCommand[]
 }
 
 const commonNote =
-  "Every command also takes the [common flags](common-flags.md); [output.md](output.md) says how results are printed.";
+  "Every command also takes the [common flags](common-flags.md); [output.md](output.md) describes the output.";
 
 function toSection(loaded: LoadedCommand): string {
   const { summary, usage, aliases, arguments: words, operations } = toReference(loaded);
@@ -109,7 +109,7 @@ export function toCommonFlagsPage(all: LoadedCommand["command"]): string {
     ].join("\n"),
   );
   const introduction =
-    "Flags may stand before, between and after the words of a command; `--` ends them. List flags belong to commands " +
+    "Flags may come before, between and after the words of a command; `--` ends them. List flags belong to commands " +
     "that print a list, safety flags to commands that change or destroy something.";
   return ["# Common flags", mark, introduction, ...sections].join("\n\n").concat("\n");
 }

@@ -1,4 +1,4 @@
-/** Tells listeners that something may look different. */
+/** Notifies listeners that the screen may have changed. */
 export interface Changes {
   notify(): void;
   subscribe(listener: () => void): () => void;

@@ -21,7 +21,7 @@ export interface Dialogs {
   readonly question: Question | undefined;
   /** The first line shown of the help; undefined while it is closed. */
   readonly helpTop: number | undefined;
-  /** Asks for yes or no; anything but `y` is no. */
+  /** Asks for confirmation; anything but `y` is no. */
   confirm(text: string, yes: () => void): void;
   ask(asking: Asking): void;
   openHelp(): void;

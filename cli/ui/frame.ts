@@ -17,13 +17,13 @@ export type Question =
 /** The parts of a screen, from top to bottom. */
 export interface Frame {
   readonly title: string;
-  /** Of a path the end is shown when there is no room for the whole. */
+  /** A path is cut at its beginning when it does not fit. */
   readonly isPath?: boolean;
   /** At the right of the title. */
   readonly aside: string;
   /** Something is wrong, and stays so: in its own line below the title. */
   readonly warning?: string | undefined;
-  /** The rows, painted, each at most as wide as `innerWidth` says. */
+  /** The painted rows, each at most `innerWidth` cells wide. */
   readonly body: readonly string[];
   /** Lines that stand still below the rows. */
   readonly panel?: readonly string[];
@@ -52,12 +52,12 @@ export function bodyHeight(
   return Math.max(1, rows - 1 - others);
 }
 
-/** From this many columns on, what a row stands for is shown beside the list. */
+/** Minimum number of columns for details of the chosen row beside the list. */
 const WIDE_COLUMNS = 120;
 /** Share of the line that the list keeps. */
 const LIST_SHARE = 0.5;
 
-/** A screen that shows a list and what its chosen row stands for. */
+/** A screen with a list and the details of its chosen row. */
 export interface Split {
   readonly list: Size;
   readonly text: Size;

@@ -17,7 +17,7 @@ export type KeyName =
   | "tab"
   /** Ctrl-C. */
   | "interrupt"
-  /** Ctrl-L and Ctrl-R: look again. */
+  /** Ctrl-L and Ctrl-R: reload. */
   | "refresh"
   /** Ctrl-U: empty the field. */
   | "clear";

@@ -1,7 +1,7 @@
 import type { CliContext } from "../context.ts";
 import type { ScreenModel } from "./screen.tsx";
 
-/** A screen that asks the daemon for news itself. */
+/** A screen that polls the daemon. */
 export interface LiveScreen extends ScreenModel {
   /** Loads what is shown again; resolves when that is over, well or not. */
   reload(): Promise<void>;

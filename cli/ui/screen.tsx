@@ -22,7 +22,7 @@ export interface ScreenModel {
   readonly left: Promise<void>;
 }
 
-/** A character in the last column would wrap in some terminals, and text may be wider there than it says. */
+/** A character in the last column would wrap in some terminals, and text may be wider than calculated. */
 const wrapOff = "\u001b[?7l";
 const wrapOn = "\u001b[?7h";
 
@@ -79,7 +79,7 @@ function Screen({ model, stdout }: { readonly model: ScreenModel; readonly stdou
       else model.press(one);
     }
   });
-  // A terminal that does not know its size says 0.
+  // A terminal that does not know its size reports 0.
   const size = { columns: stdout.columns || 80, rows: stdout.rows || 24 };
   return (
     <Box flexDirection="column">

@@ -75,7 +75,7 @@ type Step = "email" | "password" | "code" | "busy" | "limited";
 export interface SignInProps {
   readonly given: SignInGiven;
   readonly attempt: (given: Attempt) => Promise<AttemptOutcome>;
-  /** Waits, and tells each second how many are left. Rejects when `signal` is aborted. */
+  /** Waits, and reports the remaining seconds every second. Rejects when `signal` is aborted. */
   readonly wait: (
     seconds: number,
     signal: AbortSignal,
@@ -185,12 +185,12 @@ function SignIn({ given, attempt, wait, style, onEnd }: SignInProps) {
       )}
       {problem === undefined ? null : <Text>{style.red(problem.message)}</Text>}
       {problem?.hint === undefined ? null : <Text>{style.dim(problem.hint)}</Text>}
-      <Text>{style.dim(isWaiting(step) ? "Esc leaves" : "Enter goes on, Esc leaves")}</Text>
+      <Text>{style.dim(isWaiting(step) ? "Esc leaves" : "Enter continues, Esc leaves")}</Text>
     </Box>
   );
 }
 
-/** Nothing is typed meanwhile. */
+/** Input is ignored while signing in. */
 type WaitingStep = "busy" | "limited";
 
 function isWaiting(step: Step): step is WaitingStep {
@@ -208,7 +208,7 @@ function Field({
     case "email":
       return <Text>E-mail: {typed}▏</Text>;
     case "password":
-      // Not even its length is shown.
+      // Does not reveal the length of the password.
       return <Text>Password (not shown): ▏</Text>;
     case "code":
       return <Text>Six-digit code, or a backup code: {typed}▏</Text>;

@@ -2,7 +2,7 @@ import type { Refused } from "../../storage/s3/failures.ts";
 import { AppError } from "../errors.ts";
 import type { BucketSetting } from "../settings/types.ts";
 
-/** What a bucket is used for, and the settings that a message names. */
+/** The purpose of a bucket, and the settings that a message names. */
 export interface BucketNames {
   /** The setting or flag that names the bucket. */
   readonly address: string;

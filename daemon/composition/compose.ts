@@ -20,7 +20,7 @@ import { openSsh } from "./ssh.ts";
 import { createTransport } from "./transport.ts";
 import { openVault } from "./vault.ts";
 
-/** How long a stop waits for running jobs. */
+/** How long a shutdown waits for running jobs. */
 const JOBS_GRACE_MS = 5_000;
 
 /** Both APIs as one request handler, and the background work. */

@@ -41,7 +41,7 @@ export interface ListedBackup extends BucketBackup {
 export type BackupInput = DaemonInput & { readonly random: () => number };
 type BucketInput = Pick<BackupInput, "settings" | "clock" | "random">;
 
-/** Where the archive to restore lies. */
+/** The address of the archive to restore. */
 export type RestoreFrom =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "stream"; readonly stream: AsyncIterable<Uint8Array> }
@@ -108,8 +108,8 @@ export function listBackupsIn(
 }
 
 /**
- * Returns what writes a nightly backup to `backup_folder` and to `backup_url`; undefined without both, and with a database on
- * a server. Where one of them fails, the other one gets its backup all the same.
+ * Returns a function that writes a nightly backup to `backup_folder` and to `backup_url`; undefined when neither is set,
+ * or when the database is on a server. If one of them fails, the backup to the other is still written.
  */
 export function createNightlyBackup(
   input: BackupInput,

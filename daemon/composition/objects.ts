@@ -41,7 +41,7 @@ export interface OpenObjects {
 
 /** How long idle connections are kept alive for the next object. */
 const KEEP_ALIVE_MS = 30_000;
-/** Minimum interval of checks of the bucket: monitoring may ask every second. */
+/** Minimum interval between checks of the bucket: monitoring may send a request every second. */
 const ASK_AGAIN_MS = 5_000;
 /** Identifies this database among those that might share a bucket. */
 const OWNER = "objects_owner";
@@ -103,7 +103,7 @@ async function isEmpty(items: AsyncIterable<unknown>): Promise<boolean> {
   return true;
 }
 
-/** Creates a check of the bucket that asks it at most once an interval and logs changes of its reachability. */
+/** Creates a check of the bucket that sends at most one request per interval and logs changes of its reachability. */
 function watch({ reach }: BucketObjects, { clock, log }: ObjectsDeps) {
   let asked: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
   let wasReachable = true;

@@ -126,7 +126,7 @@ async function canServe(db: Database): Promise<boolean> {
   }
 }
 
-/** Creates the document on first use: most daemons are never asked for it. */
+/** Creates the document on first use: most daemons are never sent a request for it. */
 function createDocuments(version: string) {
   const make = async (
     api: "forge" | "vault",

@@ -191,7 +191,7 @@ function ownTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
       run: () => workflows.stopOverdueTasks(),
     },
     {
-      // Limits of single jobs are minutes, so they are looked at more often than Gitea's task does.
+      // Limits of single jobs are minutes, so they are checked more often than by Gitea's task.
       name: "stop_overdue_jobs",
       schedule: "@every 1m",
       run: () => workflows.stopOverdueTasks(),

@@ -17,13 +17,13 @@ export type ScopeCategory =
   | "user";
 
 /**
- * Who may call. There is no default, so no route is open by accident.
- * Forge: `anyone` (credentials are optional, wrong ones still refused), `forge_user`, `forge_site_admin`,
- * `forge_basic` (signed in by Basic authentication: self or site administrator of the account in the path).
- * Vault: `anyone`, `vault_account` (any role), `vault_user` (regular users only), `vault_administrator`. A machine token is
- * accepted unless the gate says `refusesMachineTokens`; one of scope `read` on GET, and where the endpoint says `onlyReads`.
- * Artifacts of jobs: `forge_job` (the runtime token of a job that runs), `forge_artifact_address` (an address that the
- * forge has signed; credentials do not count).
+ * The callers that an endpoint admits. There is no default, so no route is open by accident. Forge: `anyone` (credentials
+ * are optional, wrong ones still refused), `forge_user`, `forge_site_admin`, `forge_basic` (signed in by Basic
+ * authentication: self or site administrator of the account in the path). Vault: `anyone`, `vault_account` (any role),
+ * `vault_user` (regular users only), `vault_administrator`. A machine token is accepted unless the gate says
+ * `refusesMachineTokens`; one of scope `read` on GET, and where the endpoint says `onlyReads`. Artifacts of jobs:
+ * `forge_job` (the runtime token of a job that runs), `forge_artifact_address` (an address that the forge has signed;
+ * credentials do not count).
  */
 export type Gate =
   | { readonly who: "anyone"; readonly scope?: ScopeCategory }

@@ -23,7 +23,7 @@ export interface ForgeApiDeps {
   readonly db: Database;
   readonly authentication: Authentication;
   readonly urls: ForgeUrls;
-  /** Finds the caller whom the cookie of a page's session names. */
+  /** Finds the caller by the session cookie of a page. */
   readonly findSession?: (request: ServerRequest) => Promise<ForgeCaller | undefined>;
 }
 
@@ -58,7 +58,7 @@ export function createForgeApi({
       const changesPassword = gate.who === "forge_user" && gate.changesPassword === true;
       if (!mayNameCaller(request)) {
         const caller = await authentication.authenticate(request, { changesPassword });
-        // Pictures and files of private repositories stand in pages.
+        // Pages embed pictures and files of private repositories.
         return caller ?? (isAttachment(request) ? findSession?.(request) : undefined);
       }
       const bytes = await readBody();

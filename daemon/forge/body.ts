@@ -32,8 +32,8 @@ export async function decodeBody(
 }
 
 /**
- * The query of an operation that changes something and has no body of its own; what a form in its body says counts for
- * more (forge behaviour, 1.3). Refuses with `unprocessable` a form that cannot be decoded.
+ * Reads the query of an operation that changes something and has no body of its own; values of a form in its body take
+ * precedence (forge behaviour, 1.3). Refuses with `unprocessable` a form that cannot be decoded.
  */
 export async function readFormQuery(
   { method, body }: Endpoint,

@@ -1,7 +1,7 @@
 // daemon/forge: the features of the forge API, one folder each. Start in api.ts, which finds the caller of a request and renders its errors.
 import type { ForgeUser } from "../../storage/tables/forge/accounts/users.ts";
 
-/** What the token of a job may do, whoever started its run. */
+/** The permissions of a job's token, whoever started its run. */
 export interface TaskGrant {
   readonly id: number;
   /** The only repository that it may change; of others it may read what is public. */
@@ -11,7 +11,7 @@ export interface TaskGrant {
   readonly permissions: Readonly<Partial<Record<string, "read" | "write">>>;
 }
 
-/** What a deploy key may do. */
+/** The permissions of a deploy key. */
 export interface DeployKeyGrant {
   /** The only repository that it opens. */
   readonly repositoryId: number;
@@ -29,7 +29,10 @@ export interface ActingUser extends ForgeUser {
 
 /** The authenticated caller of a forge route (forge behaviour, 2.1 to 2.4). */
 export interface ForgeCaller {
-  /** The user on whose behalf the caller acts: the owner of the credentials, or one whom a site administrator impersonates. */
+  /**
+   * The user on whose behalf the caller acts: the owner of the credentials, or a user whom a site administrator
+   * impersonates.
+   */
   readonly user: ActingUser;
   /** The owner of the credentials. */
   readonly actor: ActingUser;

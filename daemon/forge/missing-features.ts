@@ -7,7 +7,7 @@ import type { RepositoryPath } from "./repositories/repositories.service.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
-/** Answers about features that clients ask for and this server does not have, and the limits of attachments. */
+/** Responses for features that clients query and this server does not have, and the limits of attachments. */
 export type MissingFeatures = ReturnType<typeof createMissingFeatures>;
 
 export function createMissingFeatures({

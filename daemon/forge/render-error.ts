@@ -37,7 +37,7 @@ function toRedirect(location: string, target: string): RenderedError {
   return { status: 307, headers: { Location: location + query }, body: undefined };
 }
 
-/** Returns the query of a target with its question mark. A token in it must not come back in a header. */
+/** Returns the query of a target with its question mark, without tokens: they must not come back in a header. */
 function queryWithoutToken(target: string): string {
   const mark = target.indexOf("?");
   if (mark === -1) return "";

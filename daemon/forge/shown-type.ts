@@ -1,6 +1,6 @@
 import { fileTypeFromBuffer } from "file-type";
 
-/** How browsers get a file that a user has written. */
+/** How browsers are sent a file that a user has written. */
 export interface ShownType {
   /** One that browsers show without running anything in it. */
   readonly contentType: string;
@@ -8,7 +8,7 @@ export interface ShownType {
   readonly isShown: boolean;
 }
 
-/** Bytes at the start of a file that tell its type. */
+/** Number of bytes at the start of a file from which its type is detected. */
 export const SNIFFED_BYTES = 4_100;
 
 /** Types that no browser runs. HTML and SVG are text here; anything unknown is saved. */
@@ -28,7 +28,7 @@ const shownTypes = new Set([
   "video/webm",
 ]);
 
-/** Tells the type of a file from its first bytes. */
+/** Detects the type of a file from its first bytes. */
 export async function findShownType(head: Uint8Array): Promise<ShownType> {
   const found = await fileTypeFromBuffer(head);
   if (found !== undefined && shownTypes.has(found.mime))

@@ -45,7 +45,7 @@ export async function assertTaskMay(
     return;
   }
   if (!(await isOwnRepository(db, task, params))) {
-    // What is public of other repositories is readable; the service decides.
+    // Jobs may read public parts of other repositories; the service decides.
     if (!isRead)
       throw new AppError("forbidden", "the token of a job may change its own repository only");
     return;

@@ -1,4 +1,4 @@
-/** What absolute addresses in responses are made of. */
+/** The base addresses of absolute addresses in responses. */
 export interface ForgeUrls {
   /** The configured public address without a trailing slash. */
   readonly publicUrl: () => string;

@@ -11,7 +11,7 @@ export interface BodyMemory {
 /** One bound on all request bodies in memory, in bytes. */
 interface Budget {
   readonly total: number;
-  /** The most that one caller may take of it, so that a single one cannot lock out all others. */
+  /** Maximum share of one caller, so that a single caller cannot lock out all others. */
   readonly perCaller: number;
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-/** What identifies one version of a response (RFC 9110, 8.8). */
+/** The validators of one version of a response (RFC 9110, 8.8). */
 export interface Validators {
   /** The entity tag as it is sent: quoted, with `W/` in front when it is weak. */
   readonly etag?: string | undefined;

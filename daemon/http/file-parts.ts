@@ -132,7 +132,7 @@ function openParser(message: IncomingMessage, options: FilePartsOptions) {
         headerPairs: HEADER_PAIRS_MAX,
         headerSize: HEADER_BYTES_MAX,
       },
-      // A part without a name is a file whose outcome says so, instead of being passed over.
+      // A part without a name is reported as a failed file instead of being ignored.
       isPartAFile: () => true,
       preservePath: true,
     });

@@ -202,8 +202,8 @@ export interface Api<Caller> {
     readBody: ReadBody,
   ): Promise<Caller | undefined> | undefined;
   /**
-   * Whether the caller is authenticated once more when a body that is read whole arrived after the head: otherwise a
-   * client could hold the body back and act after its session has ended.
+   * Whether the caller is authenticated again when the body arrived after the head: otherwise a client could delay the
+   * body and act after its session has ended.
    */
   readonly authenticatesAfterBody?: boolean;
   /** Refuses a caller whom the gate does not let through. */

@@ -62,8 +62,8 @@ export interface LimiterOptions {
  * is one atomic statement: of concurrent hits exactly `max` pass. Refused hits are not counted, so a flood causes reads and
  * no writes. Keys are stored hashed: they may contain e-mail addresses and have any length.
  *
- * Not a rate-limiter library: those have their own clocks, so their windows could be tested only with sleeps, and with an own
- * store only the arithmetic below would remain of them.
+ * Not a rate-limiter library: those have their own clocks, so their windows could be tested only with sleeps, and a store
+ * of our own would replace all of their code but the arithmetic below.
  */
 export function createLimiter({ db, clock, enabled = true }: LimiterOptions): Limiter {
   return {

@@ -32,7 +32,7 @@ export interface Listening {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Thrown when a port cannot be listened on; `code` is the system's, `hint` says what to do. */
+/** Thrown when the daemon cannot listen on a port; `code` is the system's error code, `hint` the remedy. */
 class ListenError extends Error {
   readonly code: string;
   readonly hint: string | undefined;

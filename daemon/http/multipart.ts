@@ -57,7 +57,7 @@ export function readMultipart(
     options.limit !== undefined && fileBytesMax < options.maxFileBytes
       ? options.limit.toRefusal()
       : new AppError("too_large", `The file is larger than ${options.maxFileBytes} bytes.`);
-  // What a form has besides its file is less than this: a larger body cannot fit, and nothing of it is read.
+  // Maximum size of a form without its file: a larger body cannot fit, and is not read at all.
   if (Number(message.headers["content-length"] ?? 0) > fileBytesMax + FORM_BYTES_MAX)
     return readOn(message).then(() => {
       throw tooLarge();

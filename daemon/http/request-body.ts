@@ -9,7 +9,7 @@ const BODY_DEADLINE_MS = 30_000;
 /** The first allocation for a body, and what one costs that is not counted; see `FREE_BYTES` in `body-memory.ts`. */
 const FIRST_BYTES = 16 * 1024;
 
-/** What limits a body that is read whole. */
+/** Limits of a body that is read whole. */
 export interface BodyLimits {
   readonly maxBytes: number;
   /** Counts the memory of the body; the caller that opened it releases it. */
@@ -97,8 +97,8 @@ export function cutStalledBody(message: IncomingMessage, checkMs = PROGRESS_CHEC
 }
 
 /**
- * Has the connection closed after the response if the request's body is still arriving: the rest would be parsed as the
- * next request, and a client that never finishes it would hold the connection.
+ * Closes the connection after the response if the request's body is still arriving: the rest would be parsed as the next
+ * request, and a client that never finishes it would hold the connection.
  */
 export function closeAfterUnreadBody(message: IncomingMessage, response: ServerResponse): void {
   const { headers } = message;

@@ -20,7 +20,7 @@ export interface InputReader {
   ): Promise<unknown>;
 }
 
-/** What limits a form besides the limit of all uploads. */
+/** Limits of a form besides the limit of all uploads. */
 export interface FormBounds {
   readonly limit: FormLimit | undefined;
   /** Counts the bytes of a temporary file; the caller that opened it releases it. */

@@ -22,7 +22,7 @@ export function serveProcess<Input, Output>(options: ThreadPoolOptions): void {
       process.send?.(answer);
     });
   });
-  // The parent ends it, or has ended: a stop signal for both must not break off a job that the parent still waits for.
+  // The parent ends this process: a stop signal to both must not abort a job that the parent still waits for.
   process.on("disconnect", () => process.exit());
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => undefined);

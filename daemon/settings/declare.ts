@@ -1,7 +1,7 @@
 import { pathsOf, type SettingPaths } from "./paths.ts";
 import type { SettingType } from "./types.ts";
 
-/** What a default may be made of. */
+/** The inputs of a default. */
 export interface DefaultContext {
   readonly paths: SettingPaths;
   readonly platform: string;
@@ -14,7 +14,7 @@ export interface Setting<T> {
   readonly group: SettingGroup;
   /** The default value; undefined when the setting is optional. */
   default(context: DefaultContext): T;
-  /** The default in words for the reference, where the value alone does not say it. */
+  /** Describes the default in the reference where the value alone is not clear. */
   readonly defaultText: string | undefined;
   /** The flag as commander takes it. A secret never has one. */
   readonly flag: string | undefined;

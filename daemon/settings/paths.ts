@@ -1,6 +1,6 @@
 import { posix, win32 } from "node:path";
 
-/** What decides where croft's folders lie. Nothing of it is read from the process here. */
+/** The inputs that determine croft's folders. Nothing is read from the process here. */
 export interface PathEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** `process.platform`. */
@@ -17,18 +17,18 @@ export interface SettingPaths {
   readonly home: string | undefined;
   readonly configFile: string;
   readonly configDirectory: string;
-  /** What the daemon keeps: database, objects, keys. Its layout is in `storage/data-directory.ts`. */
+  /** The daemon's data: database, objects, keys. Its layout is in `storage/data-directory.ts`. */
   readonly dataDirectory: string;
-  /** What a program remembers between runs and can lose: logs, profiles in use. */
+  /** State of programs that may be lost: logs, profiles in use. */
   readonly stateDirectory: string;
-  /** What can be made again. Never the byte cache, which belongs to the data. */
+  /** Files that can be recreated. Never the byte cache, which belongs to the data. */
   readonly cacheDirectory: string;
 }
 
 /**
- * Where the folders lie. With `home` everything is in that folder: the config file `config.yaml` and the data
- * directory are the folder itself, `state/` and `state/cache/` lie below it, so one folder is one backup.
- * Without it XDG's folders (on macOS and Windows the system's own, where XDG names none).
+ * Returns the folders. With `home` everything is in that folder: the config file `config.yaml` and the data directory are
+ * the folder itself, `state/` and `state/cache/` are below it, so one folder is one backup. Without it they are XDG's
+ * folders (on macOS and Windows the system's own, where XDG names none).
  */
 export function toSettingPaths(
   chosen: { readonly home: string | undefined; readonly config: string | undefined },

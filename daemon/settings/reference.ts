@@ -27,7 +27,7 @@ export function toSettingsReference(): string {
 
 const introduction = `# Settings
 
-<!-- Generated from daemon/settings/settings.ts: run \`npx vitest run test/unit/daemon/contract -u\` after a change there. -->
+<!-- Generated from daemon/settings/settings.ts: run \`npx vitest run test/unit/daemon/settings -u\` after a change there. -->
 
 A flag is stronger than an environment variable, a variable than the config file, the file than the default. Every
 variable has a twin that ends in \`_FILE\` and names a file with the value, as container secrets do. An empty variable

@@ -18,7 +18,7 @@ import {
 } from "./settings.ts";
 import { suggest } from "./suggest.ts";
 
-/** Where a value came from, weakest last. `environment_file` is the `_FILE` twin of a variable. */
+/** The source of a value, weakest last. `environment_file` is the `_FILE` twin of a variable. */
 export type SettingSource = "flag" | "environment" | "environment_file" | "file" | "default";
 
 /** One resolved value as `croft config list` prints it. */
@@ -33,7 +33,7 @@ export interface ResolvedSetting {
 }
 
 export interface SettingsInput extends PathEnvironment {
-  /** Values of flags by setting name; undefined ones and names that are not settings are passed over. */
+  /** Values of flags by setting name; undefined values and unknown names are ignored. */
   readonly flags: Readonly<Record<string, unknown>>;
   /** The text of the config file; undefined when it is missing. */
   readonly fileText: string | undefined;
@@ -64,8 +64,8 @@ export class SettingsError extends Error {
 }
 
 /**
- * Where the folders and the config file lie: the first step, since it tells which file to read for the second.
- * @throws SettingsError when CROFT_HOME or CROFT_CONFIG cannot be used.
+ * Returns the folders and the path of the config file. Called first, because the config file is needed to resolve the
+ * other settings. @throws SettingsError when CROFT_HOME or CROFT_CONFIG cannot be used.
  */
 export function resolvePaths(
   input: Omit<SettingsInput, "fileText" | "filePath" | "parseFile">,
@@ -155,7 +155,7 @@ function candidates(
     return variable;
   }
   const given = Object.hasOwn(fromFile, key) ? fromFile[key] : undefined;
-  // One that cannot be in the file has been refused already; what it holds is beside the point.
+  // A key that must not be in the file was reported already; its value does not matter.
   if (given === undefined || given === null || settingDeclarations[name].outsideFile) {
     return undefined;
   }
@@ -219,7 +219,7 @@ function readOne<T>(
   const value = declared.type.read(candidate.given, context);
   if (value === undefined) {
     const key = toKey(name);
-    // What a `_FILE` twin holds is not repeated either: a slip could name any file.
+    // The content of a `_FILE` twin is not printed either: a mistyped path could name any file.
     const quiet = declared.secret || candidate.source === "environment_file";
     const got = quiet ? "" : `, not ${quote(candidate.given)}`;
     problems.push({

@@ -25,8 +25,8 @@ const gibibyte = 1024 * mebibyte;
 const day = 86_400;
 
 /**
- * Every setting by its name in code. `toKey` makes the key of the config file of it, `toVariable` the environment
- * variable. Values are validated once at start; nothing below the entry files reads the environment.
+ * Every setting by its name in code. `toKey` derives its key in the config file, `toVariable` its environment variable.
+ * Values are validated once at start; nothing below the entry files reads the environment.
  */
 export const settingDeclarations = {
   home: optional("Places", filePath, "platform folders", {
@@ -219,7 +219,7 @@ export const settingDeclarations = {
     defaultText: "off",
   }),
   passwordCheckPwn: setting("Accounts and keys", onOff, false, {
-    help: "Refuse forge passwords that appeared in a data breach; breach_url says where to look",
+    help: "Refuse forge passwords that appeared in a data breach; breach_url is the address of the lookup",
   }),
   accessTokenSeconds: setting("Accounts and keys", integer(1, day, "seconds"), 900, {
     help: "Life of a vault access token",
@@ -329,17 +329,17 @@ export const settingDeclarations = {
     help: "Where croft version --check finds the latest release: an address in the form of Gitea's releases/latest",
   }),
   noInput: setting("Command line", onOff, false, {
-    help: "Never ask; name the missing flag instead",
+    help: "Never prompt; name the missing flag instead",
   }),
   completionMs: setting("Command line", integer(0, 60_000, "milliseconds"), 150, {
-    help: "Time from its start in which croft finds values for completion; later it shows none. 0 looks for none",
+    help: "Time from its start in which croft finds values for completion; later it shows none. 0 turns it off",
   }),
 };
 
-/** Variables that other programs of croft read, and which are therefore no mistakes. A `*` stands for any ending. */
+/** Variables that other programs of croft read, so they are not reported as unknown. A `*` matches any ending. */
 export const otherVariables: Readonly<Record<string, string>> = {
   CROFT_NODE: "the Node that the launcher runs croft on when its own is too old",
-  CROFT_CACHE_DIR: "where the launcher keeps what it compiles and unpacks",
+  CROFT_CACHE_DIR: "where the launcher stores compiled and unpacked files",
   "CROFT_TEST_*": "the tests'",
 };
 

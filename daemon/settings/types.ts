@@ -1,17 +1,17 @@
 import { z } from "zod";
 import { readByteSize } from "./byte-size.ts";
 
-/** What reading a value may depend on besides the value itself. */
+/** The context in which a value is parsed. */
 export interface ReadContext {
   /** Makes a path absolute: a leading `~/` is the home directory, a relative path starts where the value was given. */
   resolvePath(path: string): string;
-  /** What separates paths in one text: `:`, on Windows `;`. */
+  /** The separator of paths in one text: `:`, on Windows `;`. */
   readonly pathSeparator: string;
 }
 
 /** A kind of value. Flags and variables give text; the config file gives text, numbers, booleans and lists. */
 export interface SettingType<T> {
-  /** What it takes, to end the sentence "port takes …". */
+  /** The accepted values, to end the sentence "port takes …". */
   readonly takes: string;
   /** The typed value, or undefined when `given` is not what it takes. */
   read(given: unknown, context: ReadContext): T | undefined;
@@ -43,7 +43,7 @@ export const text: SettingType<string> = {
   read: readLine,
 };
 
-/** Master keys, newest first. They stay text: who opens them makes bytes of it. */
+/** Master keys, newest first, as text: the keyring decodes them. */
 export const masterKeys: SettingType<string> = {
   takes: "32 bytes as 64 hex digits or as base64, or several, separated by commas",
   read(given) {
@@ -121,7 +121,7 @@ export function address(...schemes: string[]): SettingType<string> {
     }`,
     read(given) {
       const url = typeof given === "string" ? URL.parse(given) : null;
-      // The folder of a PostgreSQL server's socket stands behind the question mark.
+      // The query names the folder of a PostgreSQL server's socket.
       const hasHost = url !== null && (url.host !== "" || (!base && url.searchParams.has("host")));
       if (!hasHost || !schemes.includes(url.protocol.slice(0, -1))) {
         return undefined;
@@ -298,7 +298,7 @@ export const filePath: SettingType<string> = {
       : undefined,
 };
 
-/** Paths, made absolute. In one text the system's separator lies between them. */
+/** Paths, made absolute. In one text they are separated by the system's separator. */
 export const filePaths: SettingType<readonly string[]> = {
   takes: "paths, separated as in PATH (in the config file also a list)",
   read(given, context) {

@@ -1,7 +1,7 @@
 import { type LogFn, type Logger, pino } from "pino";
 import { createScrubber, redactDeep, showControls } from "./redaction.ts";
 
-/** What the daemon's parts log to. Facts first, then a fixed sentence; values belong in the facts. */
+/** The log of the daemon's parts. Fields first, then a fixed event text; values belong in the fields. */
 export interface Log {
   readonly debug: LogFn;
   readonly info: LogFn;
@@ -22,7 +22,7 @@ export interface LoggerOptions {
   readonly recordTo?: { write(line: string): unknown } | undefined;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** Secrets of the settings: they are blotted out wherever they turn up. */
+  /** Secrets of the settings: replaced wherever they occur. */
   readonly secrets?: readonly string[];
 }
 

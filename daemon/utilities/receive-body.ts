@@ -10,8 +10,8 @@ export interface Received {
 }
 
 /**
- * Writes a body aside as it arrives. Refuses with `too_large` what passes `bytesMax`, with `invalid_argument` what
- * breaks off; nothing is left behind then.
+ * Writes a body to a staging file as it arrives. Refuses with `too_large` a body over `bytesMax`, with `invalid_argument`
+ * an aborted one; then the file is deleted.
  */
 export async function receiveBody(
   store: ObjectStore,

@@ -1,4 +1,4 @@
-/** Names under which no value is shown, wherever they stand in a name. */
+/** Words whose fields are redacted, wherever they occur in the field's name. */
 const SECRET_NAME =
   /pass(?:word|wd|phrase)|secret|token|authorization|cookie|api[-_]?key|private[-_]?key|master[-_]?key|credential|otp|backup[-_]?code|signature/i;
 const REDACTED = "[redacted]";
@@ -78,7 +78,7 @@ function toEscape(character: string): string {
   return short[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** A secret as it may stand in a text: as it is, inside JSON, inside an address; and the password of an address. */
+/** The forms of a secret in a text: as it is, inside JSON, inside an address; and the password of an address. */
 function toForms(secret: string): string[] {
   const password = URL.parse(secret)?.password ?? "";
   const plain = [secret, password, decoded(password)].filter((form) => form !== "");

@@ -24,8 +24,8 @@ export function toProvisioningUri(given: {
  * Returns the time step of a TOTP code (RFC 6238): the current step, the one before or the one after. Undefined if the
  * code matches none of these, or if its step is not newer than `lastStep`.
  *
- * After the clock was set back, codes are refused until it passes `lastStep` again: nothing tells an unused code from
- * one that was used before.
+ * After the clock was set back, codes are refused until it passes `lastStep` again: an unused code cannot be
+ * distinguished from a used one.
  */
 export function findTotpStep(given: {
   readonly secret: string;

@@ -46,7 +46,8 @@ export function createVaultApi(authentication: Authentication): Api<VaultCaller>
 
 function renderError(error: AppError): RenderedError {
   const challenge = error.code === "unauthenticated" ? { "WWW-Authenticate": "Bearer" } : undefined;
-  // The document answers every failed download with 503; the reason tells a missing file from a provider that is away.
+  // The document answers every failed download with 503; the reason distinguishes a missing file from an unreachable
+  // provider.
   const reason = error.data.reason === "item_not_found" ? "not_found" : undefined;
   return {
     status: statusOfCode[error.code],

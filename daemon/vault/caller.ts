@@ -3,7 +3,7 @@
 /** `user` for registered accounts; `admin` may use the administration routes and no cloud item route. */
 export type VaultRole = "user" | "admin";
 
-/** Who calls a vault route: the bearer of a valid access token or machine token whose account is active. */
+/** The caller of a vault route: the bearer of a valid access token or machine token whose account is active. */
 export interface VaultCaller {
   readonly userId: string;
   readonly handle: string;

@@ -4,7 +4,7 @@ export interface PageRequest {
   readonly perPage: number;
 }
 
-/** What the query of a list asks for. */
+/** The query of a list. */
 export function toPageRequest(query: {
   readonly page: number;
   readonly per_page: number;

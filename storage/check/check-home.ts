@@ -36,7 +36,7 @@ export type CheckedPart = "database" | "object" | "repository" | "cache";
 /** One problem of a home. */
 export interface CheckFinding {
   readonly part: CheckedPart;
-  /** What has the problem: the SHA-256 of an object, `owner/name.git`, the key of a cache file. */
+  /** The object that has the problem: the SHA-256 of an object, `owner/name.git`, the key of a cache file. */
   readonly name: string;
   readonly problem: string;
   readonly isRepaired: boolean;

@@ -1,7 +1,7 @@
 import type { Expected } from "./provider.ts";
 import type { ProviderItem } from "./item.ts";
 
-/** Returns whether an item matches the caller's expectation, as far as its known fields tell. */
+/** Returns whether an item matches the caller's expectation, as far as its fields are known. */
 export function isExpected(item: ProviderItem, expected: Expected): boolean {
   return (
     (expected.kind === undefined || expected.kind === item.kind) &&

@@ -84,7 +84,7 @@ export function untilConfirmed(
       }, done);
     },
   });
-  // Until the stream is read, nothing else hears its errors.
+  // Until the stream is read, nothing else listens for its errors.
   stream.on("error", () => undefined);
   pipeline(source, stream, () => undefined);
   return stream;

@@ -42,8 +42,8 @@ export function openSignedIn(
 }
 
 /**
- * Creates the sender of one connection. Sends the token to the given origins only, whatever a vendor's response says;
- * requests to other origins go without it, through `elsewhere`, which should enforce the address policy.
+ * Creates the sender of one connection. Sends the token to the given origins only, even if a vendor's response names
+ * another; requests to other origins go without it, through `elsewhere`, which should enforce the address policy.
  */
 export function createAuthorizedSender(deps: {
   /** Calls the vendor's own service, or its stand-in: `createTransport(deps.direct)`. */

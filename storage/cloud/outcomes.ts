@@ -67,10 +67,7 @@ export type ConnectFailure =
       readonly note?: string;
     };
 
-/**
- * The error of a stream that was aborted.
- * Its failure tells whether the stream can be resumed after the last byte.
- */
+/** The error of a stream that was aborted. Its failure states whether the stream can be resumed after the last byte. */
 export class StreamAborted extends Error {
   readonly failure: ReadFailure;
   /** False: a resumed request would only time out again. */

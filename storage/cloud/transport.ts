@@ -286,7 +286,7 @@ function toNote(error: unknown): string {
 }
 
 function codeOf(error: unknown): string | undefined {
-  // Several addresses were tried: the first error stands for all.
+  // Several addresses were tried; the first error is reported.
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : undefined;

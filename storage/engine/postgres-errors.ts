@@ -5,8 +5,8 @@ import type { StorageErrorCode } from "./database.ts";
 export type UniqueIndexes = ReadonlyMap<string, string>;
 
 /**
- * Converts the failure of a call to PostgreSQL by its SQLSTATE. Omits what the server says about values (its detail, and
- * every text about bad data) and everything of the address except host and database.
+ * Converts the failure of a call to PostgreSQL by its SQLSTATE. Omits the server's statements about values (its detail,
+ * and every text about bad data) and everything of the address except host and database.
  */
 export function toPostgresStorageError(
   error: unknown,

@@ -33,7 +33,7 @@ export async function copyTree(
     reader.stdin.on("error", () => reader.stop());
     reader.stdin.end(`${tree}\n`);
     await pipeline(reader.stdout, writer.stdin).catch(() => {
-      // The exit codes tell which of the two has failed.
+      // The exit codes show which of the two has failed.
       reader.stop();
       writer.stop();
     });

@@ -183,7 +183,7 @@ function toProcess(child: ChildProcessByStdio<Writable, Readable, Readable>): Gi
     if (stderr.length < STDERR_BYTES_MAX)
       stderr += chunk.toString("utf8", 0, STDERR_BYTES_MAX - stderr.length);
   });
-  // A git that exits early closes its input; `ended` tells why. An unhandled error of a pipe would end the daemon.
+  // A git that exits early closes its input; `ended` has the reason. An unhandled error of a pipe would end the daemon.
   for (const pipe of [child.stdin, child.stdout, child.stderr])
     pipe.on("error", () => pipe.destroy());
   let timer: NodeJS.Timeout | undefined;

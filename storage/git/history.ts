@@ -21,9 +21,9 @@ export interface FileChange {
   readonly status: "added" | "removed" | "modified";
 }
 
-/** What a commit changes against its first parent. */
+/** The changes of a commit against its first parent. */
 export interface CommitChanges {
-  /** At most as many as asked for. */
+  /** At most as many as were requested. */
   readonly files: readonly FileChange[];
   /** Lines, over all files. */
   readonly additions: number;

@@ -10,7 +10,7 @@ export interface LastCommit {
   readonly committedAt: string;
 }
 
-/** Records of a history that are read for one folder. What lies further back stays unknown. */
+/** Maximum number of history records that are read for one folder. Older history is not read. */
 const RECORDS_MAX = 100_000;
 
 /**

@@ -15,9 +15,9 @@ export interface ReadOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What is read of one commit, tag or link: people write less, and lists have 50 of them. */
+/** Maximum bytes that are read of one commit, tag or link. People write less, and a list has 50 of them. */
 const OBJECT_BYTES_MAX = 256 * 1024;
-/** What git may write for one list, read or skipped. */
+/** Maximum bytes that git may write for one list, read or skipped. */
 const OUTPUT_BYTES_MAX = 1024 * 1024 * 1024;
 
 /**

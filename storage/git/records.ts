@@ -6,7 +6,7 @@ export type RecordOptions = Omit<GitRunOptions, "outputBytesMax" | "accept"> & {
   readonly cutAt?: number;
 };
 
-/** Longest record: a path is at most 4 KiB, and a header stands beside it. */
+/** Longest record: a path of at most 4 KiB and a header. */
 const RECORD_BYTES_MAX = 64 * 1024;
 const TIMEOUT_MS = 60_000;
 

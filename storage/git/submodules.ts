@@ -4,8 +4,8 @@ import { findObjects, type ReadOptions } from "./objects.ts";
 const FILE_BYTES_MAX = 256 * 1024;
 
 /**
- * Returns the addresses of the submodules of a commit, by path. Only addresses of http, https, ssh and git, and those
- * relative to the repository: a file may name anything, such as a program to run. @throws GitError
+ * Returns the addresses of the submodules of a commit, by path. Accepts only addresses of http, https, ssh and git, and
+ * those relative to the repository, because a file may contain any text, such as a program to run. @throws GitError
  */
 export async function readSubmodules(
   git: Git,

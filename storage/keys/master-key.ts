@@ -30,7 +30,7 @@ export interface MasterKeyOptions {
   readonly folder: string;
   /** `CROFT_MASTER_KEY`: has precedence over every other source, but must be the key that the data was sealed with. */
   readonly fromEnvironment: string | undefined;
-  /** Where a new key is stored. `auto`: in the keyring when a probe of it succeeds, else in the file. */
+  /** Where a new key is stored. `auto`: in the keyring when a test write succeeds, else in the file. */
   readonly source: "auto" | "keyring" | "file";
   readonly keyring: SecretStore;
   /** A cryptographically strong source. */

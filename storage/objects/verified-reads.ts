@@ -43,7 +43,7 @@ export class DamagedObject extends Error {
 
 /** Objects up to this size are verified in memory before the first byte is returned. */
 const IN_MEMORY_BYTES = 256 * 1024;
-/** How long a verified copy serves ranges without being read whole again. */
+/** How long a verified copy serves ranges before it is read whole again. */
 const TRUSTED_MS = 10 * 60_000;
 /** Cached verifications; the oldest is evicted first. */
 const TRUSTED_MAX = 10_000;

@@ -24,7 +24,7 @@ const ask = (path: string, origin: string) =>
 
 describe("a page of an allowed origin", () => {
   test.each(["/api/v1/admin/users", "/api/auth/login", "/api/cloud/connections"])(
-    "a page of an allowed origin may ask whether it may call %s",
+    "answers a preflight request of an allowed origin for %s",
     async (path) => {
       const { status, headers, text } = await ask(path, friend);
       expect([status, text]).toEqual([204, ""]);

@@ -106,7 +106,7 @@ describe("a home", () => {
     expect((await initialise(input(), first)).forge.username).toBe("ann");
   });
 
-  test("lets in with a password whose letters were typed in parts", async () => {
+  test("accepts a password typed with combining characters", async () => {
     const password = "Correct-Horse-7-Bu\u0308ffel";
     await initialise(input(), { ...first, password });
     await using daemon = await startTestDaemon({ home });
@@ -131,7 +131,7 @@ describe("a home", () => {
 });
 
 describe("a start", () => {
-  test("a start with a taken port says so and leaves the home free", async () => {
+  test("a start with a taken port reports it and releases the home", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));
     const { port } = other.address() as AddressInfo;
@@ -176,13 +176,13 @@ describe("a start", () => {
     await expect(start({ CROFT_HOST: "0.0.0.0" })).rejects.toThrow(/--tls self.*--insecure-http/);
   });
 
-  test("a start on an address that is not ours says so", async () => {
+  test("a start on an address of another machine reports it", async () => {
     await expect(start({ CROFT_HOST: "192.0.2.1", CROFT_INSECURE_HTTP: "true" })).rejects.toThrow(
       /is not an address of this machine/,
     );
   });
 
-  test("a start on a damaged database says so and leaves it alone", async () => {
+  test("a start on a damaged database reports it and does not change the file", async () => {
     await startOnce();
     const garbage = Buffer.alloc(8192, "not a database ");
     await writeFile(join(home, "croft.db"), garbage);
@@ -200,7 +200,7 @@ describe("a start", () => {
     await expect(start()).rejects.toThrow(/croft daemon restore/);
   });
 
-  test("a start on a database whose key is gone says so instead of making a new one", async () => {
+  test("a start on a database without its master key reports it and creates no new key", async () => {
     await startOnce();
     await rm(join(home, "keys"), { recursive: true });
     await expect(start()).rejects.toThrow(/key/i);

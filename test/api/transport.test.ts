@@ -26,7 +26,7 @@ async function sendRaw(text: string): Promise<string> {
 }
 
 describe("pages outside both APIs", () => {
-  test("/healthz and /readyz say that the daemon lives and can read its database", async () => {
+  test("/healthz and /readyz report that the daemon runs and can read its database", async () => {
     expect((await daemon.request("/healthz")).json).toEqual({ status: "ok" });
     expect((await daemon.request("/readyz")).json).toEqual({ status: "ready" });
   });

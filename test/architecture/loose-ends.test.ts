@@ -11,7 +11,7 @@ test("a note about unfinished work carries the number of its issue", () => {
   expect(linesLike(/\b(TO[D]O|FI[X]ME|X{3})\b(?!\(#\d+\))/, /\.(tsx?|js|sql)$/)).toEqual([]);
 });
 
-test("a switched-off lint rule says why on the same line", () => {
+test("a disabled lint rule has its reason on the same line", () => {
   expect(linesLike(/(oxlint|eslint)-disable(?!.* -- \w)/)).toEqual([]);
 });
 
@@ -34,7 +34,7 @@ test("no test is singled out or put off", () => {
   );
 });
 
-test("every property says which cases it is tried with, the same ones each time", () => {
+test("every property test names its seed and number of cases", () => {
   const uses = texts.map(({ path, lines }) => {
     const count = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
     return { path, properties: count(/\bfc\.(assert|check)\(/), cases: count(/\bcases\(/) };

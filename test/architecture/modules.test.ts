@@ -47,7 +47,7 @@ test("files and folders are named in kebab-case, roles as suffixes", () => {
   expect(wrong).toEqual([]);
 });
 
-test("migrations are numbered, each number once, and say what they are about", () => {
+test("migrations have unique numbers and begin with a comment", () => {
   const names = listPaths(["storage/migrations"]).map((path) => basename(path));
   expect(
     names.filter((name) => !/^\d{4}_[a-z0-9_]+(\.(sqlite|postgres))?\.sql$/.test(name)),
@@ -64,7 +64,7 @@ test("there is no index file: an import names the file it means", () => {
   ).toEqual([]);
 });
 
-test("nothing is exported a second time: a barrel hides who depends on whom", () => {
+test("no module re-exports another: barrels hide dependencies", () => {
   const wrong = everySource.flatMap(({ path, parsed, lineAt }) =>
     parsed.module.staticExports
       .filter(({ entries }) => entries.some(({ moduleRequest }) => moduleRequest !== null))

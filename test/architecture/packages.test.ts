@@ -69,7 +69,7 @@ const statedAsList = new Map(
   ["ssh2", "cpu-features", "buildcheck"].map((name) => [`node_modules/${name}`, "MIT"]),
 );
 
-test("whatever ends up in the executable may be passed on under terms that ask for no more than a notice", () => {
+test("all packages in the executable have permissive licenses", () => {
   const permissive =
     /^\(?(MIT|MIT-0|ISC|0BSD|BSD-[23]-Clause|Apache-2\.0|BlueOak-1\.0\.0|CC0-1\.0|Unlicense|PSF-2\.0|Python-2\.0)\b/;
   const lock: { packages: Record<string, { dev?: boolean; license?: string }> } = JSON.parse(
@@ -82,7 +82,7 @@ test("whatever ends up in the executable may be passed on under terms that ask f
   expect(wrong).toEqual([]);
 });
 
-test("the build, the tests and the start are what the README says", () => {
+test("the build, test and start commands are those of the README", () => {
   expect(Object.keys(manifest.scripts)).toEqual(
     expect.arrayContaining(["start", "test", "build", "bench"]),
   );

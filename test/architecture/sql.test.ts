@@ -16,7 +16,7 @@ const statements = [
   /^\s*(insert\s+into\s+\w+\s*\(|update\s+\w+\s+set\s+\w+\s*=|delete\s+from\s+\w+\s+where\s|select\s[^]*\sfrom\s+\w+\s+(where|order|limit|join)\s)/,
 ];
 
-test("SQL stands only in storage's tables, migrations and engines", () => {
+test("only storage's tables, migrations and engines contain SQL", () => {
   const wrong: string[] = [];
   for (const source of readSources([...productRooms, "bin"]).filter(
     ({ path }) => !homes.test(path),

@@ -219,7 +219,7 @@ withChromium.describe("the page of a reset link", () => {
     expect(server.sent).toHaveLength(1);
   });
 
-  test("the page of a reset link is operated by keyboard, and says so to those who cannot see it", async () => {
+  test("the reset page works by keyboard and with a screen reader", async () => {
     await using server = await serve(updated);
     await using context = await browser.newContext();
     const page = await context.newPage();
@@ -274,7 +274,7 @@ withChromium.describe("the page of a reset link", () => {
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(320);
   });
 
-  test("the page of a reset link without scripts says what to do, and sends no password anywhere", async () => {
+  test("the reset page without scripts shows what to do, and sends no password", async () => {
     await using server = await serve(updated);
     await using context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
@@ -285,7 +285,7 @@ withChromium.describe("the page of a reset link", () => {
 });
 
 withChromium.describe("the page to come back to from a provider", () => {
-  test("says what to do next, quotes names as text, and loads nothing", async () => {
+  test("shows the next step, escapes names, and loads nothing", async () => {
     await using context = await browser.newContext();
     const events = watchPages(context);
     const page = await context.newPage();

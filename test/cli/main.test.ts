@@ -247,7 +247,7 @@ describe("croft ends", () => {
   });
 });
 
-test("the first help page says how to go on", async () => {
+test("the first help page names the next commands", async () => {
   for (const line of [[], ["--help"], ["help"]]) {
     const ran = await runCli(line, { home: "/nowhere" });
     expect(ran).toMatchObject({ code: 0, err: "" });
@@ -257,7 +257,7 @@ test("the first help page says how to go on", async () => {
   expect(group.out).not.toContain("explains a command");
 });
 
-test("what is not there is looked for in the list beside the command", async () => {
+test("a missing name suggests the list command", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
     "GET /api/v1/admin/hooks/9": { status: 404, body: { message: "not found", url: "" } },

@@ -83,7 +83,7 @@ describe.each(lines)("croft %s", (line) => {
     expect(flags.includes("--dry-run")).toBe(writes);
   });
 
-  test("takes --yes when it destroys, and a command that calls a DELETE says whether it does", () => {
+  test("destructive commands take --yes, and every command that calls DELETE declares whether it is destructive", () => {
     const { destructive, operations } = command.module;
     const flags = command.command.options.map(({ long }) => long);
     expect(flags.includes("--yes")).toBe(destructive === true);

@@ -182,7 +182,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(await db.get("SELECT amount FROM things WHERE amount > ?", 5)).toBeUndefined();
     });
 
-    test("run tells how many rows changed, and none for a statement that reads", async () => {
+    test("run returns the number of changed rows, 0 for a statement that reads", async () => {
       const db = await openEmpty();
       for (const amount of [1, 2, 3])
         await db.run("INSERT INTO things (amount) VALUES (?)", amount);
@@ -205,7 +205,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(await db.all("UPDATE things SET amount = 2 RETURNING id, amount")).toHaveLength(2);
     });
 
-    test("get and all of a statement without rows do their work and give none", async () => {
+    test("get and all execute a statement that returns no rows", async () => {
       const db = await openEmpty();
       expect(await db.get("INSERT INTO things (amount) VALUES (?)", 1)).toBeUndefined();
       expect(await db.all("INSERT INTO things (amount) VALUES (?)", 2)).toEqual([]);
@@ -333,7 +333,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect((await refusal(db, db.run("DELETE FROM accounts"))).code).toBe("conflict");
     });
 
-    test("a NULL or a wrong type where none belongs is a failed statement, no conflict", async () => {
+    test("a misplaced NULL or a wrong type is a failed statement, not a conflict", async () => {
       const db = await openEmpty();
       const missing = db.run("INSERT INTO counters (name, value) VALUES (?, ?)", "c", null);
       expect((await refusal(db, missing)).code).toBe("failed");
@@ -622,7 +622,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       await expect(countAccounts(db)).rejects.toMatchObject({ code: "closed" });
     });
 
-    test("closing may be asked for twice", async () => {
+    test("closing twice is harmless", async () => {
       const db = await openEmpty();
       await Promise.all([db.close(), db.close()]);
       await db.close();

@@ -313,7 +313,7 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
       });
     });
 
-    test("a sweep stops when its caller asks it to", async () => {
+    test("a sweep stops when it is aborted", async () => {
       await using subject = await open();
       await putObject(subject.store, Buffer.from("a"));
       await putObject(subject.store, Buffer.from("b"));

@@ -94,7 +94,7 @@ describe("on a Node that is new enough", () => {
     expect(JSON.parse(stdout).from).toContain("/dist/entry.js");
   });
 
-  test("without a build and sources the launcher says what to run", async () => {
+  test("without a build and sources the launcher prints the command to run", async () => {
     const { stdout, stderr, code } = await start(process.execPath, []).ended;
     expect(stderr).toMatch(/^croft: there is no build in .*run "npm run build" in .*\n$/);
     expect({ stdout, code }).toEqual({ stdout: "", code: 1 });
@@ -197,7 +197,7 @@ withOldNode.describe("on a Node that is too old", () => {
     );
 
     test.each(["SIGKILL", "SIGTERM", "SIGSEGV"] as const)(
-      "dying of %s looks the same from outside",
+      "a launcher killed by %s ends with the same signal",
       async (signal) => {
         const result = await start(oldNode ?? "", ["die", signal]).ended;
         expect(result.signal).toBe(signal);
@@ -240,7 +240,7 @@ withOldNode.describe("on a Node that is too old", () => {
     expect(code).toBe(1);
   });
 
-  test("without another one, one line says what is needed", async () => {
+  test("without another Node, one line names the required version", async () => {
     const { stdout, stderr, code } = await start(oldNode ?? "", ["serve"]).ended;
     expect(stderr).toMatch(
       /^croft: needs Node 22\.19 or newer, this is \d+\.\d+\.\d+ \(.*\); install a newer Node, name one with CROFT_NODE, or install croft again without --omit=optional to get one beside croft\n$/,
@@ -249,7 +249,7 @@ withOldNode.describe("on a Node that is too old", () => {
   });
 });
 
-test("the launcher asks for the Node that package.json asks for", async () => {
+test("the launcher requires the Node version of package.json", async () => {
   const manifest: { engines: { node: string } } = JSON.parse(
     await readFile(join(root, "package.json"), "utf8"),
   );

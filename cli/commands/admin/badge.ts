@@ -63,9 +63,9 @@ export const deleteBadge = {
   },
 } satisfies CommandModule;
 
-/** Deletes a badge, and so takes it from everybody who has it. */
+/** Deletes a badge, which removes it from all users who have it. */
 async function runBadgeDelete(cli: CliContext, { slug }: { readonly slug: string }): Promise<void> {
-  await cli.prompts.confirm(`Delete the badge ${slug} and take it from everybody?`);
+  await cli.prompts.confirm(`Delete the badge ${slug} and remove it from all users?`);
   await cli.client.call(forge.deleteBadge, { params: { slug } });
   await cli.output.done({ deleted: true, slug }, `Deleted the badge ${slug}.`);
 }

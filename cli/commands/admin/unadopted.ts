@@ -93,7 +93,7 @@ export const deleteUnadopted = {
   },
 } satisfies CommandModule;
 
-/** Deletes the files of repositories without a record. What a glob stands for is asked about first. */
+/** Deletes the files of repositories without a record. The matches of a glob are confirmed first. */
 async function runUnadoptedDelete(
   cli: CliContext,
   { patterns }: UnadoptedDeleteOptions,
@@ -128,8 +128,8 @@ function toExamples(names: readonly string[]): string {
 const AT_ONCE = 6;
 
 /**
- * The names that the patterns stand for, each once: a glob is looked up, anything else is OWNER/NAME as it stands.
- * @throws CliError `not_found` when a glob stands for nothing
+ * Returns the names that match the patterns, without duplicates: a glob is matched by the server, any other text is
+ * OWNER/NAME. @throws CliError `not_found` when a glob matches nothing
  */
 async function listMatching(
   cli: CliContext,

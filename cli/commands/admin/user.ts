@@ -74,7 +74,7 @@ function toTrueFalse(flag: string): (given: string) => string {
 }
 
 function toOptions(flags: Readonly<Record<string, string | undefined>>): UserListOptions {
-  // `order` counts only beside a `sort`.
+  // `order` only applies together with `sort`.
   const sort = flags["sort"] ?? (flags["order"] === undefined ? undefined : "name");
   return {
     q: flags["search"],

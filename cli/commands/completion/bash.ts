@@ -17,7 +17,7 @@ export const bash = {
   },
 } satisfies CommandModule;
 
-/** A script that completes words without starting croft; it asks croft for values that change. */
+/** Creates a script that completes words without starting croft; it runs croft for values that change. */
 export function toBashScript(rows: readonly CompletionRow[]): string {
   const paths = rows.filter(({ path }) => path !== "").map(({ path }) => toShellWord(path));
   const cases = rows.map(

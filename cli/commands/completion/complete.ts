@@ -36,12 +36,13 @@ export const complete = {
   },
 } satisfies CommandModule;
 
-/** A person types on; a shell that shows more asks first whether it should. */
+/** Maximum number of values: a shell that would list more asks first. */
 const VALUES_MAX = 100;
 
 /**
- * Prints the values that may end a line, for a completion script. Prints nothing, and fails never, when they cannot be had
- * within `completion_ms` of the start of the process, a daemon and a sign-in are missing, or a question would be asked.
+ * Prints the values that may end a line, for a completion script. Prints nothing and exits with 0 when they are not
+ * available within `completion_ms` of the start of the process, without a daemon or a sign-in, or when a prompt would be
+ * needed.
  */
 async function runComplete(cli: CliContext, { words, renew }: CompleteOptions): Promise<void> {
   const candidates = await findInTime(cli, words, renew).catch(() => []);

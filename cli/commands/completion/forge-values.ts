@@ -13,7 +13,7 @@ export interface Candidate {
 /** Lists values; some of them may not begin with what is typed. */
 export type ValueFinder = (cli: CliContext, question: Question) => Promise<readonly Candidate[]>;
 
-/** What forge operations for completion are called, all for reading. */
+/** The names under which completion calls forge operations; all of them only read. */
 export const forgeOperations = [
   forge.getCurrentUser,
   forge.listUsers,
@@ -58,7 +58,7 @@ export const forgeValues: Readonly<Record<ForgeValueKind, ValueFinder>> = {
       });
       return body.map(({ username, full_name: name }) => toCandidate(username, name));
     } catch (error) {
-      // Only administrators list users; others know those who work on the repository.
+      // Only administrators may list users; for others the repository's collaborators are listed.
       if (repository === undefined) throw error;
       const { body } = await client.call(forge.listAssignableUsers, { params: repository });
       return body.map(({ username, full_name: name }) => toCandidate(username, name));

@@ -1,7 +1,7 @@
 import type { Option } from "commander";
 import type { CommandModule, CompletionKind } from "../../tree/entry.ts";
 
-/** What an argument or the value of a flag is completed to: values of a kind, or one of a few fixed words. */
+/** The completion of an argument or of a flag's value: values of a kind, or one of a few fixed words. */
 export type Completion = CompletionKind | readonly string[];
 
 /** Returns what an argument of a command is completed to; undefined for free text and local files. */

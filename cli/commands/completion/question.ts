@@ -5,10 +5,10 @@ import { findCommand } from "../../tree/find-command.ts";
 import { commands } from "../root.ts";
 import { type Completion, completionOfArgument, completionOfFlag } from "./kinds.ts";
 
-/** What a shell asks: values that may stand at the end of a line. */
+/** A shell's request for values that may follow at the end of a line. */
 export interface Question {
   readonly completion: Completion;
-  /** What is typed of the last word. */
+  /** The typed part of the last word. */
   readonly typed: string;
   /** The arguments before it. */
   readonly args: readonly string[];

@@ -14,25 +14,25 @@ export interface Described {
 }
 
 /**
- * What a value is completed to: `live`, what croft answers; `transfers`, that and local files; `files`; `none`, free text;
- * or one of a few fixed words.
+ * The completion of a value: `live` (values from croft), `transfers` (those and local files), `files`, `none` (free
+ * text), or one of a few fixed words.
  */
 type ValueKind = "live" | "transfers" | "files" | "none" | readonly string[];
 
 export interface DescribedFlag extends Described {
   /** Its short form, such as `-m`. */
   readonly short: string | undefined;
-  /** What its value is completed to; undefined for a flag without one. */
+  /** The completion of its value; undefined for a flag without a value. */
   readonly value: Exclude<ValueKind, "transfers" | "none"> | undefined;
 }
 
-/** What may follow one path of words, such as `admin user`. */
+/** The words that may follow one command path, such as `admin user`. */
 export interface CompletionRow {
   readonly path: string;
   /** Groups and commands below it; empty for a command. */
   readonly words: readonly Described[];
   readonly flags: readonly DescribedFlag[];
-  /** What its arguments are, one after the other. */
+  /** The completion of its arguments, in order. */
   readonly args: readonly Exclude<ValueKind, readonly string[]>[];
   /** The last argument may be repeated. */
   readonly isVariadic: boolean;
@@ -129,7 +129,7 @@ function toArgumentKind(line: string, module: CommandModule, name: string) {
   return /^(?:file|files|directory)$/.test(name) ? "files" : "none";
 }
 
-/** What each of the shells' commands prints in machine modes. */
+/** The output of the shell commands in machine modes. */
 export const scriptOutput: OutputSpec = shape({ shell: "string", script: "string" });
 
 /** Defines the command of one shell. `toScript` writes its script from the table of words. */

@@ -6,7 +6,7 @@ import { toPathAddress } from "../../support/item-address.ts";
 import type { VaultValueKind } from "../../tree/entry.ts";
 import type { Candidate, ValueFinder } from "./forge-values.ts";
 
-/** What vault operations for completion are called, all for reading. */
+/** The names under which completion calls vault operations; all of them only read. */
 export const vaultOperations = [
   vault.listConnections,
   vault.listItems,

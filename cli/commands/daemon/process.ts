@@ -14,7 +14,7 @@ import { type Column, time } from "../../output/cells.ts";
 import { type FieldType, shape, toFieldSchema } from "../../output/spec.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 
-/** What is known of a daemon that answers. */
+/** The state of a running daemon. */
 interface DaemonStatus {
   readonly running: boolean;
   /** False while it starts or stops. */
@@ -87,7 +87,7 @@ async function readStatus(cli: CliContext): Promise<DaemonStatus> {
   const { status, body } = await cli.client.probe("/readyz");
   const { paths } = await cli.config();
   const notice = findDaemonNotice(paths.dataDirectory, cli.system);
-  // The notice is of this home's daemon, which need not be the one that was asked.
+  // The notice is about this home's daemon, which need not be the one that answered.
   const own = notice?.urls.includes(url) === true ? notice : undefined;
   return {
     running: true,
@@ -126,7 +126,7 @@ export const stopDaemon = {
 const stopPollMs = 50;
 
 /**
- * Asks the daemon of this home to stop and waits until its process has ended. When none runs there is nothing to do.
+ * Stops the daemon of this home and waits until its process has ended. Does nothing when no daemon runs.
  * @throws CliError `not_finished` when it has not ended in time
  */
 async function runDaemonStop(cli: CliContext, options: DaemonStopOptions): Promise<void> {

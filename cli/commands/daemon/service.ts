@@ -124,7 +124,7 @@ async function readService(cli: CliContext): Promise<{
   return { service, keys: join(paths.dataDirectory, "keys"), unseen };
 }
 
-/** What a service has to know of a master key that is not in a file; null when the daemon finds it by itself. */
+/** Settings of a service for a master key that is not in a file; null when the daemon finds the key by itself. */
 async function describeKey(keys: string): Promise<string | null> {
   const note = await readFile(join(keys, "master.json"), "utf8").catch(() => "");
   if (!/"keyring"/.test(note)) return null;

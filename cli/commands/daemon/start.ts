@@ -146,7 +146,7 @@ async function firstLineOf(
       throw new CliError(
         "not_finished",
         `the daemon (process ${started.pid}) is not ready after ${timeoutSeconds} s`,
-        { hint: '"croft daemon wait" goes on waiting, "croft daemon stop" ends it' },
+        { hint: '"croft daemon wait" continues to wait, "croft daemon stop" ends it' },
       );
     if (line === undefined) throw toStartFailure(await started.readErrors());
     return line;

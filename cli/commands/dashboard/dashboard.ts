@@ -46,7 +46,7 @@ export const dashboard = {
   },
 } satisfies CommandModule;
 
-/** Between two looks at the daemon. */
+/** Polling interval of the daemon. */
 const LOOK_EVERY_MS = 5_000;
 
 /** Shows the daemon's state on a screen; without a terminal it prints a line for each section. */

@@ -21,7 +21,7 @@ import type {
 
 /** Rows that a section shows: the first page of what the daemon has. */
 export const ROWS_MAX = 50;
-/** Hooks whose last deliveries are looked at in each load. */
+/** Maximum number of hooks whose last deliveries are fetched in each load. */
 const HOOKS_MAX = 20;
 
 /** The sections of the forge, in the order of the screen. All are for site administrators. */
@@ -33,7 +33,7 @@ function accounts({ client, clock }: CliContext): DashboardSection {
   const edit = (user: WireUser, active: boolean) => async () => {
     const params = { username: user.login };
     const { body } = await client.call(forge.getUser, { params });
-    // The daemon asks for both with each change; a name at the login source must not be empty.
+    // The daemon requires both with each edit, and the login name must not be empty.
     const named = { source_id: body.source_id, login_name: body.login_name || body.login };
     await client.call(forge.editUser, { params, body: { ...named, active } });
     return `${active ? "Activated" : "Deactivated"} ${user.login}.`;
@@ -88,7 +88,7 @@ function accounts({ client, clock }: CliContext): DashboardSection {
 function hooks({ client, clock }: CliContext): DashboardSection {
   const toRow = (hook: WireHook, last: WireDelivery | undefined): DashboardRow => {
     const edit = (active: boolean) => async () => {
-      // No answer holds the authorization header: without this it would be lost.
+      // No response contains the authorization header: without this flag it would be deleted.
       const query = { keep_authorization_header: "true" };
       await client.call(forge.editHook, { params: { id: hook.id }, query, body: { active } });
       return `${active ? "Activated" : "Deactivated"} hook ${hook.id}.`;

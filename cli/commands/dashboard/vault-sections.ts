@@ -207,7 +207,7 @@ function jobs({ client, clock }: CliContext): DashboardSection {
       details: [
         ["job", `${one.id}, ${one.kind}`],
         ["what", one.description],
-        ["state", one.state === "dead" ? "failed for good" : one.state],
+        ["state", one.state === "dead" ? "failed permanently" : one.state],
         ["attempts", String(one.attempts)],
         ["last error", one.last_error ?? "none"],
         ["runs", toAgo(one.run_at, clock())],
@@ -228,7 +228,7 @@ function jobs({ client, clock }: CliContext): DashboardSection {
       const failed = dead.body.total;
       return {
         rows: withText(all.items.map(toRow), filter),
-        summary: `${all.total - failed} waiting or running, ${failed} failed for good`,
+        summary: `${all.total - failed} waiting or running, ${failed} failed permanently`,
         tone: failed > 0 ? "bad" : "good",
       };
     },

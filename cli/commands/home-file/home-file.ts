@@ -1,4 +1,5 @@
-// The text of a home: `croft export` writes it, `croft apply` makes a home like it. No secret is in it.
+// Parses and prints home files: `croft export` writes one, `croft apply` changes a home to match one. They contain no
+// secrets.
 import { z } from "zod";
 import { usageError } from "../../errors.ts";
 import { toYamlReason } from "../../profile/settings.ts";
@@ -25,7 +26,7 @@ const user = z.strictObject({
 
 const organization = z.strictObject({
   name: z.string(),
-  /** Who owns it when it is created; the caller when absent. */
+  /** The owner at creation; the caller when absent. */
   owner: z.string().optional(),
   full_name: z.string().optional(),
   email: z.string().optional(),

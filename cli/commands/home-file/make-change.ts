@@ -128,10 +128,13 @@ async function findHook(cli: CliContext, key: string) {
     const found = body.find((one) => keyOfHook(toHookEntry(one, scope)) === key);
     if (found !== undefined) return found;
   }
-  throw new CliError("not_found", `the hook ${key} was deleted meanwhile`);
+  throw new CliError("not_found", `the hook ${key} was deleted in the meantime`);
 }
 
-/** Words that stand for exactly these events: two of them would switch on their whole family. */
+/**
+ * Converts events to the API's words: the words `issues` and `pull_request` stand for whole families of events, so their
+ * `_only` forms are sent.
+ */
 function toWords(events: readonly string[] | undefined): string[] | undefined {
   if (events === undefined) return undefined;
   if (events.length === 0) return ["none"];
@@ -168,7 +171,7 @@ async function setVaultStatus(cli: CliContext, handle: string, isActive: boolean
     });
     return null;
   }
-  throw new CliError("not_found", `the vault user ${handle} was deleted meanwhile`);
+  throw new CliError("not_found", `the vault user ${handle} was deleted in the meantime`);
 }
 
 async function writeSetting(cli: CliContext, key: string, value: unknown): Promise<null> {

@@ -60,7 +60,7 @@ function planList<Entry extends object>(
   });
 }
 
-/** The order of events and the like says nothing; an absent text is an empty one. */
+/** The order of lists does not matter; an absent text equals an empty one. */
 function isSame(from: unknown, to: unknown): boolean {
   const sort = (value: unknown) =>
     Array.isArray(value) ? value.map(String).toSorted() : (value ?? "");

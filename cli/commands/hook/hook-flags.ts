@@ -106,9 +106,12 @@ export async function readHookEdit(
   } satisfies InputOf<typeof forge.editHook>;
 }
 
-/** Words that stand for exactly these events: two of them would switch on their whole family. */
+/**
+ * Converts events to the API's words: the words `issues` and `pull_request` stand for whole families of events, so their
+ * `_only` forms are sent.
+ */
 function toWords(events: readonly string[]): string[] {
-  // No word at all would be taken for a push.
+  // An empty list would be read as "push".
   if (events.length === 0) return ["none"];
   return events.map((event) =>
     event === "issues" || event === "pull_request" ? `${event}_only` : event,

@@ -19,7 +19,7 @@ import {
   toNewHook,
 } from "./hook-flags.ts";
 
-/** What the hooks of a command belong to; empty for those of the whole forge and the caller's own. */
+/** The owner of a command's hooks; empty for those of the whole forge and the caller's own. */
 type Place = Partial<RepositoryName & { readonly org: string }>;
 
 interface HookOptions extends Place {

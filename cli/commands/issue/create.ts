@@ -43,7 +43,7 @@ export const createIssue = {
   },
 } satisfies CommandModule;
 
-/** Opens an issue and prints it. What the options give overrides the template. */
+/** Opens an issue and prints it. Options override the template. */
 async function runIssueCreate(cli: CliContext, options: IssueCreateOptions): Promise<void> {
   const { owner, repo, body, milestone, due } = options;
   const params = { owner, repo };

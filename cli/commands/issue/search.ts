@@ -76,7 +76,7 @@ const entryColumns: readonly Column<WireTimelineEntry>[] = [
   { header: "about", cell: (entry) => toAbout(entry) },
 ];
 
-/** What an event is about, in a few words. */
+/** Describes an event in a few words. */
 function toAbout(entry: WireTimelineEntry): string {
   const { label, assignee, milestone, old_milestone: former } = entry;
   if (label !== null) return `${entry.body === "1" ? "+" : "-"}${label.name}`;

@@ -34,7 +34,7 @@ export async function* listAndFollow(
     const shown = new Set(listed.map((thread) => JSON.stringify(thread)));
     for await (const one of news) {
       if (one.kind === "count" || !isWanted(one.thread, filter)) continue;
-      // What came while the list was read is in both.
+      // Threads that changed while the list was read are in both.
       if (shown.delete(JSON.stringify(one.thread))) continue;
       yield one.thread;
     }

@@ -162,7 +162,7 @@ async function toHtml(
   return `${title}${html ?? ""}`;
 }
 
-/** News as they come. Where the daemon cannot tell them, the list is loaded again now and then. */
+/** Follows the event stream. Without it, the list is reloaded periodically. */
 async function listen(cli: CliContext, inbox: Inbox, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -172,7 +172,7 @@ async function listen(cli: CliContext, inbox: Inbox, signal: AbortSignal): Promi
         else inbox.receiveCount(news.unread);
       }
     } catch {
-      // Why is said by the list, which fails in the same way.
+      // The list reports the reason, because it fails in the same way.
       await pause(cli, reloadMs, signal);
       if (!signal.aborted) await inbox.reload();
     }

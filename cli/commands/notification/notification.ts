@@ -169,7 +169,7 @@ export const markNotifications = {
   },
 } satisfies CommandModule;
 
-/** Marks threads: the named ones one by one, or all unread ones in one request. Pinned ones stay pinned with `--all`. */
+/** Marks threads: the given ones one by one, or all unread ones in one request. With `--all`, pinned threads stay pinned. */
 async function runNotificationMark(
   cli: CliContext,
   options: NotificationMarkOptions,

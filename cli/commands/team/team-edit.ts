@@ -89,7 +89,7 @@ const everyUnit = [
   "actions",
 ];
 
-/** Creates a team. Without `--unit`, its permission holds for every unit. */
+/** Creates a team. Without `--unit`, its permission applies to every unit. */
 async function runCreate(cli: CliContext, options: TeamCreateOptions): Promise<void> {
   const { organization, name, ...flags } = options;
   const unit = flags.permission === "admin" ? undefined : (flags.unit ?? everyUnit);

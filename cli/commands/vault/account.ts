@@ -77,7 +77,7 @@ async function runQuota(cli: CliContext): Promise<void> {
   await cli.output.resource(body, quotaColumns);
 }
 
-/** One's own account, line by line. */
+/** The lines of the caller's own account. */
 const ownColumns: readonly Column<z.output<typeof account>>[] = [
   { header: "id", cell: ({ id }) => id },
   { header: "handle", cell: ({ handle }) => handle },

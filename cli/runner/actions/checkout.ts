@@ -7,7 +7,7 @@ export function isCheckout(uses: string): boolean {
   return /^(?:https:\/\/[^/]+\/)?actions\/checkout@/.test(uses);
 }
 
-/** Inputs that ask for something that the built-in checkout does not do. */
+/** Inputs that the built-in checkout does not support. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ["submodules", "submodules"],
   ["lfs", "Git LFS"],

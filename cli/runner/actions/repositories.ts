@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { JobProcesses } from "../places/job-processes.ts";
 import type { JobLog } from "../job/job-log.ts";
 
-/** What of a repository is fetched. */
+/** The commit and paths of a repository that are fetched. */
 export interface FetchRequest {
   /** OWNER/NAME on the runner's forge. */
   readonly repository: string;
@@ -118,7 +118,7 @@ export function createRepositories(deps: RepositoriesDeps) {
         await git("-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", ...words2),
       );
       if (keepToken && header !== undefined)
-        // By the file of the configuration: an argument would be seen in the list of processes.
+        // In a configuration file, because arguments are visible in the list of processes.
         await appendConfig(folder, deps.url, header);
       return { commit: await readHead(folder, env, signal), ref: candidate.ref };
     }

@@ -61,8 +61,8 @@ export function createEvaluation(workspace: string): Evaluation {
   return evaluation;
 
   /**
-   * Evaluation is synchronous and hashing is not: what an expression asks for is hashed, and the expression is evaluated
-   * again with the result.
+   * Evaluation is synchronous and hashing is not: files that an expression hashes are hashed afterwards, and the
+   * expression is evaluated again with the result.
    */
   async function within<T>(evaluate: (scope: Pick<Scope, "hashFiles">) => T): Promise<T> {
     const hashes = new Map<string, string>();

@@ -4,13 +4,13 @@ import { glob, realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 
-/** Files that one call looks at. */
+/** Maximum number of files that one call reads. */
 const FILES_MAX = 100_000;
 
 /**
  * Returns the SHA-256 of the files below `root` that match patterns, as 64 hexadecimal digits: the hash of the hashes of
- * the files, ordered by path. A pattern with `!` in front excludes. Without a match the result is empty. Files outside
- * of `root`, also through links, do not count.
+ * the files, ordered by path. A pattern with `!` in front excludes. Without a match the result is empty. Files outside of
+ * `root` are ignored, also when links lead to them.
  */
 export async function hashFiles(root: string, patterns: readonly string[]): Promise<string> {
   const lines = patterns.flatMap((each) => each.split("\n")).map((each) => each.trim());

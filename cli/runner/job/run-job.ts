@@ -48,7 +48,7 @@ export interface RunJobDeps {
 /** Time of a job without `timeout-minutes`. */
 const JOB_MS_MAX = 360 * 60_000;
 
-/** How a job has ended. */
+/** The result of a job. */
 export interface JobEnd {
   readonly result: StepResult;
   readonly outputs: Readonly<Record<string, string>>;

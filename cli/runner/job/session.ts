@@ -12,7 +12,7 @@ import type { Contexts, Evaluation } from "./evaluation.ts";
 import type { JobLog } from "./job-log.ts";
 import type { StepDefaults } from "./payload.ts";
 
-/** What the steps of one job share. */
+/** The state that the steps of one job share. */
 export interface JobSession {
   readonly place: Place;
   readonly folders: JobFolders;
@@ -32,7 +32,7 @@ export interface JobSession {
   readonly cancelled: AbortSignal;
   /** Aborted when also the steps that run after a cancellation must end. */
   readonly stopped: AbortSignal;
-  /** What runs at the end of the job, in reverse order. */
+  /** Functions that run at the end of the job, in reverse order. */
   readonly posts: PostStep[];
   /** Adds what a program of the current step has written for the page of the run. */
   readonly addSummary: (text: string) => void;
@@ -56,7 +56,7 @@ export interface StepOutcome {
   readonly conclusion: StepResult;
 }
 
-/** What the steps of one list see: those of the job, or those of a composite action. */
+/** The contexts of one list of steps: those of the job, or those of a composite action. */
 export interface Frame {
   readonly results: Map<string, StepOutcome>;
   readonly inputs: Mapping;
@@ -89,7 +89,7 @@ export function toContexts(
   };
 }
 
-/** Returns what the status functions say. */
+/** Returns the results of the status functions. */
 export function toState(session: JobSession, frame: Frame): ConditionState {
   if (session.cancelled.aborted) return "cancelled";
   return frame.hasFailed ? "failure" : "success";

@@ -11,8 +11,8 @@ export interface ShellCommand {
 const BASH = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "{0}"];
 
 /**
- * Returns the command of a shell: `bash`, `sh`, `pwsh`, `python`, or a command of one's own with `{0}` for the script.
- * Without a shell it is `bash -e`, or `sh -e` where there is no bash. Returns undefined for an unknown shell.
+ * Returns the command of a shell: `bash`, `sh`, `pwsh`, `python`, or any command with `{0}` for the script. The default
+ * is `bash -e`, or `sh -e` without bash. Returns undefined for an unknown shell.
  */
 export function toShellCommand(
   shell: string | undefined,

@@ -27,7 +27,7 @@ export interface StepRun {
   readonly runSteps: (frame: Frame, steps: readonly StepDefinition[]) => Promise<void>;
 }
 
-/** What a script or action has done. */
+/** The result of a script or action. */
 export interface Performed {
   readonly isSuccess: boolean;
   readonly outputs: Readonly<Record<string, string>>;

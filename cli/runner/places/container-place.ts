@@ -144,7 +144,10 @@ export async function removeContainers(
   await processes.run({ argv, env, cwd, sink: SILENT, signal });
 }
 
-/** Reads `container` of a job: the image. @throws PlaceError for what a repository may not ask of the runner's machine */
+/**
+ * Reads `container` of a job: the image. @throws PlaceError for options that a repository must not use on the runner's
+ * machine
+ */
 export function toContainerImage(container: Readonly<Record<string, unknown>> | string): string {
   if (typeof container === "string") return container;
   for (const key of ["volumes", "options", "credentials", "ports"])

@@ -34,7 +34,7 @@ export interface JobProcessesDeps {
 export const MARK_VARIABLE = "CROFT_JOB_MARK";
 /** Time between asking a process to end and killing it. */
 const KILL_AFTER_MS = 5_000;
-/** What a process leaves in the background may hold its output open: so long its last lines are waited for. */
+/** A background process may hold its output open: the last lines are waited for this long. */
 const DRAIN_MS = 1_000;
 /** Rounds of killing: a process may start others meanwhile. */
 const KILL_ROUNDS = 20;
@@ -69,7 +69,7 @@ export function createJobProcesses({ mark, sleep, platform }: JobProcessesDeps):
       running.add(child);
       readOutput(child, sink);
       const ended = waitForEnd(child, signal);
-      // The caller hears of a failure below.
+      // The caller learns of a failure below.
       ended.catch(() => undefined);
       if (child.pid !== undefined) sessions.add(child.pid);
       if (isDirect && folder !== undefined && child.pid !== undefined)
@@ -93,7 +93,7 @@ export function createJobProcesses({ mark, sleep, platform }: JobProcessesDeps):
     },
   };
 
-  /** Waits for the exit, then a moment for what is left in the pipe. An abort asks the process to end, then kills it. */
+  /** Waits for the exit, then a moment for the rest of the output. An abort asks the process to end, then kills it. */
   async function waitForEnd(child: ChildProcess, signal: AbortSignal): Promise<number> {
     const exited = new Promise<number>((resolve, reject) => {
       child.once("error", reject);
@@ -151,7 +151,7 @@ export function createJobProcesses({ mark, sleep, platform }: JobProcessesDeps):
 
 /**
  * Makes a control group for the job, from which no process can escape. Undefined where the system has no cgroup v2, or
- * this user may not make groups: then processes are found by session and mark.
+ * where this user may not create groups: then processes are found by session and mark.
  */
 async function createCgroup(mark: string, platform: NodeJS.Platform): Promise<string | undefined> {
   if (platform !== "linux") return undefined;

@@ -8,8 +8,8 @@ export interface LineSplitter {
 }
 
 /**
- * Passes on each line, without its line end. Of a long line the first `keep()` characters are kept and the rest is counted:
- * a line of any length needs bounded memory.
+ * Splits a stream into lines without line ends. Keeps the first `keep()` characters of a long line and counts the rest,
+ * so that memory is bounded.
  */
 export function createLineSplitter(
   keep: () => number,

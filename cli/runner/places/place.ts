@@ -33,7 +33,7 @@ export interface Place {
   /** Returns the path by which steps find a file of the job's folders. */
   toStepPath(path: string): string;
   hasProgram(name: string): Promise<boolean>;
-  /** Runs a program to its end and returns its exit code. What it leaves in the background goes on until the job ends. */
+  /** Runs a program to its end and returns its exit code. Its background processes run until the job ends. */
   run(command: PlaceCommand): Promise<number>;
   /** Moves what is in a folder of the runner to a folder of the workspace, whose files it replaces. */
   install(folder: string, target: string): Promise<void>;

@@ -35,7 +35,7 @@ const COLLECT_MS = 150;
 /** Most rows and characters of one request. */
 const BATCH_ROWS = 2_000;
 const BATCH_CHARACTERS = 2 * 1024 * 1024;
-/** What a row takes besides its characters: rows may be empty. */
+/** Size of a row besides its characters: rows may be empty. */
 const ROW_COST = 64;
 /** Characters that may wait. */
 const WAITING_CHARACTERS_MAX = 8 * 1024 * 1024;

@@ -3,7 +3,7 @@ import type { Sleep } from "../retry.ts";
 /** Results of steps and jobs. */
 export type StepResult = "success" | "failure" | "cancelled" | "skipped";
 
-/** What is reported of one step; times are epoch milliseconds, positions are rows of the log. */
+/** The report of one step; times are epoch milliseconds, positions are rows of the log. */
 export interface ReportedStep {
   readonly number: number;
   readonly result: StepResult | undefined;
@@ -30,7 +30,7 @@ export interface TaskReporter {
 }
 
 export interface TaskReporterDeps {
-  /** Sends a state, with retries. Resolves with whether the daemon wants the task cancelled. */
+  /** Sends a state, with retries. Resolves with whether the daemon has cancelled the task. */
   readonly send: (state: ReportedTask) => Promise<{ readonly isCancelled: boolean }>;
   /** Epoch milliseconds. */
   readonly clock: () => number;

@@ -41,9 +41,9 @@ export interface BrowseActions {
   makeFolder(view: FolderView): void;
   rename(view: FolderView, item: WireItem): void;
   move(items: readonly WireItem[], from: Place, to: Place): void;
-  /** Asks first. */
+  /** Asks for confirmation. */
   remove(view: FolderView, items: readonly WireItem[]): void;
-  /** Asks where to; folders are left out. */
+  /** Prompts for the destination; folders are left out. */
   download(place: Place, items: readonly WireItem[]): void;
   upload(view: FolderView): void;
   stopTransfers(): void;

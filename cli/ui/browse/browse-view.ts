@@ -27,11 +27,11 @@ import { toShortAge } from "../short-age.ts";
 import type { FolderView, Place } from "./folder-view.ts";
 import type { Transfer } from "./transfers.ts";
 
-/** A file that is looked at. */
+/** The preview of a file. */
 export interface Preview extends ScrolledText {
   readonly place: Place;
   readonly item: WireItem;
-  /** The beginning of its bytes as text; null when they are none. Undefined while it is on its way. */
+  /** The beginning of its bytes as text; null when they are not text. Undefined while loading. */
   readonly text: { readonly start: string | null; readonly isWhole: boolean } | undefined;
   readonly problem: CliError | undefined;
 }
@@ -85,8 +85,8 @@ const previewHints: readonly KeyHint[] = [
 export const help = createHelp("Items: keys", [
   ["↑ ↓  k j", "one item up or down"],
   ["PgUp PgDn", "one page up or down"],
-  ["g G", "first, last of what is loaded"],
-  ["Enter  →", "open a folder, look at a file"],
+  ["g G", "first, last loaded item"],
+  ["Enter  →", "open a folder, preview a file"],
   ["←  h", "to the folder above"],
   ["Space", "select; d, m and x then mean all selected"],
   ["d", "save files on this machine"],
@@ -99,7 +99,7 @@ export const help = createHelp("Items: keys", [
   ["f", "only names with these words"],
   ["R  Ctrl-R", "have the storage list the folder now"],
   ["c", "stop the transfers"],
-  ["Esc", "drop what was picked, selected or sought; then up"],
+  ["Esc", "cancel the move, selection or search; then up"],
   ["q", "leave"],
 ]);
 
@@ -158,7 +158,7 @@ export function drawBrowse(
   );
 }
 
-/** The file, on a wide screen beside its folder. */
+/** Draws the preview; on a wide screen beside its folder. */
 function drawPreview(
   state: BrowseState,
   preview: Preview,

@@ -61,7 +61,7 @@ const textHints: readonly KeyHint[] = [
 
 interface ShownText extends ScrolledText {
   readonly found: FoundText;
-  /** Undefined while it is on its way; null when there is none. */
+  /** Undefined while loading; null without a text. */
   readonly text: string | null | undefined;
   readonly problem: CliError | undefined;
 }
@@ -195,7 +195,7 @@ function nameOf({ document, item }: FoundText): string {
   return document?.filename ?? item?.name ?? "";
 }
 
-/** How commands name it. */
+/** The item's address in commands. */
 function idOf({ document, item }: FoundText): string {
   return document === null ? (item?.provider_item_id ?? "") : document.id;
 }

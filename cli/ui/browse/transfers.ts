@@ -114,6 +114,6 @@ export function createTransfers({ clock, pause, notify }: TransfersDeps): Transf
 }
 
 interface Entry extends Transfer {
-  /** Also tells entries apart. */
+  /** Also identifies the entry. */
   readonly begin: () => void;
 }

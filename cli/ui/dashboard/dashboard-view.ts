@@ -39,7 +39,7 @@ export interface DashboardState {
   readonly message: Message | undefined;
 }
 
-/** No column but the first is wider. */
+/** Maximum width of all columns but the first. */
 const COLUMN_MAX = 28;
 /** The first column keeps at least this much; the last columns go before it. */
 const FIRST_COLUMN_MIN = 14;
@@ -62,7 +62,7 @@ export function helpOf(sections: readonly DashboardSection[]): Help {
     ["R  Ctrl-R", "load again"],
     ["a d r c x", "the actions of the row, named in the last line"],
     ["Esc  q", "back; leave"],
-    ["", "+ in order   ! look at it   x failed   . idle"],
+    ["", "+ in order   ! check it   x failed   . idle"],
   ]);
 }
 
@@ -92,7 +92,7 @@ export function drawDashboard(state: DashboardState, size: Size, style: Style): 
   );
 }
 
-/** What could not be loaded again, above what is known from before. */
+/** The failures of the last reload, above the data of earlier ones. */
 function toWarning({ failure, wasLoaded }: DashboardState): string | undefined {
   return wasLoaded && failure !== undefined ? toProblemText(failure) : undefined;
 }
@@ -183,7 +183,7 @@ function toColumnWidths(
     );
   const used = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + GAP, 0);
   while (natural.length > 1 && room - used(natural) < FIRST_COLUMN_MIN) natural.pop();
-  // A single column beside the first is as wide as there is room: it may be a sentence.
+  // A single second column takes all remaining width: it may be a sentence.
   if (columns.length === 2) {
     const first = Math.max(
       ...[columns[0] ?? "", ...rows.map(({ cells }) => cells[0] ?? "")].map((text) =>

@@ -1,4 +1,4 @@
-/** How a row is marked and coloured. */
+/** The mark and colour of a row. */
 export type Tone = "good" | "warning" | "bad" | "idle";
 
 /** Something that a person can do to a row. */
@@ -7,7 +7,7 @@ export interface RowAction {
   readonly key: string;
   /** For the line of keys, such as `deactivate`. */
   readonly label: string;
-  /** Asked before; without it the action runs at once. */
+  /** Asked for confirmation; without it the action runs at once. */
   readonly question?: string;
   /** Does it, and returns a sentence about it. Throws `CliError`. */
   readonly run: () => Promise<string>;
@@ -24,7 +24,7 @@ export interface DashboardRow {
   readonly actions: readonly RowAction[];
 }
 
-/** What one load of a section returns. */
+/** The result of loading a section. */
 export interface SectionContent {
   readonly rows: readonly DashboardRow[];
   /** The section in a few words, for the overview. */

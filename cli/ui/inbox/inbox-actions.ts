@@ -6,11 +6,11 @@ import type { ThreadStore } from "./thread-store.ts";
 /** Actions that change threads at the daemon. Each reports its own outcome. */
 export interface InboxActions {
   mark(ids: readonly number[], status: ThreadStatusName): void;
-  /** Marks a thread that was opened as read, without a word. */
+  /** Marks an opened thread as read without a message. */
   noteOpened(id: number): void;
-  /** Asks first. */
+  /** Asks for confirmation. */
   markAllRead(): void;
-  /** Takes the last mark back. */
+  /** Undoes the last mark. */
   undo(): void;
 }
 

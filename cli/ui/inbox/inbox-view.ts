@@ -82,7 +82,7 @@ export const help = createHelp("Inbox: keys", [
   ["r u", "mark as read, as unread"],
   ["p", "pin, or give the pin up"],
   ["Space", "select; r, u and p then mean all selected"],
-  ["a", "mark all as read; what comes after this list stays unread"],
+  ["a", "mark all as read; threads newer than this list stay unread"],
   ["z", "take the last mark back"],
   ["f", "unread and pinned, all, pinned"],
   ["/", "only those with these words"],
@@ -142,7 +142,7 @@ export function drawInbox(
   );
 }
 
-/** The open thread, on a wide screen beside the list. */
+/** Draws the open thread; on a wide screen beside the list. */
 function drawThread(
   state: InboxState,
   open: OpenThread,
@@ -245,7 +245,7 @@ function toNotFound({ isLoading, hasMore, known, view }: InboxState): string {
   if (hasMore) return `  Not in the last ${known} threads. Esc shows all.`;
   return view === "all"
     ? "  No thread has these words. Esc drops them."
-    : "  Not among these. f looks in all threads.";
+    : "  Not among these. f searches all threads.";
 }
 
 interface RowInput {
@@ -278,7 +278,7 @@ function drawRow(
   return `${cursor}${selection}${mark} ${style.dim(repository)}${text}  ${style.dim(age)}`;
 }
 
-/** Cells beside the title of an open thread, for its status. */
+/** Width of the status beside the title of an open thread, in cells. */
 const asideWidth = 8;
 
 /** The open thread laid out. A text that has not come yet must not be laid out for good. */
@@ -299,7 +299,7 @@ function toThreadLines(
   const address = thread.subject?.html_url ?? "";
   const title = sanitizeLine(titleOf(thread));
   const head = [
-    // What the first line of the screen has no room for.
+    // The part of the repository's name that the first line has no room for.
     ...(stringWidth(title) > width - asideWidth ? wrapWords(title, width).map(style.bold) : []),
     ...(address === "" ? [] : [style.dim(cutEnd(sanitizeLine(address), width))]),
     "",

@@ -24,7 +24,10 @@ export interface ThreadSource {
   list(view: InboxView, before: string | undefined, page: number): Promise<ThreadPage>;
   count(): Promise<number>;
   mark(id: number, status: ThreadStatusName): Promise<void>;
-  /** Marks all unread threads that did not change after `upTo` as read; gives those that it did, as far as it tells. */
+  /**
+   * Marks all unread threads that did not change after `upTo` as read; returns those that it marked, if the server
+   * reports them.
+   */
   markAllRead(upTo: string): Promise<{ readonly total: number; readonly ids: readonly number[] }>;
 }
 
@@ -42,9 +45,9 @@ export interface ThreadStore {
   load(view: InboxView): Promise<void>;
   /** Loads the next page, unless that is under way. */
   loadMore(): Promise<void>;
-  /** Marks threads; the list shows it at once, and takes back what fails. Resolves to how many were marked. */
+  /** Marks threads; the list shows it at once and reverts failures. Resolves with the number of marked threads. */
   mark(ids: readonly number[], status: ThreadStatusName): Promise<number>;
-  /** Marks everything unread as read that is not newer than what is shown. */
+  /** Marks all unread threads as read, except those newer than the shown ones. */
   markAllRead(): Promise<number>;
   /** Undoes the last mark. Undefined without one. */
   undo(): Promise<number | undefined>;
@@ -55,7 +58,7 @@ export interface ThreadStore {
   subscribe(listener: () => void): () => void;
 }
 
-/** Marks that can be taken back, one after the other. */
+/** Marks that can be undone, oldest first. */
 const undoMax = 20;
 
 type Before = ReadonlyMap<number, ThreadStatusName>;
@@ -178,7 +181,7 @@ export function createThreadStore(source: ThreadSource): ThreadStore {
     }
   }
 
-  /** Of those that have another status than `wanted`, the one they have. */
+  /** Returns the present status of those that have another one than `wanted`. */
   function statusesOf(ids: readonly number[], wanted: ThreadStatusName): Before {
     const chosen = new Set(ids);
     return new Map(

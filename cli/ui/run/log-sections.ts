@@ -47,7 +47,7 @@ interface LogStep {
 
 /** Rows that are kept; of a longer log the first ones are dropped. */
 const ROWS_MAX = 20_000;
-/** What runners write at the beginning of a step or a group. */
+/** The markers that runners write at the beginning of a step or a group. */
 const BEGIN = /^(?:::group::|⭐ Run (?:Main )?)(.*)$/su;
 
 /**
@@ -146,7 +146,7 @@ function toEntries(steps: readonly LogStep[], rows: readonly string[], first: nu
   /** Returns the step that begins at a row. */
   function findStep(number: number, title: string | undefined): LogStep | undefined {
     const later = steps.slice(next);
-    // Of steps that began before the first row that is kept, the last one has it.
+    // If several steps began before the first row that is kept, the last of them gets it.
     const named = later.findLast(({ begin }) => begin !== undefined && begin <= number);
     if (named !== undefined) return named;
     if (title === undefined) return undefined;

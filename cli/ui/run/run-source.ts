@@ -1,6 +1,6 @@
 import type { WireJob, WireRun } from "../../../daemon/contract/forge/actions/shapes.ts";
 
-/** What the screen asks of the daemon. Every method throws `CliError`. */
+/** The daemon's operations that the screen uses. Every method throws `CliError`. */
 export interface RunSource {
   /** The newest runs of the repository. */
   listRuns(): Promise<readonly WireRun[]>;

@@ -191,7 +191,7 @@ function drawEntry(
 
 const NARROW = 60;
 
-/** Where there is no room for a name, nothing is shown that would not fit. */
+/** Without room for a name, nothing is shown. */
 function cutEndOfRow(painted: string, room: number, nameRoom: number): string {
   return nameRoom > 0 || room > 30 ? painted : "";
 }

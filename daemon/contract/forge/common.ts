@@ -96,14 +96,14 @@ export function isVisibility(word: string): word is (typeof visibilityWords)[num
   return (visibilityWords as readonly string[]).includes(word);
 }
 
-/** What a query value may be written as: text from an address, a value from a typed client. */
+/** The forms of a query value: text from an address, a value from a typed client. */
 type QueryValue = string | number | boolean | readonly string[] | undefined;
 
-/** How many items a page of a list has, by default and at most. */
+/** Default and maximum number of items on a page. */
 export const DEFAULT_PAGE_SIZE = 30;
 export const MAX_PAGE_SIZE = 50;
 
-/** What no number of 64 bits reaches is not read as one: such a page is absent, as one that is a word. */
+/** A number beyond 64 bits is not read as a number: such a page counts as absent, like a page that is a word. */
 const INT64_MAX = 2n ** 63n - 1n;
 
 /** A number of at least 1, capped at `most`; any other value is treated as absent. */
@@ -196,7 +196,7 @@ function first(value: QueryValue): string | undefined {
   return typeof value === "object" ? value[0] : String(value);
 }
 
-/** The text of a wrong type; `isDecodingText` tells it from the keyword of a rule. */
+/** The text of a wrong type; `isDecodingText` distinguishes it from the keyword of a rule. */
 function notA(type: string): string {
   return `${decodingMark}${type}`;
 }

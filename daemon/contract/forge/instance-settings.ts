@@ -3,9 +3,10 @@ import { anyone, anyoneWithin, endpoint, forgeUser, text } from "../endpoint.ts"
 import { apiError, requiredText, signedInReplies } from "./common.ts";
 import { repositoryParams } from "./repositories/repositories.ts";
 
-// What clients ask before they offer something. The values are those of this forge, in the shapes of the reference.
+// Settings of the instance that clients read before they offer a feature. The values are those of this forge, in the
+// shapes of the reference.
 
-const apiOnly = "clients ask for it; people see the settings by `croft config`";
+const apiOnly = "for clients; people see the settings by `croft config`";
 
 export const getApiSettings = endpoint({
   name: "forge.settings.api.get",
@@ -90,7 +91,7 @@ export const getSigningKey = endpoint({
   name: "forge.signing_key.gpg",
   method: "GET",
   path: "/api/v1/signing-key.gpg",
-  summary: "The OpenPGP key that signs the commits of this server; it signs none",
+  summary: "The OpenPGP key with which this server signs commits; always empty",
   gate: anyone,
   replies: signingReplies,
   apiOnly: noKey,
@@ -100,7 +101,7 @@ export const getSshSigningKey = endpoint({
   name: "forge.signing_key.ssh",
   method: "GET",
   path: "/api/v1/signing-key.pub",
-  summary: "The SSH key that signs the commits of this server; it signs none",
+  summary: "The SSH key with which this server signs commits; always empty",
   gate: anyone,
   replies: signingReplies,
   apiOnly: noKey,
@@ -110,7 +111,7 @@ export const getRepositorySigningKey = endpoint({
   name: "forge.repos.signing_key.gpg",
   method: "GET",
   path: "/api/v1/repos/:owner/:repo/signing-key.gpg",
-  summary: "The OpenPGP key that signs commits of a repository; this server signs none",
+  summary: "The OpenPGP key with which this server signs commits of a repository; always empty",
   gate: anyoneWithin("repository"),
   params: repositoryParams,
   replies: { ...signingReplies, 403: apiError },
@@ -121,7 +122,7 @@ export const getRepositorySshSigningKey = endpoint({
   name: "forge.repos.signing_key.ssh",
   method: "GET",
   path: "/api/v1/repos/:owner/:repo/signing-key.pub",
-  summary: "The SSH key that signs commits of a repository; this server signs none",
+  summary: "The SSH key with which this server signs commits of a repository; always empty",
   gate: anyoneWithin("repository"),
   params: repositoryParams,
   replies: { ...signingReplies, 403: apiError },
@@ -133,7 +134,7 @@ export const migrateRepository = endpoint({
   name: "forge.repos.migrate",
   method: "POST",
   path: "/api/v1/repos/migrate",
-  summary: "Import a repository from another server; this server imports none: clone and push",
+  summary: "Import a repository from another server; not supported: clone and push",
   gate: forgeUser("repository"),
   body: z.object({ clone_addr: requiredText(), repo_name: requiredText() }),
   replies: { 201: z.never(), ...signedInReplies, 422: apiError },

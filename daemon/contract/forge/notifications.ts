@@ -15,7 +15,7 @@ import { repositoryParams, repositoryShape } from "./repositories/repositories.t
 const threadStatusWords = ["unread", "read", "pinned"] as const;
 const subjectWords = ["issue", "pull", "commit", "repository"] as const;
 
-/** What a thread is about (forge behaviour, 7.13). */
+/** The subject of a thread (forge behaviour, 7.13). */
 const subjectShape = z.object({
   title: z.string(),
   url: z.string(),
@@ -26,7 +26,10 @@ const subjectShape = z.object({
   state: z.string(),
 });
 
-/** A thread; repository and subject are null for whom may not read the repository any more (forge behaviour, 7.13). */
+/**
+ * A thread; repository and subject are null for a caller who may not read the repository any more (forge behaviour,
+ * 7.13).
+ */
 export const threadShape = z.object({
   id: wireId,
   repository: repositoryShape.nullable(),
@@ -77,7 +80,7 @@ const markQuery = z.object({
 const unreadCountShape = z.object({ new: z.int() });
 export type WireUnreadCount = z.output<typeof unreadCountShape>;
 
-/** What the stream's events are called; each carries JSON: a thread, or an unread count. */
+/** Names of the stream's events; each carries JSON: a thread, or an unread count. */
 export const streamEventWords = ["thread", "count"] as const;
 
 const threadParams = z.object({ id: pathInteger });

@@ -26,11 +26,11 @@ const member = (form: string, description: string) => {
   return schema;
 };
 
-const wiki = optionalFlag.meta({ description: "Mode `wiki`, whatever the mode says" });
+const wiki = optionalFlag.meta({ description: "Mode `wiki`, whatever `mode` is" });
 bindingNames.add(wiki, { form: "wiki" });
 
 const markdownMembers = {
-  Text: member("text", "What is rendered"),
+  Text: member("text", "The text"),
   Mode: member("mode", "markdown, gfm, comment, wiki or file; markdown when absent"),
   Context: member("context", "/{owner}/{repo} or /{owner}/{repo}/src/{branch|commit|tag}/{ref}"),
   Wiki: wiki,

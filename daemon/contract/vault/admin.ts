@@ -52,7 +52,7 @@ const queryTime = z
   })
   .transform((text) => Date.parse(text));
 
-/** What narrows the audit list and its export. */
+/** Filters of the audit list and its export. */
 const auditFilter = {
   user_handle: line(64).optional(),
   event_type: eventPrefix.optional(),
@@ -185,7 +185,7 @@ export const exportAudit = endpoint({
   name: "vault.admin.audit.export",
   method: "GET",
   path: "/api/admin/audit/export",
-  summary: "Audit records as CSV, oldest first; what a spreadsheet would run is defused",
+  summary: "Audit records as CSV, oldest first; cells that a spreadsheet would execute are escaped",
   gate: vaultAdministrator,
   query: z.object({ ...auditFilter, format: oneOf(["csv"]).default("csv") }),
   replies: { 200: bytesOf("text/csv; charset=utf-8"), ...refusals },
@@ -214,7 +214,7 @@ export const downloadDailyExport = endpoint({
   replies: { 200: bytesOf("text/csv; charset=utf-8"), ...refusals, 404: detail },
 });
 
-/** How many documents there are in each state. */
+/** Number of documents in each state. */
 const documentCounts = z.object({
   pending: z.int().min(0),
   processing: z.int().min(0),

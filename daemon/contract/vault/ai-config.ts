@@ -56,7 +56,7 @@ export const setAiConfig = endpoint({
   method: "PUT",
   path: "/api/admin/ai-config",
   summary:
-    "Configure a provider and make it the active one, or none with is_active false; absent fields stay",
+    "Configure a provider and make it the active one, or inactive with is_active false; absent fields stay",
   gate: vaultAdministrator,
   body: z.object({ ...providerFields, is_active: z.boolean().default(true) }),
   replies: { 200: aiConfig, ...refusals },
@@ -95,7 +95,7 @@ export const testAiConnection = endpoint({
   name: "vault.admin.ai.test",
   method: "POST",
   path: "/api/admin/ai-config/test-connection",
-  summary: "Try a configuration without storing it: lists the models and looks for the named ones",
+  summary: "Try a configuration without storing it: lists the models and checks for the named ones",
   gate: vaultAdministrator,
   body: z.object(providerFields),
   replies: {

@@ -44,7 +44,7 @@ export const account = user.extend({
   default_storage_backend: z.string(),
 });
 
-/** What a sign-in and a refresh give. The refresh token is in a cookie. */
+/** The response of a sign-in and of a refresh. The refresh token is in a cookie. */
 export const signedIn = z.object({
   access_token: z.string(),
   user: user.omit({ created_at: true }),
@@ -93,7 +93,7 @@ export const login = endpoint({
   name: "vault.auth.session.login",
   method: "POST",
   path: "/api/auth/login",
-  summary: "Sign in, or learn what is missing",
+  summary: "Sign in; reports a missing second factor",
   gate: anyone,
   mayUseReserve: true,
   limit: tenPerMinute,
@@ -244,7 +244,7 @@ export const confirmPasswordReset = endpoint({
   path: "/api/auth/password-reset/confirm",
   summary: "Set another password with the token of a reset link",
   gate: anyone,
-  // A token that cannot be one is refused as a link that is not good, whatever it is made of.
+  // A malformed token is refused like an invalid link, whatever its type.
   body: z.object({ token: z.string(), new_password: password }),
   replies: { 200: message, 400: detail, 422: detail, 503: detail },
 });

@@ -20,7 +20,7 @@ export const line = (max: number) =>
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, { error: ({ input }) => (input === undefined ? MISSING : undefined) });
 
-/** What a failed validation says of a value that is not there. */
+/** The text of a failed validation for a missing value. */
 export const MISSING = "Field required";
 
 /** An e-mail address as accounts keep it: trimmed, lower case, at most 254 characters. */

@@ -59,7 +59,7 @@ export const document = z.object({
       topic: z.string(),
       confidence: z.number(),
       provider: z.string(),
-      /** The words that decided, where the classifier says so. */
+      /** The words that decided the classification, if the classifier reports them. */
       words: z.array(z.string()),
     })
     .nullable(),

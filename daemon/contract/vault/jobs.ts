@@ -33,7 +33,7 @@ export const listJobs = endpoint({
   name: "vault.admin.job.list",
   method: "GET",
   path: "/api/admin/jobs",
-  summary: "Background jobs that wait, run or failed for good, newest first",
+  summary: "Background jobs that wait, run or failed permanently, newest first",
   gate: vaultAdministrator,
   query: z.object({
     state: oneOf(jobStates).optional(),
@@ -57,7 +57,7 @@ export const retryJob = endpoint({
   name: "vault.admin.job.retry",
   method: "POST",
   path: "/api/admin/jobs/:job_id/retry",
-  summary: "Run a job now that waits or failed for good; 409 while it runs",
+  summary: "Run a job now that waits or failed permanently; 409 while it runs",
   gate: vaultAdministrator,
   params: jobParams,
   replies: { 200: job, 404: detail, 409: detail, ...refusals },
@@ -67,7 +67,8 @@ export const cancelJob = endpoint({
   name: "vault.admin.job.cancel",
   method: "POST",
   path: "/api/admin/jobs/:job_id/cancel",
-  summary: "Delete a job that waits or failed for good; 409 while it runs, and for scheduled tasks",
+  summary:
+    "Delete a job that waits or failed permanently; 409 while it runs, and for scheduled tasks",
   gate: vaultAdministrator,
   params: jobParams,
   replies: { 204: empty, 404: detail, 409: detail, ...refusals },

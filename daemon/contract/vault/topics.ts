@@ -16,7 +16,7 @@ const refusals = { 401: detail, 403: detail, 422: detail, 429: detail } as const
 
 const topicName = line(100).refine((name) => name.trim() !== "", "A topic needs a name");
 
-/** A topic. System topics belong to everybody and are changed by administrators. */
+/** A topic. System topics are visible to all users and are changed by administrators. */
 export const topic = z.object({
   id: uuid,
   name: z.string(),
@@ -42,7 +42,7 @@ export const createTopic = endpoint({
   name: "vault.topics.create",
   method: "POST",
   path: "/api/topics",
-  summary: "Create a topic of one's own; names are compared without case and accents",
+  summary: "Create a topic of your own; names are compared without case and accents",
   gate: vaultUser,
   limit: perMinute,
   body: newTopic,
@@ -63,7 +63,7 @@ export const updateTopic = endpoint({
   name: "vault.topics.update",
   method: "PATCH",
   path: "/api/topics/:topic_id",
-  summary: "Change a topic of one's own, or as administrator a system topic",
+  summary: "Change a topic of your own, or as administrator a system topic",
   gate: vaultAccount,
   limit: perMinute,
   params: topicParams,

@@ -62,7 +62,7 @@ function hasCredentials(request: ServerRequest): boolean {
   return authorization !== undefined || sudo !== undefined || hasQuery(request);
 }
 
-/** How often the time of the last login is updated at most. */
+/** Minimum interval between updates of the time of the last login. */
 const LOGIN_EVERY_MS = 60_000;
 /** The form of a job's token; other passwords are not looked up as one. */
 const TASK_TOKEN = /^[0-9a-f]{40}$/;

@@ -1,13 +1,13 @@
 const EXIF = Buffer.from("Exif\0\0", "latin1");
 const ORIENTATION = 0x0112;
 const SHORT = 3;
-/** A directory entry of TIFF, and the most of them that are looked at. */
+/** Size of a TIFF directory entry, and the maximum number of entries that are read. */
 const ENTRY_BYTES = 12;
 const ENTRIES_MAX = 512;
 
 /**
- * Reads how a picture is turned or mirrored from an application segment of a JPEG file (Exif 2.3, 4.6.4: 1 to 8); undefined
- * for 1, which means "as it is stored", and for a segment that says nothing about it or is damaged.
+ * Reads how a picture is turned or mirrored from an application segment of a JPEG file (Exif 2.3, 4.6.4: 1 to 8);
+ * undefined for 1, which means "as it is stored", and for a segment without an orientation or a damaged one.
  */
 export function readOrientation(segment: Buffer): number | undefined {
   try {
@@ -38,7 +38,7 @@ function findOrientation(segment: Buffer): number | undefined {
   return undefined;
 }
 
-/** Returns an application segment that says nothing but the orientation. */
+/** Returns an application segment with only the orientation. */
 export function toOrientationSegment(orientation: number): Buffer {
   const tiff = Buffer.alloc(26);
   tiff.write("MM", "latin1");

@@ -91,7 +91,7 @@ export function createPublicKeys({
       try {
         const key = await db.transaction(async (tx) => {
           if (await hasFingerprint(tx, read.fingerprint)) throw contentUsed();
-          // Else it would be open whom a connection with this key belongs to.
+          // Otherwise the account of a connection with this key would be ambiguous.
           if (await isDeployKey(tx, read.fingerprint)) throw contentUsed();
           if (await hasKeyTitle(tx, owner.id, title)) throw titleUsed();
           return insertPublicKey(tx, {

@@ -28,7 +28,7 @@ export interface BrokenRule {
   readonly text: string;
 }
 
-/** What passwords of the forge must be. */
+/** The rules for passwords of the forge. */
 export interface PasswordRules {
   readonly lengthMin: number;
   /** Returns the first rule that a password breaks. Looks it up in breaches last. */

@@ -36,7 +36,7 @@ const invalid = (message: string) => new AppError("unprocessable", message);
 interface ReadImage {
   readonly width: number;
   readonly height: number;
-  /** What is kept of the file, in order. */
+  /** The parts of the file that are kept, in order. */
   readonly parts: readonly Buffer[];
 }
 
@@ -104,7 +104,7 @@ function readPng(input: Buffer): ReadImage | undefined {
   }
 }
 
-/** EXIF, XMP, IPTC and comments; the other application segments say how colours are meant. */
+/** EXIF, XMP, IPTC and comments; the other application segments describe the colour space. */
 const JPEG_METADATA = new Set([0xe1, 0xed, 0xfe]);
 const JPEG_EXIF = 0xe1;
 const JPEG_END = 0xd9;

@@ -26,7 +26,7 @@ import type { Followers } from "./followers.service.ts";
 import { assertNotPublicOnly, type OwnSettings } from "./settings.service.ts";
 import { toEdit, toSettingsView, toUserPage } from "./settings.view.ts";
 
-/** Routes of one's own profile, and of followers. */
+/** Routes of the caller's own profile, and of followers. */
 export function profileRoutes({
   settings,
   followers,

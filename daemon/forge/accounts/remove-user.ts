@@ -14,8 +14,9 @@ import { AppError } from "../../errors.ts";
 import { lastAdmin, targetIsOrganization, userNotFound } from "../refusals.ts";
 
 /**
- * What an account owns in another room of the forge: repositories, packages. Each function runs inside the transaction of
- * the change. Files are removed by a job that the same transaction enqueues, so that a crash leaves nothing half done.
+ * Things that an account owns in another room of the forge: repositories, packages. Each function runs inside the
+ * transaction of the change. Files are removed by a job that the same transaction enqueues, so that a crash leaves
+ * nothing half done.
  */
 export interface AccountDependents {
   /** Throws `unprocessable` if the account owns something, in the words of the document (forge behaviour, 3). */

@@ -15,7 +15,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { getVisibleAccount } from "../repositories/repository-lists.service.ts";
 
-/** Changes of one's own profile. Undefined members stay as they are. */
+/** Changes of the caller's own profile. Undefined members stay as they are. */
 export type OwnSettingsEdit = {
   readonly [
     K in
@@ -84,7 +84,7 @@ export function createOwnSettings({
   };
 }
 
-/** Refuses a token for public things only with `forbidden`: the data of one's own account are not public. */
+/** Refuses a token for public things only with `forbidden`: an account's settings are not public. */
 export function assertNotPublicOnly(caller: ForgeCaller): void {
   if (isPublicOnly(caller))
     throw new AppError("forbidden", "this endpoint is not available for public-only tokens");

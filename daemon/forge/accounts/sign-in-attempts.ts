@@ -11,7 +11,7 @@ export interface AttemptCounter {
   consumeAll(
     hits: readonly { readonly key: string; readonly rule: LimitRule }[],
   ): Promise<{ readonly allowed: boolean; readonly resetSeconds: number }>;
-  /** Takes back one attempt of each key. */
+  /** Refunds one attempt of each key. */
   refund(keys: readonly string[]): Promise<void>;
   /** Forgets all attempts of a key. */
   reset(key: string): Promise<void>;
@@ -29,7 +29,7 @@ export interface CountedAttempt {
 
 /**
  * Rate limit for guessing passwords and second-factor codes. Every attempt is counted before it is checked, so that
- * parallel attempts cannot exceed a limit; a successful one is taken back.
+ * parallel attempts cannot exceed a limit; a successful one is refunded.
  */
 export interface SignInAttempts {
   /** Counts a password check of an account, known or not. Throws `rate_limited`. */

@@ -70,7 +70,7 @@ export interface TokensDeps {
 
 const SECRET_BYTES = 20;
 const SALT_BYTES = 10;
-/** How often the last use is updated at most, so that reads do not cost a write. */
+/** Minimum interval between updates of the last use, so that reads do not cost a write. */
 const TOUCH_EVERY_MS = 60_000;
 const SECRET_LENGTH_MIN = 8;
 

@@ -19,7 +19,7 @@ import { type FileOperation, planChanges } from "./file-operations.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
 import { findRevision, type Revision } from "./revisions.ts";
 
-/** What a write says of its commit. Empty texts are absent. */
+/** Author, committer, message and branches of a write. Empty texts are absent. */
 export interface CommitWish {
   readonly message: string;
   readonly branch: string;
@@ -70,10 +70,10 @@ export function createFileChanges({
   const { withLocks } = createLocks();
   return {
     /**
-     * Carries operations out in one commit and moves a branch to it, which is a push for everything that follows. Of two
-     * writes to one version of a file one succeeds. Refuses as `CodeAccess.write` does; with `not_found` a missing branch
-     * or file, with `unprocessable` a `sha` that is not the file's, a file that exists, a path that is malformed or below
-     * a file, a new branch that exists, and an unknown operation; with `conflict` a branch that keeps moving.
+     * Applies the operations in one commit and moves a branch to it, which counts as a push. Of two concurrent writes to
+     * one version of a file one succeeds. Refuses as `CodeAccess.write` does; with `not_found` a missing branch or file,
+     * with `unprocessable` a `sha` that is not the file's, a file that exists, a path that is malformed or below a file,
+     * a new branch that exists, and an unknown operation; with `conflict` a branch that keeps moving.
      */
     async change(
       request: CodeRequest & { readonly caller: ForgeCaller },

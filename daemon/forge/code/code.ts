@@ -1,6 +1,6 @@
-// daemon/forge/code: what git holds of repositories, through the API: branches, tags, commits, trees and files.
-// Start here: one factory wires up the services. open-code.ts decides who may read and how many git processes run;
-// revisions.ts tells what a name means. A write goes through ../git/write-refs.ts and is a push for everything else.
+// daemon/forge/code: branches, tags, commits, trees and files of repositories. Start here: one factory wires up the
+// services. open-code.ts authorizes readers and limits the number of git processes; revisions.ts resolves names. A write
+// goes through ../git/write-refs.ts and is a push for everything else.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";

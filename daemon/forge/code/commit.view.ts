@@ -94,7 +94,7 @@ export function toCommitUserView({
   return { name, email, date: at };
 }
 
-/** No signature is verified, so a signed commit says that its key is unknown. */
+/** Signatures are not verified, so the key of a signed commit is reported as unknown. */
 export function toVerificationView({
   signature,
 }: Pick<CommitObject, "signature">): z.output<typeof verificationShape> {

@@ -18,7 +18,7 @@ import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
 import { cleanPath } from "./paths.ts";
 import { findRevision, getCommitId } from "./revisions.ts";
 
-/** Which parts of a commit a request wants. */
+/** The parts of a commit that a response includes. */
 export interface CommitParts {
   readonly withFiles: boolean;
   readonly withStats: boolean;
@@ -39,7 +39,7 @@ export interface CommitList {
   readonly total: number;
 }
 
-/** What a list of commits is restricted to; empty texts restrict nothing. */
+/** Filters of a list of commits; empty texts match everything. */
 export interface CommitFilter {
   readonly sha: string;
   readonly path: string;

@@ -39,7 +39,7 @@ export interface ContentsList {
   readonly total: number;
 }
 
-/** Which costly parts of an answer a request wants. */
+/** The costly parts of a response that a request includes. */
 export interface ContentParts {
   /** The bytes of a file. */
   readonly withContent: boolean;

@@ -9,8 +9,8 @@ const RANGE_MAX = 32;
 const SHOWN = ["charset", "indent_style", "indent_size", "tab_width", "end_of_line"] as const;
 
 /**
- * Returns what an `.editorconfig` in the top folder says about a file, by the rules of EditorConfig: later sections
- * override earlier ones, and `unset` removes a value. Lines that are no property are skipped.
+ * Returns the properties that an `.editorconfig` in the top folder sets for a file, by the rules of EditorConfig: later
+ * sections override earlier ones, and `unset` removes a value. Skips lines that are not properties.
  */
 export function readEditorConfig(text: string, path: string): Record<string, string> {
   const found = new Map<string, string>();

@@ -56,7 +56,7 @@ export function toFileOperation(given: {
 
 /**
  * Checks operations against the tree of a commit and returns what they change. Refuses with `not_found` a missing file,
- * with `unprocessable` another version of it, a file or folder in the way, and operations that contradict each other.
+ * with `unprocessable` another version of it, a file or folder in the way, and contradictory operations.
  * @param head undefined for a repository without commits
  */
 export async function planChanges(

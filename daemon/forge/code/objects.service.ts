@@ -26,7 +26,7 @@ export interface Blob {
   readonly content: Buffer | undefined;
 }
 
-/** Where git keeps notes by default. */
+/** The ref in which git keeps notes by default. */
 const NOTES = "refs/notes/commits";
 
 /** Git's own objects of repositories: refs, trees and blobs. */

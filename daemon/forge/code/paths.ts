@@ -1,6 +1,6 @@
 import { AppError } from "../../errors.ts";
 
-/** Longest path, in UTF-8 bytes, and longest part of it: more than that no file system takes. */
+/** Maximum length of a path and of its parts, in UTF-8 bytes: file systems refuse longer ones. */
 const PATH_BYTES_MAX = 4_095;
 const PART_BYTES_MAX = 255;
 

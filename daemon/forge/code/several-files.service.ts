@@ -13,7 +13,7 @@ const EDITOR_CONFIG = ".editorconfig";
 /** A larger file is not read. */
 const EDITOR_CONFIG_BYTES_MAX = 64 * 1024;
 
-/** Several files at once, and what the settings of editors say about one. */
+/** Reads several files at once, and the `.editorconfig` settings of one. */
 export type SeveralFiles = ReturnType<typeof createSeveralFiles>;
 
 /** Creates the service. Every function refuses as `CodeAccess` does, and with `unprocessable` a malformed path. */
@@ -34,7 +34,7 @@ export function createSeveralFiles({
       paths: readonly string[],
       ref: string,
     ): Promise<readonly (ContentsList | undefined)[]> {
-      // Refuses a missing repository or revision, which no file in the list stands for.
+      // Refuses a missing repository or revision: null entries of the list mean missing files only.
       await access.read(request, (code) => getRevision(code, ref.trim()));
       const files: (ContentsList | undefined)[] = [];
       let bytes = 0;
@@ -50,7 +50,7 @@ export function createSeveralFiles({
       return files;
     },
 
-    /** Returns what the `.editorconfig` in the top folder says about a file. Refuses with `not_found` without one. */
+    /** Returns the settings of the `.editorconfig` in the top folder for a file. Refuses with `not_found` without one. */
     async readEditorConfig(
       request: CodeRequest,
       given: string,

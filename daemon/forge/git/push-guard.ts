@@ -8,12 +8,12 @@ import { FLUSH, type PushCommands, toPktLine } from "./push-commands.ts";
 
 /** Enforces the protection of branches in one push. */
 export interface PushGuard {
-  /** What git is started with. */
+  /** The options and environment with which git is started. */
   readonly env: Readonly<Record<string, string>>;
   readonly config: Readonly<Record<string, string>>;
   /**
-   * Judges the commands of the push, before git may act on them. Returns why the push is refused; undefined lets it go on,
-   * and git itself refuses what would take commits away from a protected branch, because only git has the commits.
+   * Checks the commands of the push before git executes them. Returns why the push is refused; undefined allows it. Git
+   * itself refuses to remove commits from a protected branch, because only git has the commits.
    */
   judge(pusher: ActingUser, changes: readonly RefChange[]): Promise<string | undefined>;
   /** Removes what the guard has written. Never rejects. */

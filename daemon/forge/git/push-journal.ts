@@ -110,7 +110,7 @@ export function createPushJournal(deps: PushJournalDeps): PushJournal {
         const byRepository = Map.groupBy(noted, ({ repositoryId }) => repositoryId);
         for (const [repositoryId, pushes] of byRepository)
           await recoverPushes(repositoryId, pushes).catch((error: unknown) =>
-            // Other repositories go on; this one is retried with backoff.
+            // Other repositories continue; this one is retried with backoff.
             log.warn(
               { err: error, repository_id: repositoryId },
               "push recovery failed, will retry",

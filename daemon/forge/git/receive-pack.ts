@@ -60,7 +60,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
           return begin(push);
         },
       });
-      /** Rejects when the push must not go on: git never receives the end of the commands then. */
+      /** Rejects when the push is refused: then git never receives the end of the commands. */
       async function begin(requested: PushCommands): Promise<void> {
         try {
           const changes = toRequestedChanges(requested);

@@ -12,7 +12,7 @@ export interface PipeOptions {
 /**
  * Pipes the body of a request into git, decompressed and with backpressure. A body that is aborted, cannot be
  * decompressed or is too long stops git. When git exits early, the rest of the body is discarded, so that the response
- * still reaches the client. Returns a function that says whether the whole body has arrived.
+ * still reaches the client. Returns a function that reports whether the whole body has arrived.
  */
 export function pipeBody(
   {

@@ -10,16 +10,16 @@ import type { PushJournal } from "./push-journal.ts";
 import type { RecordPush } from "./record-push.ts";
 
 /**
- * Result of moving refs. `stale`: a ref is not what it was, or exists already; `name_conflict`: a ref of a shorter or
- * longer name is in the way, as `a` is in that of `a/b`; `bad_name`: git or the file system takes no such name.
+ * Result of moving refs. `stale`: a ref has changed, or exists already; `name_conflict`: a ref with a shorter or longer
+ * name exists, such as `a` for `a/b`; `bad_name`: git or the file system refuses the name.
  */
 export type WriteRefsOutcome = "written" | "stale" | "name_conflict" | "bad_name";
 
 /**
- * Moves refs without a client's git, all or none, and only if each of them still is what `before` says. It is a push in
- * every other respect: an entry of the push journal precedes it, so that a crash loses no event, and hooks, notifications
- * and workflows get its events. The objects must exist. Refuses with `forbidden` what the protection of a branch does not
- * allow. @throws GitError
+ * Moves refs without a client's git, all or none, and only if each of them still has the value `before`. It counts as a
+ * push: an entry of the push journal precedes it, so that a crash loses no event, and hooks, notifications and workflows
+ * get its events. The objects must exist. Refuses with `forbidden` what the protection of a branch does not allow.
+ * @throws GitError
  */
 export type WriteRefs = (
   what: OwnedRepository,
@@ -95,7 +95,7 @@ export function createRefWriter({
 export const forcedText = (ref: string): string =>
   `branch ${ref.replace("refs/heads/", "")} is protected from force push`;
 
-/** Git tells why in its message only. */
+/** Git reports the reason in its message only. */
 function toFailure(message: string): Exclude<WriteRefsOutcome, "written"> | undefined {
   if (/' exists; cannot create '|cannot process '.*' and '.*' at the same time/.test(message))
     return "name_conflict";

@@ -21,7 +21,7 @@ import { enqueueDelivery } from "./delivery.ts";
 import { getHook, type HookHome } from "./hooks.service.ts";
 
 /**
- * The log of what hooks delivered. Who may read a hook may read its deliveries, so `home` and the refusals are those of
+ * The log of deliveries. Callers who may read a hook may read its deliveries, so `home` and the refusals are those of
  * `Hooks.get`. Payloads also need a token that grants what they are about: a push is `repository`, an issue `issue`.
  */
 export interface DeliveryLog {

@@ -30,7 +30,7 @@ const KIND = "forge.hooks.deliver";
 /** Concurrent deliveries: a slow receiver holds one of them for `TIMEOUT_MS` at most. */
 const CONCURRENCY = 16;
 const TIMEOUT_MS = 5_000;
-/** How much of a response is read and kept. */
+/** Maximum bytes of a response that are read and stored. */
 const RESPONSE_BYTES_MAX = 64 * 1024;
 /** Backoff before the second attempt and each further one: the last is made some four hours after the first. */
 const RETRY_WAITS_MS = [10_000, 60_000, 600_000, 3_600_000, 10_800_000] as const;

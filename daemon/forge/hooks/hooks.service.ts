@@ -51,7 +51,7 @@ export interface HookChanges {
   readonly name: string | undefined;
 }
 
-/** Whose hooks: those of a repository, a user or organization, or the instance's, which are system and default hooks. */
+/** The owner of hooks: a repository, a user or organization, or the instance's, which are system and default hooks. */
 export type HookHome = "instance" | HookPlace;
 
 /** A hook with its URL, which is sealed in the record. */

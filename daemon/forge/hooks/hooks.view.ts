@@ -35,7 +35,7 @@ export function toHookView({ hook, url }: OpenedHook): WireHook {
   };
 }
 
-/** Returns the hook that a creation asks for. */
+/** Converts the body of a creation to a new hook. */
 export function toNewHook(body: BodyOf<typeof createHook>): NewHook {
   return {
     type: body.type,

@@ -5,7 +5,7 @@ import { toChatBody } from "./chat-formats.ts";
 import { toChatMessage } from "./chat-message.ts";
 import type { HookTarget } from "./targets.ts";
 
-/** The request of a delivery. `signed` is the text that signatures are made of. */
+/** The request of a delivery. `signed` is the text that is signed. */
 export interface Outgoing {
   readonly url: string;
   readonly method: "POST" | "PUT";

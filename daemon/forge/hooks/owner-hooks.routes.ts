@@ -13,7 +13,7 @@ import {
 
 type HookPlace = ReturnType<ForgeHooks["ofOwners"]["ofUser"]>;
 
-/** Finds the hooks that a request is about. Only paths of organizations have `org`. */
+/** Returns the owner of the hooks of a request. Only paths of organizations have `org`. */
 type OpenHooks = (
   params: { readonly org?: string; readonly id?: unknown },
   caller: ForgeCaller,

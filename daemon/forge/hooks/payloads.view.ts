@@ -23,7 +23,7 @@ export interface PublishedPackage {
   readonly linked: OwnedRepository | undefined;
 }
 
-/** Commits that a push brought, with the accounts of their authors. */
+/** The commits of a push, with the accounts of their authors. */
 export interface PushedCommits extends PushCommits {
   /** Names of accounts by the addresses in the commits, in lower case. */
   readonly usernames: ReadonlyMap<string, string>;

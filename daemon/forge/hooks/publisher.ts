@@ -47,7 +47,7 @@ export interface HookPublisher {
   package(tx: Transaction, action: "created" | "deleted", what: PublishedPackage): Promise<void>;
   /** Publishes any other event, such as an issue's, with a payload made by the caller. */
   publish(tx: Transaction, what: PublishedEvent): Promise<void>;
-  /** Returns whether a hook subscribes to any of these events. Cheap, to be asked before a payload is made. */
+  /** Returns whether a hook subscribes to any of these events. Cheap; call it before creating a payload. */
   hasSubscribers(
     tx: Transaction,
     repositoryId: number | undefined,
@@ -69,7 +69,7 @@ export function createHookPublisher({ enqueue, newUuid, urls }: HookPublisherDep
     const hooks = await listFiringHooks(tx, what);
     const subscribers = hooks.filter((hook) => subscribes(hook, what));
     if (subscribers.length === 0) return;
-    // Indented as in the reference: signatures are made of this text.
+    // Indented as in the reference, because signatures cover this text.
     const indent = what.event === "repository" || what.event === "wiki" ? 1 : 2;
     const payload = JSON.stringify(what.payload, undefined, indent);
     for (const { id: hookId } of subscribers) {

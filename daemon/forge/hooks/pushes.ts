@@ -123,7 +123,7 @@ export function createPushHooks({ db, enqueue, publisher, urls, readPush }: Push
     return { ...found, commits, head, usernames };
   }
 
-  /** Everyone can make a commit with an address, which must not tell whose hidden account has it. */
+  /** Anyone can make a commit with any address: the payload must not reveal that a hidden account has it. */
   async function findUsernames(
     commits: readonly CommitFacts[],
     viewer: ForgeUser | undefined,

@@ -65,7 +65,7 @@ export function createRepositoryHooks(deps: RepositoryHooksDeps): RepositoryHook
           uuid: newUuid(),
           event: "push",
           payload: JSON.stringify(payload, undefined, 2),
-          // Asked for by a person, so it goes out even if the hook is not active.
+          // A person requested it, so it is sent even if the hook is not active.
           isRedelivery: true,
         });
         await enqueueDelivery(enqueue, tx, id);

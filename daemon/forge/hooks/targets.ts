@@ -7,7 +7,7 @@ const targetSchema = z.object({
   secret: z.string(),
   authorizationHeader: z.string(),
 });
-/** Where a hook sends to, and its credentials. Texts are empty if they were not given. */
+/** The address that a hook sends to, and its credentials. Texts are empty if they were not given. */
 export type HookTarget = Readonly<z.output<typeof targetSchema>>;
 
 /** Seals targets for the row of their hook: one that is copied to another row does not open. */

@@ -72,8 +72,9 @@ const NAME_CHARACTERS_MAX = 255;
 export type Attachments = ReturnType<typeof createAttachments>;
 
 /**
- * Files of issues and comments. Every function refuses what the caller may not read with `not_found`. Changes refuse with
- * `forbidden` a caller who is neither the author of the issue or comment nor has write access, and archived repositories.
+ * Files of issues and comments. Every function refuses with `not_found` an issue that the caller may not read. Changes
+ * refuse with `forbidden` a caller who is neither the author of the issue or comment nor has write access, and archived
+ * repositories.
  */
 export function createAttachments({ db, store, newUuid, uploadBytesMax }: AttachmentsDeps) {
   const bytesMax = Math.min(FILE_BYTES_MAX, uploadBytesMax);

@@ -1,4 +1,4 @@
-// What orders the work on issues: dependencies between them, and the time that it took.
+// Routes of dependencies between issues, and of tracked times.
 import type { BodyOf } from "../../contract/endpoint.ts";
 import * as contract from "../../contract/forge/issues/dependencies.ts";
 import * as times from "../../contract/forge/issues/tracked-times.ts";

@@ -34,7 +34,10 @@ export function createIssueChanges({
 }) {
   return { changeLabels, changeMilestone, assign };
 
-  /** Replaces the labels of an issue; labels that it has already make no event. Of several labels of one exclusive scope the last one stays. */
+  /**
+   * Replaces the labels of an issue. Only added and removed labels are recorded as events. Of several labels of one
+   * exclusive scope the last one stays.
+   */
   async function changeLabels(
     tx: Transaction,
     change: IssueChange,

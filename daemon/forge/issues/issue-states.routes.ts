@@ -1,4 +1,4 @@
-// What is done with issues besides their texts: search, timeline, locks, pins, reactions.
+// Routes of issues other than their texts: search, timeline, locks, pins, assignees, reactions.
 import * as contract from "../../contract/forge/issues/issue-states.ts";
 import * as assigneeContract from "../../contract/forge/issues/assignees.ts";
 import * as reactionContract from "../../contract/forge/issues/reactions.ts";

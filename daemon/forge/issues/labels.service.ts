@@ -23,7 +23,7 @@ import { assertMayWrite, openIssues } from "./issue-access.ts";
 /** Most labels of one repository or organization. */
 const LABELS_MAX = 1_000;
 
-/** Where labels are: a repository, or an organization by name. */
+/** The owner of labels: a repository, or an organization by name. */
 export type LabelPlace = RepositoryPath | { readonly org: string };
 
 /** A label with the thing that has it, for its address. */

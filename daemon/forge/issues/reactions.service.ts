@@ -63,7 +63,7 @@ export function createReactions({ db }: { readonly db: Database }) {
       return { ...added, user: caller.user };
     },
 
-    /** Takes back a reaction of the caller; idempotent. */
+    /** Removes a reaction of the caller; idempotent. */
     async remove(
       path: IssuePath | CommentPath,
       caller: ForgeCaller,

@@ -12,7 +12,7 @@ import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 /** Finds issues of any repository; those that the caller may not read are absent. */
 export type ReadIssue = (issue: ForgeIssue | number) => Promise<IssueDetails | undefined>;
 
-/** Returns a reader of issues for one request: it looks at each repository once. */
+/** Returns a reader of issues for one request, which loads each repository once. */
 export function createIssueReader(db: Queries, caller: ForgeCaller | undefined): ReadIssue {
   const repositories = new Map<number, Promise<OwnedRepository | undefined>>();
   const issues = new Map<number, Promise<IssueDetails | undefined>>();

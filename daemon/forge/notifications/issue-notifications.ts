@@ -15,7 +15,7 @@ import { findMentioned, findMentionedNames, notifyInBatches } from "./notify.ts"
 /** A change of an issue. */
 export interface IssueNotification {
   readonly issue: ForgeIssue;
-  /** Who made the change, and is not notified. */
+  /** The user who made the change and is not notified. */
   readonly actorId: number;
   /** Users whom this text mentions are notified as well. */
   readonly text?: string;

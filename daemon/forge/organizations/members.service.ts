@@ -26,8 +26,8 @@ export type Members = ReturnType<typeof createMembers>;
 export function createMembers({ db }: { readonly db: Database }) {
   return {
     /**
-     * Returns a page of the members by name, and their count: to others than members and owners those who show that they
-     * are, and whom the caller may see.
+     * Returns a page of the members by name, and their count. Callers other than members and owners get the members who
+     * publicize their membership and whom the caller may see.
      */
     async list(
       name: string,

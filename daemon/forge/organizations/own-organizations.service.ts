@@ -38,7 +38,7 @@ export type OrganizationEdit = Undefinable<
 >;
 type Undefinable<T> = { readonly [K in keyof T]?: T[K] | undefined };
 
-/** What a user may do in an organization. */
+/** A user's permissions in an organization. */
 export interface OrganizationPermissions {
   /** 0 none, 1 read, 2 write, 3 admin, 4 owner. */
   readonly access: number;
@@ -52,7 +52,7 @@ export interface OwnOrganizationsDeps {
   readonly db: Database;
   readonly cursors: KeysetCursors;
   readonly organizations: Organizations;
-  /** What an organization owns elsewhere. */
+  /** Things that an organization owns in other rooms. */
   readonly dependents: readonly AccountDependents[];
 }
 

@@ -106,7 +106,7 @@ export function createTeamRepositories({
       return { team, organization: owner };
     },
 
-    /** Throws `unprocessable` for a team that has the repository already, or does not have it when it is taken away. */
+    /** Throws `unprocessable` when the team has the repository already, or does not have the one to remove. */
     async change(
       path: RepositoryPath & { readonly team: string },
       isAdded: boolean,
@@ -183,7 +183,7 @@ export function createTeamRepositories({
     return team;
   }
 
-  /** Who administers a repository sees which teams reach it. */
+  /** Administrators of the repository see which teams have it. */
   async function findVisibilities({ owner, access }: OpenedRepository, { user }: ForgeCaller) {
     const standing = {
       organization: owner,

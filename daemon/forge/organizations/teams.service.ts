@@ -128,8 +128,8 @@ export function createTeams({ db }: { readonly db: Database }) {
     },
 
     /**
-     * Changes a team. Of the owners' team only the description changes, as in the reference. Throws `unprocessable` for a
-     * taken or reserved name.
+     * Changes a team. The owners' team only accepts another description, as in the reference. Throws `unprocessable` for
+     * a taken or reserved name.
      */
     async edit(id: number, edit: TeamEdit, caller: ForgeCaller): Promise<TeamDetails> {
       const { organization } = await openTeamAsOwner(db, id, caller);

@@ -35,7 +35,7 @@ export function Label({ label }: { label: Pick<WireLabel, "name" | "color"> }) {
   );
 }
 
-/** Whether something is open, closed, a success or a failure; the word says it, the colour repeats it. */
+/** Shows a state (open, closed, success, failure) as a word; the colour repeats it. */
 export function State({ word }: { word: string }) {
   return <span className={`state ${toTone(word)}`}>{word}</span>;
 }

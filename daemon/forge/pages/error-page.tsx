@@ -12,7 +12,7 @@ const titles: Readonly<Record<number, string>> = {
   503: "Busy",
 };
 
-/** A refusal as a page. What is private is not found, as what does not exist. */
+/** Renders a refusal as a page. Private things are not found, like missing ones. */
 export function toErrorPage(
   status: number,
   message: string | undefined,

@@ -3,7 +3,7 @@ import { AppError } from "../../errors.ts";
 import type { Api, Route, ServerRequest } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 
-/** What an operation is called with; values are text, as in an address. */
+/** The input of an operation; values are text, as in an address. */
 export interface OperationInput {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;

@@ -191,7 +191,7 @@ export function createPageHandler(deps: PageHandlerDeps) {
   }
 }
 
-/** What is left of a request whose client has disconnected; nginx introduced the status. */
+/** The logged status when the client has disconnected; nginx introduced it. */
 const unsent: SentPage = { status: 499, headers: {}, body: undefined };
 
 const isAbort = (error: unknown) => error instanceof Error && error.name === "AbortError";

@@ -16,7 +16,7 @@ export interface RenderText {
   readonly filePath?: string;
 }
 
-/** What a page is made from. */
+/** The dependencies and request of a page. */
 export interface PageContext {
   readonly request: ServerRequest;
   /** Undefined for an anonymous caller. */
@@ -31,7 +31,7 @@ export interface PageContext {
   readonly form: URLSearchParams;
 }
 
-/** What a page answers. */
+/** The response of a page. */
 export type PageAnswer =
   | {
       readonly kind: "page";
@@ -80,7 +80,7 @@ export function toPath(...segments: readonly string[]): string {
   return `/${segments.map(encodeURIComponent).join("/")}`;
 }
 
-/** A path of several folders as it stands in an address. */
+/** Encodes a path of several folders for an address. */
 export function toFolderPath(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");
 }

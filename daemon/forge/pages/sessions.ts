@@ -14,7 +14,7 @@ import type { Authentication } from "../accounts/authentication.ts";
 import type { ForgeCaller } from "../caller.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** How long a session lasts. */
+/** Lifetime of a session. */
 export const SESSION_MS = 14 * DAY_MS;
 /** Most sessions of one user: a new one ends the oldest. */
 const SESSIONS_MAX = 20;
@@ -22,9 +22,9 @@ const SECRET_BYTES = 32;
 
 /** A signed-in browser. */
 export interface Session {
-  /** What the cookie holds. */
+  /** The value of the cookie. */
   readonly secret: string;
-  /** Stands in the forms of this session's pages. */
+  /** The token in the forms of this session's pages, against cross-site requests. */
   readonly formToken: string;
   readonly caller: ForgeCaller;
 }
@@ -75,7 +75,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     async signIn(request, { name, password, code }) {
       const pair = Buffer.from(`${name}:${password}`).toString("base64");
       const headers = { authorization: `Basic ${pair}`, "x-gitea-otp": code };
-      // The credentials of the form stand for those of a header, so that both count as attempts of one kind.
+      // Passed on as Basic credentials, so that attempts by form and by header count together.
       const { id, startedAt, method, address, signal, body } = request;
       const query = new URLSearchParams();
       const caller = await authentication.authenticate(
@@ -93,7 +93,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     async changePassword({ caller }, passwords, address) {
       await ownPassword.change(caller, passwords, address);
       const user = await findUserById(db, caller.user.id);
-      if (user === undefined) throw new AppError("not_found", "the account is gone");
+      if (user === undefined) throw new AppError("not_found", "the account was deleted");
       return begin(user);
     },
 

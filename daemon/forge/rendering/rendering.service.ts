@@ -41,7 +41,7 @@ export interface Rendering {
 
 export interface RenderingDeps {
   readonly threads: ThreadPool<RenderInput, Rendered>;
-  /** Returns which of these lower-case names are users or organizations that everybody may see. */
+  /** Returns which of these lower-case names are users or organizations that are visible to anonymous callers. */
   readonly findMentionable: (lowerNames: readonly string[]) => Promise<readonly string[]>;
   /** The instance's public address without a trailing slash. */
   readonly publicUrl: () => string;

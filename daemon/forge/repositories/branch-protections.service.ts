@@ -30,7 +30,7 @@ import { compileGlob } from "./glob.ts";
 import { isPattern } from "./protected-refs.ts";
 import { noAdministrator, type RepositoryPath } from "./repositories.service.ts";
 
-/** A rule with the names of those whom it lists. */
+/** A rule with the names of the users and teams in its lists. */
 export interface ProtectionDetails extends BranchProtection {
   readonly usernames: ReadonlyMap<number, string>;
   readonly teamNames: ReadonlyMap<number, string>;

@@ -4,7 +4,7 @@ import { toUserView } from "../accounts/user.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { AccessLevel } from "./access.ts";
 
-/** What a user may do with a repository. */
+/** A user's permissions on a repository. */
 export function toPermissionView(
   { user, access }: { readonly user: ForgeUser; readonly access: AccessLevel },
   viewer: ForgeUser,

@@ -27,8 +27,8 @@ import { getOwned, noAdministrator, type RepositoryPath } from "./repositories.s
  */
 export interface Collaborators {
   /**
-   * Returns a page of the collaborators in the order in which they were added, and their count: to others than
-   * administrators of the repository those whom they may see.
+   * Returns a page of the collaborators in the order in which they were added, and their count. Callers other than
+   * administrators of the repository get those whom they may see.
    */
   list(
     path: RepositoryPath,
@@ -93,7 +93,7 @@ export function createCollaborators({ db }: { readonly db: Database }): Collabor
       const { id } = opened.repository;
       await db.transaction(async (tx) => {
         const today = await findRepositoryById(tx, id);
-        // It may have got another owner meanwhile, who did not ask for this.
+        // The repository may have been transferred to an owner who did not request this.
         if (today?.ownerId !== opened.owner.id) throw notFound();
         const isNew = (await getCollaboratorAccess(tx, id, user.id)) === 0;
         if (isNew && (await countCollaborators(tx, id)) >= COLLABORATORS_MAX)

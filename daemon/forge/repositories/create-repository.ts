@@ -73,7 +73,7 @@ export interface CreateRepositoryDeps {
   readonly commitEmail: (user: ForgeUser) => string;
 }
 
-/** What a new repository gets besides its options. */
+/** Content of a new repository besides its options. */
 export interface RepositoryExtras {
   /** Writes the first commit of the default branch into the folder, and returns whether it did. */
   readonly fill?: (directory: string, author: CommitPerson) => Promise<boolean>;

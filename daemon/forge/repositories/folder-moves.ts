@@ -25,8 +25,8 @@ import type { JobKind } from "../../jobs/job-kind.ts";
 import type { Log } from "../../utilities/logging.ts";
 
 /**
- * Moves the folders of repositories to the paths that the rows say. A change commits first and its rows say what is left
- * to do on disk, so recovery after a crash at any point is to do the rest. Every operation is idempotent.
+ * Moves the folders of repositories to the paths in their rows. A change is committed first and its rows record the
+ * remaining work on disk, so recovery after a crash at any point completes that work. Every operation is idempotent.
  */
 export interface FolderMoves {
   /** Moves the folder of a repository to its path. Returns false when something else occupies the path. */

@@ -2,7 +2,7 @@ import { isDiskFull } from "../../../storage/system-errors.ts";
 import { GitError } from "../../../storage/git/git.ts";
 import { AppError } from "../../errors.ts";
 
-/** What git says of an object that is missing or cannot be read. */
+/** Messages of git about an object that is missing or cannot be read. */
 const DAMAGE =
   /bad (?:object|tree|file)|missing (?:blob|tree|commit)|corrupt|unable to read|could not (?:read|parse)|failed to traverse|not a valid object|did not find|inflate/i;
 

@@ -9,7 +9,7 @@ import type { ActingUser } from "../caller.ts";
 import type { RefChange } from "./events.ts";
 import { compileGlob } from "./glob.ts";
 
-/** What the rules of a repository say about a push. */
+/** The decision of a repository's rules about a push. */
 export interface ProtectionVerdict {
   /** The first change that the pusher may not make; undefined when all are allowed. */
   readonly refused: { readonly ref: string; readonly reason: string } | undefined;

@@ -9,7 +9,7 @@ import {
 } from "../../contract/forge/repositories/lists.ts";
 import { AppError } from "../../errors.ts";
 
-/** Nothing has forks or large files, so these orders are by id. */
+/** The server has no forks and no large-file storage, so these orders are by id. */
 const sorts: Readonly<Record<string, RepositorySort>> = {
   "": "alpha",
   alpha: "alpha",

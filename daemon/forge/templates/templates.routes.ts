@@ -18,7 +18,7 @@ import {
   toLicenseView,
 } from "./templates.view.ts";
 
-/** The routes of templates (forge behaviour, 17): open to everybody, never paged. */
+/** Routes of templates (forge behaviour, 17): open to anonymous callers, never paged. */
 export function templateRoutes({
   templates,
   urls,
@@ -57,7 +57,7 @@ export function templateRoutes({
   ];
 }
 
-/** A path without what changes nothing: `/Go` and `.\\Go` are `Go`. What leads upwards stays, and is not a name. */
+/** Cleans a path: `/Go` and `.\\Go` are `Go`. Segments that lead upwards remain, and do not name a template. */
 function toPlainName(path: string): string {
   const parts = path.replaceAll("\\", "/").split("/");
   return parts.filter((part) => part !== "" && part !== ".").join("/");

@@ -31,7 +31,7 @@ export function countPasswordCheck(attempts: AttemptCounter, userId: string): Pr
 async function count(attempts: AttemptCounter, key: string, text: string): Promise<void> {
   const { allowed, resetSeconds } = await attempts.consume(key, SIGN_IN_LIMIT);
   if (allowed) return;
-  // In place of what the address has left: that would say that another try is worth it.
+  // Sent instead of the remaining attempts of the address, which would suggest that another attempt could succeed.
   throw new AppError("rate_limited", text, {
     retryAfterSeconds: resetSeconds,
     rateLimit: SIGN_IN_LIMIT.max,

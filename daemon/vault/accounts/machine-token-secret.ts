@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** Tells machine tokens from access tokens, and lets scanners for leaked secrets find them. */
+/** Prefix that distinguishes machine tokens from access tokens, and lets scanners find leaked ones. */
 const PREFIX = "crv_";
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const RANDOM_LENGTH = 40;

@@ -54,7 +54,7 @@ export interface MachineTokensDeps {
 }
 
 const TOKENS_PER_USER_MAX = 100;
-/** How often a use is recorded at most, so that reads do not cost a write. */
+/** Minimum interval between updates of the last use, so that reads do not cost a write. */
 const RECORD_EVERY_MS = 60_000;
 
 export function createMachineTokens(deps: MachineTokensDeps): MachineTokens {

@@ -19,9 +19,9 @@ export interface JobAdministration {
     page: PageRequest,
   ): Promise<{ readonly jobs: readonly JobRecord[]; readonly total: number }>;
   view(id: number): Promise<JobRecord>;
-  /** Has a job run now. Throws `conflict` while it runs, and when another job does the same work. */
+  /** Runs a job now. Throws `conflict` while it runs, and when another job does the same work. */
   retry(caller: VaultCaller, id: number): Promise<JobRecord>;
-  /** Deletes a job. What it was to process counts as failed. Throws `conflict` while it runs, and for scheduled tasks. */
+  /** Deletes a job; its subject is recorded as failed. Throws `conflict` while it runs, and for scheduled tasks. */
   cancel(caller: VaultCaller, id: number): Promise<void>;
 }
 

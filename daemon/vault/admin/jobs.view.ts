@@ -4,7 +4,7 @@ import type { JobRecord } from "../../../storage/tables/common/jobs.ts";
 import { isScheduled } from "./jobs.service.ts";
 import { createScrubber } from "../../utilities/redaction.ts";
 
-/** What a job of each kind does, in words. A kind without an entry is shown by its name. */
+/** Descriptions of the kinds of jobs. A kind without an entry is shown by its name. */
 const descriptions: Readonly<Record<string, string>> = {
   "vault.documents.process": "extract the text of a document and classify it",
   "cloud.analyze": "extract the text of an item and classify it",

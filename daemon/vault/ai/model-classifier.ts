@@ -11,8 +11,8 @@ export interface TopicOption {
 }
 
 /**
- * What a model says of a text. `unavailable`: no provider is active, or it gave no valid answer; the built-in classifier
- * decides then.
+ * The answer of a model. `unavailable`: no provider is active, or it gave no valid answer; then the built-in classifier
+ * decides.
  */
 export type ModelChoice =
   | {
@@ -30,12 +30,15 @@ export interface ModelClassifier {
   choose(text: string, topics: readonly TopicOption[], signal?: AbortSignal): Promise<ModelChoice>;
 }
 
-/** How much of a text a model gets: what it is about is said early. About 3,000 tokens of English. */
+/**
+ * Maximum length of the text that a model gets: the subject of a text is usually clear from its beginning. About 3,000
+ * tokens of English.
+ */
 export const MODEL_TEXT_CHARACTERS_MAX = 12_000;
 /** All descriptions of topics share this. */
 const DESCRIPTIONS_CHARACTERS_MAX = 20_000;
 const DESCRIPTION_CHARACTERS_MAX = 200;
-/** A provider that is away is asked again after this: until then every document would wait for the timeout. */
+/** Time before an unreachable provider is tried again: without it every document would wait for the timeout. */
 const PAUSE_MS = 60_000;
 
 const PAUSING: ReadonlySet<AiFailure> = new Set(["timeout", "unreachable", "rate_limited"]);
@@ -76,7 +79,7 @@ export function createModelClassifier({
       }
       const { option, confidence } = outcome.value;
       if (option === 0) return { kind: "no_topic" };
-      // The caller's topics are all that a document can be given, whatever the model says.
+      // A document only gets topics that the caller passed in, whatever the model answers.
       const topic = topics[option - 1];
       if (topic === undefined) return fallBack(provider, "invalid_answer");
       return {

@@ -3,7 +3,7 @@ import type { AiProviderId } from "../../../storage/tables/vault/ai-providers.ts
 
 /** A choice among numbered options. */
 export interface ChoiceRequest {
-  /** What the model is to do; trusted. */
+  /** The instructions to the model; trusted. */
   readonly instruction: string;
   /** The material, as JSON; untrusted. */
   readonly material: string;
@@ -13,11 +13,11 @@ export interface ChoiceRequest {
 
 export interface Choice {
   readonly option: number;
-  /** From 0 to 1, as the model says. */
+  /** From 0 to 1, as stated by the model. */
   readonly confidence: number;
 }
 
-/** How the HTTP API of a provider spells what croft needs of it. */
+/** How the HTTP API of a provider encodes the requests that croft sends. */
 export interface ProviderApi {
   /** Undefined where an administrator has to name the server. */
   readonly defaultBaseUrl: string | undefined;

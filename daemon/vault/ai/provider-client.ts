@@ -6,7 +6,7 @@ import type { aiFailures } from "../../contract/vault/ai-config.ts";
 import type { GuardedRequest } from "../../outbound/guarded-request.ts";
 import { type Choice, type ChoiceRequest, providerApis } from "./provider-apis.ts";
 
-/** Where a provider is, and how it is used. */
+/** The address and settings of a provider. */
 export interface AiProvider {
   readonly providerId: AiProviderId;
   readonly baseUrl: string;
@@ -28,15 +28,15 @@ export interface AiClient {
     provider: Omit<AiProvider, "modelName">,
     signal?: AbortSignal,
   ): Promise<AiOutcome<readonly string[]>>;
-  /** Has the model choose one of the numbered options. The choice is whatever the model says; validate it. */
+  /** Asks the model to choose one of the numbered options. The answer is unvalidated. */
   choose(
     provider: AiProvider,
     request: ChoiceRequest,
     signal?: AbortSignal,
   ): Promise<AiOutcome<Choice>>;
   /**
-   * Returns the embeddings of texts by the model `modelName`. The vectors are whatever the provider says; validate them.
-   * Fails with `invalid_answer` for a provider without embeddings.
+   * Returns the embeddings of texts by the model `modelName`. The vectors are unvalidated. Fails with `invalid_answer`
+   * for a provider without embeddings.
    */
   embed(
     provider: AiProvider,

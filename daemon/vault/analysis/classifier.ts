@@ -19,11 +19,11 @@ export interface ClassifiedTopic {
   readonly words: readonly string[];
 }
 
-/** A word of the name says more of a topic than one of its description, and that more than one of an example. */
+/** Weights: a word of a topic's name counts more than one of its description, and that more than one of an example. */
 const NAME_WEIGHT = 4;
 const DESCRIPTION_WEIGHT = 2;
 const EXAMPLE_WEIGHT = 1;
-/** Words of the beginning of a text; what it is about is said early. */
+/** Number of words at the beginning of a text that are read; its subject is usually clear from them. */
 const TEXT_CHARACTERS_MAX = 200_000;
 const WORD_LENGTH_MIN = 3;
 /** A score below this is chance. */
@@ -96,7 +96,7 @@ function countWords(text: string): Map<string, number> {
   return counts;
 }
 
-/** Frequent words of English, German, French and Spanish that say nothing of a topic. */
+/** Stop words: frequent words of English, German, French and Spanish. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   `the and for are but not you all any can had her was one our out has him his how its may new now old see two way who
   with this that from they have been will your what when which their there about would these other into more than then

@@ -161,7 +161,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
   }
 }
 
-/** What clients send that do not know the type of a file. */
+/** The content types that clients send for files of unknown type. */
 const UNKNOWN_TYPE = "application/octet-stream";
 
 /** The type that was sent with a document, or that its bytes have where the client knew none. */

@@ -16,7 +16,7 @@ export interface TextExtractor {
   extract(file: {
     readonly content: Readable;
     readonly filename: string;
-    /** Whose file: users take turns. */
+    /** The owner of the file: users take turns. */
     readonly userId: string;
     readonly signal: AbortSignal;
   }): Promise<Extraction>;

@@ -18,7 +18,7 @@ export interface TopicChooser {
 const EXAMPLES_MAX = 200;
 const EXAMPLE_CHARACTERS_MAX = 4_000;
 
-/** Creates a chooser that asks the active AI provider, and the built-in classifier when there is no valid answer. */
+/** Creates a chooser that uses the active AI provider, and the built-in classifier when there is no valid answer. */
 export function createTopicChooser({
   db,
   model,

@@ -1,6 +1,8 @@
 // daemon/vault/cloud: connected storage: connections, their items, uploads and downloads through the byte cache.
-// connections/ and authorization/ open storages; items/ keeps what was listed, bytes/ reads it, changes/ changes it, batches/ does either with many files, analysis/
-// looks into it, resumable/ gathers uploads in parts, trash/ restores what was deleted, stored-files/ keeps documents in it. Start here (what it is made of), then changes/changes.service.ts or bytes/bytes.service.ts.
+// connections/ and authorization/ open storages; items/ records listings, bytes/ downloads, changes/ uploads and edits,
+// batches/ does both with many files, analysis/ extracts and classifies text, resumable/ receives uploads in parts,
+// trash/ restores deleted items, stored-files/ stores documents in it. Start here (what it is made of), then
+// changes/changes.service.ts or bytes/bytes.service.ts.
 import type { ByteCache } from "../../../storage/cache/byte-cache.ts";
 import type { ProviderDeps } from "../../../storage/cloud/provider.ts";
 import type { Keyring } from "../../../storage/keys/keyring.ts";

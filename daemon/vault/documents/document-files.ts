@@ -12,7 +12,7 @@ import type { VaultCaller } from "../caller.ts";
 import type { DownloadResult, ItemBytes } from "../cloud/bytes/bytes.service.ts";
 import type { NewStoredFile, StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
 
-/** Where a new document was stored, for its row. */
+/** The location of a new document, for its row. */
 export type StoredFacts = Pick<
   NewDocument,
   "sizeBytes" | "sha256" | "storageBackend" | "connectionId" | "providerItemId" | "itemId"
@@ -103,7 +103,7 @@ function toHashed(
       done(null, chunk);
     },
   });
-  // The reader hears of a body that breaks off by this stream, and the client gets to read its response.
+  // The reader learns from this stream that the body was aborted, and the client gets to read its response.
   const abort = () => {
     if (!content.readableEnded)
       stream.destroy(content.errored ?? new Error("the upload was aborted"));
@@ -176,7 +176,7 @@ function toOpenRefusal(error: AppError): AppError {
     : new AppError("provider_failed", AWAY, { cause: error });
 }
 
-/** A range that is not cached yet is asked of the provider when it is opened, which may fail as the first call may. */
+/** A range that is not cached yet is requested from the provider when it is opened, which may fail like the first call. */
 function withReadRefusals(item: ItemBytes): ItemBytes {
   const { bytes } = item;
   return {

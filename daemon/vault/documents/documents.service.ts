@@ -119,7 +119,7 @@ export interface Documents {
   reconcile(signal: AbortSignal): Promise<ReconcileReport>;
 }
 
-/** What a reconciliation found. */
+/** The result of a reconciliation. */
 export interface ReconcileReport {
   /** Users whose booked bytes were not the sum of their documents. */
   readonly correctedUsers: readonly string[];
@@ -145,7 +145,7 @@ export interface DocumentsDeps {
 }
 
 const RECONCILE_BATCH = 500;
-/** No upload takes this long; what is older was interrupted. */
+/** Maximum duration of an upload; an older one was interrupted. */
 const ABANDONED_AFTER_MS = 24 * 3_600_000;
 
 export function createDocuments(deps: DocumentsDeps): Documents {
@@ -302,14 +302,14 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     return document;
   }
 
-  /** Returns a document with what the caller may do with it. Asked again with every request: a share may have ended. */
+  /** Returns a document with the caller's permission. Called for every request, because a share may have ended. */
   async function getReadable(
     caller: VaultCaller,
     id: string,
   ): Promise<{ readonly document: VaultDocument; readonly permission: SharePermission | "owner" }> {
     const document = await findDocument(db, id);
     if (document?.userId === caller.userId) return { document, permission: "owner" };
-    // Asked for a missing document too: the answer must not come sooner than for another user's.
+    // Also queried for a missing document: the response must not come sooner than for another user's document.
     const permission = await findPermission(db, id, caller.userId);
     if (document === undefined || permission === undefined) throw documentNotFound();
     return { document, permission };
@@ -334,7 +334,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
   }
 }
 
-/** What a recipient sees: neither the text nor the words of it that decided the classification. */
+/** A document as its recipients see it: without the text and the words that decided the classification. */
 function toSharedDetail({ document, topics }: DocumentDetail): DocumentDetail {
   const { classification } = document;
   return {

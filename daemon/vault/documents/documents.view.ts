@@ -72,8 +72,8 @@ export function toUploadAddressReply(address: UploadAddress, publicUrl: string) 
 }
 
 /**
- * The bytes of a document. `inline` holds only for types that cannot run script; every other type is an attachment,
- * whatever the request says.
+ * The bytes of a document. `inline` only applies to types that cannot run script; every other type is an attachment,
+ * whatever the request asks for.
  */
 export function toContentAnswer(
   { document, bytes }: DocumentContent,

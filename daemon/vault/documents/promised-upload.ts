@@ -3,7 +3,7 @@ import type { ObjectIdentity } from "../../../storage/objects/object-store.ts";
 import type { DocumentUpload } from "../../../storage/tables/vault/documents/uploads.ts";
 import { AppError } from "../../errors.ts";
 
-/** Compares what the head of a request says with what was promised, before any byte is read. */
+/** Compares the headers of an upload with what was announced when its address was created, before any byte is read. */
 export function assertPromised(upload: DocumentUpload, headers: IncomingHttpHeaders): void {
   const length = headers["content-length"];
   if (length !== undefined && Number(length) > upload.sizeBytes) throw biggerThanPromised(upload);

@@ -17,7 +17,7 @@ import { toFieldError } from "../cloud/field-error.ts";
 import type { PageRequest } from "../page.ts";
 import { documentNotFound } from "./documents.service.ts";
 
-/** Sharing documents with other users. Only the owner changes or revokes a share; to others it is `not_found`. */
+/** Sharing documents with other users. Only the owner may change or revoke a share; for others it is `not_found`. */
 export interface Shares {
   /**
    * Throws `not_found` for another user's document, `unprocessable` for a recipient who is the caller, unknown or

@@ -25,7 +25,7 @@ export function toSharePage(
   return { status: 200, body: toPage(shares.map(toShareView), total, page) } as const;
 }
 
-/** A topic as everybody sees it who sees it at all. */
+/** A topic as recipients of a share see it. */
 export function toTopicView(topic: VaultTopic) {
   return {
     id: topic.id,

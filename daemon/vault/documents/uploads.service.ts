@@ -87,7 +87,8 @@ export interface DocumentUploads {
    */
   confirm(caller: VaultCaller, documentId: string): Promise<DocumentDetail>;
   /**
-   * Returns what the quota leaves for one more upload, before anything of it is read. Undefined: connected storage, whose limits its provider knows.
+   * Returns the bytes that the quota leaves for one more upload, before its body is read. Undefined for connected
+   * storage, whose provider enforces its own limits.
    */
   admit(
     caller: VaultCaller,
@@ -121,7 +122,7 @@ const INTERNAL = {
 } as const;
 
 const ADDRESS_LIFE_MS = 15 * 60_000;
-/** An account with more uploads under way than this is a program gone wrong. */
+/** Maximum number of unfinished uploads of an account; more are caused by a faulty program. */
 const UPLOADS_PER_USER_MAX = 1_000;
 const TICKET_BYTES = 32;
 
@@ -246,7 +247,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
     deleteExpired: () => deleteExpiredUploads(db, clock()),
   };
 
-  /** Writes a body as an object. `refuse` is asked before each chunk is kept, `check` before the object exists. */
+  /** Writes a body as an object. Calls `refuse` before each chunk is written, and `check` before the object is published. */
   async function writeObject(
     body: Readable,
     refuse: (size: number) => AppError | undefined,
@@ -314,7 +315,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
     const { id, filename, contentType, sizeBytes: size, sha256 } = facts;
     const content = await store.open(sha256, size);
     if (content === undefined)
-      throw new AppError("conflict", "The bytes of this upload are gone. Upload them again.");
+      throw new AppError("conflict", "The bytes of this upload are missing. Upload them again.");
     const file = { filename, contentType, content, size };
     const document = await deps.files.store(caller, backend, file, async (tx, where) =>
       (await deleteUpload(tx, id)) ? record(tx, caller, { ...facts, ...where }) : undefined,

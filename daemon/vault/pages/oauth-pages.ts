@@ -65,7 +65,7 @@ ${field("grant", confirm.grant)}
   });
 }
 
-/** Creates the final page of a sign-in, which says what to do next. */
+/** Creates the final page of a sign-in, which states the next step. */
 export function createOauthPage(outcome: OauthEnd): Page {
   const { heading, next } = toWords(outcome);
   return createPage({
@@ -96,7 +96,7 @@ function toWords(outcome: OauthEnd): { readonly heading: string; readonly next: 
     case "other_browser":
       return {
         heading: notConnected,
-        next: "This sign-in was started in another browser, or this browser refuses cookies. Close this window, begin again in croft, and open the address that it gives you here. If somebody sent you this address, do not go on.",
+        next: "This sign-in was started in another browser, or this browser refuses cookies. Close this window, begin again in croft, and open the address that it gives you here. If someone sent you this address, stop here.",
       };
     case "other_account":
       return {

@@ -1,7 +1,7 @@
 import { STRENGTH_RULES } from "../accounts/password-rules.ts";
 import { createPage, escapeHtml, type Page } from "./page.ts";
 
-/** Where reset links lead, below the frontend's address. */
+/** Path of reset links below the frontend's address. */
 export const RESET_PAGE_PATH = "/password-reset/confirm";
 
 /**

@@ -29,7 +29,7 @@ export interface Snippet {
   readonly marks: [number, number][];
 }
 
-/** Splits a passage of the index into text and marks. Line breaks become spaces. */
+/** Splits a passage of the index into plain and highlighted text. Line breaks become spaces. */
 export function toSnippet(passage: string): Snippet {
   let text = "";
   let start: number | undefined;

@@ -22,7 +22,7 @@ export type SearchResult = { readonly snippet: Snippet; readonly score: number }
   | { readonly kind: "item"; readonly item: CloudItem }
 );
 
-/** What a search asks for besides its words; times are ISO 8601. */
+/** The filters of a search; times are ISO 8601. */
 export interface SearchQuery {
   readonly q: string;
   readonly kind?: "document" | "item" | undefined;

@@ -28,7 +28,7 @@ const sourceSchema = z.union([
 /** The index of meanings: passages of texts with embeddings of the active AI provider. */
 export interface SemanticIndex {
   /**
-   * Returns what notes a new text of a document or item, to be called in the transaction that stores it: marks it as
+   * Returns a function to be called in the transaction that stores a new text of a document or item: marks it as
    * `pending` and enqueues its job, or as `none` without a text or a provider of embeddings.
    */
   prepare(): Promise<(tx: Transaction, source: IndexSource, text: string) => Promise<void>>;

@@ -62,7 +62,7 @@ export async function begin(
   return { kind: "ok", item: { id: taken.id, parent, name } };
 }
 
-/** Result of an attempt to create an item: after a lost response the id tells whether it was created. */
+/** Result of an attempt to create an item: after a lost response the id shows whether it was created. */
 export async function verifyMade(
   drive: Drive,
   outcome: FileOutcome,

@@ -82,7 +82,7 @@ function reasonOf(body: JsonObject): string | undefined {
   const errors: unknown = error["errors"];
   const first: unknown = Array.isArray(errors) ? errors[0] : undefined;
   const reason = asText(asObject(first)?.["reason"]) ?? asText(error["status"]);
-  // Only plain words: the log takes no other text of the provider.
+  // Only plain words: the log accepts no other text of the provider.
   return toCodeWord(reason ?? "") ?? "unnamed";
 }
 

@@ -13,17 +13,17 @@ import { isWhole, toContentType, toOutcome, type UploadDeps } from "./upload.ts"
 /** The most attempts after invisible changes of the etag. */
 const TRIES_MAX = 4;
 
-/** What was sent, to recognize it after a lost response. */
+/** The bytes that were sent, to recognize them after a lost response. */
 interface Sent {
   readonly size: number;
   readonly md5: string;
 }
 
 /**
- * Replaces the bytes of a file that still is as expected: its id, its sharing and its revisions stay. A small file is one
- * request of version 2 of the API with its etag as the precondition, which version 3 lacks. A larger one goes through a
- * session, which takes no precondition for its end: its revision is compared just before the last piece. What another client
- * wrote in that moment stays as an earlier revision.
+ * Replaces the bytes of a file if it is still the expected version; it keeps its id, sharing and revisions. A small file
+ * is one request of version 2 of the API with its etag as the precondition, which version 3 lacks. A larger one goes
+ * through a session, which takes no precondition for its end: its revision is compared just before the last piece. What
+ * another client wrote in that moment stays as an earlier revision.
  */
 export async function replace(what: Replacement, deps: UploadDeps): Promise<ItemOutcome> {
   const { id, expected, content, signal } = what;

@@ -37,7 +37,7 @@ export function createTrash(deps: {
       if (!Array.isArray(files)) return strange;
       const items: TrashedItem[] = [];
       for (const one of files as readonly unknown[]) {
-        // What lies in a trashed folder is trashed with it, and comes back with it.
+        // The contents of a trashed folder are trashed and restored with it.
         const raw = asObject(one);
         if (raw?.["explicitlyTrashed"] === false) continue;
         const file = toDriveFile(one, rootId);

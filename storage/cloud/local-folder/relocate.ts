@@ -66,7 +66,7 @@ export async function relocate(
   );
 }
 
-/** Runs `work` with a name in the staging folder. A record lies beside it meanwhile, for recovery after a crash. */
+/** Runs `work` with a name in the staging folder. While it runs, a record beside the name allows recovery after a crash. */
 export async function withRecord<T>(
   { folder, newName }: Pick<Staging, "folder" | "newName">,
   way: OnItsWay,

@@ -10,7 +10,7 @@ import { relocate, type Place, type Staging } from "./relocate.ts";
 import { forget, removeTree } from "./trash.ts";
 import type { Looks } from "./versions.ts";
 
-/** What the trash of one root needs of it. */
+/** The parts of a root that its trash needs. */
 export interface TrashHolder {
   /** Runs `work` with the root, its trash and its staging folder open, and maps a failed system call to its outcome. */
   inTrash<T>(

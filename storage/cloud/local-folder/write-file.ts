@@ -54,7 +54,7 @@ export async function createFile(
   }
 }
 
-/** How the file that is replaced waits while its name changes hands. */
+/** Where the replaced file is kept until the new one has its name. */
 export interface Superseding {
   readonly staging: Staging;
   isExpected(stats: BigIntStats): boolean;

@@ -90,7 +90,7 @@ function isRootPath(path: unknown): boolean {
   return typeof path === "string" && /^\/drives?\/(?:[^/:]+\/)?root:$/.test(path);
 }
 
-/** Returns the drive's value, unless it stands for unknown. */
+/** Returns the drive's value; undefined for the value by which it means "unknown". */
 function toContentType(said: unknown, name: string): string | undefined {
   const isType = typeof said === "string" && /^[\w.+-]+\/[\w.+-]+$/.test(said);
   const guessed = contentTypeOf(name);

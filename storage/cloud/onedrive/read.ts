@@ -44,7 +44,7 @@ export async function readFile(
     }
     if (answer.status !== 200 && answer.status !== 206) {
       const failure = await graph.toFailure(answer);
-      // The URL has expired, which says nothing about the sign-in.
+      // The URL has expired; the sign-in may still be valid.
       return failure.kind === "reauth"
         ? { kind: "offline", sent: true, note: "address_refused_401" }
         : failure;

@@ -21,9 +21,10 @@ import {
 } from "./upload.ts";
 
 /**
- * Replaces a file that still is as expected. A small one is one request with the precondition `If-Match`. A larger one goes
- * through an upload session: a session that is opened with a precondition breaks it itself on some drives, so its version is
- * compared just before the last fragment. What another client wrote in that moment stays as an earlier version.
+ * Replaces a file if it is still the expected version. A small one is one request with the precondition `If-Match`. A
+ * larger one goes through an upload session: a session that is opened with a precondition breaks it itself on some
+ * drives, so its version is compared just before the last fragment. What another client wrote in that moment stays as an
+ * earlier version.
  */
 export async function replace(what: Replacement, deps: UploadDeps): Promise<ItemOutcome> {
   const { id, expected, content, size, signal } = what;

@@ -256,7 +256,7 @@ async function toProgress(answer: ProviderAnswer, deps: UploadDeps): Promise<Pro
   }
   if (status < 200 || status > 299) {
     const failure = await deps.graph.toFailure(answer);
-    // The session's URL has expired, which says nothing about the sign-in.
+    // The session's URL has expired; the sign-in may still be valid.
     return failure.kind === "reauth"
       ? { kind: "unknown_outcome", note: "session_refused" }
       : failure;

@@ -61,7 +61,7 @@ export function createS3Type(limits: S3Limits): CloudProviderType {
         kind: "switch",
         required: false,
         secret: false,
-        help: "true: the bucket stands in the path; false: in the host's name",
+        help: "true: the bucket is in the path; false: in the host's name",
         default: "true",
       },
       {

@@ -15,7 +15,7 @@ export type LookOutcome =
   | { readonly kind: "not_found" }
   | Failure;
 
-/** What the operations of one connection share. */
+/** The dependencies that the operations of one connection share. */
 export interface DavCore {
   readonly client: DavClient;
   readonly facts: Facts;

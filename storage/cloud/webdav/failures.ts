@@ -40,7 +40,7 @@ export function toFailure(
   }
 }
 
-/** Statuses that refuse a name or its length, and say nothing about the server's state. */
+/** Statuses that refuse a name or its length; they do not mean that the server is unavailable. */
 export const NAME_REFUSALS: ReadonlySet<number> = new Set([400, 414, 422]);
 
 /** Maps the status of a request for one item: a status that refuses its name is `invalid_name`. */

@@ -65,7 +65,7 @@ export async function listMachineTokens(
   return { tokens: rows.map(toToken), total: await countMachineTokens(db, userId) };
 }
 
-/** How many tokens a user has, expired ones included. */
+/** Returns the number of tokens of a user, expired ones included. */
 export async function countMachineTokens(db: Queries, userId: string): Promise<number> {
   const row = await db.get<{ total: number }>(
     "SELECT count(*) AS total FROM vault_machine_tokens WHERE user_id = ?",

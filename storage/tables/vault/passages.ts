@@ -108,7 +108,7 @@ export async function findEmbeddingBytes(db: Queries, model: string): Promise<nu
 export interface IndexState {
   readonly entryId: number;
   readonly source: IndexSource;
-  /** It has passages of the asked model. */
+  /** It has passages of the requested model. */
   readonly isCurrent: boolean;
   /** It has passages of any model. */
   readonly hasPassages: boolean;

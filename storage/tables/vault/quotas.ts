@@ -1,6 +1,6 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
 
-/** How much of the vault's own object storage a user takes and may take, in bytes. */
+/** A user's usage and limit of the vault's own object storage, in bytes. */
 export interface VaultQuota {
   readonly usedBytes: number;
   readonly limitBytes: number;
@@ -28,7 +28,7 @@ export async function findQuota(db: Queries, userId: string): Promise<VaultQuota
   return row && { usedBytes: row.used_bytes, limitBytes: row.limit_bytes };
 }
 
-/** How much all users take, in bytes. */
+/** Returns the usage of all users, in bytes. */
 export async function sumUsedBytes(db: Queries): Promise<number> {
   const row = await db.get<{ total: number }>(
     "SELECT CAST(COALESCE(sum(used_bytes), 0) AS BIGINT) AS total FROM vault_quotas",

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 /** Longest id in bytes that is searched for as it is: an index of PostgreSQL takes some 2,700 bytes in all. */
 export const REF_BYTES_MAX = 1536;
 
-/** What the id of an item or a folder is searched by: itself, or where it is too long for an index, its hash. */
+/** Returns the value by which the id of an item or folder is indexed: the id, or its hash if it is too long for an index. */
 export function toRefKey(ref: string): string {
   return isLong(ref) ? `\u0001${hash("sha256", ref, "hex")}` : ref;
 }

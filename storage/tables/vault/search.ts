@@ -170,7 +170,7 @@ export async function listPassages(
 const SQLITE_MATCHES = `FROM vault_search_text CROSS JOIN vault_search_entries AS entry INDEXED BY vault_search_entries_user
   ON entry.id = vault_search_text.rowid WHERE vault_search_text MATCH ?`;
 const SQLITE_PASSAGE = `snippet(vault_search_text, -1, char(1), char(2), '…', ${PASSAGE_WORDS})`;
-/** PostgreSQL would not mark words with accents: the passage is cut by `toPassage`. */
+/** PostgreSQL would not highlight words with accents: `toPassage` cuts the passage. */
 const POSTGRES_PASSAGE = `left(entry.title || chr(10) || entry.body, ${PASSAGE_SOURCE_MAX})`;
 
 async function searchSqlite(
@@ -203,8 +203,8 @@ async function searchSqlite(
     );
     return Number(row?.total ?? 0);
   };
-  // Builds passages only for the rows of the page, not for every match. The index is asked once for each row, and each time
-  // it merges all words that begin with the letters: where these are many, one pass over all matches costs less.
+  // Builds passages only for the rows of the page, not for every match. The index is queried once per row, and each query
+  // merges all words with the prefix: where these are many, one pass over all matches costs less.
   const ids = rows.map((row) => Number(row["id"]));
   if (ids.length === 0) return { matches: [], total: offset === 0 ? 0 : await count() };
   const rowid = terms.some(isBroad) ? "+rowid" : "rowid";
@@ -260,7 +260,7 @@ async function searchPostgres(
   };
 }
 
-/** Cuts the words around the first match out of a text and marks all matches in them. */
+/** Cuts the words around the first match out of a text and highlights all matches in them. */
 function toPassage(text: string, terms: readonly SearchTerm[]): string {
   const words = [...text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)].map(({ 0: word, index }) => ({
     folded: foldText(word),

@@ -44,7 +44,7 @@ describe("PATCH /admin/users/{username}", () => {
     await patch({ admin: false, restricted: false, visibility: "public" });
   });
 
-  test("sets a password, and lets its owner in again", async () => {
+  test("sets a password with which the user can sign in", async () => {
     await app.addUser({ username: "locked", must_change_password: true });
     const signIn = (password: string) =>
       app.request("/api/v1/user", { basic: `locked:${password}` });
@@ -120,7 +120,7 @@ describe("PATCH /admin/users/{username}", () => {
     expect(without).toMatchObject({ status: 422, json: { message: "[LoginName]: Required" } });
   });
 
-  test("an unknown name is 404 before the body is looked at", async () => {
+  test("answers 404 for an unknown name before it validates the body", async () => {
     expect(await patch({ login_name: 5 }, "Nobody")).toMatchObject({
       status: 404,
       json: { message: "user redirect does not exist [name: nobody]" },
@@ -286,7 +286,7 @@ describe("DELETE /admin/users/{username}", () => {
     expect(orgs.json.map(({ name }: { name: string }) => name)).toEqual(["shared"]);
   });
 
-  test("repositories and packages are asked in order, and removed only by a purge, all or nothing", async () => {
+  test("removes repositories and packages only by a purge, in order and in one transaction", async () => {
     const calls: string[] = [];
     const owned = (what: string, fails: () => boolean): AccountDependents => ({
       async assertNoneOwned(_tx, account) {

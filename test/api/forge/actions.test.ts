@@ -67,7 +67,7 @@ describe("without workflows", () => {
     expect((await ask("PATCH", "/runners/7", { disabled: "yes" })).status).toBe(422);
   });
 
-  test("the registration token is the same each time, also for two who ask first", async () => {
+  test("returns the same registration token each time, also to two concurrent first requests", async () => {
     const [one, other] = await Promise.all(
       ["", "/"].map((end) => ask("POST", `/runners/registration-token${end}`)),
     );

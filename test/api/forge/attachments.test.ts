@@ -208,7 +208,7 @@ describe("hostile files", () => {
     expect((await by(mira, "POST", `${issue}/assets`, { attachment: "x" })).status).toBe(422);
   });
 
-  test("a file beyond the limit is refused, and none is left behind", async () => {
+  test("refuses a file over the limit and leaves no file behind", async () => {
     await using small = await startTestDaemon({ env: { CROFT_MAX_UPLOAD_BYTES: "1000" } });
     const token = small.first?.forge.token ?? "";
     const send = (path: string, json: unknown) =>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { startTestDaemon } from "../../support/daemon.ts";
 
-test("a text that cannot be stored is refused however deep it lies", async () => {
+test("refuses a text that cannot be stored at any depth of the body", async () => {
   await using daemon = await startTestDaemon();
   const depth = 50_000;
   const answer = await daemon.request("/api/v1/admin/users", {

@@ -84,7 +84,7 @@ describe("rules", () => {
 });
 
 describe("pushes by git", () => {
-  test("a branch without pushes takes none, not even of its owner, and no deletion", async () => {
+  test("a branch that allows no pushes refuses those of its owner and its deletion", async () => {
     const { path, name } = await newRepository();
     await protect(path, { rule_name: "main" });
     await commit(name, "not allowed");

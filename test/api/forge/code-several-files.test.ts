@@ -95,7 +95,7 @@ describe("issue templates", () => {
     ]);
   });
 
-  test("a repository without templates, and an empty one, have none", async () => {
+  test("lists no templates for an empty repository and for one without templates", async () => {
     const repo = await newRepository({});
     expect((await by("mira", "GET", `${repo}/issue_templates`)).json).toEqual([]);
     const empty = `/repos/mira/${await people.newRepository("mira", {})}`;
@@ -147,7 +147,7 @@ describe("issue templates", () => {
 });
 
 describe("an .editorconfig", () => {
-  test("says what holds of a file, later sections over earlier ones", async () => {
+  test("returns the settings of a file, later sections over earlier ones", async () => {
     const repo = await newRepository({
       ".editorconfig": [
         "root = true",

@@ -73,7 +73,7 @@ test("every task runs on demand and answers 204 without a body", async () => {
   expect(JSON.stringify(daemon.log)).not.toContain("scheduled task failed");
 });
 
-test("a damaged repository is found, and does not keep the others from being looked at", async () => {
+test("reports a damaged repository and checks the others as well", async () => {
   await api("POST", "/admin/users/keeper/repos", { name: "damaged", auto_init: true });
   const heads = join(daemon.home, "repositories", "keeper", "damaged.git", "refs", "heads");
   await writeFile(join(heads, "broken"), `${"1".repeat(40)}\n`);

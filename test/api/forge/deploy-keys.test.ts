@@ -164,7 +164,7 @@ describe("git with a deploy key", () => {
     expect(await push(key.name, "olga/shed")).toMatchObject({ exitCode: 0 });
   });
 
-  test("deletion, archiving and a locked owner count at once; a new name is told", async () => {
+  test("deletion, archiving and a locked owner take effect at once; a renamed repository is redirected", async () => {
     const key = await addKey(false, "/repos/olga/shed");
     const list = () => client.git(key.name, "ls-remote", addressOf("olga/shed"));
     expect((await by("olga", "PATCH", "/repos/olga/shed", { archived: true })).status).toBe(200);

@@ -181,7 +181,7 @@ describe("who may", () => {
     await create("secret", { auto_init: true, private: true });
   });
 
-  test("a stranger clones what is public, and is asked for credentials otherwise", async () => {
+  test("an anonymous client clones public repositories and is asked for credentials for others", async () => {
     const anonymous = (name: string) => `${daemon.url}/mira/${name}.git`;
     await ok(git.run("clone", "-q", anonymous("open"), "open-anonymous"));
     for (const path of [
@@ -211,7 +211,7 @@ describe("who may", () => {
       await ok(git.run("ls-remote", urlOf("secret", password, user)));
   });
 
-  test("others see nothing of a private repository and push to none", async () => {
+  test("other users can neither clone a private repository nor push to any", async () => {
     const nora = people.tokenOf("nora");
     const hidden = await git.run("ls-remote", urlOf("secret", nora, "nora"));
     expect(hidden.errors).toContain("not found");

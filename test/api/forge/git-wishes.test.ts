@@ -51,7 +51,7 @@ describe("options of a push", () => {
     expect((await api("GET", "/repos/mira/options")).json.private).toBe(false);
   });
 
-  test("make a repository private or a template for whom administers it", async () => {
+  test("push options make a repository private or a template for its administrators", async () => {
     await cloneNew("wished");
     const wish = ["-o", "repo.private=true", "-o", "repo.template=true"];
     expect((await git.in("wished", "push", ...wish, "origin", "main")).exitCode).toBe(0);

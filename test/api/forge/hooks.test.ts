@@ -152,7 +152,7 @@ describe("creating", () => {
   test("a pull request is eight events", async () =>
     expect((await create({ events: ["pull_request"] })).json.events).toHaveLength(8));
 
-  test("slack keeps what belongs to it", async () => {
+  test("a slack hook stores its channel, username, icon and colour", async () => {
     const slack = {
       channel: "#build",
       username: "croft",
@@ -195,7 +195,7 @@ describe("the list of hooks", () => {
 });
 
 describe("editing", () => {
-  test("replaces what the document says, and the rest only when given", async () => {
+  test("an edit replaces events and branches, and other members only when given", async () => {
     const { id } = (
       await create({ name: "n", events: ["create"], branch_filter: "main", active: true })
     ).json;
@@ -416,7 +416,7 @@ describe("delivering", () => {
     expectWireShape("Organization", payload.organization);
   });
 
-  test("default hooks are copied into new repositories, and outlive them long enough to tell", async () => {
+  test("default hooks are copied into new repositories and deliver the event of their deletion", async () => {
     const made = await create({
       config: { ...config, content_type: "form", url: `${receiver.url}/copy`, secret },
       events: ["repository"],

@@ -201,7 +201,7 @@ describe("a milestone", () => {
     ]);
   });
 
-  test("of another repository is refused, and readers change none", async () => {
+  test("refuses a milestone of another repository, and changes by readers", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const [repo, other] = [await newRepository(mira), await newRepository(mira)];
     const made = await by(mira, "POST", `${other}/milestones`, { title: "theirs" });

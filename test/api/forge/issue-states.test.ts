@@ -99,7 +99,7 @@ describe("a locked issue", () => {
 });
 
 describe("reactions", () => {
-  test("to an issue and to a comment are given once, listed and taken back", async () => {
+  test("reactions to an issue and a comment are added once, listed and removed", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     await by(mira, "POST", `${repo}/issues`, { title: "x" });

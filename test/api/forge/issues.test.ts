@@ -40,7 +40,7 @@ async function settle(repo: string, owner: string, listener: string): Promise<vo
 }
 
 describe("an issue", () => {
-  test("shows its author as the viewer may see people, and everybody else as strangers do", async () => {
+  test("shows the author as the viewer may see them, and other users as anonymous callers see them", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     await by(mira, "POST", `${repo}/issues`, { title: "seen", assignees: [nora] });
@@ -102,7 +102,7 @@ describe("an issue", () => {
     expect((await by(mira, "POST", `${repo}/issues`, { title: "Next" })).json.number).toBe(3);
   });
 
-  test("stays when its author is deleted, and so do comments: a ghost stands for who is gone", async () => {
+  test("an issue and its comments remain when the author is deleted, with the ghost user as author", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     await by(nora, "POST", `${repo}/issues`, { title: "Left behind" });
@@ -270,7 +270,7 @@ describe("an issue", () => {
 });
 
 describe("threads", () => {
-  test("tell those who take part of a new issue, a comment, a state; never the actor", async () => {
+  test("participants are notified of a new issue, a comment and a new state, the actor never", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     await by(mira, "PUT", `${repo}/subscription`);
@@ -301,7 +301,7 @@ describe("threads", () => {
     expect(told.subject.state).toBe("closed");
   });
 
-  test("tell whom a text mentions, unless it is code or a repository that they may not read", async () => {
+  test("mentioned users are notified, except by code and in repositories that they may not read", async () => {
     const [mira, nora, olga] = [await newUser(), await newUser(), await newUser()];
     const [open, hidden] = [
       await newRepository(mira),
@@ -341,7 +341,7 @@ describe("threads", () => {
     await expect.poll(told).toContain('/issues/1"');
   });
 
-  test("tell watchers of a push, and whom its commits mention", async () => {
+  test("watchers and users mentioned in commits are notified of a push", async () => {
     const [mira, nora, olga] = [await newUser(), await newUser(), await newUser()];
     const repo = await newRepository(mira);
     const watched = await by(nora, "PUT", `${repo}/subscription`);

@@ -43,7 +43,7 @@ async function fetchWith(
   return answer.json.task?.id;
 }
 
-test("a task whose hand-over was lost is handed over again, to its runner only, until it has ended", async () => {
+test("a task whose response was lost is sent again, only to its runner, until it has ended", async () => {
   const run = await workflows.push("lost", {
     ".gitea/workflows/ci.yml":
       "on: push\njobs: { a: { runs-on: lost, strategy: { matrix: { v: [1, 2] } }, steps: [{ run: x }] } }\n",

@@ -96,7 +96,7 @@ test("a home with backup_url is backed up to the bucket, and deletes its own old
   expect(ran.json()).toMatchObject({ restored: true, keys: "restored" });
 });
 
-test("a home without backup_folder and backup_url has no such task", async () => {
+test("a home without backup_folder and backup_url has no backup task", async () => {
   await using daemon = await startTestDaemon();
   const token = daemon.first?.forge.token ?? "";
   const { json } = await daemon.request("/api/v1/admin/cron?limit=50", { token });

@@ -76,7 +76,7 @@ const wordOf = (event: EventSourceMessage | undefined): unknown => {
 };
 
 describe("the stream of threads", () => {
-  test("tells the unread count, then each thread as it comes", async () => {
+  test("sends the unread count, then each thread as it changes", async () => {
     const { name, token } = await newUser();
     using stream = await openStream(token);
     expect(stream.status).toBe(200);
@@ -132,7 +132,7 @@ describe("the stream of threads", () => {
     }
   });
 
-  test("ends when its token is deleted, and tells nothing that happened since", async () => {
+  test("the stream ends when its token is deleted, without later events", async () => {
     const { name, token } = await newUser();
     using stream = await openStream(token);
     await stream.next();
@@ -146,7 +146,7 @@ describe("the stream of threads", () => {
     expect(wordOf(await stream.next())).toBe("end");
   });
 
-  test("asks for the scope of notifications, and answers HEAD without a stream", async () => {
+  test("requires the notification scope, and answers HEAD without a stream", async () => {
     const { name } = await newUser();
     const narrow = await openStream(await newToken(name, ["read:user"]));
     expect(narrow.status).toBe(403);

@@ -308,7 +308,7 @@ describe("threads of one repository", () => {
 });
 
 describe("a lost right", () => {
-  test("hides repository and subject at once, and tells nothing of them", async () => {
+  test("hides repository and subject as soon as the user may not read them", async () => {
     const mira = await newUser();
     const org = `org${mira}`;
     await api("POST", `/admin/users/${mira}/orgs`, people.admin, { username: org });

@@ -226,7 +226,7 @@ describe("bad input", () => {
     expect((await daemon.request(at("a/1/f", "nobody"))).status).toBe(404);
   });
 
-  test("a hash that lies leaves nothing", async () => {
+  test("refuses an upload with a wrong hash and stores nothing", async () => {
     for (const headers of [
       { "X-Checksum-Sha256": sha256("other") },
       { "Content-Digest": `sha-256=:${createHash("sha256").update("other").digest("base64")}:` },
@@ -257,7 +257,7 @@ describe("bad input", () => {
     await expect.poll(listTemporary).toEqual([]);
   });
 
-  test("an upload that breaks off leaves nothing", async () => {
+  test("an aborted upload stores nothing", async () => {
     const head =
       `PUT ${at("broken/1/f")} HTTP/1.1\r\nHost: ${new URL(daemon.url).host}\r\nAuthorization: token ${tokenOf("mira")}\r\n` +
       "Content-Length: 1000\r\n\r\n";

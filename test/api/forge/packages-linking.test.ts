@@ -43,7 +43,7 @@ beforeEach(async () => {
 });
 
 describe("a package and a repository", () => {
-  test("a package and a repository are linked and parted, and views say so to whom may read the repository", async () => {
+  test("links and unlinks a package and a repository, and shows the link to callers who may read the repository", async () => {
     await repository(`${name}-home`, { private: true });
     expect((await view()).json.repository).toBeNull();
     expect((await link(`${name}-HOME`)).status).toBe(201);
@@ -71,7 +71,7 @@ describe("a package and a repository", () => {
     expect((await view(people.admin)).json.repository).toBeNull();
   });
 
-  test("hooks of the repository hear of versions", async () => {
+  test("hooks of the linked repository receive events of versions", async () => {
     await repository(`${name}-home`);
     await link(`${name}-home`);
     const config = { url: receiver.url, content_type: "json" };

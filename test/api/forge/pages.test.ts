@@ -105,7 +105,7 @@ describe("a sign-in", () => {
     }
   });
 
-  test("asks for the password to be changed first, and a changed password ends other sessions", async () => {
+  test("requires a new password first, and a changed password ends other sessions", async () => {
     const mira = await newUser(undefined, { must_change_password: false });
     await api("PATCH", `/admin/users/${mira}`, {
       source_id: 0,
@@ -360,7 +360,7 @@ describe("a page", () => {
     expect(moved.headers.get("location")).toBe(`/${mira}-new/${name}`);
   });
 
-  test("is a plain 404 for a client that wants no HTML, and hostile addresses are refused", async () => {
+  test("answers a plain 404 to a client that does not accept HTML, and refuses hostile addresses", async () => {
     const plain = await daemon.request("/nobody-here/nothing");
     expect(plain.status).toBe(404);
     expect(plain.text).toBe("404 page not found\n");

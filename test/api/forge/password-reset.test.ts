@@ -157,7 +157,7 @@ describe("a forgotten password", () => {
     ]);
   });
 
-  test("the pages ask for a link and take it", async () => {
+  test("the pages request a reset link and accept it", async () => {
     const mira = await people.newUser();
     const page = (path: string, form?: Record<string, string>) =>
       daemon.request(path, {
@@ -209,7 +209,7 @@ describe("rules of passwords", () => {
     expect((await rules.findBroken(password))?.rule).toBe(rule);
   });
 
-  test("the settings hold for new users, edits and one's own password", async () => {
+  test("the password rules apply to new users, edits and own passwords", async () => {
     await using strict = await startTestDaemon({
       env: {
         CROFT_RATE_LIMITS: "off",

@@ -100,7 +100,7 @@ describe("organizations", () => {
     expect(await post(json)).toMatchObject({ status: 422, json: { message } }),
   );
 
-  test("an organization cannot own one, and not everybody may", async () => {
+  test("organizations and users without the permission cannot create one", async () => {
     await post({ username: "parent" });
     expect(await post({ username: "child" }, "parent")).toMatchObject({
       status: 422,
@@ -158,7 +158,7 @@ describe("badges", () => {
     ]);
   });
 
-  test("all slugs are given or none", async () => {
+  test("assigns all badges of a request or none", async () => {
     await send("POST", "/admin/badges", { slug: "one" });
     const give = (...badge_slugs: string[]) =>
       send("POST", "/admin/users/Nora/badges", { badge_slugs });

@@ -264,7 +264,7 @@ describe("followers", () => {
 });
 
 describe("stars and watches", () => {
-  test("a star is counted once, listed, searched for and taken back", async () => {
+  test("a star is counted once, listed, found by search and removed", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await newRepository(mira);
     const path = `/user/starred/${mira}/${name}`;

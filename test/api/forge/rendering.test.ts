@@ -51,7 +51,7 @@ describe("emoji that are not characters", () => {
 });
 
 describe("POST /markdown", () => {
-  test("answers HTML to anybody, and forbids it to do anything as a page", async () => {
+  test("renders HTML for anonymous callers, with a policy that keeps it inert as a page", async () => {
     const answer = await markdown({ Text: "**hi** <script>alert(1)</script>" });
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -92,7 +92,7 @@ describe("POST /markdown", () => {
     expect(form.text).toBe('<p dir="auto">a<br/>\nb</p>\n');
   });
 
-  test("only mentions who is there for everybody to see", async () => {
+  test("links only mentions of publicly visible users", async () => {
     const { first } = daemon;
     const name = first?.forge?.username ?? "admin";
     const { text } = await markdown({ Text: `@${name} @nobody-here`, Mode: "comment" });

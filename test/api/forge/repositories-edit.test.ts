@@ -141,7 +141,7 @@ describe("renaming", () => {
     expect(output).toContain((await git.in("work", "rev-parse", "HEAD")).output.trim());
   });
 
-  test("tells hooks", async () => {
+  test("a renamed repository sends an event to hooks", async () => {
     await api("POST", "/admin/hooks", {
       type: "gitea",
       active: true,
@@ -210,7 +210,7 @@ describe("renaming", () => {
     expect(existsSync(folderOf("centre"))).toBe(true);
   });
 
-  test("a former name of what is private tells strangers nothing", async () => {
+  test("a former name of a private repository is not found for strangers", async () => {
     await create("secret-plan", { private: true });
     await edit("secret-plan", { name: "secret-plan-2" });
     expect((await api("GET", "/repos/mira/secret-plan", undefined, nora)).status).toBe(404);

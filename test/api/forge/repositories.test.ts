@@ -58,7 +58,7 @@ describe("creating", () => {
     expect(await readdir(folderOf(".croft"))).toEqual([]);
   });
 
-  test("auto_init writes one commit with what was asked for, by the administrator", async () => {
+  test("auto_init writes one commit with the requested files, by the administrator", async () => {
     const answer = await create({
       name: "full",
       description: "All of it",
@@ -141,11 +141,11 @@ describe("creating", () => {
     expect(await readdir(folderOf(".croft"))).toEqual([]);
   });
 
-  test("reserved looks are fine when they are not reserved", async () => {
+  test("accepts names that only look like reserved ones", async () => {
     for (const name of ["-1_.", ".profile"]) expect((await create({ name })).status).toBe(201);
   });
 
-  test("one of many that want a name at once gets it", async () => {
+  test("one of many concurrent creations of a name succeeds", async () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, index) => create({ name: index % 2 ? "Race" : "race" })),
     );
@@ -154,7 +154,7 @@ describe("creating", () => {
     expect(await readdir(folderOf(".croft"))).toEqual([]);
   });
 
-  test("everybody in the teams of an organization watches its new repositories", async () => {
+  test("all team members of an organization watch its new repositories", async () => {
     await api("POST", "/admin/users/mira/orgs", { username: "watchful" });
     const made = await api("POST", "/admin/users/watchful/repos", { name: "watched" });
     expect(made.json.watchers_count).toBe(2);

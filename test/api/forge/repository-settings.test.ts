@@ -183,7 +183,7 @@ describe("settings of a repository", () => {
     expect((await people.by(mira, "GET", path)).json).toEqual(before);
   });
 
-  test("without issues there are none to list, read, open or comment on", async () => {
+  test("with issues turned off they cannot be listed, read, opened or commented on", async () => {
     const path = await newPath();
     await people.by(mira, "POST", `${path}/issues`, { title: "before" });
     const off = await edit(path, { has_issues: false });
@@ -205,7 +205,7 @@ describe("settings of a repository", () => {
 });
 
 describe("an archived repository", () => {
-  test("says so and since when", async () => {
+  test("an archived repository shows the flag and its time", async () => {
     const path = await newPath();
     const answer = await edit(path, { archived: true });
     expect(answer.json.archived).toBe(true);

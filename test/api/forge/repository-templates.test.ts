@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 
 describe("a repository from a template", () => {
-  test("has the template's files in one commit, with variables expanded where its rules say so", async () => {
+  test("copies the template's files in one commit, with variables expanded in the files that its rules name", async () => {
     const made = await generate("nora", {
       name: "My-new_Repo",
       description: "../../.git/config",
@@ -135,7 +135,7 @@ describe("a repository from a template", () => {
     );
   });
 
-  test("takes topics, labels, hooks and protections as asked for", async () => {
+  test("copies the requested topics, labels, hooks and protections", async () => {
     await by("olga", "PUT", `${plan}/topics`, { topics: ["alpha", "beta"] });
     await by("olga", "POST", `${plan}/labels`, { name: "bug", color: "ff0000" });
     const hook = {

@@ -59,7 +59,7 @@ describe("a repository that is given by whom may decide", () => {
     );
   });
 
-  test("comes from one's own hands into one's organization", async () => {
+  test("transfers a repository from a user to their own organization at once", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const org = `org${mira}`;
     await api("POST", `/admin/users/${mira}/orgs`, { username: org });
@@ -72,7 +72,7 @@ describe("a repository that is given by whom may decide", () => {
 });
 
 describe("a repository that is offered", () => {
-  test("may be looked at and accepted, and is another's from then on", async () => {
+  test("the recipient can read an offered repository, and owns it after accepting", async () => {
     const [mira, nora, stranger] = [await newUser(), await newUser(), await newUser()];
     const name = await newRepository(mira, { private: true });
     const path = `${mira}/${name}`;
@@ -213,7 +213,7 @@ describe("a repository is not given", () => {
     expect((await answerOffer(nora, path, "reject")).status).toBe(403);
   });
 
-  test("to whom has as many as are allowed", async () => {
+  test("refuses a transfer to a user at the repository limit", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     await api("PATCH", `/admin/users/${nora}`, {
       source_id: 0,

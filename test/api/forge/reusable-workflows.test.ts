@@ -422,7 +422,7 @@ jobs:
     });
   });
 
-  test("is not called when it is private and another owner's, as if there were none", async () => {
+  test("a private workflow of another owner counts as missing", async () => {
     await newLibrary("closed", "noah", "open");
     await setPrivate("noah", "closed");
     const repository = await newRepository("open");

@@ -574,7 +574,7 @@ describe("tokens", () => {
     });
   });
 
-  test("one is deleted by name or id, and only one's own", async () => {
+  test("deletes a token by name or id, and only the caller's own", async () => {
     const remove = (what: string | number) =>
       app.request(`${of("mira")}/${what}`, { basic, method: "DELETE" });
     const { id, sha1 } = (await create({ name: "gone", scopes: ["all"] })).json;

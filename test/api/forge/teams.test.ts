@@ -150,7 +150,7 @@ describe("the matrix of teams and a private repository", () => {
 });
 
 describe("repositories of teams", () => {
-  test("owners give and take them, administrators of a repository only where the organization lets them", async () => {
+  test("owners add and remove repositories, repository administrators only if the organization allows it", async () => {
     const path = `/teams/${ids["reader"]}/repos/works/barn`;
     expect((await by("manager", "PUT", path)).status).toBe(403);
     const own = `/teams/${ids["manager"]}/repos/works/shed`;

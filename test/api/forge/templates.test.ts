@@ -35,7 +35,7 @@ const get = (path: string) => daemon.request(`/api/v1${path}`);
 const name = (text: string) => encodeURIComponent(text);
 
 describe("ignore files", () => {
-  test("ignore files are listed by name in the order of their bytes, to anybody", async () => {
+  test("lists ignore files by name in byte order, also for anonymous callers", async () => {
     const { status, json, headers } = await get("/gitignore/templates");
     expect(status).toBe(200);
     expect(json.length).toBeGreaterThanOrEqual(270);
@@ -75,7 +75,7 @@ describe("ignore files", () => {
     });
   });
 
-  test("ignore files of the operator stand in for the shipped ones; what is not text or hidden is left out", async () => {
+  test("ignore files of the operator override the shipped ones; binary and hidden files are left out", async () => {
     expect((await get("/gitignore/templates/Go")).json).toEqual({ name: "Go", source: "ours\n" });
     const { json } = await get("/gitignore/templates");
     expect(json).not.toContain(".hidden");
@@ -172,7 +172,7 @@ describe("what there is not", () => {
     for (const one of ["mit", "MIT.json"]) expect((await get(`/licenses/${one}`)).status).toBe(404);
   });
 
-  test("a wrong credential is refused although none is needed", async () => {
+  test("refuses a wrong credential although none is required", async () => {
     expect((await daemon.request("/api/v1/licenses", { token: "0123456789abcdef" })).status).toBe(
       401,
     );

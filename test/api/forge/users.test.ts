@@ -14,7 +14,7 @@ describe("GET /version, /user and /users/{username}", () => {
   });
   afterAll(() => app[Symbol.asyncDispose]());
 
-  test("the version is open to everybody", async () => {
+  test("anonymous callers may read the version", async () => {
     const answer = await app.request("/api/v1/version");
     expect(answer).toMatchObject({ status: 200, json: { version: "28.2.0" } });
     expectWireShape("ServerVersion", answer.json);
@@ -408,7 +408,7 @@ describe("POST /admin/users", () => {
     ]);
   });
 
-  test("signed out is 401, signed in without the right 403, before the body is looked at", async () => {
+  test("answers 401 to anonymous callers and 403 without the right, before it validates the body", async () => {
     expect((await app.request(users, { json: [] })).status).toBe(401);
     expect((await app.request(users, { basic: "Taken:user-password", json: [] })).status).toBe(403);
   });

@@ -277,7 +277,7 @@ jobs:
     expect((await get(`/repos/mira/fast/actions/runs/${run}`)).conclusion).toBe("failure");
   });
 
-  test("tells a runner that can cancel, and cancels at once what another runner has", async () => {
+  test("asks a runner that supports it to cancel, and cancels the jobs of other runners at once", async () => {
     for (const [name, capabilities, before] of [
       ["told", ["cancelling"], "in_progress"],
       ["mute", [], "cancelled"],

@@ -122,7 +122,7 @@ describe("POST /api/auth/login", () => {
     });
   });
 
-  test("says one thing to wrong passwords and unknown addresses, and sets no cookie", async () => {
+  test("gives the same answer to wrong passwords and unknown addresses, and sets no cookie", async () => {
     const person = await registered();
     const answers = [
       await person.signIn({ password: "wrong" }),
@@ -140,7 +140,7 @@ describe("POST /api/auth/login", () => {
     );
   });
 
-  test("asks for the second factor, and takes null and blank codes for none", async () => {
+  test("asks for the second factor, and treats null and blank codes as missing", async () => {
     const { person, secret, backupCodes } = await enrolled();
     for (const more of [{}, { totp_code: null, backup_code: null }, { totp_code: " " }]) {
       const answer = await person.signIn(more);
@@ -180,7 +180,7 @@ describe("POST /api/auth/refresh", () => {
     expect(reused.headers.get("set-cookie")).toBeNull();
   });
 
-  test("says what is wrong with a cookie that is missing, unknown or mangled", async () => {
+  test("refuses a missing, unknown or malformed cookie, each with its own text", async () => {
     const person = await signedIn();
     const refresh = (cookie: string | undefined) =>
       person.request("/api/auth/refresh", {
@@ -255,7 +255,7 @@ describe("the caller's own account", () => {
     });
   });
 
-  test("the caller's own account has a default storage: internal, or a provider with a connection of one's own", async () => {
+  test("an account's default storage is internal, or a provider to which the user has a connection", async () => {
     const [person, other] = [await signedIn(), await signedIn()];
     const choose = (backend: unknown, who = person) =>
       who.request("/api/auth/me/default-storage", { method: "PATCH", json: { backend } });
@@ -457,7 +457,7 @@ describe("the sessions", () => {
 });
 
 describe("addresses that are not there", () => {
-  test("say so in the API's own words", async () => {
+  test("rate limits are reported in the API's own words", async () => {
     for (const path of ["/api/auth", "/api/auth/nothing", "/api/nothing"])
       expect(await daemon.request(path)).toMatchObject({
         status: 404,

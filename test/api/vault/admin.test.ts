@@ -283,7 +283,7 @@ describe("an unknown user id", () => {
 });
 
 describe("the audit", () => {
-  test("tells what a user did, newest first, and can be narrowed", async () => {
+  test("lists audit records, newest first, with filters", async () => {
     now += 60_000;
     const begun = now;
     const person = await signedIn();
@@ -344,7 +344,7 @@ describe("the audit", () => {
     });
   });
 
-  test("says how a time is written to who wrote something else", async () => {
+  test("explains the format of a time to a caller who used another", async () => {
     const { json } = await admin("/audit?from=yesterday");
     expect(json.detail[0].msg).toContain("a day such as 2026-11-20");
   });

@@ -126,7 +126,7 @@ describe("POST /api/admin/ai-config/test-connection", () => {
     ["an unknown embedding model", { embedding_model_name: "none" }, "model_not_found"],
     ["a closed port", { base_url: "http://127.0.0.1:9" }, "unreachable"],
     ["a forbidden address", { base_url: "http://169.254.169.254" }, "refused_address"],
-  ])("says what is wrong with %s", async (_what, change, code) => {
+  ])("reports the fault of %s", async (_what, change, code) => {
     const body = { ...openai(), provider_id: "openai_compatible", ...change };
     const answer = await tryOut(body);
     expect(answer).toMatchObject({ status: 200, json: { ok: false, error_code: code } });

@@ -77,7 +77,7 @@ test("a hostile file fails its own processing and nothing else", async () => {
   expect(await person.request("/api/auth/me")).toMatchObject({ status: 200 });
 });
 
-test("a file without text is ready and says why it has none", async () => {
+test("a file without text is ready, with the reason", async () => {
   const reasonOf = async (hex: string, name: string) =>
     (await processed(await upload(Buffer.from(hex, "hex"), name))) as unknown;
   const program = "7f454c4602010100000000000000000003003e00";

@@ -439,7 +439,7 @@ describe("attack: reading secrets out of logs, records and errors", () => {
     expect(places.audit).not.toContain("nobody@example.org");
   });
 
-  test("nothing secret lies in a file of the home as it was given out", async () => {
+  test("no file of the home contains a secret in plain text", async () => {
     const now = Date.UTC(2026, 10, 20, 9, 30);
     await using daemon = await startTestDaemon({ clock: () => now, ...unlimited });
     const person = createPerson(daemon, "mira", "198.51.100.1");

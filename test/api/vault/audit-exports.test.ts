@@ -123,7 +123,7 @@ describe("daily exports", () => {
     expect(part).toMatchObject({ status: 206, text: "id" });
   });
 
-  test("daily exports of a day that has none are 404, of what is not a day 422", async () => {
+  test("a daily export is 404 for a day without one and 422 for an invalid date", async () => {
     expect(await admin("/audit/daily-exports/2020-01-01")).toMatchObject({
       status: 404,
       json: { detail: "There is no export of this day" },

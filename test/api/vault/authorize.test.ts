@@ -79,7 +79,7 @@ async function countConnections(person: VaultPerson): Promise<number> {
 }
 
 describe("signing in at Google", () => {
-  test("makes a connection that works, under the name that was asked for", async () => {
+  test("creates a working connection with the requested name", async () => {
     const begun = await start(mira, "?display_name=My%20drive");
     expect(begun.json).toEqual({
       authorization_url: expect.any(String),
@@ -519,7 +519,7 @@ describe("signing in again", () => {
     expect([400, 422]).toContain(other.status);
   });
 
-  test("signing in again for a connection that was removed meanwhile makes none", async () => {
+  test("signing in again for a deleted connection creates none", async () => {
     const id = await connect(noah, BEN);
     const query = `?connection_id=${id}`;
     const early = await comeBack(noah, { account: BEN }, query);

@@ -40,7 +40,7 @@ async function analysed(name: string, text: string | null) {
   );
 }
 
-test("a listing queues new and changed files for analysis, as far as their owner wants it", async () => {
+test("a listing queues new and changed files for analysis within the owner's limit", async () => {
   await writeFile(join(folder, "old.txt"), "before the setting");
   await list();
   expect(await detail("old.txt")).toMatchObject({ analysis_status: "none", is_stale: false });

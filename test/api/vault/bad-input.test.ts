@@ -156,7 +156,7 @@ describe("names", () => {
     expect((await register({ handle: "long-address", email })).status).toBe(201);
   });
 
-  test("unknown fields are passed over, and none of them becomes a role", async () => {
+  test("ignores unknown fields, and none of them becomes a role", async () => {
     const answer = await register({
       handle: "extra",
       email: "extra@example.org",

@@ -218,7 +218,7 @@ describe("a batch of uploads", () => {
     expect(await namesIn(folder)).toEqual(["whole.txt"]);
   });
 
-  test("ends with a line that says what was wrong with a broken form", async () => {
+  test("ends with a line that describes the fault of a malformed form", async () => {
     const { base, folder } = await connect();
     const { status, lines } = await send(
       base,
@@ -336,7 +336,7 @@ describe("a batch of downloads", () => {
     return { status: 200, entries, outcomes };
   }
 
-  test("brings files of any size in the order that was asked for, with their hashes", async () => {
+  test("downloads files of any size in the requested order, with their hashes", async () => {
     const { base, folder } = await connect();
     const large = randomBytes(900_000);
     await mkdir(join(folder, "sub"));
@@ -476,7 +476,7 @@ describe("replacing a file", () => {
     });
   });
 
-  test("leaves the file as it was when the upload breaks off or is too large", async () => {
+  test("keeps the file unchanged when the upload is aborted or too large", async () => {
     const { base, folder } = await connect();
     await writeFile(join(folder, "a.txt"), "one");
     await mira.request(`${base}/items`);

@@ -184,7 +184,7 @@ describe("the main path", () => {
     expect((await place.get(item("New (1)/deep", "/detail"))).status).toBe(404);
   });
 
-  test("the three checks of a move come before anything is looked up, in their order", async () => {
+  test("checks the three conditions of a move in order before any lookup", async () => {
     const place = await connect();
     for (const [name, parent_ref] of [
       ["a", ""],
@@ -363,7 +363,7 @@ describe("connections", () => {
     expect([got.status, got.json.reason]).toEqual([503, "not_found"]);
   });
 
-  test("providers tell what they need and can", async () => {
+  test("providers list their settings and capabilities", async () => {
     const answer = await mira.request("/api/cloud/providers");
     expect(answer.json.items).toContainEqual(
       expect.objectContaining({
@@ -383,7 +383,7 @@ describe("connections", () => {
     );
   });
 
-  test("signing in at a page is refused for a storage that has none", async () => {
+  test("refuses a sign-in by browser for a storage without one", async () => {
     expect((await mira.request("/api/cloud/authorize/local_folder")).status).toBe(422);
     expect((await mira.request("/api/cloud/authorize/nothing")).status).toBe(422);
   });
@@ -508,7 +508,7 @@ describe("bytes", () => {
     expect([second.status, second.body.toString()]).toEqual([200, "other"]);
   });
 
-  test("an item that was never listed is asked for all the same, under its id", async () => {
+  test("requests an item that was never listed from the provider by its id", async () => {
     const place = await connect();
     await mkdir(join(place.folder, "deep"));
     await writeFile(join(place.folder, "deep/file.txt"), "x");
@@ -528,7 +528,7 @@ describe("bytes", () => {
     expect((await place.get(item("deep", "/download"))).status).toBe(422);
   });
 
-  test("a download of a file that was deleted at the provider says so, and deletes its record", async () => {
+  test("a download of a file that was deleted at the provider reports it and deletes its record", async () => {
     const place = await connect();
     await place.upload("gone.txt", "x");
     await place.list();
@@ -558,7 +558,7 @@ describe("bytes", () => {
     expect((await place.get(item("file.txt", "/download"))).text).toBe("x");
   });
 
-  test("preview shows what is safe in place, and says why not", async () => {
+  test("preview shows safe types inline, and reports the reason for others", async () => {
     const place = await connect();
     const kinds: [string, string, string | undefined][] = [
       ["a.pdf", "%PDF-1.7", "application/pdf"],
@@ -678,7 +678,7 @@ describe("uploads", () => {
     expect(bare.json.name).toBe("upload");
   });
 
-  test("forms that are none", async () => {
+  test("refuses malformed forms", async () => {
     const place = await connect();
     const empty = new FormData();
     empty.set("parent_ref", "");
@@ -924,7 +924,7 @@ describe("choices and analyses", () => {
     ).toBe(422);
   });
 
-  test("an analysis is queued, a folder has none", async () => {
+  test("queues an analysis of a file, and refuses one of a folder", async () => {
     const place = await connect();
     await place.upload("file.txt", "x");
     await place.get("/folders", { json: { name: "folder" } });

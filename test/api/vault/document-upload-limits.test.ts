@@ -151,30 +151,27 @@ describe("a document larger than its user's quota", () => {
   });
 });
 
-onLinux.test(
-  "a form that breaks off before its fields leaves no file and books nothing",
-  async () => {
-    const person = await personWith(MIB);
-    const request = sendHttp(`${daemon.url}/api/documents/upload`, {
-      method: "POST",
-      headers: {
-        Authorization: `Bearer ${person.accessToken}`,
-        "User-Agent": "croft-test",
-        "Accept-Language": "*",
-        "Content-Type": "multipart/form-data; boundary=x",
-        "Content-Length": MIB,
-      },
-    });
-    request.on("error", () => undefined);
-    request.write(FILE_FIRST);
-    request.write(Buffer.alloc(200_000));
-    const tmp = join(daemon.home, "tmp");
-    await expect.poll(async () => (await openFilesBelow(tmp)).length).toBeGreaterThan(0);
-    request.destroy();
-    await expectNothingLeft();
-    expect(await usedBytes(person)).toBe(0);
-  },
-);
+onLinux.test("a form aborted before its fields leaves no file and books no quota", async () => {
+  const person = await personWith(MIB);
+  const request = sendHttp(`${daemon.url}/api/documents/upload`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${person.accessToken}`,
+      "User-Agent": "croft-test",
+      "Accept-Language": "*",
+      "Content-Type": "multipart/form-data; boundary=x",
+      "Content-Length": MIB,
+    },
+  });
+  request.on("error", () => undefined);
+  request.write(FILE_FIRST);
+  request.write(Buffer.alloc(200_000));
+  const tmp = join(daemon.home, "tmp");
+  await expect.poll(async () => (await openFilesBelow(tmp)).length).toBeGreaterThan(0);
+  request.destroy();
+  await expectNothingLeft();
+  expect(await usedBytes(person)).toBe(0);
+});
 
 onLinux.test(
   "forms that wait for their fields hold at most one largest upload of a user on the disk",
@@ -225,7 +222,7 @@ describe("uploads that race for the last megabyte", () => {
     await expectNothingLeft();
   });
 
-  test("cannot promise more than the quota leaves, however many ask at once", async () => {
+  test("concurrent uploads cannot announce more than the quota leaves", async () => {
     const person = await personWith(MIB);
     const ask = () =>
       person.request("/api/documents/upload-url", {

@@ -259,7 +259,7 @@ describe("one document", () => {
       ).toMatchObject({ status: 404, json: { detail: "Document not found" } });
   });
 
-  test("is renamed, and deleted with its bytes given back to the quota", async () => {
+  test("renames a document, and releases its quota when it is deleted", async () => {
     const person = await signedIn();
     const { id } = (await upload(person, "mine")).json;
     const path = `/api/documents/${id}`;

@@ -80,7 +80,7 @@ describe("an account's own folder", () => {
     expect(await readFile(join(root, "mira", "note.txt"), "utf8")).toBe("mine");
   });
 
-  test("an account's own folder is where a relative root lies, and a folder in there that is missing is refused", async () => {
+  test("resolves a relative root below the account's own folder, and refuses a missing folder there", async () => {
     await mkdir(join(root, "mira", "papers"), { recursive: true });
     expect((await connect(mira, "papers")).status).toBe(201);
     expect((await connect(mira, join(root, "mira", "papers"))).status).toBe(201);

@@ -84,7 +84,7 @@ describe("an upload in parts", () => {
     expect(await readdir(join(daemon.home, "uploads"))).toEqual([]);
   });
 
-  test("keeps what arrived when the connection breaks off, and resumes there", async () => {
+  test("keeps the received bytes when the connection is lost, and resumes after them", async () => {
     const { base, folder } = await connect();
     const bytes = pattern(500_000, 2);
     const id = (await begin(base, bytes.length)).json.upload_id as string;

@@ -96,7 +96,7 @@ describe("a request", () => {
     expect(ran).toMatchObject({ code: 0, out: "3\n" });
   });
 
-  test("a request without a running daemon exits 10 and says how to start it", async () => {
+  test("a request without a running daemon exits 10 and shows how to start it", async () => {
     await using home = await temporaryHome();
     await signIn(home.path, { url: "http://127.0.0.1:9", forgeToken: "t" });
     const ran = await runCli(["admin", "user", "list", "--json"], { home: home.path });
@@ -108,7 +108,7 @@ describe("a request", () => {
     });
   });
 
-  test("a request by https to what speaks http says so", async () => {
+  test("a request by https to a plain http server names the cause", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({});
     await signIn(home.path, { url: daemon.url.replace("http:", "https:"), forgeToken: "t" });
@@ -120,7 +120,7 @@ describe("a request", () => {
     });
   });
 
-  test("a request that is limited exits 9 and tells when to try again", async () => {
+  test("a throttled request exits 9 and states when to try again", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/auth/me": {
@@ -318,7 +318,7 @@ describe("a vault session", () => {
     expect(await readEntry(home.path, "vault")).toBeUndefined();
   });
 
-  test("a vault session of an account that was deactivated says who can help, not to sign in again", async () => {
+  test("a session of a deactivated account names the administrator, not a new sign-in", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/auth/refresh": { status: 401, body: { detail: "User not found or deactivated" } },

@@ -175,7 +175,7 @@ describe("what a storage made of a change", () => {
     expect(refuse(kind, "of_another_day")?.message).not.toContain("of_another_day");
   });
 
-  test("without words says what the daemon said", () => {
+  test("without an own message prints the daemon's", () => {
     expect(refuse("failed", "of_another_day")?.message).toBe("failed: of_another_day");
   });
 });

@@ -121,14 +121,14 @@ describe("a request", () => {
     });
   });
 
-  test("a request that writes is shown as what it says, without its secrets", async () => {
+  test("--dry-run shows a request without its secrets", async () => {
     await using home = await temporaryHome();
     const line = ["api", "POST", "/api/v1/x", "-f", "name=bob", "-f", "password=s3cret"];
     const ran = await runCli([...line, "--dry-run", "--json"], { home: home.path });
     expect(ran.json()).toMatchObject({ request: { body: { name: "bob", password: "(secret)" } } });
   });
 
-  test("an anonymous request reaches public routes, and is asked to sign in elsewhere", async () => {
+  test("an anonymous request reaches public routes, and others require a sign-in", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/v1/version": { body: { version: "28.2.0" } },

@@ -4,7 +4,7 @@ import { startTestDaemon } from "../../support/daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 
-test("addresses of one's own are added, listed and deleted", async () => {
+test("adds, lists and deletes the caller's addresses", async () => {
   expect(await optionsOf(addEmail.define, ["a@b.org", "c@d.org"])).toEqual({
     emails: ["a@b.org", "c@d.org"],
   });

@@ -46,7 +46,7 @@ describe("init", () => {
     expect((await runCli(line, { home: home.path, stdin: password })).code).toBe(0);
   });
 
-  test("init in a folder that does not exist says so", async () => {
+  test("init in a missing folder names it", async () => {
     const ran = await runCli([...line, "--json", "--home", "/no/such/folder"], {
       home: "/nowhere",
       stdin: password,

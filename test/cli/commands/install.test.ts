@@ -69,7 +69,7 @@ test("leaves the program alone when the one on the PATH is this one", async () =
   expect(files.filter((file) => file.endsWith("bin/croft"))).toEqual([]);
 });
 
-test("asks before it writes, writes nothing with --dry-run, and refuses on Windows", async () => {
+test("asks for confirmation, writes nothing with --dry-run, and refuses on Windows", async () => {
   const unanswered = await runCli(["install"], { home });
   expect(unanswered).toMatchObject({ code: 2 });
   expect(unanswered.err).toContain("--yes");

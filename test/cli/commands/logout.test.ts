@@ -32,7 +32,7 @@ describe("signing out", () => {
     ]);
   });
 
-  test("forgets the credentials when the daemon is away, and says what may live on", async () => {
+  test("deletes the credentials when the daemon is unreachable, and warns that the token stays valid", async () => {
     await using home = await temporaryHome();
     await signIn(home.path, { url: "http://127.0.0.1:9", vault: {} });
     const ran = await runCli(["logout", "vault"], { home: home.path });

@@ -101,15 +101,18 @@ describe("serve", () => {
   test.each([
     [{}, "  croft login vault --email keeper@croft.localhost"],
     [{ npm_lifecycle_event: "start" }, "  npx croft login vault --email keeper@croft.localhost"],
-  ])("serve of a new home says what to try next, as it can be typed with %j", async (env, line) => {
-    await using home = await temporaryHome();
-    await served(
-      [],
-      async (system) => expect(system.written.out().split("\n")).toContain(line),
-      home.path,
-      env,
-    );
-  });
+  ])(
+    "serve of a new home prints the next command, as it can be typed with %j",
+    async (env, line) => {
+      await using home = await temporaryHome();
+      await served(
+        [],
+        async (system) => expect(system.written.out().split("\n")).toContain(line),
+        home.path,
+        env,
+      );
+    },
+  );
 
   test("serve of a new home that was named names it in what to try next", async () => {
     await using home = await temporaryHome();
@@ -165,7 +168,7 @@ describe("serve", () => {
     expect(ran.err).not.toContain("s3cret");
   });
 
-  test("serve on a taken port exits 7 and says how to take another", async () => {
+  test("serve on a taken port exits 7 and names the flag for another", async () => {
     await using home = await temporaryHome();
     await using other = await temporaryHome();
     await served(

@@ -76,7 +76,7 @@ describe("croft version --check", () => {
 
   test("names the address that cannot be reached", async () => {
     const ran = await check("http://127.0.0.1:9/releases");
-    expect(ran.error()["message"]).toContain("http://127.0.0.1:9/releases cannot be asked");
+    expect(ran.error()["message"]).toContain("http://127.0.0.1:9/releases is unreachable");
   });
 });
 

@@ -12,7 +12,7 @@ test("the line takes nothing", async () => {
   });
 });
 
-test("both identities are asked for", async () => {
+test("prints the accounts of both services", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
     "GET /api/v1/user": {

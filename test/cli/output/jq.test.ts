@@ -72,7 +72,7 @@ describe("jq", () => {
     expect(await applyJq("empty", users)).toBe("");
   });
 
-  test("says what is wrong with an expression or its input, as a usage error", async () => {
+  test("reports an invalid expression or input as a usage error", async () => {
     await expect(applyJq("{{", users)).rejects.toMatchObject({ code: "usage" });
     await expect(applyJq(".login", users)).rejects.toMatchObject({
       code: "usage",

@@ -93,7 +93,7 @@ test("a terminal that does not know its size is taken for one of 80 columns", as
 });
 
 describe("a list", () => {
-  test("a list is a table on a terminal, safe and in people's words, and tells that there is more", async () => {
+  test("a list on a terminal is a sanitized table with a note when there are more pages", async () => {
     const { out, err } = await printList({ color: false }, { terminal: true });
     expect(out).toBe(
       "ID  NAME       SIZE     AT\n1   one tab    2.0 KiB  1 hour ago\n2   two lines  5 B      1 day ago\n",
@@ -188,7 +188,7 @@ describe("a list", () => {
     expect(out).toBe("1\t2048\n2\t5\n3\t0\n");
   });
 
-  test("says on standard error that there is nothing to show", async () => {
+  test("notes an empty list on standard error", async () => {
     const system = fakeSystem({ home: "/nowhere", terminal: true });
     const cli = createContext(system, neverStopping);
     const none = { items: [], page: 1, limit: 2, total: 0, hasMore: false };
@@ -225,7 +225,7 @@ describe("one resource", () => {
     expect(await print({ jq: ".bytes" })).toBe("2048\n");
   });
 
-  test("one resource is coloured on a terminal unless NO_COLOR, TERM=dumb or --no-color say otherwise", async () => {
+  test("one resource is coloured on a terminal unless NO_COLOR, TERM=dumb or --no-color is set", async () => {
     const bold = "\u001b[1mid:  ";
     expect(await print({}, { terminal: true })).toContain(bold);
     expect(await print({ color: false }, { terminal: true })).not.toContain(bold);

@@ -128,7 +128,7 @@ describe("several transfers", () => {
     expect(await lineOf()).toMatch(/^0 of 2 done  976\.6 KiB\/3\.8 MiB  488\.3 KiB\/s  6 s left$/);
   });
 
-  test("have a line each and one for all, and notes stand above them", async () => {
+  test("transfers have a line each and one for the total, below notes", async () => {
     const { progress, cli, wait, screen } = await several({});
     const one = progress.begin("docs/deep/a very long way down to/one.bin", 1000);
     const two = progress.begin("two.bin", 1000);
@@ -213,7 +213,7 @@ test("resumed bytes do not count for the transfer rate", () => {
   expect(line).toMatch(/ 75% {2}2\.9 KiB\/3\.9 KiB {2}1000 B\/s {2}1 s left$/);
 });
 
-test("a bar tells share, amount, rate and time left", () => {
+test("a bar shows percentage, bytes, rate and remaining time", () => {
   const line = toBar({
     name: "a.bin",
     done: 512 * 1024,

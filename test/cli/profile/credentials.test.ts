@@ -12,7 +12,7 @@ const user = { "GET /api/v1/user": { body: { username: "boss" } } };
 const auto = (url: string) => ({ CROFT_URL: url, CROFT_CREDENTIAL_STORE: "auto" });
 
 describe("a login", () => {
-  test("a login without a keyring keeps credentials in a file of mode 0600 and says so once", async () => {
+  test("a login without a keyring stores credentials in a file of mode 0600 and notes it once", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon(user);
     const options = { home: home.path, stdin: "t0ken", env: auto(daemon.url) };
@@ -26,7 +26,7 @@ describe("a login", () => {
     expect((await stat(join(home.path, "credentials", file))).mode & 0o777).toBe(0o600);
   });
 
-  test("a login that is refused says nothing of where credentials would be kept; the next one does", async () => {
+  test("a refused login prints no note about the credential file; the next one does", async () => {
     await using home = await temporaryHome();
     await using refusing = await fakeDaemon({ "GET /api/v1/user": { status: 401, body: {} } });
     const refused = await runCli([...login, "--json"], {

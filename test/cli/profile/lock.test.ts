@@ -15,7 +15,7 @@ const system = {
 const deadPid = 999_999_999;
 
 describe("a lock between processes", () => {
-  test("lets one in at a time, and everybody in the end", async () => {
+  test("admits one process at a time, and all of them in the end", async () => {
     await using home = await temporaryHome();
     let inside = 0;
     let most = 0;

@@ -225,11 +225,14 @@ test(
   },
 );
 
-test("a failed step skips the rest, and what asks for it runs", { timeout: 60_000 }, async () => {
-  await using runner = await startRunner("fails");
-  const id = await workflows.push(
-    "fails",
-    workflow(`jobs:
+test(
+  "a failed step skips the rest, except steps with failure() or always()",
+  { timeout: 60_000 },
+  async () => {
+    await using runner = await startRunner("fails");
+    const id = await workflows.push(
+      "fails",
+      workflow(`jobs:
   a:
     runs-on: fails
     steps:
@@ -241,26 +244,27 @@ test("a failed step skips the rest, and what asks for it runs", { timeout: 60_00
   c: { runs-on: fails, steps: [{ run: sleep 60, timeout-minutes: 0.002 }] }
   d: { runs-on: fails, timeout-minutes: 0.002, steps: [{ run: sleep 60 }, { if: always(), run: echo cleaned }] }
 `),
-  );
-  expect(await workflows.ended("fails", id)).toEqual({
-    a: "failure",
-    b: "failure",
-    c: "failure",
-    d: "failure",
-  });
-  const log = await workflows.logOf("fails", id, "a");
-  expect(log).toContain("after failure");
-  expect(log).not.toContain("skipped");
-  expect(log.join("\n")).toContain("mira/nothing@v1 is not on this forge");
-  expect(await workflows.logOf("fails", id, "b")).toContain(
-    "::error::the built-in runner does not run services",
-  );
-  expect((await workflows.logOf("fails", id, "c")).join()).toContain("has run longer than");
-  expect(await workflows.logOf("fails", id, "d")).toContain("cleaned");
-  expect(
-    (await readdir(join(runner.home, "state", "runner"))).filter((name) => /^\d/.test(name)),
-  ).toEqual([]);
-});
+    );
+    expect(await workflows.ended("fails", id)).toEqual({
+      a: "failure",
+      b: "failure",
+      c: "failure",
+      d: "failure",
+    });
+    const log = await workflows.logOf("fails", id, "a");
+    expect(log).toContain("after failure");
+    expect(log).not.toContain("skipped");
+    expect(log.join("\n")).toContain("mira/nothing@v1 is not on this forge");
+    expect(await workflows.logOf("fails", id, "b")).toContain(
+      "::error::the built-in runner does not run services",
+    );
+    expect((await workflows.logOf("fails", id, "c")).join()).toContain("has run longer than");
+    expect(await workflows.logOf("fails", id, "d")).toContain("cleaned");
+    expect(
+      (await readdir(join(runner.home, "state", "runner"))).filter((name) => /^\d/.test(name)),
+    ).toEqual([]);
+  },
+);
 
 test(
   "processes that a step leaves end with the job, and a cancelled job ends its step",

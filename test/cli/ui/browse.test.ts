@@ -252,7 +252,7 @@ describe("the browser", () => {
     );
   });
 
-  test("the browser says how to connect a storage when no storage is connected", async () => {
+  test("the browser shows how to connect a storage when none is connected", async () => {
     await inBrowser(
       [],
       (screen) => screen.press("q", '"croft vault connection add" connects one.'),
@@ -399,7 +399,7 @@ describe("changes", () => {
     });
   });
 
-  test("what is refused is said, and of several what was done", async () => {
+  test("shows a refusal, and for several items the number of successes", async () => {
     await inBrowser(
       tree(),
       async (screen) => {
@@ -450,7 +450,7 @@ describe("transfers", () => {
     });
   });
 
-  test("folders are not saved, and a folder that is not there is said", async () => {
+  test("does not save folders, and reports a missing target folder", async () => {
     await inBrowser(tree(), async (screen) => {
       await screen.press("d", "a.txt");
       await screen.press("jjd", "Only files can be downloaded.");
@@ -616,7 +616,7 @@ describe("looking", () => {
       );
     });
 
-    test("says why it failed, and leads back to the folder", async () => {
+    test("shows why a preview failed, and returns to the folder", async () => {
       await inBrowser(
         tree(),
         async (screen) => {
@@ -678,7 +678,7 @@ describe("the state of a folder", () => {
     ],
     ["warning", "Something changed here.", "! Something changed here. R lists it again"],
     ["warning", null, "! This list may be out of date. R lists it again"],
-  ])("%s is said above what is known", async (state, message, shown) => {
+  ])("shows %s above the last listing", async (state, message, shown) => {
     await inBrowser(
       tree(),
       async (screen) => {
@@ -689,7 +689,7 @@ describe("the state of a folder", () => {
     );
   });
 
-  test("a folder that cannot be shown says why, and R tries again", async () => {
+  test("a folder that fails to load shows the reason, and R tries again", async () => {
     let count = 0;
     const list = vault(tree())[`GET ${base}/items`] as (request: SeenRequest) => FakeAnswer;
     const limited: FakeAnswer = {

@@ -181,7 +181,7 @@ test("the overview has a line for each section, with what cannot be read", async
       "  + Tasks     1 scheduled",
       "  x Users     Administrators only.",
       "  ! Storage   1 connection",
-      "  x Jobs      0 waiting or running, 1 failed for good",
+      "  x Jobs      0 waiting or running, 1 failed permanently",
       "  + Audit     1 record, the last auth.login_failed",
     ]);
     await screen.press("q");
@@ -229,9 +229,9 @@ test("a failed delivery is sent again, and its error is in the details", async (
   });
 });
 
-test("a job that failed for good is run again, and is gone from the list", async () => {
+test("a dead-lettered job is run again and leaves the list", async () => {
   await inDashboard(async (screen) => {
-    await screen.press("8", "1 failed for good");
+    await screen.press("8", "1 failed permanently");
     await screen.press("r", "❯ x read the text of a file");
     await screen.sees("Job 21 runs again.");
     await screen.sees("No background job waits or failed.");

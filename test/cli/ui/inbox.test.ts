@@ -254,7 +254,7 @@ describe("marking", () => {
     });
   });
 
-  test("a asks, and marks what is not newer than what is shown; no leaves all as it is", async () => {
+  test("a asks for confirmation and marks all threads that are not newer than the list; no changes nothing", async () => {
     const threads = few();
     await inInbox(threads, async (screen, seen) => {
       await screen.press("a", "Footer");
@@ -321,14 +321,14 @@ describe("finding and viewing", () => {
       await screen.press(keys.enter, (text) => !text.includes("Footer") && text.includes("Backup"));
       await screen.press(keys.escape, 'with "JONAS well"');
       await screen.press("/xyz", "Footer");
-      await screen.press("\r", "Not among these. f looks in all threads.");
+      await screen.press("\r", "Not among these. f searches all threads.");
       await screen.press("f", 'with "xyz"');
       await screen.press(keys.escape, "No thread has these words. Esc drops them.");
       await screen.press("q", "Footer");
     });
   });
 
-  test("words are looked for in older threads, too", async () => {
+  test("a search includes older threads", async () => {
     const many = Array.from({ length: 120 }, (_, index) =>
       thread(index + 1, `Thread ${index + 1}`),
     );
@@ -338,7 +338,7 @@ describe("finding and viewing", () => {
     });
   });
 
-  test("an empty inbox says so", async () => {
+  test("an empty inbox has a note", async () => {
     await inInbox([], async (screen) => {
       await screen.press("a", "Nothing is waiting for you.");
       await screen.press("q", "There is nothing unread.");
@@ -438,7 +438,7 @@ describe("an open thread", () => {
     );
   });
 
-  test("n and N go on to its neighbours; what cannot be read says why", async () => {
+  test("n and N open its neighbours; a thread that cannot be read shows the reason", async () => {
     await inInbox(
       few(),
       async (screen) => {
@@ -550,7 +550,7 @@ describe("news", () => {
 });
 
 describe("trouble", () => {
-  test("a daemon that is not there is said, with what to do, and ends with its code", async () => {
+  test("an unreachable daemon is reported with a hint and its exit code", async () => {
     await using home = await temporaryHome();
     await signIn(home.path, { url: "http://127.0.0.1:9", forgeToken: "t" });
     const ran = await runInTerminal(
@@ -565,7 +565,7 @@ describe("trouble", () => {
     expect(ran.err).toContain("cannot reach the daemon");
   });
 
-  test("without a sign-in it says how to sign in", async () => {
+  test("without a sign-in it prints the command to sign in", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({});
     const ran = await runInTerminal(

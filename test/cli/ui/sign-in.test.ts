@@ -57,7 +57,7 @@ async function signInWith(
 }
 
 describe("the sign-in screen", () => {
-  test("asks for address, password and code, and shows neither password nor its length", async () => {
+  test("prompts for address, password and code, and shows neither password nor its length", async () => {
     const { code, out, screen, sent, kept } = await signInWith(
       [],
       [{ body: { requires_totp: true } }, signedIn],
@@ -90,7 +90,7 @@ describe("the sign-in screen", () => {
     expect(sent[1]).toMatchObject({ backup_code: "abcde-fghij" });
   });
 
-  test("says what was wrong and asks again", async () => {
+  test("shows the error and prompts again", async () => {
     const { code, screen } = await signInWith(
       ["--email", "mira@example.org"],
       [wrong, signedIn],

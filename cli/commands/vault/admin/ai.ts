@@ -51,7 +51,7 @@ const configColumns: readonly Column<z.output<typeof aiConfig>>[] = [
   },
 ];
 
-/** What flags give of a provider. */
+/** The settings of a provider that flags give. */
 export interface ProviderFlags {
   readonly model?: string;
   readonly embeddingModel?: string;

@@ -96,7 +96,7 @@ export const deactivateUser = {
   },
 } satisfies CommandModule;
 
-/** Shuts a user out with the next request, everywhere. Nothing of theirs is deleted. */
+/** Deactivates an account: its next request is refused, on every device. Deletes nothing. */
 async function runUserDeactivate(cli: CliContext, { user }: UserDeactivateOptions): Promise<void> {
   await setStatus(cli, user, false);
 }

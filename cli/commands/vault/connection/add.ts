@@ -10,7 +10,7 @@ import type { CommandModule } from "../../../tree/entry.ts";
 import { askSetting, type Provider, readOpenSettings, readSecrets } from "./ask-settings.ts";
 import { signInAtProvider } from "./authorize.ts";
 
-/** What the command was given. Missing values are prompted for. */
+/** The options of the command. Missing values are prompted for. */
 export interface ConnectionAddOptions {
   readonly provider?: string;
   readonly name?: string;
@@ -52,8 +52,8 @@ export const addConnection = {
 } satisfies CommandModule;
 
 /**
- * Connects a storage. The daemon looks at it before it keeps the connection. On a terminal a line without provider or
- * name begins a wizard: it asks for every setting, and again for one that is wrong.
+ * Connects a storage. The daemon probes it before it stores the connection. On a terminal, a command without provider or
+ * name starts a wizard, which prompts for every setting, and again for a wrong one.
  */
 async function runConnectionAdd(
   cli: CliContext,

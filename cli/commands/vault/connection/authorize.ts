@@ -102,7 +102,7 @@ async function runConnectionReconnect(
   if (provider.settings.every(({ secret }) => !secret))
     throw usageError(
       `${provider.title} needs no credentials`,
-      `"croft vault connection test ${word}" looks whether it answers`,
+      `"croft vault connection test ${word}" checks it`,
     );
   const credentials = await readSecrets(cli, provider, credentialFromInput);
   const { body: renewed } = await cli.client.call(vault.updateConnection, {
@@ -112,10 +112,10 @@ async function runConnectionReconnect(
   await cli.output.resource(renewed, connectionColumns);
 }
 
-/** What a sign-in at a provider's own page is for. */
+/** The purpose of a sign-in at a provider's own page. */
 interface ProviderSignIn {
   readonly provider: string;
-  /** What people call the provider. */
+  /** The provider's display name. */
   readonly title: string;
   /** The name of the connection that will be made, or the connection whose credentials are renewed. */
   readonly for: { readonly name: string } | { readonly connection: WireConnection };
@@ -173,7 +173,7 @@ async function waitForChange(
     if (found !== undefined) return found;
     if (cli.clock() > expiresAt)
       throw new CliError("not_finished", "the sign-in was not completed in time", {
-        hint: "begin again; what the page in the browser said tells more",
+        hint: "begin again; the page in the browser showed the reason",
         service: "vault",
       });
   }

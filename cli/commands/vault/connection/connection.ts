@@ -86,7 +86,7 @@ export const testConnection = {
   },
 } satisfies CommandModule;
 
-/** Has the daemon look at the storage now. A storage that does not answer as it should ends with its own code. */
+/** Has the daemon check the storage now. A failed check has its own exit code. */
 async function runConnectionTest(
   cli: CliContext,
   { connection }: ConnectionTestOptions,
@@ -186,7 +186,7 @@ export const removeConnection = {
   },
 } satisfies CommandModule;
 
-/** Has the daemon forget a connection, its credentials and its cached bytes. The storage's own files stay. */
+/** Deletes a connection with its credentials and cached bytes. The files in the storage stay. */
 async function runConnectionRemove(
   cli: CliContext,
   { connection }: ConnectionRemoveOptions,

@@ -10,7 +10,7 @@ export const getAvatar = endpoint({
   gate: anyone,
   params: z.object({ hash: z.string() }),
   replies: { 200: bytes, 401: apiError, 404: apiError, 503: apiError },
-  apiOnly: "addresses of pictures stand in the avatar_url of users and organizations",
+  apiOnly: "the avatar_url of users and organizations has the address of users and organizations",
 });
 
 /** The largest picture in base64, with the JSON around it. */

@@ -31,7 +31,7 @@ export const organizationShape = z.object({
 });
 export type WireOrganization = z.output<typeof organizationShape>;
 
-/** What teams may do, from least to most. */
+/** Permissions of teams, from least to most. */
 export const teamPermissions = ["none", "read", "write", "admin", "owner"] as const;
 
 /** A team of an organization. */

@@ -56,7 +56,7 @@ export const getRunSummary = endpoint({
   name: "forge.repos.actions.runs.summary",
   method: "GET",
   path: "/api/v1/repos/:owner/:repo/actions/runs/:run/summary",
-  summary: "Read what the steps of a run have written as their summary, in Markdown",
+  summary: "The summaries of a run's steps, as Markdown",
   gate: read,
   params: runParams,
   replies: { 200: bytesOf("text/markdown; charset=utf-8"), ...seen },

@@ -4,7 +4,7 @@ import { apiError, optionalQueryFlag, paging, queryText, queryWord } from "../co
 import { repositoryParams } from "../repositories/repositories.ts";
 import { commitShape, readLimit, seenReplies, shaParams } from "./shapes.ts";
 
-/** What to leave out; each of them is there unless it is switched off. */
+/** Parts of a commit that a request may leave out; each is included by default. */
 const parts = {
   stat: optionalQueryFlag,
   files: optionalQueryFlag,

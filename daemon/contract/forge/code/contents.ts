@@ -141,7 +141,7 @@ const person = optionalMembers({
   email: optionalText({ max: 254 }),
 });
 
-/** What every write says of its commit. */
+/** The members of every write that describe its commit. */
 const commitMembers = {
   message: optionalText({ max: MESSAGE_MAX }),
   branch,

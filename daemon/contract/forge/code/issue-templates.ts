@@ -3,7 +3,7 @@ import { anyoneWithin, endpoint } from "../../endpoint.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 import { readLimit, seenReplies } from "./shapes.ts";
 
-// What a repository says about new issues, in files of its default branch.
+// Issue templates and their configuration, which are files on a repository's default branch.
 
 /** Attributes of a field are JSON that clients interpret. */
 const anyMembers = z.record(z.string(), z.unknown());
@@ -70,7 +70,7 @@ export const validateIssueConfig = endpoint({
   limit: readLimit,
   params: repositoryParams,
   replies: { 200: z.object({ valid: z.boolean(), message: z.string() }), ...seenReplies },
-  apiOnly: "editors of the file ask for it",
+  apiOnly: "for editors of the file",
 });
 
 export const issueTemplateEndpoints = [listIssueTemplates, getIssueConfig, validateIssueConfig];

@@ -5,7 +5,8 @@ import { repositoryParams } from "../repositories/repositories.ts";
 import { contentsShape } from "./contents.ts";
 import { commitShape, readLimit, seenReplies, shaParams } from "./shapes.ts";
 
-// Further ways to read files: in parts, several at once, what an .editorconfig says of one, and notes of commits.
+// Further ways to read files: in parts, several at once, the `.editorconfig` settings of a file, and the note of a
+// commit.
 
 const params = repositoryParams.extend({ filepath: z.string() });
 const query = z.object({ ref: queryText });
@@ -64,13 +65,13 @@ export const getEditorConfig = endpoint({
   name: "forge.repos.editorconfig.get",
   method: "GET",
   path: "/api/v1/repos/:owner/:repo/editorconfig/**:filepath",
-  summary: "What the .editorconfig of a repository says about a file",
+  summary: "The settings of a repository's .editorconfig for a file",
   gate: anyoneWithin("repository"),
   limit: readLimit,
   params,
   query,
   replies: { 200: z.record(z.string(), z.string()), ...seenReplies, 422: apiError },
-  apiOnly: "editors ask for it",
+  apiOnly: "for editors",
 });
 
 export const getNote = endpoint({

@@ -4,7 +4,7 @@ import { apiError, signedInReplies, wireTime } from "../common.ts";
 import { userShape } from "../accounts/users.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 
-// What git holds, as the API shows it: commits and what they are made of. Shapes that several groups of routes share.
+// Shapes of commits and of other git objects that several groups of routes share.
 
 /** Each request runs git. */
 export const readLimit = perAccount(1_200, 60);

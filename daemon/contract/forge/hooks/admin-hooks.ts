@@ -18,7 +18,7 @@ import {
 } from "../common.ts";
 import { hookTypes } from "./fields.ts";
 
-/** A hook (forge behaviour, 7.5). Neither secret nor authorization header is ever in it. */
+/** A hook (forge behaviour, 7.5). Never contains the secret or the authorization header. */
 export const hookShape = z.object({
   id: wireId,
   name: z.string(),
@@ -35,18 +35,18 @@ export type WireHook = z.output<typeof hookShape>;
 
 export const deliveryStates = ["waiting", "delivered", "failed"] as const;
 
-/** An entry of the delivery log: croft's own, beside the document. */
+/** An entry of the delivery log, which is an extension of the reference. */
 export const deliveryShape = z.object({
   id: wireId,
   hook_id: wireId,
-  /** In `X-Gitea-Delivery`, the same for every try. */
+  /** The `X-Gitea-Delivery` header, the same for every attempt. */
   uuid: z.string(),
   event: z.string(),
   state: z.enum(deliveryStates),
   attempts: z.int(),
   redelivery: z.boolean(),
   created_at: wireTime,
-  /** Of the newest try. */
+  /** Of the latest attempt. */
   attempted_at: wireTime.nullable(),
   next_attempt_at: wireTime.nullable(),
   duration_ms: z.int().nullable(),
@@ -55,7 +55,7 @@ export const deliveryShape = z.object({
 });
 export type WireDelivery = z.output<typeof deliveryShape>;
 
-/** An entry with what was sent and what came back, as far as it is kept. */
+/** A delivery with its request and response, as far as they are stored. */
 export const deliveryDetailsShape = deliveryShape.extend({
   request: z.object({ headers: z.record(z.string(), z.string()), body: z.string() }),
   response: z.object({ headers: z.record(z.string(), z.string()), body: z.string() }).nullable(),
@@ -73,7 +73,7 @@ export const newHookShape = z.object({
   name: optionalText({ max: 255 }),
 });
 
-/** What shall be changed about a hook. */
+/** The changes of an edit; absent members stay as they are. */
 export const hookEditShape = z.object({
   config: optionalTextMap,
   events: optionalWords,
@@ -150,7 +150,7 @@ export const listDeliveries = endpoint({
   name: "forge.admin.hooks.deliveries.list",
   method: "GET",
   path: "/api/v1/admin/hooks/:id/deliveries",
-  summary: "What a hook delivered, newest first",
+  summary: "The deliveries of a hook, newest first",
   gate: siteAdminOfAll,
   params: hookParams,
   query: z.object({ ...paging, state: queryWord(deliveryStates) }),
@@ -162,7 +162,7 @@ export const getDelivery = endpoint({
   name: "forge.admin.hooks.deliveries.get",
   method: "GET",
   path: "/api/v1/admin/hooks/:id/deliveries/:delivery_id",
-  summary: "A delivery with what was sent and what came back",
+  summary: "A delivery with its request and response",
   gate: siteAdminOfAll,
   params: deliveryParams,
   replies: { 200: deliveryDetailsShape, ...signedInReplies, 404: apiError },

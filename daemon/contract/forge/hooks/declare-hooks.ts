@@ -11,7 +11,7 @@ import {
 } from "./admin-hooks.ts";
 import { apiError, paging, pathInteger, queryWord, signedInReplies } from "../common.ts";
 
-/** Whose hooks, and where they are. `shape` has the parameters of the path. */
+/** The owner of the hooks, and their path. `shape` has the parameters of the path. */
 interface HookPlace<P extends string, G extends Gate, S extends z.ZodRawShape> {
   readonly name: string;
   /** The path between `/api/v1/` and `/hooks`. */
@@ -93,7 +93,7 @@ export function declareHooks<
       name: `${name}.deliveries.list`,
       method: "GET",
       path: deliveries,
-      summary: `What a hook of ${of} delivered, newest first`,
+      summary: `The deliveries of a hook of ${of}, newest first`,
       gate,
       params: hookParams,
       query: z.object({ ...paging, state: queryWord(deliveryStates) }),
@@ -104,7 +104,7 @@ export function declareHooks<
       name: `${name}.deliveries.get`,
       method: "GET",
       path: `${deliveries}/:delivery_id` as const,
-      summary: "A delivery with what was sent and what came back",
+      summary: "A delivery with its request and response",
       gate,
       params: deliveryParams,
       replies: { 200: deliveryDetailsShape, ...refused },

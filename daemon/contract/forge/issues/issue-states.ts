@@ -151,7 +151,7 @@ export const getPinAllowance = endpoint({
   gate: anyoneWithin("issue"),
   params: repositoryParams,
   replies: { 200: z.object({ issues: z.boolean(), pull_requests: z.boolean() }), ...seen },
-  apiOnly: "croft issue pin says when no further issue may be pinned",
+  apiOnly: "croft issue pin reports when no further issue may be pinned",
 });
 
 export const pinIssue = endpoint({
@@ -222,7 +222,7 @@ export const deleteIssueComment = endpoint({
   apiOnly: "a mistake in a comment is mended by another one; tools that mirror issues need it",
 });
 
-/** The former address of a comment, which names its issue, too; the number is not looked at. */
+/** The former address of a comment, which names its issue, too; the number is ignored. */
 const formerCommentParams = commentParams.extend({ index: pathInteger });
 
 export const editCommentOfIssue = endpoint({

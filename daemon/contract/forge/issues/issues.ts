@@ -251,7 +251,7 @@ export const checkIssueSubscription = endpoint({
   gate: forgeUser("issue"),
   params: issueParams,
   replies: { 200: watchShape, ...seen },
-  apiOnly: "croft notification watch OWNER/NAME#NUMBER says what holds afterwards",
+  apiOnly: "croft notification watch OWNER/NAME#NUMBER prints the subscription",
 });
 
 export const subscribeToIssue = endpoint({
@@ -282,7 +282,7 @@ export const getWatch = endpoint({
   gate: forgeUser("repository"),
   params: repositoryParams,
   replies: { 200: watchShape, ...seen },
-  apiOnly: "croft notification watch OWNER/NAME says what holds afterwards",
+  apiOnly: "croft notification watch OWNER/NAME prints the subscription",
 });
 
 export const watchRepository = endpoint({

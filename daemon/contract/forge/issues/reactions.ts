@@ -47,7 +47,7 @@ export const listIssueReactions = endpoint({
   query: z.object(paging),
   paging: "link_and_total",
   replies: { 200: z.array(reactionShape), ...seen },
-  apiOnly: "the page of an issue shows its reactions; a person at a terminal acts on none",
+  apiOnly: "the page of an issue shows its reactions; reactions are not shown on a terminal",
 });
 
 export const addIssueReaction = endpoint({

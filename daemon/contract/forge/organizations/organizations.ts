@@ -73,7 +73,7 @@ export const listOrganizationsOfUser = endpoint({
   apiOnly: '"croft org list" shows your own organizations',
 });
 
-/** What a user may do in an organization. */
+/** The permissions of a user in an organization. */
 const permissionsShape = z.object({
   is_owner: z.boolean(),
   is_admin: z.boolean(),
@@ -86,7 +86,7 @@ export const getOrganizationPermissions = endpoint({
   name: "forge.users.orgs.permissions",
   method: "GET",
   path: "/api/v1/users/:username/orgs/:org/permissions",
-  summary: "What a user may do in an organization",
+  summary: "The permissions of a user in an organization",
   gate: forgeUser("organization"),
   params: z.object({ username: z.string(), org: z.string() }),
   replies: { 200: permissionsShape, ...belowOrganization },

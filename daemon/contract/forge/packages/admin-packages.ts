@@ -172,7 +172,8 @@ export const linkPackage = endpoint({
   name: "forge.packages.link",
   method: "POST",
   path: "/api/v1/packages/:owner/:type/:name/-/link/:repo_name",
-  summary: "Link a package to a repository of the same owner, whose hooks hear of it from then on",
+  summary:
+    "Link a package to a repository of the same owner, whose hooks receive its events from then on",
   gate: forgeUser("package"),
   params: packageParams.extend({ repo_name: z.string() }),
   replies: { 201: empty, ...signedInReplies, 404: apiError },

@@ -34,7 +34,7 @@ const inBothForms = <E>(
   declare({ label: "scoped.", at: ":scope/:name" }),
 ];
 
-/** What npm reads of a package; the versions are the manifests as they were published. */
+/** The package document that npm reads; the versions are the manifests as they were published. */
 const packumentShape = z.looseObject({
   _id: z.string(),
   _rev: z.string(),

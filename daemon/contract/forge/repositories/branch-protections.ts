@@ -115,7 +115,7 @@ export const createBranchProtection = endpoint({
   name: "forge.repos.protections.create",
   method: "POST",
   path: "/api/v1/repos/:owner/:repo/branch_protections",
-  summary: "Protect the branches whose names match: no deletion, and pushes as the rule says",
+  summary: "Protect the branches whose names match: no deletion, and pushes according to the rule",
   gate,
   params: repositoryParams,
   body: z.object({

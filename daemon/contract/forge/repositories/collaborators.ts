@@ -48,13 +48,13 @@ export const deleteCollaborator = endpoint({
   name: "forge.repos.collaborators.delete",
   method: "DELETE",
   path: "/api/v1/repos/:owner/:repo/collaborators/:collaborator",
-  summary: "Remove a collaborator; succeeds for a user who is none",
+  summary: "Remove a collaborator; succeeds for a user who is not a collaborator",
   gate: forgeUser("repository"),
   params,
   replies: { 204: empty, ...seen, 422: apiError },
 });
 
-/** What a user may do with a repository, however they got the right. */
+/** A user's permission on a repository, from whatever source. */
 const collaboratorPermissionShape = z.object({
   permission: z.enum(teamPermissions),
   role_name: z.string(),
@@ -66,7 +66,7 @@ export const getCollaboratorPermission = endpoint({
   name: "forge.repos.collaborators.permission",
   method: "GET",
   path: "/api/v1/repos/:owner/:repo/collaborators/:collaborator/permission",
-  summary: "What a user may do with a repository; your own, or anybody's for its administrators",
+  summary: "A user's permission on a repository; your own, or any user's for its administrators",
   gate: forgeUser("repository"),
   params,
   replies: { 200: collaboratorPermissionShape, ...seen },

@@ -5,7 +5,7 @@ import { repositoryParams } from "./repositories.ts";
 
 const spokenByGit = "git itself speaks it";
 
-/** Who may do what depends on the repository and on what git asks for, so the gate is the service's. */
+/** The permission depends on the repository and on the git service, so the service authorizes the caller. */
 const plain = text("text/plain; charset=utf-8");
 const refusals = { 400: plain, 401: plain, 403: plain, 404: plain, 503: plain } as const;
 

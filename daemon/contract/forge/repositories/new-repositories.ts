@@ -11,7 +11,7 @@ import {
 import { repositoryShape } from "./repositories.ts";
 import { isAlphaDashDot, isRefName } from "./rules.ts";
 
-// In the order in which the document reports what does not fit.
+// In the order in which the document reports violations.
 const body = z.object({
   name: requiredText({ max: 100, rules: [["AlphaDashDot", isAlphaDashDot]] }),
   description: optionalText({ max: 2048 }),
@@ -94,7 +94,7 @@ export const generateRepository = endpoint({
     default_branch: optionalText({ max: 100, rules: [["GitRefName", isRefName]] }),
     description: optionalText({ max: 2048 }),
     private: optionalFlag,
-    // What the new repository takes from the template: at least one.
+    // The parts that are copied from the template: at least one.
     git_content: optionalFlag,
     topics: optionalFlag,
     git_hooks: optionalFlag,

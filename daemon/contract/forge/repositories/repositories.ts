@@ -20,14 +20,14 @@ import {
 import { isWebUrl } from "../rules.ts";
 import { userShape } from "../accounts/users.ts";
 
-/** What the caller may do with a repository. */
+/** The caller's permissions on a repository. */
 const permissionShape = z.object({
   admin: z.boolean(),
   push: z.boolean(),
   pull: z.boolean(),
 });
 
-/** A repository (forge behaviour, 7.9). Members that this server never fills are left out, as that page says. */
+/** A repository (forge behaviour, 7.9). Members that this server never fills are left out, as specified there. */
 export const repositoryShape = z.object({
   id: wireId,
   owner: userShape,
@@ -61,7 +61,7 @@ export const repositoryShape = z.object({
   created_at: wireTime,
   updated_at: wireTime,
   archived_at: wireTime,
-  /** Left out where a repository stands for a subject only, as in notifications. */
+  /** Left out where a repository is only a subject, as in notifications. */
   permissions: permissionShape.optional(),
   has_code: z.boolean(),
   has_issues: z.boolean(),
@@ -96,7 +96,7 @@ export const repositoryShape = z.object({
   object_format_name: z.enum(["sha1", "sha256"]),
   mirror_updated: wireTime,
   mirror_last_sync_at: wireTime,
-  /** Left out while it is not offered to anybody. */
+  /** Left out unless a transfer is pending. */
   repo_transfer: z
     .object({ doer: userShape, recipient: userShape, teams: z.array(teamShape) })
     .optional(),

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { optionalFlag, optionalMembers, optionalText } from "../common.ts";
 
-// What clients switch about a repository besides its name and texts. Most of it belongs to features that this server
-// does not have: it is kept and returned, so that tools that look after repositories find what they left.
+// Repository settings other than its name and texts. Most belong to features that this server does not have: it stores
+// and returns them, so that tools that manage repositories read back what they wrote.
 
 const TRACKER_TEXT_MAX = 2048;
 const WORD_MAX = 64;
@@ -22,7 +22,7 @@ export const externalTrackerShape = z.object({
 
 export const externalWikiShape = z.object({ external_wiki_url: z.string() });
 
-/** What counts only while there are pull requests (forge behaviour, 7.9). */
+/** Settings of pull requests (forge behaviour, 7.9). */
 export const mergingMembers = {
   ignore_whitespace_conflicts: optionalFlag,
   allow_merge_commits: optionalFlag,
@@ -40,7 +40,7 @@ export const mergingMembers = {
   default_allow_maintainer_edit: optionalFlag,
 };
 
-/** What stands for itself. */
+/** Members whose value is used as given. */
 export const featureMembers = {
   has_code: optionalFlag,
   has_pull_requests: optionalFlag,

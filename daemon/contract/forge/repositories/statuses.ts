@@ -89,7 +89,7 @@ export const listCommitStatuses = endpoint({
   query: listQuery,
   paging: "link_and_total",
   replies: { 200: z.array(commitStatusShape), ...seen },
-  apiOnly: "tools read what they reported; a person sees it at the build server",
+  apiOnly: "for tools; people see the status at the build server",
 });
 
 export const listRefStatuses = endpoint({
@@ -103,7 +103,7 @@ export const listRefStatuses = endpoint({
   query: listQuery,
   paging: "link_and_total",
   replies: { 200: z.array(commitStatusShape), ...seen },
-  apiOnly: "tools read what they reported; a person sees it at the build server",
+  apiOnly: "for tools; people see the status at the build server",
 });
 
 export const getCombinedStatus = endpoint({
@@ -117,7 +117,7 @@ export const getCombinedStatus = endpoint({
   query: z.object(paging),
   paging: "link_and_total",
   replies: { 200: combinedStatusShape, ...seen },
-  apiOnly: "deployment tools ask it before they go on",
+  apiOnly: "for deployment tools",
 });
 
 export const statusEndpoints = [

@@ -38,7 +38,7 @@ export const createConnection = endpoint({
   name: "vault.cloud.connections.create",
   method: "POST",
   path: "/api/cloud/connections",
-  summary: "Connect a storage; it is looked at before it is kept",
+  summary: "Connect a storage, which is probed first",
   gate: vaultUser,
   limit: perMinute,
   body: z.object({

@@ -79,7 +79,7 @@ export const listItems = endpoint({
     cursor: z.string().max(8192).optional(),
     limit: queryInteger(1, 1000, 100),
     refresh: queryFlag.default(false),
-    /** Only what has exactly this name: one item, or several where the provider lets names repeat. */
+    /** Only items with exactly this name: one, or several if the provider allows duplicate names. */
     name: z.string().max(1024).optional(),
   }),
   replies: { 200: listing, ...lookRefusals },

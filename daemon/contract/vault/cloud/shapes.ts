@@ -47,7 +47,10 @@ export const itemParams = z.object({ connection_id: uuid, item_id: itemId });
 
 const guarding = z.enum(["atomic", "emulated", "no"]);
 
-/** What a kind of storage can do. `atomic`: compared and done in one step; `emulated`: compared just before. */
+/**
+ * Capabilities of a kind of storage. `atomic`: compared and changed in one step; `emulated`: compared just before the
+ * change.
+ */
 const powers = z.object({
   trash: z.boolean(),
   permanent_delete: z.boolean(),
@@ -89,8 +92,8 @@ export const provider = z.object({
 const guarantee = z.enum(["atomic", "emulated", "none"]);
 
 /**
- * What a connection can really do, as found by the trial at connecting. `atomic`: the storage compares and acts in one step;
- * `emulated`: croft compares just before; `none`: nothing is compared.
+ * Capabilities of a connection, as probed when it was connected. `atomic`: the storage compares and changes in one step;
+ * `emulated`: croft compares just before; `none`: no comparison.
  */
 const capabilities = z.object({
   /** Upload and create-folder never replace an existing item. */
@@ -118,7 +121,7 @@ export const connection = z.object({
   status: z.enum(["connected", "reauth_required", "offline"]),
   created_at: time,
   last_checked_at: time.nullable(),
-  /** Null where the storage tells nothing. */
+  /** Null when the storage does not report it. */
   quota: z
     .object({ used_bytes: z.int().min(0).nullable(), total_bytes: z.int().min(0).nullable() })
     .nullable(),
@@ -143,7 +146,7 @@ export const failure = z.object({
   reason: z.string(),
 });
 
-/** A connection that could not be made: `setting` names the one that is wrong, `detail` says what helps. */
+/** A failed attempt to connect: `setting` names the wrong setting, `detail` states the remedy. */
 export const connectFailure = failure.extend({
   setting: z.string().optional(),
   detail: z.string(),

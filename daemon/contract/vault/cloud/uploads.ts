@@ -31,7 +31,7 @@ export const beginUpload = endpoint({
     name: itemName,
     content_type: z.string().max(255).nullish(),
     size: z.int().min(0).max(BYTES_MAX),
-    /** Tells this version of the file from another, such as a hash of its path and time. */
+    /** Identifies this version of the file, such as a hash of its path and time. */
     fingerprint: z.string().min(1).max(200),
   }),
   replies: { 201: openUpload, 200: nameTaken, ...refusals },
@@ -41,7 +41,7 @@ export const appendUpload = endpoint({
   name: "vault.cloud.uploads.append",
   method: "PATCH",
   path: "/api/cloud/connections/:connection_id/uploads/:upload_id",
-  summary: "Append bytes at Upload-Offset; what has arrived is kept when the connection breaks off",
+  summary: "Append bytes at Upload-Offset; received bytes are kept when the connection is lost",
   gate: vaultUser,
   limit: perMinute,
   params: uploadParams,

@@ -14,7 +14,7 @@ export interface TemplateFile {
   readonly text: string;
 }
 
-/** The templates of a repository, and why other files are none. */
+/** The templates of a repository, and why other files are not valid templates. */
 export interface ParsedTemplates {
   readonly templates: readonly WireIssueTemplate[];
   /** Reasons by path. */
@@ -27,10 +27,10 @@ export interface ParsedConfig {
   readonly error: string | undefined;
 }
 
-/** Characters of the text that stands for a missing description. */
+/** Characters of the text that are used in place of a missing description. */
 const ABOUT_MAX = 80;
 
-/** What applies without a file. */
+/** The configuration of a repository without a configuration file. */
 export const defaultConfig: WireIssueConfig = { blank_issues_enabled: true, contact_links: [] };
 
 /** Parses issue templates: Markdown with a YAML head, and forms in YAML. */

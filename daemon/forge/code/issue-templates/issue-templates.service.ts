@@ -44,7 +44,7 @@ export function createIssueTemplates({ access }: { readonly access: CodeAccess }
   const parsed = new Map<string, TemplateOutput>();
 
   return {
-    /** Returns the templates of the default branch, and why other files there are none. */
+    /** Returns the templates of the default branch, and why other files there are not valid templates. */
     async list(request: CodeRequest): Promise<ParsedTemplates> {
       return (await read(request)) ?? { templates: [], errors: {} };
     },

@@ -3,7 +3,7 @@ import type { Database } from "../../../../storage/engine/database.ts";
 import type { Sealer } from "../../../../storage/keys/keyring.ts";
 import { insertHostKey, listHostKeys } from "../../../../storage/tables/forge/ssh-host-keys.ts";
 
-/** What `keys` seals host keys for. */
+/** The purpose under which host keys are sealed. */
 const PURPOSE = "forge-ssh-host-key";
 const types = ["ssh-ed25519", "ecdsa-sha2-nistp256"] as const;
 type HostKeyType = (typeof types)[number];

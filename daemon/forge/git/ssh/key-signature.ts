@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, verify } from "node:crypto";
 import ssh2 from "ssh2";
 
-/** What a client signed to prove that it holds a key. */
+/** The data and signature by which a client proves that it holds a key. */
 export interface KeyProof {
   /** The type of the key, such as `ssh-ed25519`. */
   readonly type: string;

@@ -13,19 +13,19 @@ import type { ActingUser, ForgeCaller } from "../../caller.ts";
 import { notFound } from "../../refusals.ts";
 import { findOwned, type RepositoryPath } from "../../repositories/repositories.service.ts";
 
-/** The name by which every client signs in; the key tells who it is. */
+/** The user name of every client; the key identifies the account. */
 const USERNAME = "git";
 /** A key's last use is stored at most once in this time, so that a busy key costs few writes. */
 const TOUCH_AFTER_MS = 60_000;
 
-/** Whom a key signs in: the caller, or why the key may not be used now, for the user to read. */
+/** The account of a key: the caller, or why the key may not be used at the moment, for the user to read. */
 export type SshCaller =
   | { readonly kind: "caller"; readonly caller: ForgeCaller }
   /** A key of repositories, used without naming one of them. */
   | { readonly kind: "deploy_key" }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** Who the holders of keys are. */
+/** Looks up the holders of keys. */
 export interface SshAuthentication {
   /** Returns whether the key in wire format opens an account or a repository, under the name that clients sign in by. */
   knows(username: string, key: Buffer): Promise<boolean>;

@@ -14,8 +14,9 @@ const services: readonly string[] = ["git-upload-pack", "git-receive-pack", "git
 const COMMAND_CHARACTERS_MAX = 1_024;
 
 /**
- * Parses what a client wants to run: one of git's services and the path of a repository, `/owner/name.git`. No shell reads
- * it. Returns undefined for anything else, such as another program, options, more arguments, and paths with other segments.
+ * Parses the command of a client: one of git's services and the path of a repository, `/owner/name.git`. No shell reads
+ * it. Returns undefined for anything else, such as another program, options, more arguments, and paths with other
+ * segments.
  */
 export function parseSshCommand(line: string): SshCommand | undefined {
   if (line.length > COMMAND_CHARACTERS_MAX) return undefined;

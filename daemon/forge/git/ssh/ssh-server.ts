@@ -1,5 +1,5 @@
-// Git over SSH. Start here: connections and what they may ask for. ssh-authentication.ts tells who a key is,
-// ssh-session.ts runs git, ssh-command.ts parses what a client wants to run.
+// Git over SSH. Start here: connections and the requests that they may send. ssh-authentication.ts identifies the account
+// of a key, ssh-session.ts runs git, ssh-command.ts parses the client's command.
 import { createServer, type Server as NetServer, type AddressInfo, type Socket } from "node:net";
 import ssh2, { type AuthContext, type Connection, type ServerChannel, type Session } from "ssh2";
 import type { Log } from "../../../utilities/logging.ts";
@@ -19,7 +19,7 @@ export interface SshServerDeps {
   readonly addressKey: (address: string) => string;
   /** Milliseconds without a byte after which a connection is closed. */
   readonly idleMs: number;
-  /** What the server says it is, such as `croft_1.0`. */
+  /** The software version in the server's identification, such as `croft_1.0`. */
   readonly ident: string;
 }
 
@@ -290,7 +290,7 @@ function toGreeting(found: SshCaller): string {
 
 interface SshClient {
   readonly address: string;
-  /** What it counts as; see `addressKey`. */
+  /** The key under which its connections are counted; see `addressKey`. */
   readonly key: string;
   readonly socket: Socket;
   /** Aborted when the connection is closed. */

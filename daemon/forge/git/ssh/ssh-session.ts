@@ -70,7 +70,7 @@ async function run(
     await send(answer.stream, channel, drained);
     return answer.exitCode();
   }
-  // What git does in one process here, it does in two over HTTP: the bytes are the same.
+  // A push is one git process here and two over HTTP; the protocol bytes are the same.
   const { body } = await transfers.advertise(request, service);
   channel.write(withoutServiceLine(body));
   const contentType = "application/x-git-receive-pack-request";

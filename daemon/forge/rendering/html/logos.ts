@@ -10,7 +10,7 @@ const badges: Readonly<Record<string, readonly [letters: string, colour: string]
   gogs: ["gogs", "#a0522d"],
 };
 
-/** Whether an alias stands for a picture. */
+/** Returns whether a picture exists for an alias. */
 export function isLogo(alias: string): boolean {
   return Object.hasOwn(badges, alias);
 }

@@ -1,7 +1,7 @@
 import { resolveLink, type RenderContext } from "./links.ts";
 import { escapeHtml } from "./escape.ts";
 
-/** What references in running text depend on. */
+/** Lookups that references in running text depend on. */
 export interface ReferenceOptions {
   readonly context: RenderContext;
   /** Whether `#1` and `!1` refer to issues of the context's repository. */
@@ -57,7 +57,7 @@ export function createReferenceRules(
   return (text, rest) => apply(text, 0, rest);
 }
 
-/** How many `@` of a text are looked at: bounds the time that a hostile text takes on the calling thread. */
+/** Maximum number of `@` of a text that are parsed: bounds the time that a hostile text takes on the calling thread. */
 const MENTION_CANDIDATES_MAX = 2_000;
 
 /** Returns at most `max` lower-case names that a text may mention, to be looked up before it is rendered. */

@@ -30,7 +30,7 @@ import { keepsCode } from "../repository-settings.view.ts";
 import { createExpansion } from "./expansion.ts";
 import { writeTemplateCommit } from "./template-content.ts";
 
-/** What a new repository takes from its template. */
+/** The parts that a new repository copies from its template. */
 export interface GenerateOptions {
   /** The name of the new owner. */
   readonly owner: string;

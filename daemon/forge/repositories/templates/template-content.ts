@@ -26,7 +26,7 @@ const limits = {
   /** Files that are expanded, and bytes of them. */
   files: 2_000,
   bytes: 32 * 1024 * 1024,
-  /** Entries of the tree that are looked at. */
+  /** Maximum number of tree entries that are read. */
   entries: 200_000,
 } as const;
 /** Other requests are served after as many paths. */

@@ -16,7 +16,7 @@ import { createTextSink, type TextSink } from "./text-sink.ts";
 /** A file on this machine whose text is wanted. */
 export interface ExtractionInput {
   readonly path: string;
-  /** For types that bytes do not tell apart, such as Markdown and plain text. */
+  /** For types that cannot be detected from bytes, such as Markdown and plain text. */
   readonly filename: string;
   /** Recognizes the text of pictures and scanned pages, which takes seconds a page. */
   readonly recognizes: boolean;

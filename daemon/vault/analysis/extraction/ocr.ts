@@ -50,7 +50,7 @@ export async function createRecognizer(): Promise<Recognizer> {
     import("@tesseract.js-data/eng"),
   ]);
   const quiet = () => {};
-  // It prints a line for each problem of a picture; the outcome says the same.
+  // It prints a line for each problem of a picture; the outcome reports the same.
   const module = await createModule({ print: quiet, printErr: quiet });
   const path = join(english.langPath, "..", "4.0.0_best_int", "eng.traineddata.gz");
   module.FS.writeFile("/eng.traineddata", await promisify(gunzip)(await readFile(path)));

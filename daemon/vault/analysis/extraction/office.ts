@@ -8,13 +8,13 @@ import type { TextSink } from "./text-sink.ts";
 /** Deepest nesting of XML elements; real documents stay below 50. */
 const DEPTH_MAX = 256;
 
-/** How the elements of a format become text, by local name. */
+/** Converts the elements of a format to text, by local name. */
 interface Rules {
   /** Elements whose text is content; all elements when absent. */
   readonly content?: ReadonlySet<string>;
   /** Elements that end a line. */
   readonly lines: ReadonlySet<string>;
-  /** Elements that stand for a tab or space. */
+  /** Elements that are converted to a tab or space. */
   readonly spaces: ReadonlySet<string>;
 }
 

@@ -16,8 +16,8 @@ const SCANNED_PAGES_MAX = 20;
 const RECOGNITION_MS = 150_000;
 
 /**
- * Extracts a PDF page by page. Scripts and fonts are neither run nor loaded; images are decoded only to recognize the text of
- * pages without text, where `recognizes` says so. Returns whether pages without text were left out.
+ * Extracts a PDF page by page. Scripts and fonts are neither run nor loaded; images are decoded only with `recognizes`,
+ * to recognize the text of pages without text. Returns whether pages without text were left out.
  */
 export async function extractPdf(
   path: string,

@@ -13,7 +13,7 @@ import { MAX_ANALYZE_BYTES, toAnalyzeJob } from "./analyze-job.ts";
 import type { ItemPlace } from "../items/item-place.ts";
 import type { CloudItems } from "../items/items.service.ts";
 
-/** What a user chooses for the byte cache and the analysis, and asking for an analysis. */
+/** The user's settings of the byte cache and the analysis, and requests for an analysis. */
 export interface CloudAnalysis {
   getSettings(caller: VaultCaller): Promise<AnalysisSettings>;
   /** A lower cache limit takes effect at once. */

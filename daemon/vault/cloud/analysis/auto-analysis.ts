@@ -19,7 +19,10 @@ const payloadSchema = z.object({ connection_id: z.string(), parent_ref: z.string
 /** Files of a large folder are queued in several transactions, so that none blocks requests for long. */
 const BATCH = 200;
 
-/** Enqueues the search for new and changed files of a folder, if their owner wants them analysed and there are any. */
+/**
+ * Enqueues a search for new and changed files of a folder if its owner has turned on automatic analysis and there are
+ * any.
+ */
 export async function enqueueAutoAnalysis(
   tx: Transaction,
   jobs: Pick<JobQueue, "enqueue">,
@@ -68,7 +71,7 @@ export function registerAutoAnalysis({
   });
 }
 
-/** Returns the largest file that a user wants analysed without being asked; undefined when none is. */
+/** Returns the size limit of a user's automatic analysis; undefined when it is off. */
 async function findLimit(db: Queries, userId: string): Promise<number | undefined> {
   const settings = await findAnalysisSettings(db, userId);
   return settings?.autoAnalyze === true ? settings.maxAnalyzeBytes : undefined;

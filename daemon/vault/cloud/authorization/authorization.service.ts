@@ -28,9 +28,9 @@ import type { CloudConnections, SignInTrial } from "../connections/connections.s
 import { assertAvailable } from "../connections/provider-settings.ts";
 
 /**
- * Sign-ins at vendors' own pages: OAuth 2, code flow with PKCE, bound to one browser. An account gets the address of croft's
- * start page; the browser that opens it gets a cookie and goes on to the vendor; the same browser comes back, sees which
- * vendor account is about to be connected to which croft account, and connects with a one-time token.
+ * Sign-ins at vendors' own pages: OAuth 2, code flow with PKCE, bound to one browser. An account gets the address of
+ * croft's start page; the browser that opens it gets a cookie and is redirected to the vendor; the same browser returns,
+ * shows which vendor account is about to be connected to which croft account, and connects with a one-time token.
  */
 export interface CloudAuthorization {
   /**
@@ -57,7 +57,7 @@ export interface CloudAuthorization {
   confirm(provider: string, confirmed: ConfirmedSignIn): Promise<OauthOutcome>;
 }
 
-/** Where a browser goes from the start page, with the cookie that it must bring back. */
+/** The redirect of a browser from the start page, with the cookie that it must return. */
 export interface BoundSignIn {
   readonly vendorUrl: string;
   readonly cookie: {

@@ -17,9 +17,9 @@ export const OUTCOMES_ENTRY = "croft-outcomes.ndjson";
 
 /** An archive that is about to be read. */
 export interface DownloadBatch {
-  /** Fails, so that the response is cut off, when bytes of an entry that was begun do not arrive. */
+  /** Fails when the bytes of an entry are cut off, so that the response is aborted. */
   readonly archive: Readable;
-  /** To be called once, after the archive was read or abandoned. */
+  /** Call it once, after the archive was read or abandoned. */
   release(): void;
 }
 
@@ -38,7 +38,7 @@ export interface BatchDownloadsDeps {
   /** Creates names of temporary files. */
   readonly newId: () => string;
   readonly log: Log;
-  /** Where files are spooled whose length is not known. */
+  /** Folder in which files of unknown length are spooled. */
   readonly temporaryDirectory: string;
   readonly beginBatch: BeginBatch;
 }

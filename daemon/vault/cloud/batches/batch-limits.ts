@@ -12,7 +12,7 @@ export const FILES_AT_ONCE = 12;
 const BATCHES_AT_ONCE = 4;
 const RETRY_AFTER_SECONDS = 2;
 
-/** Why one file was not transferred, beside the failures of its provider. */
+/** Reasons why one file was not transferred, in addition to the failures of its provider. */
 export interface Refused {
   readonly kind: "refused";
   readonly code: ErrorCode | "internal";

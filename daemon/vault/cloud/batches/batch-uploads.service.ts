@@ -40,7 +40,7 @@ export interface UploadBatch<Result> {
    * gone: a file that arrived whole is finished.
    */
   run(report: (outcome: BatchOutcome<Result>) => Promise<void>): Promise<void>;
-  /** To be called once, after the batch. */
+  /** Call it once, after the batch. */
   release(): void;
 }
 

@@ -29,7 +29,7 @@ export interface ItemBytes {
   readonly contentType: string | undefined;
   /** Undefined where other bytes might come to have the same one. */
   readonly entityTag: string | undefined;
-  /** Undefined, too, where it would not tell these bytes from the next ones. */
+  /** Also undefined if it would not distinguish these bytes from the next version. */
   readonly modifiedAt: number | undefined;
   readonly bytes: CachedBytes;
 }
@@ -50,16 +50,16 @@ export type DownloadResult = ItemBytes | DownloadFailure;
 
 /** Reads the bytes of items. */
 export interface CloudBytes {
-  /** The bytes of a type that may be shown in place; what cannot be shown says why. */
+  /** The bytes, if their type may be shown inline; otherwise the reason. */
   preview(caller: VaultCaller, place: ItemPlace): Promise<PreviewResult>;
   /**
-   * Returns the bytes, or the provider's failure. Asks the provider for an item that was never listed, too. The record of a
-   * file that the provider no longer has is deleted.
+   * Returns the bytes, or the provider's failure. Also looks up items that were never listed. The record of a file that
+   * the provider no longer has is deleted.
    */
   download(owner: Pick<VaultCaller, "userId">, place: ItemPlace): Promise<DownloadResult>;
 }
 
-/** What the bytes that were fetched turned out to be. */
+/** Metadata of the bytes that were fetched. */
 interface FetchedItem {
   readonly item: ProviderItem;
   readonly contentType: string | undefined;
@@ -82,8 +82,8 @@ export function createBytes(
   const toNames = createVersionNames();
 
   /**
-   * What is in memory is answered after one look into the database: whose it is, that it is live, and that its
-   * connection is open with its present credentials.
+   * Bytes in memory are returned after one query: the owner, that the item is live, and that its connection is open with
+   * its present credentials.
    */
   async function readFromMemory(
     caller: Pick<VaultCaller, "userId">,
@@ -100,7 +100,7 @@ export function createBytes(
     return bytes && toItemBytes(itemId, item, entityTag, bytes);
   }
 
-  /** Through the cache; a miss asks the provider, and what it then sends may be a newer version than is recorded. */
+  /** Through the cache. On a miss the provider may return a newer version than the recorded one. */
   async function read(
     connection: Connection,
     itemId: string,

@@ -69,7 +69,7 @@ function toDownloadRefusal(failure: DownloadFailure): AppError {
   }
 }
 
-/** The bytes to be shown in place, or the typed body that says why not. */
+/** The bytes to be shown inline, or the typed body with the reason why not. */
 export function toPreviewAnswer(place: ItemPlace, result: PreviewResult): BytesAnswer {
   if (result.kind === "bytes") {
     const type = toEssence(result.contentType);

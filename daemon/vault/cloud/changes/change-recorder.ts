@@ -47,12 +47,12 @@ export interface ChangeRecorder {
   /**
    * Makes a change, then writes its rows, marks its folders stale and adds its audit record in one transaction. If that
    * fails, enqueues a re-listing of the folders; if that fails too, marks them stale in memory. After a failure of the
-   * provider nothing is written but that the folder is stale, where the storage may have changed.
+   * provider only the folder is marked stale, and only if the storage may have changed.
    */
   make<Done extends { readonly kind: "ok" }, Value>(
     change: Change<Done, Value>,
   ): Promise<RecordedChange<Done, Value>>;
-  /** Marks a folder stale after a failure that shows that the storage has, or may have, changed. */
+  /** Marks a folder stale after a failure by which the storage has, or may have, changed. */
   noteFailure(
     connection: Connection,
     failure: Failure,

@@ -72,7 +72,7 @@ export interface CloudChanges {
   delete(caller: VaultCaller, place: ItemPlace): Promise<DeleteResult>;
 }
 
-/** How many counters are tried when a folder's name is taken (vault API, create folder). */
+/** Maximum number of counters that are tried when a folder's name is taken (vault API, create folder). */
 const NAME_RETRIES = 5;
 
 export interface ChangesDeps {
@@ -97,7 +97,7 @@ export function createChanges(
       // While this one waited the connection may have been deleted, or have got other credentials.
       const connection = await adapters.own(caller.userId, connectionId);
       const { can } = await adapters.open(connection);
-      // A change is not aborted when its client goes away: half of it may have happened.
+      // A change continues when its client disconnects: half of it may have happened.
       const { signal } = new AbortController();
       return unlessDeleted(db, connection, () => work(connection, can, signal));
     });

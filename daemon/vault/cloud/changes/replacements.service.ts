@@ -147,7 +147,7 @@ function unquote(etag: string): string {
   return /^(?:W\/)?"(.*)"$/.exec(etag)?.[1] ?? etag;
 }
 
-/** Returns the same bytes; the stream fails with `too_large` beyond the limit, and when the request breaks off. */
+/** Returns the same bytes; the stream fails with `too_large` beyond the limit, and when the request is aborted. */
 function limit(content: Readable, bytesMax: number) {
   let bytes = 0;
   const stream = new Transform({

@@ -40,7 +40,7 @@ export function readUpload(
   };
 }
 
-/** The new bytes of a file: the body of the request, with what its headers say about it. */
+/** The new bytes of a file: the body of the request, with the type and length from its headers. */
 export function readReplacement(content: Readable, headers: IncomingHttpHeaders): ReplaceInput {
   const length = headers["content-length"];
   return {

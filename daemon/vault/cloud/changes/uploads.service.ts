@@ -75,7 +75,7 @@ export interface UploadsDeps {
   /** Creates ids of rows and names of temporary files. */
   readonly newId: () => string;
   readonly jobs: Pick<JobQueue, "enqueue">;
-  /** Where uploads are spooled whose provider must know the length first. */
+  /** Folder for uploads whose provider must know the length first. */
   readonly temporaryDirectory: string;
 }
 

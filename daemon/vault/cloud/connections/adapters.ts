@@ -58,7 +58,7 @@ export interface Adapters {
   findType(type: string): CloudProviderType | undefined;
   /** Closes what was opened with a connection's earlier credentials. */
   forget(connectionId: string): Promise<void>;
-  /** Runs changes of one connection one after the other: outside the provider nothing else keeps them apart. */
+  /** Runs changes of one connection one after the other: only the provider would order them otherwise. */
   withLock<T>(connectionId: string, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -90,7 +90,7 @@ export function createAdapters(
 
   async function open(connection: Connection): Promise<CloudProvider> {
     const known = opened.get(connection.id);
-    // Who has waited long may still hold the earlier credentials.
+    // A request that has waited long may still hold the earlier credentials.
     if (known !== undefined && known.generation >= connection.generation) return known.provider;
     const provider = findConnectionById(db, connection.id).then((current) => {
       if (current === undefined) throw new AppError("not_found", "Connection not found");
@@ -182,7 +182,7 @@ export function createAdapters(
     await noteConnectionStatus(db, { id, generation, status });
   }
 
-  /** Clients hear the kind only: what the provider gave as its reason is for the administrator. */
+  /** Clients only get the kind of the failure: the provider's own reason is for the administrator. */
   function logFailure(connection: Connection, outcome: { readonly kind: string }): void {
     const level = logLevelOf(outcome.kind);
     if (level === undefined) return;
@@ -190,7 +190,7 @@ export function createAdapters(
     const { id, provider } = connection;
     deps.log[level](
       { connection_id: id, provider, outcome: outcome.kind, note },
-      "a storage did not do what it was asked",
+      "provider call failed",
     );
   }
 
@@ -210,8 +210,7 @@ export function createAdapters(
 
     async call(connection, work) {
       const provider = await open(connection);
-      if (connection.status === "reauth_required")
-        return { kind: "reauth", note: "not asked again" };
+      if (connection.status === "reauth_required") return { kind: "reauth", note: "not_called" };
       const outcome = await work(provider);
       logFailure(connection, outcome);
       await noteStatus(connection, outcome.kind);

@@ -1,7 +1,7 @@
 import type { Guarding, Powers } from "../../../../storage/cloud/provider.ts";
 import type { Capabilities, Guarantee } from "../../../../storage/tables/vault/connections.ts";
 
-/** What an open storage can do, as it is kept with its connection and shown to its owner. */
+/** The capabilities of an open storage, as stored with its connection and shown to its owner. */
 export function toCapabilities(can: Powers): Capabilities {
   return {
     createOnly: toGuarantee(can.createOnly),

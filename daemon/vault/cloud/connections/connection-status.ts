@@ -29,7 +29,7 @@ export function statusAfterCheck(
   return outcome.kind === "reauth" ? "reauth_required" : "offline";
 }
 
-/** How loud an outcome is; undefined for those that are no trouble of the storage's. */
+/** The log level of an outcome; undefined for outcomes that are not the storage's fault. */
 export function logLevelOf(outcome: string): "warn" | "info" | undefined {
   switch (outcome as (Failure | ReadFailure | { kind: "ok" })["kind"]) {
     case "forbidden":

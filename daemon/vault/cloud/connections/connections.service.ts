@@ -57,8 +57,8 @@ export interface SignInTrial extends Trial {
 export interface CloudConnections {
   listProviders(): readonly AvailableProvider[];
   /**
-   * Connects a storage after a look at it. Refuses with `unprocessable` what does not fit the provider's settings,
-   * `invalid_argument` a kind of storage that is not set up on this server.
+   * Connects a storage after probing it. Refuses with `unprocessable` settings that the provider does not accept, with
+   * `invalid_argument` a kind of storage that is not configured on this server.
    */
   create(
     caller: VaultCaller,
@@ -103,14 +103,14 @@ export interface CloudConnections {
       readonly credentials?: Credentials | undefined;
     },
   ): Promise<ConnectResult>;
-  /** Forgets credentials, items and cached bytes; the storage's own files stay. */
+  /** Deletes credentials, items and cached bytes; the files in the storage stay. */
   remove(caller: VaultCaller, id: string): Promise<string>;
   /**
-   * What all connections of a user keep outside of the database: gives what lets go of it, to be called once the user's
-   * rows are gone.
+   * Returns a function that releases all resources of a user's connections outside of the database. Call it once the
+   * user's rows are deleted.
    */
   releaseAll(userId: string): Promise<() => Promise<void>>;
-  /** Looks at the storage now and keeps what it says as the connection's status. */
+  /** Probes the storage and stores the outcome as the connection's status. */
   test(caller: VaultCaller, id: string): Promise<Connection>;
 }
 
@@ -206,7 +206,10 @@ export function createConnections(
     return withCapabilities(current);
   }
 
-  /** Finds out what a connection can do that was made by an earlier croft or has been checked since. Asks no server. */
+  /**
+   * Determines the capabilities of a connection that was created by an earlier version or checked since. Sends no
+   * request.
+   */
   async function withCapabilities(connection: Connection): Promise<Connection> {
     if (connection.capabilities !== undefined) return connection;
     try {
@@ -214,7 +217,7 @@ export function createConnections(
       await updateConnection(db, connection.id, { capabilities });
       return { ...connection, capabilities };
     } catch (error) {
-      // Its credentials cannot be read, or its folder is not allowed any more: then nothing is known of it.
+      // Its credentials cannot be decrypted, or its folder is not allowed any more: its capabilities stay unknown.
       if (!(error instanceof AppError)) throw error;
       return connection;
     }

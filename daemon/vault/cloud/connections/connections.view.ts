@@ -101,7 +101,7 @@ function toConnectFailureReply(failure: ConnectFailure) {
     noteTexts[failure.note ?? ""] ??
     connectTexts[reply.body.kind] ??
     "The storage could not be connected.";
-  // Nothing is stored yet, so there is nothing to be in conflict with: what is not the credentials' fault is the storage's.
+  // Nothing is stored yet, so there cannot be a conflict: a failure is that of the credentials or of the storage.
   const status = reply.status === 409 ? 503 : reply.status;
   return { ...reply, status, body: { ...reply.body, detail } } as const;
 }

@@ -13,7 +13,7 @@ import type {
 import type { Adapters } from "./adapters.ts";
 import { toCapabilities } from "./capabilities.ts";
 
-/** What a trial of a storage found out. */
+/** The result of probing a storage. */
 export interface Trial {
   readonly kind: "ok";
   readonly facts: Facts;
@@ -51,7 +51,7 @@ export async function tryStorage(
   }
 }
 
-/** Reads the quota of a storage as changes of its connection; none where the storage does not tell. */
+/** Reads the quota of a storage as changes of its connection; empty if the storage does not report it. */
 export async function readQuota(provider: CloudProvider): Promise<ConnectionChanges> {
   if (!provider.can.quota) return {};
   const outcome = await provider.quota({ signal: new AbortController().signal });

@@ -1,4 +1,4 @@
-/** Where a route's item is. */
+/** The connection and id of a route's item. */
 export interface ItemPlace {
   readonly connection_id: string;
   readonly item_id: string;
@@ -8,7 +8,7 @@ export interface ItemPlace {
 export function toDownloadPath({ connection_id, item_id }: ItemPlace): string {
   const segments = item_id.split("/");
   const isPlain = segments.every((one) => one !== "" && one !== "." && one !== "..");
-  // An empty or dot segment would not survive on its way: the slashes are encoded, too.
+  // An empty or dot segment would be normalized away on its way, so slashes are encoded, too.
   const item = isPlain ? segments.map(encodeURIComponent).join("/") : encodeURIComponent(item_id);
   return `/api/cloud/connections/${connection_id}/items/${item}/download`;
 }

@@ -35,7 +35,7 @@ export function toItemOwner(connection: Connection, newId: () => string): ItemOw
 /** The recorded parent folder of a new item; undefined for the root and for a folder that was never listed. */
 export type KnownParent = CloudItem | undefined;
 
-/** What is known of a folder before something is made in it. */
+/** The records of a folder before an item is created in it. */
 export async function findParent(
   db: Queries,
   connectionId: string,

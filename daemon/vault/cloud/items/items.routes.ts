@@ -5,7 +5,7 @@ import type { CloudItems } from "./items.service.ts";
 import type { CloudListings } from "./listings.service.ts";
 import { readCursor, toDetailView, toListingView, toOpenReply } from "./items.view.ts";
 
-/** Routes that look at items and folders. */
+/** Routes that read items and folders. */
 export const itemRoutes = ({
   items,
   listings,

@@ -49,11 +49,11 @@ export interface CloudListings {
   browse(caller: VaultCaller, connectionId: string, request: BrowseRequest): Promise<FolderPage>;
   /** Lists a folder at the provider now, for the owner of the connection. False when that failed. */
   relist(connection: Connection, parentRef: string): Promise<boolean>;
-  /** Has a folder listed again by the next look at it: for what the database did not take down. */
+  /** Invalidates the listing of a folder in memory: for changes that the database failed to record. */
   markStale(connection: Connection, parentRef: string): void;
 }
 
-/** A listing that changes of ours have overtaken is made again so often. */
+/** How often a listing is repeated that was overtaken by changes made through croft. */
 const ATTEMPTS_MAX = 3;
 
 type ListingResult =
@@ -102,10 +102,10 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
       const seen = outcome.items.map(toItemMetadata);
       const owner = toItemOwner(connection, deps.newId);
       const isCurrent = await db.transaction(async (tx) => {
-        // A change that was recorded while the provider was listing may be missing in what it said.
+        // A change that was recorded while the provider was listing may be missing in its response.
         const now = await getFolderState(tx, connection.id, parentRef);
         if (now.mutations !== mutations) return false;
-        // Renamed or deleted through the service meanwhile: nothing lies under this id any more.
+        // Renamed or deleted through the service meanwhile: the id names no item any more.
         if (folder !== undefined && (await findParent(tx, connection.id, parentRef)) === undefined)
           return false;
         await replaceFolderItems(tx, owner, parentRef, seen);
@@ -179,7 +179,7 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
   };
 }
 
-/** What the state of a folder says of a failed listing (vault API, refresh_state). */
+/** The state of a folder after a failed listing (vault API, refresh_state). */
 function errorOf(failure: Failure): readonly [code: string, text: string] {
   switch (failure.kind) {
     case "offline":

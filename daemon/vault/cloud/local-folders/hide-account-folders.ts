@@ -2,7 +2,7 @@ import { segmentsBelow } from "../../../../storage/path-segments.ts";
 import type { Failure } from "../../../../storage/cloud/outcomes.ts";
 import type { CloudProvider } from "../../../../storage/cloud/provider.ts";
 
-/** Where the folders of accounts lie below a connection's root: the path of each local root that is inside it. */
+/** The folders of accounts below a connection's root: the path of each local root that is inside it. */
 export function findLocalRootsInside(
   root: string,
   localRoots: readonly string[],

@@ -36,7 +36,7 @@ export type CompleteResult =
   | { readonly kind: "incomplete" }
   | { readonly kind: "hash_mismatch" };
 
-/** Where an upload is. */
+/** The destination of an upload. */
 export interface UploadPlace {
   readonly connection_id: string;
   readonly upload_id: string;
@@ -59,7 +59,9 @@ export interface ResumableUploads {
       readonly fingerprint: string;
     },
   ): Promise<BeginResult>;
-  /** Appends bytes that begin where the last ones ended. What arrives before a connection breaks off is kept. */
+  /**
+   * Appends bytes that begin where the last ones ended. Bytes that arrive before the connection is closed early are kept.
+   */
   append(
     caller: VaultCaller,
     place: UploadPlace,

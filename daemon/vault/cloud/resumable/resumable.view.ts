@@ -26,7 +26,7 @@ export function toBeginReply(result: BeginResult, name: string) {
   } as const;
 }
 
-/** The part of an append request: `Upload-Offset` says where it begins. */
+/** The body of an append request: `Upload-Offset` is the position of its first byte. */
 export function readPart(content: Readable, headers: IncomingHttpHeaders) {
   const text = headers["upload-offset"];
   const isNumber = typeof text === "string" && /^\d{1,16}$/.test(text);

@@ -15,7 +15,7 @@ import { markFolderStale } from "../items/stale-folders.ts";
 
 /** Files that were written for a document which was never added, because the daemon crashed or could not record it. */
 export interface AbandonedWrites {
-  /** Deletes the file of a write and the note of it. True when both are gone; false when the provider failed. */
+  /** Deletes the file of a write and its record. True when both are deleted; false when the provider failed. */
   discard(write: StoredFileWrite): Promise<boolean>;
   /** Discards every write that began before a moment; returns the number that are gone. */
   discardAll(before: number, signal: AbortSignal): Promise<number>;

@@ -26,7 +26,7 @@ export function createStoredFileRemoval(
   async function remove(caller: VaultCaller, place: ItemPlace): Promise<boolean> {
     const { kind } = await changes.delete(caller, place);
     if (kind !== "stale") return kind === "deleted";
-    // The file has changed since it was listed, or is missing. The owner wants it gone either way.
+    // The file has changed since it was listed, or is missing. The owner wants it deleted in both cases.
     const connection = await adapters.own(caller.userId, place.connection_id);
     const state = await refresh(connection, place.item_id);
     if (state !== "present") return state === "missing";

@@ -115,7 +115,7 @@ export function createTrash(
               name: item.name,
               parent_ref: parentRef === "" ? null : parentRef,
             };
-            // What was known of a folder's content went with it.
+            // The records of a folder's content were deleted with it.
             const content = item.kind === "folder" ? [row.providerItemId] : [];
             return { value: item, folders: [parentRef, ...content], resourceId, metadata };
           },

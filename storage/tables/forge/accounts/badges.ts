@@ -20,7 +20,7 @@ export async function insertBadge(
     badge.description,
     badge.imageUrl,
   );
-  if (row === undefined) throw new Error("an inserted badge came back as no row");
+  if (row === undefined) throw new Error("the statement for the badge returned no row");
   return { ...badge, id: row.id };
 }
 

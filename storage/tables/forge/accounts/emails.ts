@@ -11,7 +11,7 @@ export interface ForgeEmail {
   readonly isPrimary: boolean;
 }
 
-/** Adds an address; returns its record. Throws `conflict` when anybody has it. */
+/** Adds an address; returns its record. Throws `conflict` when any account has it. */
 export async function insertEmail(
   tx: Transaction,
   email: Omit<ForgeEmail, "id">,
@@ -26,7 +26,7 @@ export async function insertEmail(
     Number(email.isVerified),
     Number(email.isPrimary),
   );
-  if (row === undefined) throw new Error("an inserted address came back as no row");
+  if (row === undefined) throw new Error("the statement for the address returned no row");
   if (tx.dialect === "sqlite")
     await tx.run("INSERT INTO forge_email_grams (rowid, lower_email) VALUES (?, ?)", row.id, lower);
   return toEmail(row);
@@ -94,7 +94,7 @@ export async function listVerifiedOwners(
   return owners;
 }
 
-/** Replaces a person's primary address by a verified one. Throws `conflict` when anybody has the new one. */
+/** Replaces a person's primary address by a verified one. Throws `conflict` when any account has the new one. */
 export async function replacePrimaryEmail(
   tx: Transaction,
   userId: number,

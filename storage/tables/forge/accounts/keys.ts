@@ -14,7 +14,7 @@ export interface ForgePublicKey {
   readonly lastUsedAt: number;
 }
 
-/** Adds a key. Throws `conflict` for a fingerprint that anybody has, or a title that the owner has. */
+/** Adds a key. Throws `conflict` for a fingerprint that any account has, or a title that the owner uses already. */
 export async function insertPublicKey(
   tx: Transaction,
   key: Omit<ForgePublicKey, "id">,
@@ -29,7 +29,7 @@ export async function insertPublicKey(
     key.createdAt,
     key.lastUsedAt,
   );
-  if (row === undefined) throw new Error("an inserted key came back as no row");
+  if (row === undefined) throw new Error("the statement for the key returned no row");
   return { ...key, id: row.id };
 }
 
@@ -81,7 +81,7 @@ export async function listPublicKeysOf(
   return { keys: rows.map(toKey), total: counted?.total ?? 0 };
 }
 
-/** Whether anybody has a key with this fingerprint. */
+/** Returns whether any account has a key with this fingerprint. */
 export async function hasFingerprint(db: Queries, fingerprint: string): Promise<boolean> {
   const row = await db.get("SELECT id FROM forge_public_keys WHERE fingerprint = ?", fingerprint);
   return row !== undefined;

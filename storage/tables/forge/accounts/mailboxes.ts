@@ -1,8 +1,8 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 
-/** What a person's mailbox says of itself; zeros while there never was a thread. */
+/** The counters of a user's mailbox; all zero before the first thread. */
 export interface Mailbox {
-  /** Grows with each change of a thread. */
+  /** Increases with each change of a thread. */
   readonly revision: number;
   /** Epoch milliseconds. */
   readonly changedAt: number;
@@ -21,7 +21,7 @@ export async function findMailbox(db: Queries, userId: number): Promise<Mailbox>
   };
 }
 
-/** The revisions of these people's mailboxes, by their ids; who never had a thread is left out. */
+/** Returns the revisions of the users' mailboxes by user id. Users without threads are left out. */
 export async function listMailboxRevisions(
   db: Queries,
   userIds: readonly number[],
@@ -38,7 +38,10 @@ export async function listMailboxRevisions(
   return revisions;
 }
 
-/** Holds a person's mailbox to the end of the transaction, so that its counts change together with what they count. */
+/**
+ * Locks a user's mailbox until the end of the transaction, so that its counters change together with the threads. Creates
+ * it if missing.
+ */
 export async function holdMailbox(
   tx: Transaction,
   userId: number,
@@ -49,18 +52,18 @@ export async function holdMailbox(
      ON CONFLICT (user_id) DO UPDATE SET revision = forge_mailboxes.revision RETURNING revision`,
     userId,
   );
-  if (row === undefined) throw new Error("a mailbox came back as no row");
+  if (row === undefined) throw new Error("the statement for the mailbox returned no row");
   return row;
 }
 
-/** Threads that come into a status, or with a negative number leave it. */
+/** A change of the number of threads with a status; negative when threads leave it. */
 export interface StatusMove {
-  /** As the column has it: 0 unread, 1 read, 2 pinned. */
+  /** The value of the column: 0 unread, 1 read, 2 pinned. */
   readonly status: number;
   readonly by: number;
 }
 
-/** Counts threads in and out of statuses, and moves the revision, of a mailbox that is held. */
+/** Adds to the counters of a locked mailbox and increments its revision. */
 export async function changeMailbox(
   tx: Transaction,
   userId: number,
@@ -79,7 +82,10 @@ export async function changeMailbox(
   );
 }
 
-/** Has everybody who has threads of a repository look again: its name or who may read it has changed. */
+/**
+ * Increments the revision of all mailboxes with threads of a repository, whose name or readers have changed: clients
+ * fetch them again.
+ */
 export async function touchMailboxesOf(tx: Transaction, repositoryId: number): Promise<void> {
   await tx.run(
     `UPDATE forge_mailboxes SET revision = revision + 1, changed_at = ?
@@ -90,8 +96,8 @@ export async function touchMailboxesOf(tx: Transaction, repositoryId: number): P
 }
 
 /**
- * Deletes the threads of a repository or of an issue, takes them out of everybody's counts, and has their owners look
- * again: the repository or the issue goes.
+ * Deletes the threads of a repository or issue that is being deleted, subtracts them from the counters of all mailboxes,
+ * and increments their revisions.
  */
 export async function emptyMailboxesOf(
   tx: Transaction,
@@ -114,16 +120,16 @@ export async function emptyMailboxesOf(
   await tx.run(`DELETE FROM forge_notifications WHERE ${column} = ?`, id);
 }
 
-/** Few lengths of lists make few statements, which are prepared once. */
+/** Lists have few lengths, so that few statements are prepared. */
 const LIST_SIZES = [1, 8, 64, 512] as const;
 
-/** The list with its last member repeated up to the next of the sizes. */
+/** Pads the list to the next of the sizes by repeating its last element. */
 function toFullList(ids: readonly number[]): readonly number[] {
   const size = LIST_SIZES.find((each) => each >= ids.length) ?? ids.length;
   return [...ids, ...Array<number>(size - ids.length).fill(ids.at(-1) ?? 0)];
 }
 
-/** By the status that they count. */
+/** Indexed by status. */
 const countColumns = ["unread_count", "read_count", "pinned_count"] as const;
 
 interface MailboxRow {

@@ -26,7 +26,7 @@ export async function insertOwnersTeam(
   await insertTeamMember(tx, team, ownerId);
 }
 
-/** How many organizations a person is a member of. */
+/** Returns the number of organizations that a user is a member of. */
 export async function countOrganizationsOf(db: Queries, userId: number): Promise<number> {
   const row = await db.get<{ total: number }>(
     "SELECT COUNT(*) AS total FROM forge_org_members WHERE user_id = ?",

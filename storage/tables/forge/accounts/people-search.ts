@@ -37,7 +37,7 @@ export async function searchPeople(
     conditions.push(`u.id IN (${found.sql})`);
     values.push(...found.values);
     if (viewer?.isAdmin !== true) {
-      // What matches by a hidden address alone must not be found.
+      // An account must not be found by a hidden address alone.
       conditions.push(
         String.raw`(u.keep_email_private = 0 OR u.id = ?
           OR u.id IN (SELECT user_id FROM forge_user_search WHERE names LIKE ? ESCAPE '\'))`,

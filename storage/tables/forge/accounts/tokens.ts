@@ -33,7 +33,7 @@ export async function insertToken(
     token.createdAt,
     token.lastUsedAt,
   );
-  if (row === undefined) throw new Error("an inserted token came back as no row");
+  if (row === undefined) throw new Error("the statement for the token returned no row");
   return toToken(row);
 }
 

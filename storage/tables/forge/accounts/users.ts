@@ -74,10 +74,10 @@ type DefaultMember =
   | "keepActivityPrivate"
   | UserCount;
 
-/** What a new account is made of; the id comes from the database. */
+/** The columns of a new account; the id comes from the database. */
 export type NewForgeUser = Omit<ForgeUser, DefaultMember>;
 
-/** What may change of an account after it was made. */
+/** The columns of an account that may change. */
 export type ForgeUserChanges = Partial<
   Omit<ForgeUser, "id" | "kind" | "createdAt" | "lowerName" | UserCount>
 >;
@@ -212,7 +212,7 @@ export async function hasAnyIndividual(db: Queries): Promise<boolean> {
   return (await db.get("SELECT id FROM forge_users WHERE kind = 0 LIMIT 1")) !== undefined;
 }
 
-/** How names are compared: ASCII letters without case, everything else as it is. */
+/** Returns the form in which names are compared: ASCII letters in lower case, everything else unchanged. */
 function toLowerName(name: string): string {
   return name.toLowerCase();
 }

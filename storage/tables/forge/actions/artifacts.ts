@@ -52,7 +52,7 @@ export async function insertArtifact(
     tx.now,
     tx.now,
   );
-  if (row === undefined) throw new Error("an inserted artifact came back as no row");
+  if (row === undefined) throw new Error("the statement for the artifact returned no row");
   return toArtifact(row);
 }
 

@@ -16,7 +16,7 @@ const mappingSchema: z.ZodType<Readonly<Record<string, JsonValue>>> = z.record(
   z.json(),
 );
 const callSchema = z.object({ inputs: mappingSchema, matrix: mappingSchema });
-/** What a job that calls another workflow gives to it. */
+/** Inputs and secrets that a job passes to the workflow that it calls. */
 export type ActionCall = Readonly<z.output<typeof callSchema>>;
 
 /** A job of a run. Times are epoch milliseconds. */
@@ -90,7 +90,7 @@ export async function insertJob(tx: Transaction, job: NewActionJob): Promise<Act
     Number(job.continueOnError),
     tx.now,
   );
-  if (row === undefined) throw new Error("an inserted job came back as no row");
+  if (row === undefined) throw new Error("the statement for the job returned no row");
   return toJob(row);
 }
 

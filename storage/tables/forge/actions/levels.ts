@@ -1,4 +1,7 @@
-/** What secrets, variables, runners and their tokens belong to; both are undefined for the instance. */
+/**
+ * The owner of secrets, variables, runners and their tokens: a repository, a user or organization, or with both ids
+ * undefined the instance.
+ */
 export interface ActionLevel {
   readonly ownerId: number | undefined;
   readonly repositoryId: number | undefined;

@@ -1,5 +1,5 @@
-// What expires: artifacts, unfinished uploads, logs, runs and runners that were made for one job. Each statement takes a
-// limited number of rows, so that no transaction is long.
+// Deletes expired artifacts, unfinished uploads, logs, runs and runners that were registered for one job. Each statement
+// takes a limited number of rows, so that no transaction is long.
 import type { Database, Queries } from "../../../engine/database.ts";
 
 /** Expires ready artifacts whose time is over; the sweep of objects removes their bytes. Returns how many. */

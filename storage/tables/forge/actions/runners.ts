@@ -39,7 +39,7 @@ export async function insertRunner(
     Number(runner.isEphemeral),
     tx.now,
   );
-  if (row === undefined) throw new Error("an inserted runner came back as no row");
+  if (row === undefined) throw new Error("the statement for the runner returned no row");
   return toRunner(row);
 }
 
@@ -188,7 +188,7 @@ export async function replaceToken(
     token.hash,
     tx.now,
   );
-  if (row === undefined) throw new Error("an inserted token came back as no row");
+  if (row === undefined) throw new Error("the statement for the token returned no row");
   await tx.run(
     "UPDATE forge_action_registration_tokens SET sealed_token = ? WHERE id = ?",
     token.seal(row.id),

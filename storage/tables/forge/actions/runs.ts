@@ -43,7 +43,7 @@ export type NewActionRun = Omit<
   ActionRun,
   "id" | "number" | "attempt" | "triggerActorId" | "createdAt" | "startedAt" | "completedAt"
 > & {
-  /** What made the run; a second run of the same key is not made. */
+  /** Identifies the event that created the run; no second run with the same key is created. */
   readonly triggerKey: string;
 };
 

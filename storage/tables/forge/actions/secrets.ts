@@ -30,7 +30,7 @@ export async function insertSecret(
     tx.now,
     tx.now,
   );
-  if (row === undefined) throw new Error("an inserted secret came back as no row");
+  if (row === undefined) throw new Error("the statement for the secret returned no row");
   await tx.run(
     "UPDATE forge_action_secrets SET sealed_value = ? WHERE id = ?",
     seal(row.id),

@@ -15,7 +15,7 @@ export interface ActionTask {
   readonly isLogExpired: boolean;
   /** Bytes of the log before compression. */
   readonly logBytes: number;
-  /** What the log must not show, sealed; undefined once the log has ended. */
+  /** The values that the log must mask, sealed; undefined once the log has ended. */
   readonly sealedMasks: string | undefined;
   readonly startedAt: number;
   /** When the runner last reported. */
@@ -53,7 +53,7 @@ export async function insertTask(
     tx.now,
     tx.now,
   );
-  if (row === undefined) throw new Error("an inserted task came back as no row");
+  if (row === undefined) throw new Error("the statement for the task returned no row");
   for (const [number, name] of stepNames.entries())
     await tx.run(
       "INSERT INTO forge_action_steps (task_id, number, name, status) VALUES (?, ?, ?, 'waiting')",

@@ -69,7 +69,7 @@ export async function insertDelivery(
     tx.now,
     tx.now,
   );
-  if (row === undefined) throw new Error("an inserted delivery came back as no row");
+  if (row === undefined) throw new Error("the statement for the delivery returned no row");
   await adjustTotal(tx, delivery.hookId, "waiting", 1);
   return row.id;
 }

@@ -5,7 +5,7 @@ import type { HookId } from "../ids.ts";
 
 /** `owner` fires for all repositories of a user or an organization. */
 export type HookScope = "system" | "default" | "repository" | "owner";
-/** Whose hooks a list shows. */
+/** The owner of the hooks that a list returns. */
 export type HookPlace =
   | { readonly kind: "repository"; readonly id: number }
   | { readonly kind: "owner"; readonly id: number };
@@ -59,7 +59,7 @@ export async function insertHook(
        (scope, repository_id, owner_id, kind, name, sealed_target, content_type, events, branch_filter, slack, is_active,
         created_at, updated_at)
      VALUES (?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-    // The column knows no owners: theirs are told apart by their id.
+    // The column has no value for hooks of owners; their `owner_id` distinguishes them.
     hook.scope === "owner" ? "repository" : hook.scope,
     hook.repositoryId ?? null,
     hook.ownerId ?? null,
@@ -73,7 +73,7 @@ export async function insertHook(
     tx.now,
     tx.now,
   );
-  if (row === undefined) throw new Error("an inserted hook came back as no row");
+  if (row === undefined) throw new Error("the statement for the hook returned no row");
   const sealedTarget = seal(row.id);
   await tx.run("UPDATE forge_hooks SET sealed_target = ? WHERE id = ?", sealedTarget, row.id);
   return { ...hook, id: row.id, sealedTarget, createdAt: tx.now, updatedAt: tx.now };

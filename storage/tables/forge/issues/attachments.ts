@@ -3,7 +3,7 @@ import type { Queries, Transaction } from "../../../engine/database.ts";
 /** A file that is attached to an issue, or to a comment on it. */
 export interface ForgeAttachment {
   readonly id: number;
-  /** Stands in its address. */
+  /** Part of its address. */
   readonly uuid: string;
   readonly issueId: number;
   /** Undefined for a file of the issue itself. */
@@ -15,7 +15,7 @@ export interface ForgeAttachment {
   readonly sha256: string;
   /** In bytes. */
   readonly size: number;
-  /** Told from the bytes; never one that a browser runs. */
+  /** Detected from the bytes; never a type that a browser executes. */
   readonly contentType: string;
   readonly downloadCount: number;
   /** Epoch milliseconds. */
@@ -41,7 +41,7 @@ export async function insertAttachment(
     given.contentType,
     tx.now,
   );
-  if (row === undefined) throw new Error("an inserted attachment came back as no row");
+  if (row === undefined) throw new Error("the statement for the attachment returned no row");
   return toAttachment(row);
 }
 

@@ -1,6 +1,6 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 
-/** What a reaction is to: an issue, or a comment on it. */
+/** The subject of a reaction: an issue, or a comment on it. */
 export interface ReactionSubject {
   readonly issueId: number;
   /** Undefined for the issue itself. */

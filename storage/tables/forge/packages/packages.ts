@@ -77,7 +77,7 @@ export async function openPackage(
     tx.now,
     tx.now,
   );
-  if (row === undefined) throw new Error("an opened package came back as no row");
+  if (row === undefined) throw new Error("the statement for the package returned no row");
   // The first revision is that of a new package.
   if (row.revision === 1) await indexPackageName(tx, row.id, key.name);
   return toPackage(row);

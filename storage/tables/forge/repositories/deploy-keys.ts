@@ -37,7 +37,7 @@ export async function insertDeployKey(
     key.isReadOnly ? 1 : 0,
     tx.now,
   );
-  if (row === undefined) throw new Error("an inserted key came back as no row");
+  if (row === undefined) throw new Error("the statement for the key returned no row");
   if (same === undefined)
     await tx.run("UPDATE forge_deploy_keys SET key_id = id WHERE id = ?", row.id);
   return { ...key, id: row.id, keyId: same?.key_id ?? row.id, createdAt: tx.now };

@@ -14,7 +14,7 @@ export interface ForgeLabel {
   readonly orgId: number | undefined;
 }
 
-/** Who has a label: a repository, or an organization. */
+/** The owner of a label: a repository or an organization. */
 export type LabelOwner = { readonly repositoryId: number } | { readonly orgId: number };
 
 /** A label to be added. */

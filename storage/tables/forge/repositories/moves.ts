@@ -84,7 +84,7 @@ export async function insertChore(
     chore.path,
     chore.target ?? null,
   );
-  if (row === undefined) throw new Error("an inserted chore came back as no row");
+  if (row === undefined) throw new Error("the statement for the chore returned no row");
   return row.id;
 }
 

@@ -39,7 +39,7 @@ export async function insertPush(
     tx.now,
     push.leasedUntil,
   );
-  if (row === undefined) throw new Error("an inserted push came back as no row");
+  if (row === undefined) throw new Error("the statement for the push returned no row");
   return row.id;
 }
 

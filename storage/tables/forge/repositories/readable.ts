@@ -1,7 +1,7 @@
 import type { Condition } from "../../condition.ts";
 import { toTeamReached, type UnitOrAny } from "../accounts/team-access.ts";
 
-/** Who reads: undefined is an anonymous caller. */
+/** The reader; undefined is an anonymous caller. */
 export type Reader =
   | { readonly id: number; readonly isAdmin: boolean; readonly isRestricted: boolean }
   | undefined;

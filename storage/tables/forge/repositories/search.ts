@@ -5,7 +5,7 @@ import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
 
 export type RepositorySort = "alpha" | "created" | "updated" | "size" | "stars" | "id";
 
-/** What is searched. An absent member matches everything. */
+/** The conditions of a search. An absent member matches everything. */
 export interface RepositorySearch {
   readonly reader: Reader;
   /** Only public repositories of public owners, for every reader. */
@@ -72,7 +72,7 @@ function toCondition(dialect: Database["dialect"], search: RepositorySearch): Co
   if (ownerId !== undefined) add("r.owner_id = ?", ownerId);
   if (reachedBy !== undefined) {
     const { reader } = search;
-    // Whose members an organization has is not for everybody.
+    // Memberships of an organization are not public.
     const seesMemberships = reader !== undefined && (reader.isAdmin || reader.id === reachedBy);
     parts.push(toReached(reachedBy, { publicMemberships: !seesMemberships }));
   }
@@ -89,7 +89,7 @@ function toCondition(dialect: Database["dialect"], search: RepositorySearch): Co
   if (isArchived !== undefined) add(`r.archived_at IS ${isArchived ? "NOT " : ""}NULL`);
   const words = toWords(search.term);
   if (words.length > 0) {
-    // Not LIKE: for a text of one letter it takes the length of the text times that of the word.
+    // Not LIKE: it takes quadratic time for a text of one repeated letter.
     const contains = (text: string) =>
       dialect === "sqlite" ? `INSTR(${text}, ?) > 0` : `STRPOS(${text}, ?) > 0`;
     const texts = ["r.lower_name", ...(search.includesDescription ? ["LOWER(r.description)"] : [])];

@@ -41,7 +41,7 @@ export async function isStarred(db: Queries, { repositoryId, userId }: Star): Pr
   return row !== undefined;
 }
 
-/** The tables of what users mark repositories with. */
+/** The tables of stars and watches. */
 const tables = { star: "forge_stars", watch: "forge_watches" } as const;
 
 /** A star or a watch. */

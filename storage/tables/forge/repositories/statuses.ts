@@ -47,7 +47,7 @@ export async function insertCommitStatus(
     status.authorId ?? null,
     tx.now,
   );
-  if (row === undefined) throw new Error("an inserted status came back as no row");
+  if (row === undefined) throw new Error("the statement for the status returned no row");
   return toStatus(row);
 }
 

@@ -45,7 +45,7 @@ export async function replaceTopics(
   );
 }
 
-/** What is searched. */
+/** The conditions of a search. */
 interface TopicSearch {
   readonly reader: Reader;
   /** Only public repositories of public owners, for every reader. */

@@ -44,7 +44,7 @@ export interface Classification {
   readonly confidence: number;
   /** `builtin`, or the AI provider. */
   readonly provider: string;
-  /** The words that decided, most important first; empty where the provider does not say. */
+  /** The words that decided the classification, most important first; empty when the provider does not report them. */
   readonly words: readonly string[];
 }
 

@@ -7,7 +7,7 @@ export interface DocumentUpload {
   readonly filename: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** Lower-case hex; undefined when the client promised none. */
+  /** Lower-case hex; undefined when the client announced none. */
   readonly promisedSha256: string | undefined;
   readonly state: "waiting" | "receiving" | "received";
   /** The object that holds the bytes, present while `received`. */
@@ -95,7 +95,7 @@ export async function deleteExpiredUploads(db: Queries, before: number): Promise
   return changes;
 }
 
-/** How many uploads of a user are under way. */
+/** Returns the number of unfinished uploads of a user. */
 export async function countUploads(db: Queries, userId: string): Promise<number> {
   const row = await db.get<{ total: number }>(
     "SELECT count(*) AS total FROM vault_document_uploads WHERE user_id = ?",
@@ -104,7 +104,10 @@ export async function countUploads(db: Queries, userId: string): Promise<number>
   return Number(row?.total ?? 0);
 }
 
-/** How many bytes the uploads of a user hold or may still bring: those whose bytes arrived, and addresses that are valid. */
+/**
+ * Returns the bytes that the uploads of a user hold or may still add: received bytes, and the announced sizes of uploads
+ * whose addresses are valid.
+ */
 export async function sumUploadBytes(db: Queries, userId: string, now: number): Promise<number> {
   const row = await db.get<{ total: number }>(
     `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) AS total FROM vault_document_uploads

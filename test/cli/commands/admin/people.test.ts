@@ -80,7 +80,7 @@ describe("users", () => {
     expect(edited.json()).toEqual({ location: "Moved" });
   });
 
-  test("deleting asks, and a purge wants the name", async () => {
+  test("a deletion asks for confirmation, and a purge for the name", async () => {
     await app.addUser({ username: "gone" });
     await app.addUser({ username: "purged" });
     await done("admin org create purgeds --owner purged");

@@ -12,7 +12,7 @@ import { signIn } from "../../support/signed-in.ts";
 const unadopted = "/api/v1/admin/unadopted";
 const total = (count: number) => ({ headers: { "X-Total-Count": String(count) } });
 
-test("patterns are taken as they stand", async () => {
+test("patterns without a glob are used as they are", async () => {
   expect(await optionsOf(listUnadopted.define, [])).toEqual({});
   expect(await optionsOf(listUnadopted.define, ["m*"])).toEqual({ pattern: "m*" });
   for (const define of [adoptUnadopted.define, deleteUnadopted.define])
@@ -34,7 +34,7 @@ test("names are listed, as rows and as one array", async () => {
   expect(daemon.seen[0]?.path).toContain("query=mira%2F*");
 });
 
-test("a glob is looked up page by page, and each repository adopted once", async () => {
+test("a glob is matched page by page, and each repository is adopted once", async () => {
   await using home = await temporaryHome();
   const names = Array.from({ length: 60 }, (_, index) => `mira/r${index}`);
   await using daemon = await fakeDaemon({
@@ -69,7 +69,7 @@ test("a failed adoption is reported, and the other repositories are adopted", as
   ]);
 });
 
-test("a glob that stands for nothing is not found", async () => {
+test("a glob without matches exits with not_found", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({ [`GET ${unadopted}`]: { body: [], ...total(0) } });
   await signIn(home.path, { url: daemon.url, forgeToken: "t" });
@@ -77,7 +77,7 @@ test("a glob that stands for nothing is not found", async () => {
   expect(ran.error()).toMatchObject({ code: "not_found", exit_code: 6 });
 });
 
-test("deleting asks first, and --yes answers", async () => {
+test("a deletion asks for confirmation unless --yes is set", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
     [`GET ${unadopted}`]: { body: ["mira/a", "mira/b"], ...total(2) },

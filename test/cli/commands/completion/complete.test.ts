@@ -152,7 +152,7 @@ describe("values of the forge", () => {
     expect((await complete(home.path, "user", "view", "u")).split("\n")).toHaveLength(101);
   });
 
-  test("the profile and the address of the line are asked", async () => {
+  test("uses the profile and address of the command line", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/v1/admin/cron": { body: [{ name: "delete_old", schedule: "@daily" }] },
@@ -264,7 +264,7 @@ describe("values are omitted without an error", () => {
     expect(system.exits).toEqual([0]);
   });
 
-  test("a process that has started too slowly asks nothing", async () => {
+  test("a process that started too slowly sends no request", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({});
     await signIn(home.path, { url: daemon.url, forgeToken: "secret" });
@@ -276,7 +276,7 @@ describe("values are omitted without an error", () => {
     expect(daemon.seen).toEqual([]);
   });
 
-  test("a session that must be renewed is renewed by another process, which is waited for by none", async () => {
+  test("an expired session is renewed by a background process", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({});
     await signIn(home.path, { url: daemon.url, vault: { access_expires_at: 0 } });

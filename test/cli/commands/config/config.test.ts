@@ -178,7 +178,7 @@ describe("config set", () => {
   );
 });
 
-test("path shows where everything lies", async () => {
+test("config path shows all folders", async () => {
   const env = { CROFT_HOME: undefined, XDG_CONFIG_HOME: "/c", XDG_DATA_HOME: "/d" };
   const ran = await runCli(["config", "path", "--json"], { home: "/home/mira", env });
   expect(ran.json()).toEqual({

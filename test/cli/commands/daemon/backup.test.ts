@@ -230,7 +230,7 @@ describe("daemon backup to a bucket", () => {
     }
   });
 
-  test("takes the key of objects_url when backups have none", async () => {
+  test("uses the credentials of objects_url when backup_url has none", async () => {
     await using bucket = await openBucket();
     const { server } = bucket;
     const ran = await runCli(["daemon", "backup", "--to", bucket.address, "--json"], {
@@ -263,7 +263,7 @@ describe("daemon backup to a bucket", () => {
     }
   });
 
-  test("says that the server fails, not that the archive is damaged, when a download ends early", async () => {
+  test("reports a failed server, not a damaged archive, when a download ends early", async () => {
     await using bucket = await openBucket();
     const { address, run, server } = bucket;
     await run(source.path, ["backup", "--to", address]);
@@ -339,7 +339,7 @@ describe("daemon restore of an archive on standard input", () => {
     expect(ran.json()).toMatchObject({ restored: true, copy: "standard input", kept: null });
   });
 
-  test("tells what to do with one that is compressed", async () => {
+  test("names the remedy for a compressed archive", async () => {
     await using home = await temporaryHome();
     const file = join(home.path, "home.tar.gz");
     await writeFile(file, gzipSync(await readFile(archive)));
@@ -348,7 +348,7 @@ describe("daemon restore of an archive on standard input", () => {
   });
 });
 
-test("a backup without keys tells the restored home which key it needs", async () => {
+test("a home restored from a backup without keys names the missing key", async () => {
   await using home = await temporaryHome();
   await using fresh = await temporaryHome();
   await (await startDaemon(testInput(home.path, {}, []))).stop();

@@ -58,14 +58,14 @@ describe("daemon status", () => {
   test.each([
     ["http://0.0.0.0:9", "http://127.0.0.1:9"],
     ["https://[::]:9", "https://[::1]:9"],
-  ])("asks a daemon that listens on %s at %s", async (listens, asked) => {
+  ])("connects to a daemon that listens on %s at %s", async (listens, asked) => {
     await using home = await temporaryHome();
     await announce(home.path, [listens]);
     const ran = await runCli(["daemon", "status", "--json"], { home: home.path });
     expect(ran.error()["message"]).toContain(`cannot reach the daemon at ${asked}`);
   });
 
-  test("tells less of a daemon elsewhere, and that one is not ready", async () => {
+  test("prints fewer fields for a remote daemon, and whether it is ready", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /readyz": { status: 503, body: { status: "not ready" } },
@@ -159,7 +159,7 @@ describe("daemon stop", () => {
     expect(signalled).toEqual([]);
   });
 
-  test("daemon stop of none is done already", async () => {
+  test("daemon stop without a daemon succeeds", async () => {
     await using home = await temporaryHome();
     const ran = await runCli(["daemon", "stop", "--json"], { home: home.path });
     expect(ran.json()).toEqual({ stopped: false, pid: null, data: home.path });

@@ -56,7 +56,7 @@ test.each([
   [[], "FILE, or --from s3://BUCKET/FOLDER, or --database latest for the database alone"],
   [["latest"], "--database latest"],
   [[copyName], `--database ${copyName}`],
-])("croft daemon restore %j says how a copy of the database is named now", async (words, hint) => {
+])("croft daemon restore %j names the flag for a copy of the database", async (words, hint) => {
   await using home = await temporaryHome();
   const ran = await runCli(["daemon", "restore", "--yes", "--json", ...words], { home: home.path });
   expect(ran.error()).toMatchObject({ code: "usage", hint: `croft daemon restore ${hint}` });
@@ -64,7 +64,7 @@ test.each([
 
 describe("daemon restore", () => {
   test.each(["a damaged database", "a database from the future", "no database at all"])(
-    "makes a home usable again that has %s, and keeps what was there",
+    "restores a home that has %s, and keeps the former files",
     async (what) => {
       await using home = await homeWithCopy();
       const database = join(home.path, "croft.db");
@@ -150,7 +150,7 @@ describe("daemon restore", () => {
     await running.stop();
   });
 
-  test("asks first, and tells only with --dry-run", async () => {
+  test("asks for confirmation, and only prints with --dry-run", async () => {
     await using home = await temporaryHome();
     await mkdir(join(home.path, "backups"));
     const asked = await runCli(["daemon", "restore", "--database", "latest", "--json"], {

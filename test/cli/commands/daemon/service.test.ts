@@ -59,14 +59,14 @@ test("writes a systemd unit for this home, starts it, and removes it again", asy
   expect((await run(["uninstall", "--yes"])).code).toBe(6);
 });
 
-test("says what a key in the keyring means for a service", async () => {
+test("explains a master key in the keyring", async () => {
   await mkdir(join(home.path, "keys"));
   await writeFile(join(home.path, "keys", "master.json"), '{"source":"keyring"}');
   const ran = await run(["install", "--yes", "--no-start"]);
   expect(ran.json()).toMatchObject({ started: false, key: expect.stringContaining("keyring") });
 });
 
-test("asks before it writes, and only prints with --dry-run", async () => {
+test("asks for confirmation before it writes, and only prints with --dry-run", async () => {
   expect((await run(["install"])).code).toBe(2);
   const dry = await run(["install", "--dry-run"]);
   expect(dry.out).toContain("[Service]");
@@ -105,7 +105,7 @@ hasAnalyze.test(
   },
 );
 
-test("the state of the service and its watchdog are reported where systemd asks for them", () => {
+test("reports readiness and watchdog pings to systemd", () => {
   vi.useFakeTimers();
   try {
     const notified: (readonly string[])[] = [];

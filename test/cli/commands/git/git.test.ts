@@ -81,7 +81,7 @@ describe("the credential helper", () => {
     expect(await ask("get", "no attribute")).toBe(2);
   });
 
-  test("the helper prints nothing and git goes on to ask when the user is not signed in", async () => {
+  test("the helper prints nothing without a sign-in, so that git prompts", async () => {
     await using home = await temporaryHome();
     const env = { CROFT_URL: "http://127.0.0.1:9" };
     const stdin = "protocol=http\nhost=127.0.0.1:9\n\n";

@@ -88,7 +88,7 @@ describe("key rotate", () => {
     expect(await made.key()).toBe(`${hex(3)}\n`);
   });
 
-  test("key rotate of a key in the environment says what to do, and does its part of it", async () => {
+  test("key rotate with a key in the environment prints the next step and reseals when it is done", async () => {
     await using made = await homeWith({ CROFT_MASTER_KEY: hex(1) });
     const told = await made.rotate();
     expect(told).toMatchObject({ code: 2, out: "" });

@@ -108,7 +108,7 @@ describe("a sign-in", () => {
     expect(kept).toBeUndefined();
   });
 
-  test("a sign-in that wants another password exits 16 and says how", async () => {
+  test("a sign-in that requires a new password exits 16 and prints the command for it", async () => {
     const { ran } = await login({ body: { requires_password_change: true, user_id: "u" } });
     expect(ran.error()).toMatchObject({
       code: "challenge_required",

@@ -153,7 +153,7 @@ test("croft notification view prints a thread", async () => {
 });
 
 describe("croft notification mark", () => {
-  test("marks as read when nothing else is said", async () => {
+  test("marks as read by default", async () => {
     expect(await optionsOf<NotificationMarkOptions>(markNotifications.define, ["7", "8"])).toEqual({
       ids: ["7", "8"],
       as: "read",
@@ -163,7 +163,7 @@ describe("croft notification mark", () => {
     );
   });
 
-  test("marks the named threads, and says which were not", async () => {
+  test("marks the named threads, and reports those that failed", async () => {
     const { ran, seen } = await runSignedIn(
       ["notification", "mark", "7", "9", "--as", "pinned", "--json"],
       {

@@ -54,14 +54,14 @@ describe("rendering", () => {
     return { ran, sent: daemon.seen[0]?.json(), headers: daemon.seen[0]?.headers };
   };
 
-  test("rendering of a file that is not there says so in words, and first of all which", async () => {
+  test("the error for a missing file begins with its name", async () => {
     const { ran, sent } = await ask(["markdown", "no's.md", "--json"], html(""));
     expect(ran.error()).toMatchObject({ code: "file_error", exit_code: 17 });
     expect(ran.error()["message"]).toMatch(/^\/.*no's\.md: no such file or directory$/);
     expect(sent).toBeUndefined();
   });
 
-  test("standard input becomes HTML, for anybody", async () => {
+  test("renders standard input without a sign-in", async () => {
     const { ran, sent, headers } = await ask(
       ["markdown", "--mode", "gfm", "--context", "/o/r"],
       html("<p>a</p>\n"),
@@ -129,7 +129,7 @@ describe("HTML for reading in a terminal", () => {
     ).toBe("1   wide\n22  x\n");
   });
 
-  test("mentions and references say where they lead by themselves", () => {
+  test("prints mentions and references without their addresses", () => {
     expect(
       show('<p><a href="https://x/mira" data-markdown-generated-content="">@mira</a> in #1</p>'),
     ).toBe("@mira in #1\n");

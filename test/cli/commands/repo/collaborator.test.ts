@@ -8,7 +8,7 @@ import { createForgePeople } from "../../../support/forge/forge-people.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 
-test("a collaborator may write unless the line says otherwise", async () => {
+test("adds a collaborator with write permission by default", async () => {
   const parse = (...line: string[]) =>
     optionsOf<CollaboratorAddOptions>(addCollaborator.define, line);
   expect(await parse("mira/notes", "nora")).toEqual({

@@ -111,7 +111,7 @@ test("an edit sends what its flags name, a rename the name", async () => {
   expect(daemon.seen[1]?.json()).toEqual({ name: "diary" });
 });
 
-test("a deletion wants the name", async () => {
+test("a deletion requires the name", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
     "DELETE /api/v1/repos/mira/notes": { status: 204 },

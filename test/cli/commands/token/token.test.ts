@@ -59,7 +59,7 @@ describe("the caller's own tokens", () => {
     expect(daemon.seen[0]?.headers.authorization).toBe(basic("boss", "t0ken"));
   });
 
-  test("belong to whom the forge says when the token comes from the environment", async () => {
+  test("looks up the token owner at the forge when the token comes from the environment", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/v1/user": { body: { username: "ci-bot" } },

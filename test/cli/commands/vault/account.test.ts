@@ -65,7 +65,7 @@ describe("vault register", () => {
     expect(ran.error()).toMatchObject({ code, message: detail, http_status: status });
   });
 
-  test("vault register of an empty input says what is missing", async () => {
+  test("vault register with empty input names the missing value", async () => {
     const ran = await runCli([...registerLine, "--json"], { home: "/nowhere", stdin: "" });
     expect(ran.error()).toMatchObject({
       code: "missing_input",

@@ -92,7 +92,7 @@ test("document upload from standard input needs a name", async () => {
   expect(ran.err).toContain("--name");
 });
 
-test("document download writes a whole file and replaces none without --force", async () => {
+test("document download writes atomically and overwrites only with --force", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
     [`GET /api/documents/${ID}`]: { status: 200, body: document },
@@ -111,7 +111,7 @@ test("document download writes a whole file and replaces none without --force", 
   expect(await runCli([...line, "--force"], { home: home.path })).toMatchObject({ code: 0 });
 });
 
-test("document delete says when the storage provider kept its copy", async () => {
+test("document delete reports when the provider still has its copy", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
     [`GET /api/documents/${ID}`]: { status: 200, body: document },

@@ -157,7 +157,7 @@ describe("order of the checks", () => {
     expect(statuses).toEqual([401, 401, 429]);
   });
 
-  test("an address limit counts before anyone asks who calls", async () => {
+  test("an address limit counts before authentication", async () => {
     const limited = route({ ...ping, limit: perAddress(1, 60) }, async () => ({
       status: 200,
       body: { ok: true },
@@ -284,7 +284,7 @@ describe("failures", () => {
     });
   });
 
-  test("a process without file descriptors answers 503 and says when to try again", async () => {
+  test("a process without file descriptors answers 503 with Retry-After", async () => {
     await using app = await serveRoutes([
       failing(
         Object.assign(new Error("EMFILE: too many open files, open '/x'"), { code: "EMFILE" }),

@@ -74,7 +74,7 @@ describe("the client's address", () => {
     expect(clientOf("127.0.0.1", ["1.1.1.1", "198.51.100.4"])).toBe("198.51.100.4");
   });
 
-  test("looks at a bounded number of hops", () => {
+  test("reads a bounded number of hops", () => {
     const header = `198.51.100.4,${"127.0.0.1,".repeat(100_000)}127.0.0.1`;
     expect(clientOf("127.0.0.1", header)).toBe("127.0.0.1");
   });

@@ -28,7 +28,7 @@ async function hit(times: number, key = "a"): Promise<number> {
 }
 
 describe("a limit", () => {
-  test("lets max hits pass and tells what is left and for how long", async () => {
+  test("admits max hits and returns the remaining number and time", async () => {
     expect(await limiter.consume("a", rule)).toEqual({
       allowed: true,
       remaining: 9,
@@ -48,7 +48,7 @@ describe("a limit", () => {
     });
   });
 
-  test("lets exactly max pass of a hundred that come together", async () => {
+  test("admits exactly max of a hundred concurrent hits", async () => {
     expect(await hit(100)).toBe(10);
     expect(await hit(100)).toBe(0);
   });

@@ -262,7 +262,7 @@ describe("attack: malformed forms", () => {
     await expect.poll(() => openFilesBelow(temporaryDirectory)).toEqual([]);
   });
 
-  test("a connection that breaks off fails the file's stream, never ends it early", async () => {
+  test("an aborted connection fails the file's stream and never ends it early", async () => {
     await using app = await serve();
     const { port } = new URL(app.url);
     const socket = connect(Number(port), "127.0.0.1");

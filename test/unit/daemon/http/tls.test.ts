@@ -105,7 +105,7 @@ describe("--tls CERT,KEY", () => {
     expect(await openFiles(certFile, keyFile)).toEqual({ certFile, keyFile });
   });
 
-  test("says which file is wrong, and how", async () => {
+  test("names the invalid file and the reason", async () => {
     const { certFile, keyFile } = await open();
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const other = join(folder, "other.key");
@@ -145,7 +145,7 @@ describe("--tls CERT,KEY", () => {
     );
   });
 
-  test("refuses a certificate that has ended", async () => {
+  test("refuses an expired certificate", async () => {
     const { certFile, keyFile } = await open();
     now += 801 * DAY;
     await expect(openFiles(certFile, keyFile)).rejects.toThrow("ended on");

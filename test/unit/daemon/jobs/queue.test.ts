@@ -154,7 +154,7 @@ describe("a key", () => {
     expect(seen).toEqual([2, 3]);
   });
 
-  test("lets a job that comes while the first runs run after it", async () => {
+  test("runs a job that is enqueued while the first runs after it", async () => {
     const queue = makeQueue();
     const order: string[] = [];
     queue.register({
@@ -233,7 +233,7 @@ describe("a failure", () => {
     expect(await countJobs(db)).toEqual({ waiting: 0, running: 0, dead: 1 });
   });
 
-  test("a failure for good is deleted after a while", async () => {
+  test("deletes dead-lettered jobs after the retention time", async () => {
     const queue = makeQueue();
     queue.register(recording(fail).kind({ attemptsMax: 1 }));
     await add(queue);
@@ -283,7 +283,7 @@ describe("concurrency", () => {
 });
 
 describe("a started queue", () => {
-  test("runs a job as soon as its transaction has committed, without waiting for the next look", async () => {
+  test("runs a job as soon as its transaction has committed, without waiting for the next poll", async () => {
     // On a file, for there a second connection reads the state before the commit.
     const folder = await mkdtemp(join(tmpdir(), "croft-jobs-"));
     const onDisk = openSqlite({ path: join(folder, "croft.db"), clock: () => now });
@@ -305,7 +305,7 @@ describe("a started queue", () => {
     await rm(folder, { recursive: true });
   });
 
-  test("finds what another process enqueued at its next look", async () => {
+  test("finds a job of another process at its next poll", async () => {
     const other = makeQueue({ owner: "b", alone: false });
     const queue = makeQueue({ pollMs: 5 });
     const ran = Promise.withResolvers<void>();
@@ -353,7 +353,7 @@ describe("a started queue", () => {
     expect(await countJobs(db)).toEqual({ waiting: 1, running: 0, dead: 0 });
   });
 
-  test("waits for a job that ends when it is asked to", async () => {
+  test("waits for a job that stops when it is aborted", async () => {
     const queue = makeQueue();
     const begun = Promise.withResolvers<void>();
     queue.register(
@@ -406,7 +406,7 @@ describe("a crash", () => {
     expect(await ran.promise).toBe(2);
   });
 
-  test("lets another process run the job when the lease has ended, not before", async () => {
+  test("lets another process claim the job when the lease has expired, not before", async () => {
     await add(makeQueue());
     await crashInTheMiddle();
     const queue = makeQueue({ owner: "b", alone: false });

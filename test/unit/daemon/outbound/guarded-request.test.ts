@@ -140,7 +140,7 @@ describe("redirects", () => {
     expect(target.received[0]?.headers).not.toHaveProperty("authorization");
   });
 
-  test("302 asks for what is there, with credentials at the same origin", async () => {
+  test("follows a 302, with credentials only at the same origin", async () => {
     await using receiver = await startReceiver(({ path }, response) =>
       path === "/"
         ? response.writeHead(302, { Location: "/there" }).end()
@@ -207,7 +207,7 @@ describe("servers that behave badly", () => {
     expect(outcome).toMatchObject({ kind: "failed" });
   });
 
-  test("one that breaks off, one that is not there, and one that speaks no HTTP are failures without addresses", async () => {
+  test("an aborted response, an unreachable server and one without HTTP are failures without addresses", async () => {
     await using reset = await startReceiver((_request, response) =>
       response.socket?.resetAndDestroy(),
     );

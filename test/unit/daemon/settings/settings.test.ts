@@ -168,7 +168,7 @@ describe("mistakes", () => {
     );
   });
 
-  test("variables of the launcher and the tests are none", () => {
+  test("variables of the launcher and the tests are not settings", () => {
     expect(problemsOf({ env: { CROFT_NODE: "/n", CROFT_TEST_ANYTHING: "1" } })).toEqual([]);
   });
 
@@ -283,7 +283,7 @@ describe("types", () => {
     ]);
   });
 
-  test("lists take commas, YAML lists and none", () => {
+  test("lists accept commas, YAML lists and nothing", () => {
     expect(read("trusted_proxies: none").trustedProxies).toEqual([]);
     expect(read("allowed_hosts: [Croft.Example.org, '[0::1]', nas]").allowedHosts).toEqual([
       "croft.example.org",

@@ -28,7 +28,7 @@ describe("a log line", () => {
     });
   });
 
-  test("tells an error with its stack and its causes", async () => {
+  test("logs an error with its stack and causes", async () => {
     const { log, lines } = await capture();
     const cause = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
     log.error({ err: new Error("cannot send", { cause }) }, "a job failed");

@@ -43,7 +43,7 @@ test("the flags become the query", async () => {
   });
 });
 
-test("a page is asked for and printed", async () => {
+test("requests one page and prints it", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
     "GET /api/v1/admin/users": { body: [user(1, "boss")], headers: { "X-Total-Count": "31" } },

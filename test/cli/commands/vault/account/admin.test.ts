@@ -164,7 +164,7 @@ describe("users of the vault", () => {
     expect(ran.json()).toEqual({ deleted: true, id: mira.id });
   });
 
-  test("users of the vault have to choose another password when an administrator says so", async () => {
+  test("an administrator can require a user of the vault to choose a new password", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       [`POST /api/admin/users/${mira.id}/password-reset`]: {
@@ -308,7 +308,7 @@ describe("audit records as CSV", () => {
   });
 });
 
-test("the overview says how much there is", async () => {
+test("the overview prints counts and sizes", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
     "GET /api/admin/overview": {

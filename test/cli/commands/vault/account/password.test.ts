@@ -81,7 +81,7 @@ describe("changing the password", () => {
 });
 
 describe("resetting the password", () => {
-  test("asks for a link without signing in", async () => {
+  test("requests a reset link without a sign-in", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/auth/password-reset": { status: 202, body: { message: "Sent, perhaps." } },

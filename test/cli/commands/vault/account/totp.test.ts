@@ -63,7 +63,7 @@ describe("turning the second factor on", () => {
     expect(daemon.seen[0]?.headers.cookie).toBe("refresh_token=refresh-1");
   });
 
-  test("turning the second factor on with a wrong code exits 12, and without one asks or says so", async () => {
+  test("enabling the second factor with a wrong code exits 12, and without a code prompts or names the flag", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/auth/totp/enable": { status: 400, body: { detail: "Incorrect code" } },

@@ -150,7 +150,7 @@ describe("connection edit", () => {
 });
 
 describe("connection remove", () => {
-  test("asks first, then says what it forgot", async () => {
+  test("asks for confirmation, then prints the deleted connection", async () => {
     expect((await go(["connection", "remove", "home", "--json"], {})).ran.code).toBe(2);
     const { ran } = await go(["connection", "rm", "home", "--yes", "--json"], {
       "DELETE /api/cloud/connections/c1": { body: { kind: "deleted", id: "c1" } },

@@ -147,7 +147,7 @@ describe("connection add without provider or name", () => {
     expect(err).not.toContain("s3cret");
   });
 
-  test("asks again for what the server finds wrong", async () => {
+  test("prompts again for the setting that the server refuses", async () => {
     const refuse = (name: string, detail: string): FakeAnswer => ({
       status: 422,
       body: { kind: "invalid_setting", reason: "outside", setting: name, detail },

@@ -246,7 +246,7 @@ describe("item addresses", () => {
     ]);
   });
 
-  test("item addresses that several items have are refused with the ids, so that none is deleted by chance", async () => {
+  test("refuses an address that several items have, and lists their ids", async () => {
     const twins = [
       { provider_item_id: "one", name: "twin.txt", kind: "file" },
       { provider_item_id: "two", name: "twin.txt", kind: "file" },
@@ -268,7 +268,7 @@ describe("item addresses", () => {
     ["reauth_required", 13, "connection reconnect"],
     ["provider_error", 11, "connection test"],
   ])(
-    "item addresses that cannot be looked up at the provider (%s) are not said to be gone",
+    "an address whose lookup at the provider fails (%s) is not reported as missing",
     async (code, exit, hint) => {
       const failed = { refresh_state: "failed", error_code: code, error_message: "No.", items: [] };
       const { ran } = await go(["cat", "home:/a.txt"], {
@@ -307,7 +307,7 @@ describe("item delete", () => {
     });
   });
 
-  test("deletes several, and says which it could not", async () => {
+  test("deletes several items and lists the failures", async () => {
     const { ran } = await go(["rm", "home:/top.txt", "home:/missing", "--yes", "--json"], {
       [`DELETE ${base}/items/top.txt`]: { body },
     });
@@ -335,7 +335,7 @@ describe("item delete", () => {
     expect([ran.code, ran.err]).toEqual([0, "Rate limited by the server; waiting 9 s.\n"]);
   });
 
-  test("item delete of an id that the vault does not know says so", async () => {
+  test("item delete of an unknown id explains it", async () => {
     const stale = { status: 409, body: { kind: "stale", reason: "item_changed" } };
     const { ran } = await go(["delete", "out.pdf", "--yes", "--json"], {
       [`DELETE ${base}/items/out.pdf`]: stale,
@@ -352,7 +352,7 @@ describe("item delete", () => {
     expect(known.ran.error()).toMatchObject({ code: "stale" });
   });
 
-  test("asks first, and never deletes a whole storage", async () => {
+  test("asks for confirmation, and never deletes the root", async () => {
     expect((await go(["delete", "home:/top.txt", "--json"], {})).ran.code).toBe(2);
     expect((await go(["delete", "home:/", "--yes"], {})).ran.code).toBe(2);
   });

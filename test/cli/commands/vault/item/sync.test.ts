@@ -220,7 +220,7 @@ describe("item edit", () => {
     });
   });
 
-  test("keeps the edited file and says where when another client changed the original", async () => {
+  test("keeps the edited file and prints its path when another client changed the original", async () => {
     await inWork("edit", { items: toItems({ "a.txt": "one" }) }, async (at) => {
       at.storage.override = ({ method }) => {
         if (method === "PUT")
@@ -252,7 +252,7 @@ describe("item upload --replace", () => {
 });
 
 describe("item mkdir", () => {
-  test("says that a folder exists, and accepts it with --parents", async () => {
+  test("refuses an existing folder, and accepts it with --parents", async () => {
     await inWork("mkdir", { items: toItems({ "docs/": "", file: "f" }) }, async (at) => {
       const taken = await at.go("home:/docs --json");
       expect(taken.error()).toMatchObject({ code: "name_collision", exit_code: 7 });

@@ -106,7 +106,7 @@ describe("item trash restore", () => {
     }
   });
 
-  test("says that a path is not in the trash", async () => {
+  test("reports a path that is not in the trash", async () => {
     const { ran } = await go(["restore", "home:/other.txt"]);
     expect(ran.code).toBe(6);
     expect(ran.err).toContain("/other.txt is not in the trash of home");
@@ -131,7 +131,7 @@ describe("item trash empty", () => {
     expect(await optionsOf(emptyTrash.define, ["home"])).toEqual({ connection: "home" });
   });
 
-  test("asks first, and repeats the request while more items are left", async () => {
+  test("asks for confirmation, and repeats the request until the trash is empty", async () => {
     let left = 3;
     const { ran, seen } = await go(["empty", "home", "--yes", "--json"], {
       [`DELETE ${base}`]: () => ({

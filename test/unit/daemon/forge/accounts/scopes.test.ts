@@ -74,7 +74,7 @@ describe("scopes", () => {
     );
   });
 
-  test("write contains read, and nothing is granted that was not asked for", () => {
+  test("write contains read, and no other scope is granted", () => {
     fc.assert(
       fc.property(words, fc.constantFrom(...scopeCategories), (given, category) => {
         const scope = scopeOf(given);

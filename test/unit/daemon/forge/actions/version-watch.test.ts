@@ -17,7 +17,7 @@ describe("the watch of the queue's version", () => {
     expect(await watch.wait(6, 3_000, never)).toBe(7);
   });
 
-  test("answers all who wait when the version grows, with one look for all of them", async () => {
+  test("answers all waiting requests when the version grows, with one query for all", async () => {
     let version = 1;
     const { watch, read } = newWatch(() => version);
     const waiting = Array.from({ length: 100 }, () => watch.wait(1, 3_000, never));
@@ -29,7 +29,7 @@ describe("the watch of the queue's version", () => {
     expect(read.mock.calls.length).toBeLessThan(100 + 25);
   });
 
-  test("answers the known version after the time, and looks no further", async () => {
+  test("answers the known version after the timeout, and stops polling", async () => {
     const { watch, read } = newWatch(() => 1);
     const waiting = watch.wait(1, 200, never);
     await vi.advanceTimersByTimeAsync(300);

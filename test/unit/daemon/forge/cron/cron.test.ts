@@ -86,7 +86,7 @@ describe("schedules", () => {
 });
 
 describe("the list", () => {
-  test("tells what was never run, and what was when", async () => {
+  test("lists tasks that never ran, and the time of the last run of others", async () => {
     const { cron, queue } = start([noting("a"), noting("b", "@midnight")]);
     await cron.start();
     expect(await view(cron)).toEqual([

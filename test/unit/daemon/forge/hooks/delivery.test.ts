@@ -161,7 +161,7 @@ describe("retries", () => {
     expect(await entryOf(id)).toMatchObject({ state: "delivered", attempts: 2 });
   });
 
-  test("a receiver says when to come back", async () => {
+  test("honours Retry-After of a receiver", async () => {
     const id = await addHook();
     answers = [answered(429, { "retry-after": "120" }), answered(503, { "retry-after": "999999" })];
     await happen();
@@ -280,7 +280,7 @@ describe("recipients of events", () => {
     expect(sent).toHaveLength(1);
   });
 
-  test("a hook that was deleted meanwhile takes its deliveries along", async () => {
+  test("deletes the deliveries of a hook that was deleted", async () => {
     const id = await addHook();
     await happen();
     await forge.hooks.remove("instance", id);

@@ -194,7 +194,7 @@ describe("chat services", () => {
   });
 });
 
-test("packagist hears of pushes only", () => {
+test("packagist hooks are sent pushes only", () => {
   expect(outgoing("packagist", "push", push)?.json).toEqual({
     repository: { url: repository.html_url },
   });

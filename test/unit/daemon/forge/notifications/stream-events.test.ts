@@ -5,7 +5,7 @@ import type { StreamUpdate } from "../../../../../daemon/forge/notifications/thr
 
 const urls = { publicUrl: () => "http://croft.example" };
 
-test("a client that does not read has the daemon make no more than it holds for anybody", async () => {
+test("a client that does not read causes no more than one buffer of events", async () => {
   let made = 0;
   let isReleased = false;
   async function* endless(): AsyncGenerator<StreamUpdate, void, void> {

@@ -96,7 +96,7 @@ function toWord(news: StreamUpdate | undefined): unknown {
 const revision = async () => (await findMailbox(app.db, caller.user.id)).revision;
 
 describe("a stream", () => {
-  test("tells the count, then what happens, in order", async () => {
+  test("sends the count, then changes in order", async () => {
     await tell("before");
     const stream = follow();
     expect(await stream.next()).toBe(1);
@@ -119,7 +119,7 @@ describe("a stream", () => {
     expect(await follow((await revision()) + 1000).next()).toBe(3);
   });
 
-  test("tells more than a page, each thread once", async () => {
+  test("sends more than a page, each thread once", async () => {
     const commits = Array.from({ length: 120 }, (_, at) => `c${at}`);
     await tell(...commits);
     expect(await follow(0).take(121)).toEqual([...commits, 120]);

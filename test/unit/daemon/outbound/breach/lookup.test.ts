@@ -98,7 +98,7 @@ describe("the breached-password look-up", () => {
     },
   );
 
-  test("says once that it is degraded, until the service answered again", async () => {
+  test("logs a degraded lookup once until the service answers again", async () => {
     let isDown = true;
     const up = range();
     await using service = await rangeService((request, response) =>

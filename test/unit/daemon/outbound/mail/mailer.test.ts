@@ -302,7 +302,7 @@ describe("a mail server", () => {
     expect(JSON.stringify(job)).not.toContain("hunter2");
   });
 
-  test("a mail server that refuses the recipient for good ends the job", async () => {
+  test("a permanent refusal of the recipient ends the job", async () => {
     const server = await startServer({
       onRcptTo: (_address, _session, done) =>
         done(Object.assign(new Error("no such user"), { responseCode: 550 })),

@@ -137,7 +137,7 @@ describe("notebooks", () => {
       );
   });
 
-  test("notebooks that are none are shown as the text they are", async () => {
+  test("shows an invalid notebook as plain text", async () => {
     for (const text of ["not json", "[]", '{"cells":1}', "null", `${"[".repeat(100_000)}`])
       expect(await show("a.ipynb", text)).toContain('class="chroma language-json display"');
   });
