@@ -23,6 +23,7 @@ const settingsLines: readonly Column<WireUserSettings>[] = [
   { header: "language", cell: ({ language }) => language },
   { header: "hide email", cell: ({ hide_email: hideEmail }) => hideEmail },
   { header: "hide activity", cell: ({ hide_activity: hideActivity }) => hideActivity },
+  { header: "mails", cell: ({ email_notifications: mails }) => mails },
 ];
 
 export const viewAccount = {
@@ -48,6 +49,7 @@ export interface AccountEditOptions {
   readonly language?: string;
   readonly hideEmail?: string;
   readonly hideActivity?: string;
+  readonly emailNotifications?: string;
 }
 
 export const editAccount = {
@@ -62,6 +64,10 @@ export const editAccount = {
       .option("--language <tag>", "the language of pages, such as en-US")
       .option("--hide-email <true|false>", "whether other users see your e-mail address")
       .option("--hide-activity <true|false>", "whether other users see your activity")
+      .option(
+        "--email-notifications <which>",
+        "enabled, andyourown or disabled: mails about your runs that fail or recover, about all of them, or none",
+      )
       .action((flags: AccountEditOptions) => {
         if (Object.keys(flags).length === 0)
           throw usageError(
@@ -75,13 +81,14 @@ export const editAccount = {
 
 /** Changes the caller's profile and prints it; what is not given stays. */
 async function runAccountEdit(cli: CliContext, options: AccountEditOptions): Promise<void> {
-  const { fullName, hideEmail, hideActivity, ...rest } = options;
+  const { fullName, hideEmail, hideActivity, emailNotifications, ...rest } = options;
   const { body } = await cli.client.call(forge.editUserSettings, {
     body: {
       ...rest,
       full_name: fullName,
       hide_email: readTrueOrFalse("--hide-email", hideEmail),
       hide_activity: readTrueOrFalse("--hide-activity", hideActivity),
+      email_notifications: emailNotifications,
     },
   });
   await cli.output.resource(body, settingsLines);

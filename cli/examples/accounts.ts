@@ -123,6 +123,7 @@ export const examples: Examples = {
   ],
   "account edit": [
     ["Change your full name", 'croft account edit --full-name "Mira Lind"'],
+    ["Get no mails about your runs", "croft account edit --email-notifications disabled"],
     ["Show the request only", "croft account edit --location Bergen --dry-run"],
   ],
   "account avatar set": [

@@ -19,7 +19,7 @@ import type { JobQueue } from "../jobs/queue.ts";
 import type { Log } from "../utilities/logging.ts";
 import { createCommonPasswords } from "../outbound/breach/common-passwords.ts";
 import { createBreachLookup } from "../outbound/breach/lookup.ts";
-import { createMailer } from "../outbound/mail/mailer.ts";
+import { createMailer, type Mailer } from "../outbound/mail/mailer.ts";
 import { createPasswordHasher, type PasswordHasher } from "../utilities/password-hasher.ts";
 import type { Stores } from "./stores.ts";
 import { createVaultAccounts } from "../vault/accounts/accounts.ts";
@@ -51,12 +51,9 @@ export function createHasher(): PasswordHasher {
   });
 }
 
-/** Creates the account services of both APIs on a database: the daemon's own, or a transaction of it. */
-export function createPeople(deps: ServiceDeps) {
-  const { input, stores, db, hasher, limiter, newId, addresses, queue, log } = deps;
-  const { publishOrganization } = deps;
-  const { settings, clock } = input;
-  const mailer = createMailer({
+/** Creates the mailer of both APIs. Its job must be registered once. */
+export function openMailer({ input: { settings }, stores, queue }: ServiceDeps): Mailer {
+  return createMailer({
     enqueue: queue.enqueue,
     keyring: stores.keyring,
     smtpUrl: settings.smtpUrl,
@@ -65,6 +62,13 @@ export function createPeople(deps: ServiceDeps) {
     tmp: stores.directory.tmp,
     randomBytes,
   });
+}
+
+/** Creates the account services of both APIs on a database: the daemon's own, or a transaction of it. */
+export function createPeople(deps: ServiceDeps, { queueMail }: Pick<Mailer, "queueMail">) {
+  const { input, stores, db, hasher, limiter, newId, addresses, queue, log } = deps;
+  const { publishOrganization } = deps;
+  const { settings, clock } = input;
   const breaches = createBreachLookup({
     url: settings.breachUrl,
     isCommon: createCommonPasswords(),
@@ -85,7 +89,7 @@ export function createPeople(deps: ServiceDeps) {
     sealer: stores.keyring,
     instanceName: settings.instanceName,
     attempts: limiter,
-    queueMail: mailer.queueMail,
+    queueMail,
     repositories: createRepositoryDependents(queue.enqueue),
     ...(publishOrganization === undefined ? {} : { publishOrganization }),
     packages: createPackageDependents(),
@@ -100,11 +104,11 @@ export function createPeople(deps: ServiceDeps) {
     attempts: limiter,
     keys: stores.keyring,
     enqueue: queue.enqueue,
-    queueMail: mailer.queueMail,
+    queueMail,
     frontendUrl: addresses.frontendUrl,
     settings,
   });
-  return { forge, vault, mailer };
+  return { forge, vault };
 }
 
 /** The accounts that the first start created, as `croft init --json` prints them. */
@@ -138,11 +142,10 @@ export async function createAdministrators(
     const now = String(tx.now);
     if ((await claimInstanceValue(tx, INITIALISED_AT, now, tx.now)) !== now)
       throw alreadyInitialised(deps);
-    const { forge, vault } = createPeople({
-      ...deps,
-      db: toDatabase(tx),
-      hasher: readyHash(hashes),
-    });
+    const { forge, vault } = createPeople(
+      { ...deps, db: toDatabase(tx), hasher: readyHash(hashes) },
+      openMailer(deps),
+    );
     const { user, token } = await forge.createFirstSiteAdministrator(first);
     const { handle, email } = await vault.registration.createFirstAdministrator({
       handle: first.username,

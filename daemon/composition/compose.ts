@@ -10,7 +10,7 @@ import { readCookie } from "../forge/pages/page-handler.ts";
 import { createSessions } from "../forge/pages/sessions.ts";
 import type { NodeHandler } from "../http/server.ts";
 import { createVaultApi } from "../vault/api.ts";
-import { createPeople, type ServiceDeps } from "./accounts.ts";
+import { createPeople, openMailer, type ServiceDeps } from "./accounts.ts";
 import { openForge } from "./forge.ts";
 import { createPageAnswers } from "./forge-pages.ts";
 import { openObjects } from "./objects.ts";
@@ -50,13 +50,15 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     random: Math.random,
     newId,
   });
-  const forge = await openForge({ ...deps, objects: objects.store });
-  const people = createPeople({
-    ...deps,
-    publishOrganization: forge.hooks.publisher.organizationCreated,
-  });
+  const mailer = openMailer(deps);
+  const { queueMail } = mailer;
+  const forge = await openForge({ ...deps, objects: objects.store, queueMail });
+  const people = createPeople(
+    { ...deps, publishOrganization: forge.hooks.publisher.organizationCreated },
+    mailer,
+  );
   const vault = await openVault({ ...deps, accounts: people.vault, objects: objects.store });
-  queue.register(people.mailer.job);
+  queue.register(mailer.job);
   queue.register(people.forge.passwordResets.job);
   const webSessions = createSessions({
     db,

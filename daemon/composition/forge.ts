@@ -5,6 +5,7 @@ import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import { listBranchProtections } from "../../storage/tables/forge/repositories/branch-protections.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
 import { createAvatars } from "../forge/accounts/avatars.service.ts";
+import type { QueueMail } from "../forge/accounts/welcome-mail.ts";
 import { avatarRoutes } from "../forge/accounts/profile.routes.ts";
 import { createForgeActions, type ForgeActions } from "../forge/actions/actions.ts";
 import { createCode } from "../forge/code/code.ts";
@@ -81,6 +82,7 @@ export interface Forge {
 }
 
 export interface ForgeDeps extends ServiceDeps {
+  readonly queueMail: QueueMail;
   readonly objects: ObjectStore;
 }
 
@@ -139,6 +141,9 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     urls,
     publisher: hooks.publisher,
     publishStatus,
+    // Without a mail server the outbox is for links that an administrator hands on.
+    queueMail: settings.smtpUrl === undefined ? undefined : deps.queueMail,
+    instanceName: settings.instanceName,
     objects: deps.objects,
     limits: {
       artifactBytesMax: settings.maxUploadBytes,

@@ -247,7 +247,7 @@ export const settingDeclarations = {
     address("smtp", "smtps"),
     "mails become files in the outbox",
     {
-      help: "Mail server: smtp://user:pass@host:port",
+      help: "Mail server: smtp://user:pass@host:port; mails about workflow runs are sent only with one",
       secret: true,
     },
   ),

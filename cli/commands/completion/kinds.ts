@@ -112,6 +112,7 @@ const byFlag: Readonly<Record<string, Completion | null>> = {
   "--service": ["forge", "vault"],
   "--trust-model": ["default", "collaborator", "committer", "collaboratorcommitter"],
   "--visibility": visibilities,
+  "account edit --email-notifications": ["enabled", "andyourown", "disabled"],
   "account hook --content-type": ["json", "form"],
   "admin hook list --type": ["system", "default", "all"],
   "admin hook --content-type": ["json", "form"],

@@ -5,9 +5,9 @@ import {
   findUserByName,
   type ForgeUser,
   type ForgeUserChanges,
-  hasOtherSiteAdmin,
   updateUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
+import { hasOtherSiteAdmin } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
 import { AppError } from "../../errors.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";

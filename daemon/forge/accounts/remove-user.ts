@@ -8,8 +8,8 @@ import {
   deleteUser,
   findUserByName,
   type ForgeUser,
-  hasOtherSiteAdmin,
 } from "../../../storage/tables/forge/accounts/users.ts";
+import { hasOtherSiteAdmin } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import { AppError } from "../../errors.ts";
 import { lastAdmin, targetIsOrganization, userNotFound } from "../refusals.ts";
 

@@ -28,6 +28,7 @@ export type OwnSettingsEdit = {
       | "diffViewStyle"
       | "keepEmailPrivate"
       | "keepActivityPrivate"
+      | "emailNotifications"
   ]: ForgeUser[K] | undefined;
 };
 

@@ -1,7 +1,11 @@
 import type { UserPage } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { BodyOf } from "../../contract/endpoint.ts";
-import type { editUserSettings, WireUserSettings } from "../../contract/forge/accounts/settings.ts";
+import {
+  type editUserSettings,
+  emailNotificationWords,
+  type WireUserSettings,
+} from "../../contract/forge/accounts/settings.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { OwnSettingsEdit } from "./settings.service.ts";
@@ -25,6 +29,7 @@ export function toSettingsView(user: ForgeUser): WireUserSettings {
     diff_view_style: user.diffViewStyle,
     hide_email: user.keepEmailPrivate,
     hide_activity: user.keepActivityPrivate,
+    email_notifications: user.emailNotifications,
   };
 }
 
@@ -40,5 +45,6 @@ export function toEdit(body: BodyOf<typeof editUserSettings>): OwnSettingsEdit {
     diffViewStyle: body.diff_view_style ?? undefined,
     keepEmailPrivate: body.hide_email ?? undefined,
     keepActivityPrivate: body.hide_activity ?? undefined,
+    emailNotifications: emailNotificationWords.find((word) => word === body.email_notifications),
   };
 }

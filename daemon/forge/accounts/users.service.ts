@@ -15,6 +15,7 @@ import { isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
 import { searchPeople } from "../../../storage/tables/forge/accounts/people-search.ts";
 import { deleteRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
+  hasAnyIndividual,
   listUsers,
   type UserListQuery,
   type UserPage,
@@ -22,7 +23,6 @@ import {
 import {
   findUserByName,
   type ForgeUser,
-  hasAnyIndividual,
   insertUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";

@@ -4,6 +4,7 @@ import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { Keyring } from "../../../storage/keys/keyring.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
+import type { QueueMail } from "../accounts/welcome-mail.ts";
 import type { ReadPush } from "../git/commit-readers.ts";
 import type { HookPublisher } from "../hooks/publisher.ts";
 import type { PublishStatus } from "../statuses/statuses.service.ts";
@@ -35,6 +36,7 @@ import { createActionRetention } from "./runs/retention.ts";
 import { createReruns } from "./runs/rerun.ts";
 import { createWorkflowSchedules } from "./runs/schedules.ts";
 import { createRunHooks, joinRunReports } from "./runs/run-hooks.ts";
+import { createRunMails } from "./runs/run-mails.ts";
 import { createRunNotifications } from "./runs/run-notifications.ts";
 import { workflowRoutes } from "./runs/workflows.routes.ts";
 import { createWorkflows } from "./runs/workflows.service.ts";
@@ -63,6 +65,9 @@ export interface ForgeActionsDeps {
   readonly publisher: Pick<HookPublisher, "publish" | "hasSubscribers">;
   /** Publishes commit statuses to hooks. */
   readonly publishStatus: PublishStatus;
+  /** Queues mails about runs; undefined without a mail server. */
+  readonly queueMail: QueueMail | undefined;
+  readonly instanceName: string;
   /** Keeps the bytes of artifacts. */
   readonly objects: ObjectStore;
   readonly limits: {
@@ -93,7 +98,9 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     reports: joinRunReports(
       createJobStatusReports({ urls, enqueue: jobs.enqueue, publisher: deps.publisher }),
       createRunHooks({ publisher: deps.publisher, urls }),
-      createRunNotifications(),
+      createRunNotifications(
+        deps.queueMail && createRunMails({ ...deps, queueMail: deps.queueMail }),
+      ),
     ),
   });
   const starter = createRunStarter({ engine, urls });

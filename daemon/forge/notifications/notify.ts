@@ -30,20 +30,30 @@ export function toSubjectUnit(kind: NewThread["kind"]): UnitOrAny {
   return units[kind];
 }
 
-/** Notifies those of the users who exist, may sign in and may read the repository at this moment. */
+/** Returns those of the users who exist, may sign in and may read this part of the repository at this moment. */
+export async function listReaders(
+  tx: Transaction,
+  userIds: readonly number[],
+  { what, kind }: { readonly what: OwnedRepository; readonly kind: NewThread["kind"] },
+): Promise<ForgeUser[]> {
+  const readers: ForgeUser[] = [];
+  for (const userId of userIds) {
+    const user = await findUserById(tx, userId);
+    if (user === undefined || user.kind !== "individual" || !user.isActive || user.prohibitLogin)
+      continue;
+    if (reaches(await findAccess(tx, what, user, toSubjectUnit(kind)), "read")) readers.push(user);
+  }
+  return readers;
+}
+
+/** Notifies those of the users who may read the repository at this moment. */
 export async function notifyUsers(
   tx: Transaction,
   userIds: readonly number[],
   { what, ...subject }: Notification & { readonly what: OwnedRepository },
 ): Promise<void> {
-  for (const userId of userIds) {
-    const user = await findUserById(tx, userId);
-    if (user === undefined || user.kind !== "individual" || !user.isActive || user.prohibitLogin)
-      continue;
-    const access = await findAccess(tx, what, user, toSubjectUnit(subject.kind));
-    if (!reaches(access, "read")) continue;
+  for (const { id: userId } of await listReaders(tx, userIds, { what, kind: subject.kind }))
     await upsertThread(tx, { ...subject, userId, repositoryId: what.repository.id });
-  }
 }
 
 /**

@@ -41,8 +41,8 @@ export async function composeMail(
     subject: oneLine(message.subject),
     date: about.date,
     messageId: `<${about.id}@${domainOf(about.from)}>`,
-    // Out-of-office programs do not reply to it (RFC 3834).
-    headers: { "Auto-Submitted": "auto-generated" },
+    // Out-of-office programs do not reply to it: those of RFC 3834, and Exchange.
+    headers: { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" },
     text: asItIs ? "x" : text,
     disableFileAccess: true,
     disableUrlAccess: true,

@@ -47,7 +47,13 @@ describe("one's own settings", () => {
     const before = await by(mira, "GET", "/user/settings");
     expect(before).toMatchObject({
       status: 200,
-      json: { full_name: "", theme: "", diff_view_style: "", hide_email: false },
+      json: {
+        full_name: "",
+        theme: "",
+        diff_view_style: "",
+        hide_email: false,
+        email_notifications: "enabled",
+      },
     });
     const change = {
       full_name: "Mira",
@@ -59,6 +65,7 @@ describe("one's own settings", () => {
       diff_view_style: "split",
       hide_email: true,
       hide_activity: true,
+      email_notifications: "andyourown",
     };
     const changed = await by(mira, "PATCH", "/user/settings", change);
     expect(changed).toMatchObject({ status: 200, json: change });

@@ -3,6 +3,8 @@ import { endpoint, forgeUser } from "../../endpoint.ts";
 import { apiError, optionalFlag, optionalText, signedInReplies } from "../common.ts";
 import { isWebUrl } from "../rules.ts";
 
+export const emailNotificationWords = ["enabled", "andyourown", "disabled"] as const;
+
 const userSettingsShape = z.object({
   full_name: z.string(),
   website: z.string(),
@@ -13,6 +15,7 @@ const userSettingsShape = z.object({
   diff_view_style: z.string(),
   hide_email: z.boolean(),
   hide_activity: z.boolean(),
+  email_notifications: z.enum(emailNotificationWords),
 });
 export type WireUserSettings = z.output<typeof userSettingsShape>;
 
@@ -43,8 +46,13 @@ export const editUserSettings = endpoint({
     diff_view_style: optionalText({ max: 16 }),
     hide_email: optionalFlag,
     hide_activity: optionalFlag,
+    email_notifications: optionalText({ rules: [["In", isEmailNotificationWord]] }),
   }),
   replies: { 200: userSettingsShape, ...signedInReplies, 404: apiError, 422: apiError },
 });
 
 export const userSettingsEndpoints = [getUserSettings, editUserSettings];
+
+function isEmailNotificationWord(word: string): boolean {
+  return (emailNotificationWords as readonly string[]).includes(word);
+}

@@ -4,8 +4,9 @@ import {
   type ActionRun,
   findOutcomeBefore,
 } from "../../../../storage/tables/forge/actions/runs.ts";
-import { notifyUsers } from "../../notifications/notify.ts";
+import { listReaders, notifyUsers } from "../../notifications/notify.ts";
 import type { RunReports } from "./advance-run.ts";
+import type { MailRun, RunNews } from "./run-mails.ts";
 import { loadRepositories, toRunStatus } from "./run-records.ts";
 
 /** How the same workflow ended on the same ref before. */
@@ -18,9 +19,11 @@ interface Outcome {
 
 /**
  * Notifies the user who started a run, in a thread of its commit, when it fails, and when it succeeds after a failure on the
- * same ref. The user whose run failed learns of the recovery as well. A second failure of the same commit is no news.
+ * same ref. The user whose run failed learns of the recovery as well. A second failure of the same commit is no news. Whom
+ * it notifies it also mails, if the account wants mails; an account that wants all of its own gets one at each end.
+ * @param mailRun undefined without a mail server
  */
-export function createRunNotifications(): RunReports {
+export function createRunNotifications(mailRun: MailRun | undefined): RunReports {
   return {
     job: async () => undefined,
 
@@ -30,20 +33,34 @@ export function createRunNotifications(): RunReports {
       const hadFailed = before?.status === "failure";
       const isNews =
         run.status === "success" ? hadFailed : !hadFailed || before.headSha !== run.headSha;
-      if (!isNews) return;
+      if (!isNews && mailRun === undefined) return;
       const what = (await loadRepositories(tx, [run])).get(run.repositoryId);
       if (what === undefined) return;
       const starterId = run.triggerActorId ?? run.actorId;
-      const others = run.status === "success" ? [before?.starterId] : [];
-      const recipients = [starterId, ...others].filter((id) => id !== undefined);
-      await notifyUsers(tx, [...new Set(recipients)], {
-        what,
-        kind: "commit",
-        commitId: run.headSha,
-        notifiedAt: tx.now,
-      });
+      const others = isNews && run.status === "success" ? [before?.starterId] : [];
+      const recipients = [...new Set([starterId, ...others].filter((id) => id !== undefined))];
+      const subject = { what, kind: "commit" } as const;
+      if (isNews)
+        await notifyUsers(tx, recipients, {
+          ...subject,
+          commitId: run.headSha,
+          notifiedAt: tx.now,
+        });
+      if (mailRun === undefined) return;
+      const news = toNews(run.status, hadFailed);
+      for (const reader of await listReaders(tx, recipients, subject)) {
+        const isStarter = reader.id === starterId;
+        const wants = reader.emailNotifications;
+        if (wants === "disabled" || (!isNews && wants !== "andyourown")) continue;
+        await mailRun(tx, reader, { run, what, news, isStarter });
+      }
     },
   };
+}
+
+function toNews(status: "success" | "failure", hadFailed: boolean): RunNews {
+  if (status === "failure") return "failed";
+  return hadFailed ? "recovered" : "succeeded";
 }
 
 async function findBefore(tx: Transaction, run: ActionRun): Promise<Outcome | undefined> {

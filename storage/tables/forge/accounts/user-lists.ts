@@ -231,3 +231,17 @@ function padded(facets: readonly number[]): number[] {
 }
 
 const placeholders = (values: readonly unknown[]): string => values.map(() => "?").join(", ");
+
+/** Whether a site administrator other than `exceptId` exists. */
+export async function hasOtherSiteAdmin(db: Queries, exceptId: number): Promise<boolean> {
+  const row = await db.get(
+    "SELECT id FROM forge_users WHERE is_admin = 1 AND kind = 0 AND id <> ? LIMIT 1",
+    exceptId,
+  );
+  return row !== undefined;
+}
+
+/** Whether any person has an account. */
+export async function hasAnyIndividual(db: Queries): Promise<boolean> {
+  return (await db.get("SELECT id FROM forge_users WHERE kind = 0 LIMIT 1")) !== undefined;
+}

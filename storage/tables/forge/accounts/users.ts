@@ -14,6 +14,8 @@ import {
   type SearchText,
 } from "./user-search.ts";
 
+export type EmailNotifications = "enabled" | "andyourown" | "disabled";
+
 /** An account of the forge: a person, or an organization. Times are epoch milliseconds. */
 export interface ForgeUser {
   readonly id: number;
@@ -55,6 +57,8 @@ export interface ForgeUser {
   readonly diffViewStyle: string;
   /** Whether only the account itself and site administrators see its activity. */
   readonly keepActivityPrivate: boolean;
+  /** Which mails it gets about runs: news of them, also all of its own, or none. */
+  readonly emailNotifications: EmailNotifications;
   readonly lastLoginAt: number | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -72,6 +76,7 @@ type DefaultMember =
   | "theme"
   | "diffViewStyle"
   | "keepActivityPrivate"
+  | "emailNotifications"
   | UserCount;
 
 /** The columns of a new account; the id comes from the database. */
@@ -92,6 +97,7 @@ export async function insertUser(tx: Transaction, user: NewForgeUser): Promise<F
     theme: "",
     diffViewStyle: "",
     keepActivityPrivate: false,
+    emailNotifications: "enabled",
     followerCount: 0,
     followingCount: 0,
     starCount: 0,
@@ -198,20 +204,6 @@ export async function listUsersByIds(db: Queries, ids: readonly number[]): Promi
   return users;
 }
 
-/** Whether a site administrator other than `exceptId` exists. */
-export async function hasOtherSiteAdmin(db: Queries, exceptId: number): Promise<boolean> {
-  const row = await db.get(
-    "SELECT id FROM forge_users WHERE is_admin = 1 AND kind = 0 AND id <> ? LIMIT 1",
-    exceptId,
-  );
-  return row !== undefined;
-}
-
-/** Whether any person has an account. */
-export async function hasAnyIndividual(db: Queries): Promise<boolean> {
-  return (await db.get("SELECT id FROM forge_users WHERE kind = 0 LIMIT 1")) !== undefined;
-}
-
 /** Returns the form in which names are compared: ASCII letters in lower case, everything else unchanged. */
 function toLowerName(name: string): string {
   return name.toLowerCase();
@@ -260,6 +252,7 @@ export interface UserRow {
   theme: string;
   diff_view_style: string;
   keep_activity_private: number;
+  email_notifications: EmailNotifications;
   follower_count: number;
   following_count: number;
   star_count: number;
@@ -299,6 +292,7 @@ const columnNames = [
   "theme",
   "diff_view_style",
   "keep_activity_private",
+  "email_notifications",
   "follower_count",
   "following_count",
   "star_count",
@@ -343,6 +337,7 @@ export function toUser(row: UserRow): ForgeUser {
     theme: row.theme,
     diffViewStyle: row.diff_view_style,
     keepActivityPrivate: row.keep_activity_private === 1,
+    emailNotifications: row.email_notifications,
     followerCount: row.follower_count,
     followingCount: row.following_count,
     starCount: row.star_count,
@@ -384,6 +379,7 @@ function toRow(user: ForgeUser): UserRow {
     theme: user.theme,
     diff_view_style: user.diffViewStyle,
     keep_activity_private: Number(user.keepActivityPrivate),
+    email_notifications: user.emailNotifications,
     follower_count: user.followerCount,
     following_count: user.followingCount,
     star_count: user.starCount,

@@ -1,9 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createJobQueue, type JobQueue } from "../../../../../daemon/jobs/queue.ts";
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
@@ -18,6 +16,7 @@ import {
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { createKeyring } from "../../../../../storage/keys/keyring.ts";
 import { countJobs, listJobs } from "../../../../../storage/tables/common/jobs.ts";
+import { startSmtpServer } from "../../../../support/smtp-server.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 
 const quiet = () => undefined;
@@ -84,6 +83,8 @@ describe("the outbox", () => {
     const source = await readFile(join(outbox(), name), "utf8");
     expect(source).toContain(`\r\n${link}\r\n`);
     expect(source).toContain("To: mira@example.org\r\n");
+    expect(source).toContain("Auto-Submitted: auto-generated\r\n");
+    expect(source).toContain("X-Auto-Response-Suppress: All\r\n");
     expect(source).toContain("Date: Fri, 20 Nov 2026 09:30:00 +0000\r\n");
     expect(source.replaceAll("\r\n", "")).not.toMatch(/[\r\n]/);
     expect(await readdir(join(folder, "tmp"))).toEqual([]);
@@ -195,49 +196,9 @@ describe("injecting headers", () => {
   });
 });
 
-interface Received {
-  readonly from: string;
-  readonly to: string[];
-  readonly source: string;
-}
-
-/** A real SMTP server on loopback that keeps what it receives. */
-async function startServer(options: SMTPServerOptions = {}) {
-  const received: Received[] = [];
-  const server = new SMTPServer({
-    disabledCommands: ["STARTTLS"],
-    authOptional: true,
-    logger: false,
-    onData(stream, session, done) {
-      const parts: Buffer[] = [];
-      stream.on("data", (part: Buffer) => parts.push(part));
-      stream.on("end", () => {
-        const { mailFrom, rcptTo } = session.envelope;
-        received.push({
-          from: mailFrom === false ? "" : mailFrom.address,
-          to: rcptTo.map((recipient) => recipient.address),
-          source: Buffer.concat(parts).toString(),
-        });
-        done();
-      });
-    },
-    ...options,
-  });
-  const listening = Promise.withResolvers<void>();
-  const listener = server.listen(0, "127.0.0.1", () => listening.resolve());
-  await listening.promise;
-  const { port } = listener.address() as AddressInfo;
-  const close = () => {
-    const closed = Promise.withResolvers<void>();
-    server.close(() => closed.resolve());
-    return closed.promise;
-  };
-  return { received, port, url: `smtp://127.0.0.1:${port}`, close };
-}
-
 describe("a mail server", () => {
   test("gets the mail with its envelope, lines of one dot included", async () => {
-    const server = await startServer();
+    const server = await startSmtpServer();
     await send(makeMailer(server.url));
     await queue.runDue();
     await server.close();
@@ -251,7 +212,7 @@ describe("a mail server", () => {
 
   test("a server that requires authentication gets the user and password of the address", async () => {
     const seen: unknown[] = [];
-    const server = await startServer({
+    const server = await startSmtpServer({
       authOptional: false,
       allowInsecureAuth: true,
       onAuth({ username, password }, _session, done) {
@@ -269,7 +230,7 @@ describe("a mail server", () => {
   test("a mail server that is away gets the mail when it is back, under the same id", async () => {
     let isBroken = true;
     const ids: string[] = [];
-    const server = await startServer({
+    const server = await startSmtpServer({
       onData(stream, _session, done) {
         let source = "";
         stream.on("data", (part: Buffer) => (source += part.toString()));
@@ -292,7 +253,7 @@ describe("a mail server", () => {
   });
 
   test("a mail server that is not there has the mail wait, and no password is kept with the error", async () => {
-    const server = await startServer();
+    const server = await startSmtpServer();
     await server.close();
     await send(makeMailer(`smtp://mira:hunter2@127.0.0.1:${server.port}`));
     await queue.runDue();
@@ -303,7 +264,7 @@ describe("a mail server", () => {
   });
 
   test("a permanent refusal of the recipient ends the job", async () => {
-    const server = await startServer({
+    const server = await startSmtpServer({
       onRcptTo: (_address, _session, done) =>
         done(Object.assign(new Error("no such user"), { responseCode: 550 })),
     });
