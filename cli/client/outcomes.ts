@@ -34,6 +34,28 @@ const codeOfReason: Readonly<Record<string, CliErrorCode>> = {
   "failed/quota_exceeded": "quota_exceeded",
 };
 
+/** The `error_code` of a failed test of an AI provider, with what to do next. The vault sends it with status 200. */
+const aiFailures: Readonly<Record<string, readonly [code: CliErrorCode, hint: string]>> = {
+  refused_address: [
+    "invalid",
+    'the setting address_policy decides which addresses may be used: "croft config get address_policy"',
+  ],
+  unreachable: ["provider_offline", "check --base-url, and that the server runs"],
+  timeout: ["provider_offline", "check --base-url, and that the server is not overloaded"],
+  unauthorized: ["provider_failed", "give another API key with --key-stdin"],
+  rate_limited: ["rate_limited", "try again later, or raise the limit at the provider"],
+  model_not_found: [
+    "not_found",
+    'check --model, --embedding-model and --base-url; "croft vault admin ai models" lists the models of a stored provider',
+  ],
+  too_large: ["provider_failed", "check that --base-url is the address of this provider's API"],
+  invalid_answer: [
+    "provider_failed",
+    "check that --base-url is the address of this provider's API",
+  ],
+  provider_error: ["provider_failed", "try again later; the provider's own log may say more"],
+};
+
 const codeOfStatus: Readonly<Record<number, CliErrorCode>> = {
   400: "invalid",
   401: "invalid_credentials",
@@ -65,9 +87,15 @@ export function toFailure(facts: ResponseFacts): CliError | undefined {
   const kind = textOf(fields["kind"]);
   const reason = textOf(fields["reason"]);
   const byKind = facts.service === "vault" && kind !== undefined ? codeOfKind[kind] : undefined;
+  const errorCode = textOf(fields["error_code"]);
+  const aiFailure =
+    facts.service === "vault" && fields["ok"] === false
+      ? aiFailures[errorCode ?? "provider_error"]
+      : undefined;
   if (byKind !== undefined) return toError(codeOfReason[`${kind}/${reason}`] ?? byKind);
   if (isSuccess) {
     if (fields["success"] === false) return toError("provider_failed");
+    if (aiFailure !== undefined) return toError(aiFailure[0]);
     if (fields["requires_totp"] === true || fields["requires_password_change"] === true)
       return toError("challenge_required");
     return undefined;
@@ -83,10 +111,10 @@ export function toFailure(facts: ResponseFacts): CliError | undefined {
       httpStatus: status,
       service: facts.service,
       kind,
-      reason,
+      reason: aiFailure === undefined ? reason : errorCode,
       requestId: facts.requestId,
       retryAfterSeconds: seconds,
-      hint: knownHint ?? hintOf(code, facts.service, seconds) ?? words?.hint,
+      hint: knownHint ?? aiFailure?.[1] ?? hintOf(code, facts.service, seconds) ?? words?.hint,
     };
     return new CliError(code, messageOf(fields, code, status, words), details);
   }

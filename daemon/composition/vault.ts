@@ -131,7 +131,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     localFolders: cloud.localFolders,
     settings,
   });
-  const aiClient = createAiClient(createGuardedRequest(guarded));
+  const aiClient = createAiClient({ request: createGuardedRequest(guarded), clock });
   const aiConfig = createAiConfig({
     db,
     keys: stores.keyring,

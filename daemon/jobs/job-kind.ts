@@ -22,7 +22,7 @@ export interface JobKind {
   readonly retryMaxMs?: number;
   /** Time after which the signal of an attempt is aborted; 15 min. */
   readonly timeoutMs?: number;
-  /** Resolves when the job is done. A `PermanentJobError` dead-letters it at once; any other error causes a retry. */
+  /** Resolves when the job is done. A `PermanentJobError` dead-letters it at once; any other error causes a retry, a `RetryLaterError` not before its time. */
   run(payload: unknown, context: JobContext): Promise<void>;
   /** Records that the work will not be done: called in the transaction that dead-letters or cancels the job. */
   onAbandoned?(tx: Transaction, payload: unknown): Promise<void>;
@@ -33,6 +33,17 @@ export class PermanentJobError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "PermanentJobError";
+  }
+}
+
+/** Thrown by a job that must not be retried before a time, such as the one that a server asked for. */
+export class RetryLaterError extends Error {
+  readonly waitMs: number;
+
+  constructor(message: string, waitMs: number) {
+    super(message);
+    this.name = "RetryLaterError";
+    this.waitMs = waitMs;
   }
 }
 

@@ -9,7 +9,12 @@ import {
 } from "../../storage/tables/common/jobs.ts";
 import type { Log } from "../utilities/logging.ts";
 import { createScrubber } from "../utilities/redaction.ts";
-import { kindDefaults, PermanentJobError, type RegisteredKind } from "./job-kind.ts";
+import {
+  kindDefaults,
+  PermanentJobError,
+  type RegisteredKind,
+  RetryLaterError,
+} from "./job-kind.ts";
 
 /** Runs claimed jobs and records how they end. Leaves a job alone when another process has claimed it meanwhile. */
 export interface JobRunner {
@@ -64,7 +69,8 @@ export function createJobRunner({ db, clock, random, log, owner }: JobRunnerOpti
       });
       log.error(facts, "job failed, dead-lettered");
     } else {
-      const runAt = clock() + retryDelay(kind, job.attempts, random());
+      const waitMs = error instanceof RetryLaterError ? Math.min(error.waitMs, kind.retryMaxMs) : 0;
+      const runAt = clock() + Math.max(retryDelay(kind, job.attempts, random()), waitMs);
       await db.transaction((tx) =>
         releaseClaimed(tx, claimOf(job), { runAt, error: text, countAttempt: true }),
       );

@@ -13,6 +13,8 @@ export interface OutboundRequest {
   readonly body: string;
   /** Names of headers that are not sent after a redirect to another origin. */
   readonly privateHeaders: readonly string[];
+  /** False: a redirect is the answer. Absent: up to five are followed. */
+  readonly followsRedirects?: false;
   /** Aborts all of it: lookups, connections, redirects and the response. */
   readonly timeoutMs: number;
   /** Maximum length of the response body; the rest is not read. */
@@ -151,7 +153,7 @@ async function follow(
     });
     const location = answer.headers["location"];
     const isRedirect = [301, 302, 303, 307, 308].includes(answer.statusCode);
-    if (!isRedirect || typeof location !== "string")
+    if (!isRedirect || typeof location !== "string" || what.followsRedirects === false)
       return readAnswer(answer, what.responseBytesMax);
     answer.body.on("error", ignore).destroy();
     if (redirects === REDIRECTS_MAX) return { kind: "failed", why: "too many redirects" };

@@ -1,5 +1,14 @@
 import { constants } from "node:fs";
-import { mkdir, open, readdir, rename, stat, unlink, type FileHandle } from "node:fs/promises";
+import {
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rmdir,
+  stat,
+  unlink,
+  type FileHandle,
+} from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type ObjectIdentity, type ObjectStore, OBJECT_NAME } from "./object-store.ts";
 import { createLocks } from "../locks.ts";
@@ -33,7 +42,10 @@ const PART = /^[0-9a-f]{2}$/;
 /** Damaged files move here, below the folder of objects, as `<sha256>-<id>`; they are never read or removed. */
 const QUARANTINE = "quarantine";
 
-/** An object store that keeps every object as a file, `<first two digits>/<next two>/<sha256>`. */
+/**
+ * An object store that keeps every object as a file, `<first two digits>/<next two>/<sha256>`. Publishing an object makes the
+ * same calls whether equal bytes exist or not, so that its duration does not tell a user what others have stored.
+ */
 export function createFileObjects(deps: FileObjectsDeps): FileObjects {
   const { folder, tmp, newId, clock, onDamaged } = deps;
   const { withLocks } = createLocks();
@@ -63,7 +75,15 @@ export function createFileObjects(deps: FileObjectsDeps): FileObjects {
 
   // A sweep that has just found the old file unused must not remove the new one.
   const publish = (path: string, { sha256 }: ObjectIdentity) =>
-    withLocks([sha256], () => place(path, pathOf(sha256)));
+    withLocks([sha256], async () => {
+      prepared ??= prepareFolders(folder);
+      await prepared.catch((error: unknown) => {
+        prepared = undefined;
+        throw error;
+      });
+      await place(path, pathOf(sha256), join(tmp, `folder-${newId()}`));
+    });
+  let prepared: Promise<void> | undefined;
 
   const quarantine = (sha256: string, copyId: string) =>
     withLocks([sha256], async () => {
@@ -114,20 +134,32 @@ export function createFileObjects(deps: FileObjectsDeps): FileObjects {
   };
 }
 
-/** Moves a file to its final path. It replaces equal bytes, which repairs damage and makes the object young. */
-async function place(from: string, to: string): Promise<void> {
+/** Creates the folders of the first level. There are 256. */
+async function prepareFolders(folder: string): Promise<void> {
+  for (let number = 0; number < 256; number += 1)
+    await mkdir(join(folder, number.toString(16).padStart(2, "0")), {
+      recursive: true,
+      mode: 0o700,
+    }).catch(failWriting);
+  await syncFolder(folder);
+}
+
+/**
+ * Moves a file to its final path. It replaces equal bytes, which repairs damage and makes the object young. `fresh` is an
+ * unused path, where the folder of the file is created: a missing or empty folder is replaced by it, a full one stays.
+ */
+async function place(from: string, to: string, fresh: string): Promise<void> {
   const parent = dirname(to);
-  try {
-    await rename(from, to);
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") failWriting(error);
-    await mkdir(parent, { recursive: true, mode: 0o700 }).catch(failWriting);
-    await rename(from, to).catch(failWriting);
-    // The new folders must outlast a crash as well.
-    await syncFolder(dirname(parent));
-    await syncFolder(dirname(dirname(parent)));
-  }
-  await syncFolder(parent);
+  await mkdir(fresh, { mode: 0o700 }).catch(failWriting);
+  await rename(fresh, parent).catch(ifTaken);
+  await rmdir(fresh).catch(ifMissing);
+  // While it is open, the system does not free its blocks, which takes longer the larger it is.
+  const replaced = await openFile(to).catch(() => undefined);
+  await rename(from, to).catch(failWriting);
+  // A new folder must outlast a crash as well.
+  await Promise.all([syncFolder(dirname(parent)), syncFolder(parent)]);
+  // Not awaited, for the same reason. Nothing was written to it, so an error loses nothing.
+  replaced?.close().catch(() => undefined);
 }
 
 /** Identifies a file and changes when it is replaced or written to; programs cannot set the change time, unlike mtime. */
@@ -157,6 +189,11 @@ async function listNames(folder: string, pattern: RegExp): Promise<string[]> {
 function ifMissing(error: unknown): undefined {
   if (codeOf(error) !== "ENOENT" && codeOf(error) !== "ENOTDIR") throw error;
   return undefined;
+}
+
+/** The folder exists and has files. Windows replaces no folder at all. */
+function ifTaken(error: unknown): void {
+  if (!["EEXIST", "ENOTEMPTY", "EPERM", "EACCES"].includes(codeOf(error))) failWriting(error);
 }
 
 function codeOf(error: unknown): string {

@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,6 +12,9 @@ const KILL_WITHIN_MS = 200;
 const PASSWORD = "Correct-Horse-7-Battery";
 const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
 const USER_AGENT = { "User-Agent": "croft-crash-test" };
+const TWO_DAYS_S = 2 * 86_400;
+/** Bytes that many documents have, so that a deletion and an upload of the same object meet. */
+const COMMON = Buffer.from("the same letter again and again");
 
 /** Documents by id with the SHA-256 of what was sent; those whose last request was cut off are in neither. */
 interface Acknowledged {
@@ -21,7 +23,7 @@ interface Acknowledged {
 }
 
 test(
-  "documents and quota survive kills whole or not at all",
+  "documents and quota survive kills while uploading, classifying and deleting",
   { timeout: Math.max(900_000, ROUNDS * 20_000) },
   async () => {
     const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
@@ -33,7 +35,7 @@ test(
     };
     const serve = () => serveCroft(command, { home, env });
     try {
-      await croftJson(
+      const { forge } = await croftJson<{ forge: { token: string } }>(
         command,
         ["init", "--username", "keeper", "--email", "keeper@example.org", "--password-stdin"],
         { home, env },
@@ -50,6 +52,7 @@ test(
         await sleep(Math.random() * KILL_WITHIN_MS);
         await daemon.end("SIGKILL");
         await Promise.all(clients);
+        assertNothingLost(daemon.stderr());
       }
 
       await using daemon = await serve();
@@ -61,14 +64,33 @@ test(
       }
       for (const id of acknowledged.deleted)
         expect((await fetch(`${daemon.url}/api/documents/${id}`, { headers })).status).toBe(404);
-      await expect.poll(() => countUnfinished(home), { timeout: 60_000 }).toBe(0);
+      await expect.poll(() => countUnfinished(home), { timeout: 60_000 + ROUNDS * 3_000 }).toBe(0);
+
+      await age(home);
+      const cron = (task: string) =>
+        fetch(`${daemon.url}/api/v1/admin/cron/${task}`, {
+          method: "POST",
+          headers: { Authorization: `token ${forge.token}` },
+        });
+      for (const task of ["reconcile_documents", "cleanup_packages"])
+        expect((await cron(task)).status).toBe(204);
+      await expect
+        .poll(async () => [...(await listObjects(home)).keys()].toSorted(), { timeout: 30_000 })
+        .toEqual(listReferences(home));
       expect(await daemon.end("SIGTERM")).toBe(0);
-      assertConsistent(home);
+      assertNothingLost(daemon.stderr());
+      await assertConsistent(home);
     } finally {
       await rm(home, { recursive: true, force: true });
     }
   },
 );
+
+/** Reconciliation runs at every start and says what it had to set right. */
+function assertNothingLost(log: string): void {
+  expect(log).not.toContain("corrected quota bookings");
+  expect(log).not.toContain("documents without bytes");
+}
 
 async function register(url: string): Promise<void> {
   const answer = await fetch(`${url}/api/auth/register`, {
@@ -89,20 +111,23 @@ async function signIn(url: string): Promise<Record<string, string>> {
   return { ...USER_AGENT, Authorization: `Bearer ${token}` };
 }
 
-/** Uploads documents and deletes every other one, until the daemon is gone. */
+/** Uploads documents by form and by address, classifies some and deletes others, until the daemon is gone. */
 async function change(
   url: string,
   headers: Readonly<Record<string, string>>,
   { kept, deleted }: Acknowledged,
 ): Promise<void> {
   for (let index = 0; ; index += 1) {
-    const bytes = randomBytes(index % 3 === 0 ? 400_000 : 2_000);
-    const body = new FormData();
-    body.set("file", new File([bytes], `file ${index}.txt`));
+    const bytes = index % 5 === 4 ? COMMON : randomBytes(index % 3 === 0 ? 400_000 : 2_000);
     try {
-      const made = await fetch(`${url}/api/documents/upload`, { method: "POST", headers, body });
-      expect(made.status).toBe(201);
-      const { id } = (await made.json()) as { id: string };
+      const id = await (index % 4 === 2 ? uploadByAddress : uploadByForm)(url, headers, bytes);
+      if (index % 3 === 2) {
+        const classified = await fetch(`${url}/api/documents/${id}/classify`, {
+          method: "POST",
+          headers,
+        });
+        expect(classified.status).toBe(202);
+      }
       if (index % 2 === 0) {
         kept.set(id, digest(bytes));
         continue;
@@ -116,6 +141,46 @@ async function change(
     }
   }
 }
+
+type Upload = (
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  bytes: Buffer<ArrayBuffer>,
+) => Promise<string>;
+
+const uploadByForm: Upload = async (url, headers, bytes) => {
+  const body = new FormData();
+  body.set("file", new File([bytes], "file.txt"));
+  const made = await fetch(`${url}/api/documents/upload`, { method: "POST", headers, body });
+  expect(made.status).toBe(201);
+  return ((await made.json()) as { id: string }).id;
+};
+
+const uploadByAddress: Upload = async (url, headers, bytes) => {
+  const promised = await fetch(`${url}/api/documents/upload-url`, {
+    method: "POST",
+    headers: { ...headers, "Content-Type": "application/json" },
+    body: JSON.stringify({
+      filename: "sent.txt",
+      content_type: "text/plain",
+      size_bytes: bytes.byteLength,
+    }),
+  });
+  expect(promised.status).toBe(201);
+  const { document_id: id, upload_url: address } = (await promised.json()) as {
+    document_id: string;
+    upload_url: string;
+  };
+  const sent = await fetch(url + new URL(address).pathname, {
+    method: "PUT",
+    headers: { "Content-Type": "text/plain" },
+    body: bytes,
+  });
+  expect(sent.status).toBe(204);
+  const confirmed = await fetch(`${url}/api/documents/${id}/confirm`, { method: "POST", headers });
+  expect(confirmed.status).toBe(200);
+  return id;
+};
 
 const digest = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
@@ -131,8 +196,39 @@ function countUnfinished(home: string): number {
   );
 }
 
-/** Every booked byte is a document's, every document has its object and its search entry. */
-function assertConsistent(home: string): void {
+/** Files of the object store by SHA-256. */
+async function listObjects(home: string): Promise<Map<string, string>> {
+  const entries = await readdir(join(home, "packages"), { recursive: true, withFileTypes: true });
+  return new Map(
+    entries
+      .filter((entry) => entry.isFile())
+      .map(({ name, parentPath }) => [name, join(parentPath, name)]),
+  );
+}
+
+/** Makes all objects as old as those that the sweep takes. */
+async function age(home: string): Promise<void> {
+  const longAgo = Date.now() / 1000 - TWO_DAYS_S;
+  for (const path of (await listObjects(home)).values()) await utimes(path, longAgo, longAgo);
+}
+
+/** The SHA-256 of every object that a row names, sorted. */
+function listReferences(home: string): string[] {
+  return read(home, (db) =>
+    db
+      .prepare(
+        `SELECT sha256 FROM vault_documents
+         UNION SELECT object_sha256 FROM vault_document_uploads WHERE object_sha256 IS NOT NULL ORDER BY 1`,
+      )
+      .pluck()
+      .all(),
+  ) as string[];
+}
+
+/** Every booked byte is a document's, every document has its whole object and its search entry, nothing is half stored. */
+async function assertConsistent(home: string): Promise<void> {
+  const objects = await listObjects(home);
+  for (const [sha256, path] of objects) expect(digest(await readFile(path))).toBe(sha256);
   read(home, (db) => {
     const used = db
       .prepare(
@@ -152,11 +248,13 @@ function assertConsistent(home: string): void {
       )
       .all() as { sha256: string; entries: number }[];
     for (const { sha256, entries } of rows) {
-      const path = join(home, "packages", sha256.slice(0, 2), sha256.slice(2, 4), sha256);
-      expect(existsSync(path), sha256).toBe(true);
+      expect(objects.has(sha256), sha256).toBe(true);
       expect(entries).toBe(1);
     }
+    expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
   });
+  const waiting = await readdir(join(home, "tmp"), { recursive: true });
+  expect(waiting.filter((name) => /^(?:object|extract)-/.test(name))).toEqual([]);
 }
 
 function read<T>(home: string, work: (db: Sqlite.Database) => T): T {

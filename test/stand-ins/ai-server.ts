@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { setInterval as every } from "node:timers";
+import { gzipSync } from "node:zlib";
 import { readBody, sendJson } from "./answers.ts";
 import { serve, type Served } from "./serve.ts";
 
@@ -16,7 +18,15 @@ export type AiBehaviour =
   | "wrong_confidence"
   | "no_choice"
   | "limited"
+  | "closes"
+  | "trickles"
+  | "redirects"
+  | "gzip_bomb"
+  | "event_stream"
+  | "nested"
   | "mixed_dimensions"
+  | "not_a_number"
+  | "one_index"
   | "too_few_vectors"
   | "zero_vectors";
 
@@ -34,6 +44,8 @@ export interface AiServer extends Served {
   /** Set by tests. */
   behaviour: AiBehaviour;
   readonly questions: AiQuestion[];
+  /** Method and path of every request. */
+  readonly requests: string[];
   /** The texts that were to be embedded. */
   readonly embedded: string[];
   /** Dimension of the embeddings; set by tests. */
@@ -52,8 +64,10 @@ export async function startAiServer(): Promise<AiServer> {
     dimensions: 8,
   };
   const embedded: string[] = [];
+  const requests: string[] = [];
   const served = await serve(async (request, response, url) => {
     const route = `${request.method} ${url.pathname}`;
+    requests.push(route);
     if (!isAllowed(request, url.pathname))
       // Providers quote keys and requests in their errors; nothing of it may get further.
       return sendJson(response, 401, { error: { message: `bad key ${AI_KEY}` } });
@@ -76,6 +90,7 @@ export async function startAiServer(): Promise<AiServer> {
   return {
     ...served,
     questions: state.questions,
+    requests,
     embedded,
     get dimensions() {
       return state.dimensions;
@@ -100,16 +115,9 @@ export async function startAiServer(): Promise<AiServer> {
     if (body.model !== AI_EMBEDDING_MODEL)
       return sendJson(response, 404, { error: "model not found" });
     const { behaviour, dimensions } = state;
-    if (behaviour === "hangs") return;
-    if (behaviour === "unavailable")
-      return sendJson(response, 500, { error: `internal ${AI_KEY}` });
-    if (behaviour === "limited") return sendJson(response, 429, { error: "slow down" });
+    if (misbehave(behaviour, response)) return;
     if (behaviour === "not_json") return void response.end("vectors");
-    if (behaviour === "huge") {
-      response.writeHead(200, { "content-type": "application/json" });
-      response.end(`{"padding":"${"x".repeat(10 * 1024 * 1024)}"}`);
-      return;
-    }
+    if (behaviour === "not_a_number") return void response.end(`{"embeddings":[[NaN,1e999]]}`);
     const vectors = body.input.map((text, index) => {
       if (behaviour === "zero_vectors") return Array.from({ length: dimensions }, () => 0);
       return toVector(text, behaviour === "mixed_dimensions" ? dimensions + index : dimensions);
@@ -122,7 +130,12 @@ export async function startAiServer(): Promise<AiServer> {
         ? { model: body.model, embeddings: vectors }
         : {
             // The order of the list is not promised; the index says which text a vector belongs to.
-            data: vectors.map((embedding, index) => ({ index, embedding })).toReversed(),
+            data: vectors
+              .map((embedding, index) => ({
+                index: behaviour === "one_index" ? 0 : index,
+                embedding,
+              }))
+              .toReversed(),
           },
     );
   }
@@ -134,17 +147,8 @@ export async function startAiServer(): Promise<AiServer> {
     const system = path === "/v1/messages" ? body.system : messages[0]?.content;
     state.questions.push({ path, system, material });
     if (body.model !== AI_MODEL) return sendJson(response, 404, { error: "model not found" });
+    if (misbehave(state.behaviour, response)) return;
     switch (state.behaviour) {
-      case "hangs":
-        return;
-      case "unavailable":
-        return sendJson(response, 500, { error: { message: `internal ${AI_KEY}` } });
-      case "limited":
-        return sendJson(response, 429, { error: { message: "slow down" } });
-      case "huge":
-        response.writeHead(200, { "content-type": "application/json" });
-        response.end(`{"padding":"${"x".repeat(10 * 1024 * 1024)}"}`);
-        return;
       case "not_json":
         return send(response, path, "The topic is Travel.");
       case "no_such_option":
@@ -158,6 +162,58 @@ export async function startAiServer(): Promise<AiServer> {
       default:
         throw new Error(`${state.behaviour} is a behaviour of embeddings`);
     }
+  }
+}
+
+/** 16 MiB of spaces. */
+const GZIP_BOMB = gzipSync(Buffer.alloc(16 * 1024 * 1024, " "));
+
+/** Seconds of the `Retry-After` header of a limit. */
+export const AI_RETRY_AFTER_S = 600;
+
+/** Answers as a provider does that fails, whatever the question; false when this behaviour is not one of these. */
+function misbehave(behaviour: AiBehaviour, response: ServerResponse): boolean {
+  const begin = (headers: Readonly<Record<string, string>> = {}) =>
+    response.writeHead(200, { "content-type": "application/json", ...headers });
+  switch (behaviour) {
+    case "hangs":
+      return true;
+    case "unavailable":
+      sendJson(response, 500, { error: { message: `internal ${AI_KEY}` } });
+      return true;
+    case "limited": {
+      const headers = { "retry-after": String(AI_RETRY_AFTER_S) };
+      sendJson(response, 429, { error: { message: "slow down" } }, headers);
+      return true;
+    }
+    case "huge":
+      begin().end(`{"padding":"${"x".repeat(10 * 1024 * 1024)}"}`);
+      return true;
+    case "closes":
+      begin({ "content-length": "1000" }).write('{"choices":[');
+      setTimeout(() => response.destroy(), 20);
+      return true;
+    case "trickles": {
+      begin().write("{");
+      const timer = every(() => response.write(" "), 20);
+      response.once("close", () => clearInterval(timer));
+      return true;
+    }
+    case "redirects":
+      response.writeHead(307, { location: "/elsewhere" }).end();
+      return true;
+    case "gzip_bomb":
+      begin({ "content-encoding": "gzip" }).end(GZIP_BOMB);
+      return true;
+    case "event_stream":
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end('data: {"choices":[{"delta":{"content":"1"}}]}\n\ndata: [DONE]\n\n');
+      return true;
+    case "nested":
+      begin().end("[".repeat(1_000_000));
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -33,7 +33,11 @@ const columns: readonly Column<Omit<WireDocument, "extracted_text">>[] = [
   { header: "name", cell: ({ filename }) => filename },
   { header: "size", cell: ({ size_bytes: bytes }) => size(bytes) },
   { header: "topics", cell: ({ topics }) => topics },
-  { header: "status", cell: (one) => one.status_reason ?? one.status },
+  {
+    header: "status",
+    cell: ({ status, status_reason: reason }) =>
+      reason === null ? status : `${status}: ${reason}`,
+  },
   { header: "created", cell: ({ created_at: created }) => time(created) },
 ];
 
@@ -44,8 +48,34 @@ const lines: readonly Column<WireDocument>[] = [
   { header: "sha256", cell: ({ sha256 }) => sha256 },
   { header: "classified as", cell: ({ classification }) => classification?.topic },
   { header: "because of", cell: ({ classification }) => classification?.words },
+  { header: "missing text", cell: toMissingText },
   { header: "text", cell: ({ extracted_text: text }) => text },
 ];
+
+/** What each `status_reason` says of a text, as docs/documents.md has it. */
+const reasons: Readonly<Record<string, string>> = {
+  unsupported_format: "croft does not read this format",
+  no_text: "the file has no text",
+  ocr_off: "pictures of text are not read, because text recognition is off (CROFT_OCR)",
+  too_large: "the file is over a limit: 100 MiB, 1,000,000 characters or 20 scanned pages",
+  encrypted: "the file is protected with a password",
+  damaged: "the file is cut off or broken",
+  too_complex: "the file has too many or too deep parts",
+  timed_out: "the time for one file was used up",
+  provider_error: "the connected storage did not give the bytes",
+};
+
+/** Says in words how much text is missing and why; undefined when all of it is there. */
+function toMissingText({
+  status_reason: reason,
+  extracted_text: text,
+}: WireDocument): string | undefined {
+  if (reason === null) return undefined;
+  const why = reasons[reason] ?? reason;
+  // A recipient of a share sees no text at all.
+  if (text === undefined) return why;
+  return text === null ? `all: ${why}` : `a part: ${why}`;
+}
 
 export interface DocumentUploadOptions {
   /** A path, or `-` for standard input. */

@@ -48,7 +48,7 @@ export const document = z.object({
   size_bytes: z.int().min(0),
   sha256: z.string(),
   status,
-  /** Why text or topics are missing; null when nothing is missing. */
+  /** Why the text, or with an `extracted_text` a part of it, is missing; null when nothing is missing. */
   status_reason: z.string().nullable(),
   storage_backend: z.string(),
   semantic_index_status: z.enum(["none", "pending", "ready", "failed", "stale"]),

@@ -12,7 +12,12 @@ export interface EmbeddingModel {
 
 export type Embeddings =
   | { readonly kind: "embedded"; readonly vectors: readonly Float32Array[] }
-  | { readonly kind: "failed"; readonly code: AiFailure };
+  | {
+      readonly kind: "failed";
+      readonly code: AiFailure;
+      /** When the provider wants to be asked again. */
+      readonly retryAfterMs?: number | undefined;
+    };
 
 /** Makes embeddings with the active AI provider. */
 export interface Embedder {
@@ -47,7 +52,10 @@ export function createEmbedder({
 
     async embed({ provider }, texts, signal) {
       const outcome = await client.embed(provider, texts, signal);
-      if (outcome.kind === "failed") return { kind: "failed", code: outcome.code };
+      if (outcome.kind === "failed") {
+        const { code, retryAfterMs } = outcome;
+        return { kind: "failed", code, retryAfterMs };
+      }
       const [first] = outcome.value;
       const isValid =
         outcome.value.length === texts.length &&

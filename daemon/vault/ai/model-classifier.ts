@@ -40,6 +40,8 @@ const DESCRIPTIONS_CHARACTERS_MAX = 20_000;
 const DESCRIPTION_CHARACTERS_MAX = 200;
 /** Time before an unreachable provider is tried again: without it every document would wait for the timeout. */
 const PAUSE_MS = 60_000;
+/** The longest pause that a provider may ask for. */
+const PAUSE_MAX_MS = 3_600_000;
 
 const PAUSING: ReadonlySet<AiFailure> = new Set(["timeout", "unreachable", "rate_limited"]);
 
@@ -74,7 +76,11 @@ export function createModelClassifier({
       const outcome = await client.choose(provider, wanted, signal);
       signal?.throwIfAborted();
       if (outcome.kind === "failed") {
-        if (PAUSING.has(outcome.code)) pause = { provider: identity, until: clock() + PAUSE_MS };
+        const { code, retryAfterMs = 0 } = outcome;
+        if (PAUSING.has(code) || retryAfterMs > 0) {
+          const pauseMs = Math.min(Math.max(PAUSE_MS, retryAfterMs), PAUSE_MAX_MS);
+          pause = { provider: identity, until: clock() + pauseMs };
+        }
         return fallBack(provider, outcome.code);
       }
       const { option, confidence } = outcome.value;

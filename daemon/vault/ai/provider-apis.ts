@@ -96,9 +96,13 @@ const openai: ProviderApi = {
     toBody: (model, texts) => ({ model, input: texts, encoding_format: "float" }),
     vectors: z
       .object({ data: z.array(z.object({ index: z.int(), embedding: z.array(z.number()) })) })
-      .transform(({ data }) =>
-        data.toSorted((one, other) => one.index - other.index).map(({ embedding }) => embedding),
-      ),
+      .transform(({ data }, context) => {
+        const sorted = data.toSorted((one, other) => one.index - other.index);
+        if (sorted.every(({ index }, at) => index === at))
+          return sorted.map(({ embedding }) => embedding);
+        context.addIssue("not one vector for each text");
+        return z.NEVER;
+      }),
   },
 };
 

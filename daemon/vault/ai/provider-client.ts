@@ -2,6 +2,7 @@
 // Start in provider-apis.ts.
 import type { z } from "zod";
 import type { AiProviderId } from "../../../storage/tables/vault/ai-providers.ts";
+import { retryAfterSeconds } from "../../../storage/cloud/transport.ts";
 import type { aiFailures } from "../../contract/vault/ai-config.ts";
 import type { GuardedRequest } from "../../outbound/guarded-request.ts";
 import { type Choice, type ChoiceRequest, providerApis } from "./provider-apis.ts";
@@ -19,7 +20,13 @@ export type AiFailure = (typeof aiFailures)[number];
 /** The answer of a provider, or the failure, which never contains a provider's own text. */
 export type AiOutcome<T> =
   | { readonly kind: "answered"; readonly value: T }
-  | { readonly kind: "failed"; readonly code: AiFailure; readonly message: string };
+  | {
+      readonly kind: "failed";
+      readonly code: AiFailure;
+      readonly message: string;
+      /** When the provider wants to be asked again. */
+      readonly retryAfterMs: number | undefined;
+    };
 
 /** Sends requests to AI providers within the address policy. Never throws. */
 export interface AiClient {
@@ -58,8 +65,14 @@ const EMBED_TIMEOUT_MS = 30_000;
 /** Larger answers are refused: a choice has a hundred bytes, the longest lists of models have some hundred KiB. */
 const RESPONSE_BYTES_MAX = 2 * 1024 * 1024;
 
+export interface AiClientDeps {
+  readonly request: GuardedRequest;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+}
+
 export function createAiClient(
-  request: GuardedRequest,
+  { request, clock }: AiClientDeps,
   { listTimeoutMs, chooseTimeoutMs, embedTimeoutMs = EMBED_TIMEOUT_MS }: AiClientOptions = {
     listTimeoutMs: 15_000,
     chooseTimeoutMs: 60_000,
@@ -119,6 +132,8 @@ export function createAiClient(
       privateHeaders: Object.keys(headers).map((name) => name.toLowerCase()),
       timeoutMs: what.timeoutMs,
       responseBytesMax: RESPONSE_BYTES_MAX,
+      // Texts and keys are for the server that an administrator named.
+      followsRedirects: false,
       ...(what.signal === undefined ? {} : { signal: what.signal }),
     });
     if (outcome.kind === "refused") return fail("refused_address", outcome.why);
@@ -128,24 +143,38 @@ export function createAiClient(
         outcome.why,
       );
     const { status } = outcome;
+    if (status >= 300 && status <= 399)
+      return fail(
+        "provider_error",
+        `the provider redirects to another address (${status}); give that one as base_url`,
+      );
     if (status === 401 || status === 403)
       return fail("unauthorized", `the provider refused the API key (${status})`);
     if (status === 429)
-      return fail("rate_limited", "the provider has a limit that is used up (429)");
+      return fail(
+        "rate_limited",
+        "the provider has a limit that is used up (429)",
+        waitOf(outcome),
+      );
     if (status === 404)
       return fail("model_not_found", "the provider knows no such model or address (404)");
     if (status < 200 || status > 299)
-      return fail("provider_error", `the provider answered with status ${status}`);
+      return fail("provider_error", `the provider answered with status ${status}`, waitOf(outcome));
     if (outcome.isCut) return fail("too_large", "the answer is larger than 2 MiB");
     const value = read(parseJson(outcome.body));
     return value === undefined
       ? fail("invalid_answer", "the answer does not have the documented form")
       : { kind: "answered", value };
   }
+
+  function waitOf({ headers }: { readonly headers: Readonly<Record<string, string>> }) {
+    const seconds = retryAfterSeconds(headers, clock());
+    return seconds === undefined ? undefined : seconds * 1000;
+  }
 }
 
-function fail(code: AiFailure, message: string): AiOutcome<never> {
-  return { kind: "failed", code, message };
+function fail(code: AiFailure, message: string, retryAfterMs?: number): AiOutcome<never> {
+  return { kind: "failed", code, message, retryAfterMs };
 }
 
 function parse<T>(schema: z.ZodType<T>, body: unknown): T | undefined {

@@ -76,8 +76,10 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
       const contentType = toContentType(document, extraction);
       const noteText = await deps.index.prepare();
       await db.transaction(async (tx) => {
-        const reason = extraction.kind === "text" ? undefined : extraction.reason;
-        const isFailure = reason !== undefined && !HARMLESS.has(reason);
+        const isText = extraction.kind === "text";
+        const reason = isText ? extraction.missing : extraction.reason;
+        // A part of a text is enough to be classified and found.
+        const isFailure = !isText && !HARMLESS.has(extraction.reason);
         const isThere = await finishDocument(tx, id, {
           status: isFailure ? "classification_failed" : "ready",
           reason,

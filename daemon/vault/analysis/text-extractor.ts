@@ -91,8 +91,8 @@ export function createTextExtractor({
           { ...file, recognizes: false },
           { budgetMs: BUDGET_MS, ...context },
         );
-        const isComplete = plain.kind === "text" ? !plain.isPartial : plain.reason !== "ocr_off";
-        if (isComplete || !recognizesText) return plain;
+        const missing = plain.kind === "text" ? plain.missing : plain.reason;
+        if (missing !== "ocr_off" || !recognizesText) return plain;
         const budgetMs = RECOGNITION_BUDGET_MS;
         const recognized = await run({ ...file, recognizes: true }, { budgetMs, ...context });
         return recognized.kind === "text" || plain.kind !== "text" ? recognized : plain;

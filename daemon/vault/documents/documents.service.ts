@@ -186,8 +186,8 @@ export function createDocuments(deps: DocumentsDeps): Documents {
 
     async update(caller, id, { filename, topics }) {
       await getOwn(caller, id);
-      const topicIds = topics && (await deps.topics.resolve(caller.userId, topics));
       await db.transaction(async (tx) => {
+        const topicIds = topics && (await deps.topics.resolve(tx, caller.userId, topics));
         if (filename !== undefined && !(await renameDocument(tx, id, filename)))
           throw documentNotFound();
         if (filename !== undefined) await renameSearchEntry(tx, id, filename);

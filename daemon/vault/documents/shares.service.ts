@@ -50,16 +50,16 @@ export function createShares({
 }): Shares {
   return {
     async create(caller, { document_id: documentId, recipient_handle: handle, permission }) {
-      const document = await findDocument(db, documentId);
-      if (document?.userId !== caller.userId) throw documentNotFound();
-      const recipient = await findVaultUserByHandle(db, handle);
-      if (recipient?.id === caller.userId)
-        throw recipientError("A document cannot be shared with its owner.");
-      if (recipient === undefined || !recipient.isActive || recipient.role !== "user")
-        throw recipientError("There is no active user of this handle.");
       const id = newId();
       try {
         await db.transaction(async (tx) => {
+          const document = await findDocument(tx, documentId);
+          if (document?.userId !== caller.userId) throw documentNotFound();
+          const recipient = await findVaultUserByHandle(tx, handle);
+          if (recipient?.id === caller.userId)
+            throw recipientError("A document cannot be shared with its owner.");
+          if (recipient === undefined || !recipient.isActive || recipient.role !== "user")
+            throw recipientError("There is no active user of this handle.");
           await insertShare(tx, {
             id,
             documentId,
@@ -80,7 +80,7 @@ export function createShares({
         if (!isConflict(error)) throw error;
         throw new AppError(
           "conflict",
-          `The document is shared with ${recipient.handle} already. Change the permission of that share instead.`,
+          `The document is shared with ${handle} already. Change the permission of that share instead.`,
           { cause: error },
         );
       }

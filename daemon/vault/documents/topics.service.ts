@@ -1,4 +1,9 @@
-import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
+import {
+  type Database,
+  isConflict,
+  type Queries,
+  type Transaction,
+} from "../../../storage/engine/database.ts";
 import {
   countTopics,
   deleteTopic,
@@ -27,7 +32,7 @@ export interface Topics {
   ): Promise<VaultTopic>;
   remove(caller: VaultCaller, id: string): Promise<void>;
   /** Returns the ids of topics by name; of two with one name the user's own. Throws `unprocessable` for an unknown name. */
-  resolve(userId: string, names: readonly string[]): Promise<string[]>;
+  resolve(from: Queries, userId: string, names: readonly string[]): Promise<string[]>;
 }
 
 export interface TopicText {
@@ -72,8 +77,8 @@ export function createTopics({
       if (!(await db.transaction((tx) => deleteTopic(tx, id)))) throw topicNotFound();
     },
 
-    async resolve(userId, names) {
-      const topics = await listVisibleTopics(db, userId);
+    async resolve(from, userId, names) {
+      const topics = await listVisibleTopics(from, userId);
       return names.map((name, index) => {
         const key = toTopicKey(name);
         const named = topics.filter(({ nameKey }) => nameKey === key);

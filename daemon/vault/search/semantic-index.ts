@@ -10,9 +10,14 @@ import {
   replacePassages,
   setIndexStatus,
 } from "../../../storage/tables/vault/passages.ts";
-import { type JobKind, parsePayload, PermanentJobError } from "../../jobs/job-kind.ts";
+import {
+  type JobKind,
+  parsePayload,
+  PermanentJobError,
+  RetryLaterError,
+} from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
-import type { Embedder, EmbeddingModel } from "../ai/embedder.ts";
+import type { Embedder, EmbeddingModel, Embeddings } from "../ai/embedder.ts";
 import { toPassages } from "./passages.ts";
 
 const INDEX_JOB = "vault.semantic.index";
@@ -87,12 +92,12 @@ export function createSemanticIndex({
         batch.map(({ start, end }) => body.slice(start, end).toWellFormed()),
         signal,
       );
-      if (result.kind === "failed") throw toFailure(result.code);
+      if (result.kind === "failed") throw toFailure(result);
       for (const [index, part] of batch.entries()) {
         const vector = result.vectors[index];
-        if (vector === undefined) throw toFailure("invalid_answer");
+        if (vector === undefined) throw toFailure({ kind: "failed", code: "invalid_answer" });
         bytes ??= vector.byteLength;
-        if (vector.byteLength !== bytes) throw toFailure("invalid_answer");
+        if (vector.byteLength !== bytes) throw new PermanentJobError(OTHER_DIMENSION);
         passages.push({ ...part, embedding: new Uint8Array(vector.buffer) });
       }
     }
@@ -185,7 +190,14 @@ export function createSemanticIndex({
   };
 }
 
-function toFailure(code: string): Error {
+const OTHER_DIMENSION =
+  "the embedding model makes vectors of another dimension than the index has; build the index again: " +
+  '"croft vault admin ai set" with --no-embeddings, then with --embedding-model';
+
+function toFailure({ code, retryAfterMs }: Extract<Embeddings, { readonly kind: "failed" }>) {
   const message = `the AI provider gave no embeddings: ${code}`;
-  return PASSING.has(code) ? new Error(message) : new PermanentJobError(message);
+  if (!PASSING.has(code)) return new PermanentJobError(message);
+  return retryAfterMs === undefined
+    ? new Error(message)
+    : new RetryLaterError(message, retryAfterMs);
 }

@@ -1,7 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Database } from "../../../storage/engine/database.ts";
 import { createLocks } from "../../../storage/locks.ts";
-import { findPassageTexts, listPassageVectors } from "../../../storage/tables/vault/passages.ts";
+import {
+  findEmbeddingBytes,
+  findPassageTexts,
+  listPassageVectors,
+} from "../../../storage/tables/vault/passages.ts";
 import type { SearchFilter, SearchMatch } from "../../../storage/tables/vault/search.ts";
 import { AppError } from "../../errors.ts";
 import type { Embedder } from "../ai/embedder.ts";
@@ -73,6 +77,13 @@ export function createSemanticSearch({
             "unavailable",
             "The AI provider did not answer the search. Try again, or search without semantic.",
           );
+        const bytes = await findEmbeddingBytes(db, model.identity);
+        // Nothing would be found, and nothing would say why.
+        if (bytes !== undefined && bytes !== vector.byteLength)
+          throw new AppError(
+            "unavailable",
+            "The embedding model was changed under its name. An administrator can build the index again by switching embeddings off and on. Search without semantic until then.",
+          );
         const found = await findNearest(vector, model.identity, filter);
         const texts = await findPassageTexts(
           db,
@@ -98,7 +109,7 @@ export function createSemanticSearch({
   };
 }
 
-/** Cosine similarity of vectors of length one; undefined when their dimensions differ. */
+/** Cosine similarity of vectors of length one; undefined for a damaged row of another length. */
 function toSimilarity(query: Float32Array, stored: Uint8Array): number | undefined {
   if (stored.byteLength !== query.byteLength) return undefined;
   // The bytes of a row may begin at any offset.

@@ -92,6 +92,13 @@ test("a file without text is ready, with the reason", async () => {
   });
 });
 
+test("a document whose text is incomplete is ready, is found, and says why text is missing", async () => {
+  const id = await upload(Buffer.from(`beginning ${"word ".repeat(250_000)}`), "long.txt");
+  expect(await processed(id)).toMatchObject({ status: "ready", status_reason: "too_large" });
+  const { json } = await person.request("/api/search?q=beginning");
+  expect(json).toMatchObject({ total: 1, items: [{ document: { id } }] });
+});
+
 test("a document can be classified again", async () => {
   const id = await upload("nothing of note", "a.txt");
   await processed(id);

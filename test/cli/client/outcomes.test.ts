@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type ResponseFacts, toFailure } from "../../../cli/client/outcomes.ts";
 import { failure } from "../../../daemon/contract/vault/cloud/shapes.ts";
+import { aiFailures } from "../../../daemon/contract/vault/ai-config.ts";
 import { vaultHints } from "../../../cli/client/vault-hints.ts";
 import { exitCodeOf } from "../../../cli/errors.ts";
 import { runCli } from "../support/run-cli.ts";
@@ -60,6 +61,18 @@ describe("success by status is not success by outcome", () => {
     ],
   ])("%s", (_what, status, body, code, exit) => {
     expect(failureOf(status, body)).toEqual([code, exit]);
+  });
+
+  test.each(aiFailures)("a failed test of an AI provider: %s", (code) => {
+    const failure = toFailure({
+      service: "vault",
+      status: 200,
+      body: { ok: false, error_code: code, message: "The test failed." },
+      requestId: undefined,
+      retryAfter: undefined,
+    });
+    expect(failure).toMatchObject({ message: "The test failed.", details: { reason: code } });
+    expect(failure?.details.hint).toBeDefined();
   });
 
   test.each([

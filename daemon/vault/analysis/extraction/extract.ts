@@ -8,7 +8,7 @@ import {
   extractXlsx,
 } from "./office.ts";
 import { recognizePicture } from "./ocr.ts";
-import { type Extraction, Unreadable } from "./outcome.ts";
+import { type Extraction, Unreadable, type UnreadableReason } from "./outcome.ts";
 import { extractPdf } from "./pdf.ts";
 import { decodeText, extractHtml, extractMail, looksLikeText } from "./plain.ts";
 import { createTextSink, type TextSink } from "./text-sink.ts";
@@ -24,6 +24,12 @@ export interface ExtractionInput {
 
 /** Bytes of a plain text that are read. */
 const PLAIN_BYTES_MAX = 16 * 1024 * 1024;
+
+/** A type, and why a part of the text is missing, other than for the limit of the sink. */
+interface Read {
+  readonly contentType: string;
+  readonly missing?: UnreadableReason | undefined;
+}
 
 type Extractor = (path: string, sink: TextSink) => Promise<void>;
 
@@ -66,10 +72,15 @@ const plainTypes: Readonly<Record<string, string>> = {
 export async function extract(input: ExtractionInput): Promise<Extraction> {
   const sink = createTextSink();
   try {
-    const { contentType, isPartial = false } = await extractInto(sink, input);
+    const { contentType, missing } = await extractInto(sink, input);
     const text = sink.text();
-    if (text === "") throw new Unreadable(isPartial && !input.recognizes ? "ocr_off" : "no_text");
-    return { kind: "text", text, contentType, isPartial };
+    if (text === "") throw new Unreadable(missing ?? "no_text");
+    return {
+      kind: "text",
+      text,
+      contentType,
+      missing: missing ?? (sink.isCut ? "too_large" : undefined),
+    };
   } catch (error) {
     if (error instanceof Unreadable) return { kind: "unreadable", reason: error.reason };
     throw error;
@@ -79,15 +90,16 @@ export async function extract(input: ExtractionInput): Promise<Extraction> {
 async function extractInto(
   sink: TextSink,
   { path, filename, recognizes }: ExtractionInput,
-): Promise<{ readonly contentType: string; readonly isPartial?: boolean }> {
-  if ((await stat(path)).size === 0) throw new Unreadable("no_text");
+): Promise<Read> {
+  const { size } = await stat(path);
+  if (size === 0) throw new Unreadable("no_text");
   const head = await readHead(path, 2);
   // A byte order mark of UTF-16 looks like the start of an MPEG frame.
   const isUtf16 = ["fffe", "feff"].includes(Buffer.from(head).toString("hex"));
   const sniffed = isUtf16 ? undefined : (await fileTypeFromFile(path).catch(() => undefined))?.mime;
   const extractor = sniffed === undefined ? undefined : extractors[sniffed];
   if (sniffed === "application/pdf")
-    return { contentType: sniffed, isPartial: await extractPdf(path, sink, recognizes) };
+    return { contentType: sniffed, missing: await extractPdf(path, sink, recognizes) };
   if (sniffed !== undefined && extractor !== undefined) {
     await extractor(path, sink);
     return { contentType: sniffed };
@@ -106,7 +118,7 @@ async function extractInto(
   if (contentType === "message/rfc822") await extractMail(bytes, sink);
   else if (contentType === "text/html") extractHtml(decodeText(bytes), sink);
   else sink.add(decodeText(bytes));
-  return { contentType };
+  return { contentType, missing: size > PLAIN_BYTES_MAX ? "too_large" : undefined };
 }
 
 function sniffHtml(bytes: Uint8Array): string | undefined {

@@ -93,7 +93,7 @@ export function extractEpub(path: string, sink: TextSink): Promise<void> {
       if (/\.x?html/i.test(encryption)) throw new Unreadable("encrypted");
     }
     for (const chapter of await listChapters(archive)) {
-      if (sink.isFull) return;
+      if (sink.isCut) return;
       const html = await archive.read(chapter);
       if (html !== undefined) extractHtml(html, sink);
       sink.breakLine();
@@ -151,7 +151,7 @@ async function readXml(
   sink: TextSink,
   rules: Rules,
 ): Promise<void> {
-  const xml = sink.isFull ? undefined : await archive.read(name);
+  const xml = sink.isCut ? undefined : await archive.read(name);
   if (xml === undefined) return;
   let inContent = rules.content === undefined ? 1 : 0;
   parseXml(xml, {
@@ -195,7 +195,7 @@ async function readSheet(
   shared: readonly string[],
   sink: TextSink,
 ): Promise<void> {
-  const xml = sink.isFull ? undefined : await archive.read(name);
+  const xml = sink.isCut ? undefined : await archive.read(name);
   if (xml === undefined) return;
   let type = "";
   let value = "";

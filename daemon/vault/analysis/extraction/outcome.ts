@@ -1,4 +1,4 @@
-/** Why a file has no extracted text: the closed list that documents and items show. */
+/** Why the text of a file, or a part of it, is missing: the closed list that documents and items show. */
 export type UnreadableReason =
   | "unsupported_format"
   | "encrypted"
@@ -15,8 +15,8 @@ export type Extraction =
       readonly kind: "text";
       readonly text: string;
       readonly contentType: string;
-      /** Pages without text were left out. */
-      readonly isPartial: boolean;
+      /** Why a part of the text is missing; undefined for the whole text. */
+      readonly missing: UnreadableReason | undefined;
     }
   | { readonly kind: "unreadable"; readonly reason: UnreadableReason };
 

@@ -43,7 +43,7 @@ export function extractHtml(html: string, sink: TextSink): void {
       if (BLOCKS.test(name)) sink.breakLine();
     },
     ontext(text) {
-      if (hidden === 0 && !sink.isFull) sink.add(text.replace(/\s+/g, " "));
+      if (hidden === 0 && !sink.isCut) sink.add(text.replace(/\s+/g, " "));
     },
     onclosetag(name) {
       if (HIDDEN.has(name) && name !== "head") hidden = Math.max(0, hidden - 1);
@@ -51,8 +51,8 @@ export function extractHtml(html: string, sink: TextSink): void {
       if (name === "td" || name === "th") sink.add("\t");
     },
   });
-  // In pieces, so that a full sink ends a huge page early.
-  for (let at = 0; at < html.length && !sink.isFull; at += 65_536)
+  // In pieces, so that a sink at its limit ends a huge page early.
+  for (let at = 0; at < html.length && !sink.isCut; at += 65_536)
     parser.write(html.slice(at, at + 65_536));
   parser.end();
 }

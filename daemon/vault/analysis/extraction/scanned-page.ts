@@ -66,6 +66,14 @@ export async function drawScannedPage(
   return file;
 }
 
+/** Whether a page shows an image. */
+export async function hasPicture(page: PDFPageProxy): Promise<boolean> {
+  const { OPS } = await getResolvedPDFJS();
+  const { fnArray } = await page.getOperatorList();
+  const placing = [OPS.paintImageXObject, OPS.paintInlineImageXObject, OPS.paintImageMaskXObject];
+  return fnArray.some((operator) => placing.includes(operator));
+}
+
 /** Reads the operators of a page that place images. */
 async function placeImages(page: PDFPageProxy): Promise<(PlacedImage | "undecodable")[]> {
   const { OPS } = await getResolvedPDFJS();

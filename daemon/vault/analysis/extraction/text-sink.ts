@@ -1,10 +1,11 @@
 /** Accumulates extracted text up to a limit, without control characters and with single blank lines. */
 export interface TextSink {
-  /** Adds text. Returns false once the limit is reached: the extractor may stop. */
+  /** Adds text. Returns false once text was dropped for the limit: the extractor may stop. */
   add(text: string): boolean;
   /** Begins a new line unless one has just begun. */
   breakLine(): void;
-  readonly isFull: boolean;
+  /** Whether text was dropped for the limit. */
+  readonly isCut: boolean;
   text(): string;
 }
 
@@ -18,15 +19,17 @@ export function createTextSink(max = TEXT_CHARACTERS_MAX): TextSink {
   const parts: string[] = [];
   let length = 0;
   let atLineStart = true;
+  let isCut = false;
   return {
     add(text) {
       const clean = text.toWellFormed().replace(/\r\n?/g, "\n").replace(CONTROL, " ");
-      if (clean === "") return length < max;
+      if (clean === "") return !isCut;
       const kept = clean.slice(0, max - length);
       parts.push(kept);
       length += kept.length;
       atLineStart = kept.endsWith("\n");
-      return length < max;
+      if (clean.slice(kept.length).trim() !== "") isCut = true;
+      return !isCut;
     },
     breakLine() {
       if (atLineStart || length >= max) return;
@@ -34,8 +37,8 @@ export function createTextSink(max = TEXT_CHARACTERS_MAX): TextSink {
       length += 1;
       atLineStart = true;
     },
-    get isFull() {
-      return length >= max;
+    get isCut() {
+      return isCut;
     },
     text: () =>
       parts

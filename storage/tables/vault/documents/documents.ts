@@ -21,7 +21,7 @@ export interface VaultDocument {
   /** Lower-case hex. */
   readonly sha256: string;
   readonly status: DocumentStatus;
-  /** Why text or topics are missing; undefined when nothing is missing. */
+  /** Why the text, or a part of it, is missing; undefined when nothing is missing. */
   readonly statusReason: string | undefined;
   /** `internal`, or the type of the provider that holds the bytes. */
   readonly storageBackend: string;

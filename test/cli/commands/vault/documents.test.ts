@@ -67,6 +67,31 @@ describe("flags become options", () => {
   });
 });
 
+test.each([
+  ["ready", "too_large", "hello", /^missing text: +a part: .*1,000,000 characters/m],
+  ["ready", "ocr_off", null, /^missing text: +all: .*CROFT_OCR/m],
+  ["classification_failed", "damaged", undefined, /^missing text: +the file is cut off or broken/m],
+  ["ready", null, "hello", /^missing text: *$/m],
+])(
+  "document view says in words which text is missing: %s, %s, %j",
+  async (status, reason, extracted_text, expected) => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      [`GET /api/documents/${ID}`]: {
+        body: { ...document, status, status_reason: reason, extracted_text },
+      },
+    });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const ran = await runCli(["vault", "document", "view", ID], {
+      home: home.path,
+      terminal: true,
+      env: { NO_COLOR: "1" },
+    });
+    expect(ran.out).toMatch(expected);
+    expect(ran.out).toContain(reason === null ? status : `${status}: ${reason}`);
+  },
+);
+
 test("document upload sends the file as a form and prints the document", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({

@@ -13,6 +13,7 @@ import {
   type JobContext,
   type JobKind,
   PermanentJobError,
+  RetryLaterError,
 } from "../../../../daemon/jobs/job-kind.ts";
 import { createSchedules, everyMs } from "../../../../daemon/jobs/schedule.ts";
 import type { Log } from "../../../../daemon/utilities/logging.ts";
@@ -231,6 +232,20 @@ describe("a failure", () => {
     await queue.runDue();
     expect(seen).toHaveLength(1);
     expect(await countJobs(db)).toEqual({ waiting: 0, running: 0, dead: 1 });
+  });
+
+  test("retries a failure that names a time then, but not later than the kind's longest delay", async () => {
+    const queue = makeQueue();
+    const { seen, kind } = recording(() => Promise.reject(new RetryLaterError("wait", 90_000)));
+    queue.register(kind({ retryFirstMs: 1_000, retryMaxMs: 60_000 }));
+    await add(queue);
+    await queue.runDue();
+    now += 59_999;
+    await queue.runDue();
+    expect(seen).toHaveLength(1);
+    now += 1;
+    await queue.runDue();
+    expect(seen).toHaveLength(2);
   });
 
   test("deletes dead-lettered jobs after the retention time", async () => {

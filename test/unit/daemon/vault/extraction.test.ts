@@ -3,6 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { extract } from "../../../../daemon/vault/analysis/extraction/extract.ts";
+import { extractPdf } from "../../../../daemon/vault/analysis/extraction/pdf.ts";
+import { createTextSink } from "../../../../daemon/vault/analysis/extraction/text-sink.ts";
+import { FULL_PAGE, pdfOf, PICTURE_PAGE, textPage } from "../../../support/real-files.ts";
 import { docx, zip } from "../../../support/zip.ts";
 
 let folder: string;
@@ -137,8 +140,53 @@ describe("hostile files", () => {
     expect(await read(many, "a.docx")).toMatchObject({ kind: "unreadable" });
   });
 
-  test("text beyond the limit is cut", async () => {
+  test("text beyond the limit is cut, and the outcome says so", async () => {
     const outcome = await read("word ".repeat(300_000), "a.txt");
     expect((outcome as { text: string }).text.length).toBeLessThanOrEqual(1_000_000);
+    expect(outcome).toMatchObject({ missing: "too_large" });
+    const cut = await read(docx(paragraph("word ".repeat(300_000))), "a.docx");
+    expect(cut).toMatchObject({ missing: "too_large" });
+    expect(await read(`${"w".repeat(1_000_000)} \n`, "a.txt")).toMatchObject({
+      missing: undefined,
+    });
+    const page = `<!doctype html><p>text<script>${"x".repeat(17 * 1024 * 1024)}</script>`;
+    expect(await read(page, "a.html")).toMatchObject({ text: "text", missing: "too_large" });
+  });
+});
+
+describe("pages of a PDF", () => {
+  test("are read to the last one", async () => {
+    const pages = Array.from({ length: 5_500 }, (_, index) => textPage(`page ${index + 1}`));
+    const outcome = await read(pdfOf(pages), "a.pdf");
+    expect(outcome).toMatchObject({ kind: "text", missing: undefined });
+    expect((outcome as { text: string }).text.split("\n").at(-1)).toBe("page 5500");
+  });
+
+  test("beyond the limit of characters are missing, and the outcome says so", async () => {
+    const pages = Array.from({ length: 11 }, () => FULL_PAGE);
+    expect(await read(pdfOf(pages), "a.pdf")).toMatchObject({ missing: "too_large" });
+  });
+
+  test("beyond the time are missing, and the text of the pages before them is kept", async () => {
+    const path = join(folder, "file");
+    await writeFile(path, pdfOf([textPage("first"), textPage("second")]));
+    const sink = createTextSink();
+    const clock = [0, 0, 46_000];
+    expect(await extractPdf(path, sink, false, () => clock.shift() ?? 46_000)).toBe("timed_out");
+    expect(sink.text()).toBe("first");
+  });
+
+  test("that were scanned are missing, blank ones are not", async () => {
+    const text = textPage("text");
+    expect(await read(pdfOf([text, "", text]), "a.pdf")).toMatchObject({
+      text: "text\ntext",
+      missing: undefined,
+    });
+    expect(await read(pdfOf([text, PICTURE_PAGE]), "a.pdf")).toMatchObject({
+      text: "text",
+      missing: "ocr_off",
+    });
+    expect(await read(pdfOf([""]), "a.pdf")).toEqual(unreadable("no_text"));
+    expect(await read(pdfOf(["", PICTURE_PAGE]), "a.pdf")).toEqual(unreadable("ocr_off"));
   });
 });

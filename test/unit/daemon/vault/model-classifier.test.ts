@@ -13,6 +13,7 @@ import { createAiClient } from "../../../../daemon/vault/ai/provider-client.ts";
 import {
   AI_KEY,
   AI_MODEL,
+  AI_RETRY_AFTER_S,
   type AiBehaviour,
   type AiServer,
   startAiServer,
@@ -22,10 +23,10 @@ let server: AiServer;
 const dispatcher = createGuardedDispatcher({
   check: createAddressCheck({ policy: "home", own: () => [], machine: () => [] }),
 });
-const client = createAiClient(createGuardedRequest(dispatcher), {
-  listTimeoutMs: 5_000,
-  chooseTimeoutMs: 300,
-});
+const client = createAiClient(
+  { request: createGuardedRequest(dispatcher), clock: () => 0 },
+  { listTimeoutMs: 5_000, chooseTimeoutMs: 300 },
+);
 
 beforeAll(async () => {
   server = await startAiServer();
@@ -124,6 +125,12 @@ describe("a provider that fails", () => {
     ["no_such_option", "invalid_answer"],
     ["wrong_confidence", "invalid_answer"],
     ["limited", "rate_limited"],
+    ["closes", "unreachable"],
+    ["trickles", "timeout"],
+    ["redirects", "provider_error"],
+    ["gzip_bomb", "invalid_answer"],
+    ["event_stream", "invalid_answer"],
+    ["nested", "invalid_answer"],
   ];
   for (const provider of ["openai", "anthropic", "ollama"] as const)
     test.each(cases)(`of kind ${provider} that %s is logged as %s`, async (behaviour, reason) => {
@@ -137,6 +144,24 @@ describe("a provider that fails", () => {
     const { classifier, logged } = open("openai", { apiKey: "wrong" });
     expect(await classifier.choose("travel", topics)).toEqual({ kind: "unavailable" });
     expect(logged).toEqual([{ provider: "openai", reason: "unauthorized" }]);
+  });
+
+  test("a provider that fails by a redirect gets the text, and its target does not", async () => {
+    const seen = server.requests.length;
+    server.behaviour = "redirects";
+    await open().classifier.choose("travel", topics);
+    expect(server.requests.slice(seen)).toEqual(["POST /v1/chat/completions"]);
+  });
+
+  test("a provider that fails by a limit is not asked again before the time that it names", async () => {
+    server.behaviour = "limited";
+    const { classifier, state } = open();
+    await classifier.choose("travel", topics);
+    server.behaviour = "answers";
+    state.now += AI_RETRY_AFTER_S * 1000 - 1;
+    expect(await classifier.choose("travel", topics)).toEqual({ kind: "unavailable" });
+    state.now += 1;
+    expect(await classifier.choose("travel", topics)).toMatchObject({ kind: "chosen" });
   });
 
   test("a provider that fails by its absence is not asked again for a minute", async () => {

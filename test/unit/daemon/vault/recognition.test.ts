@@ -54,7 +54,7 @@ describe("recognition of scanned pages", () => {
       kind: "text",
       text: "Rent receipt March",
       contentType: "application/pdf",
-      isPartial: false,
+      missing: undefined,
     });
   });
 
@@ -71,9 +71,9 @@ describe("recognition of scanned pages", () => {
     const white: Bitmap = { width: 8, height: 8, rows: Buffer.alloc(8, 255) };
     const path = join(folder, "pages");
     await writeFile(path, scannedPdf(white, { pages: 20 }));
-    expect(await extractPdf(path, createTextSink(), true)).toBe(false);
+    expect(await extractPdf(path, createTextSink(), true)).toBe(undefined);
     await writeFile(path, scannedPdf(white, { pages: 21 }));
-    expect(await extractPdf(path, createTextSink(), true)).toBe(true);
+    expect(await extractPdf(path, createTextSink(), true)).toBe("too_large");
   });
 
   test.each(["JBIG2Decode", "JPXDecode"])(
@@ -88,7 +88,7 @@ describe("recognition of scanned pages", () => {
   );
 
   test("keeps the text of a page that has text", async () => {
-    expect(await recognize(PDF)).toMatchObject({ text: "Hello from croft", isPartial: false });
+    expect(await recognize(PDF)).toMatchObject({ text: "Hello from croft", missing: undefined });
   });
 });
 

@@ -18,6 +18,8 @@ import { putSearchEntry } from "../../../../storage/tables/vault/search.ts";
 import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
 import {
   AI_EMBEDDING_MODEL,
+  AI_KEY,
+  AI_RETRY_AFTER_S,
   type AiBehaviour,
   type AiServer,
   startAiServer,
@@ -38,7 +40,7 @@ const ID = "01a1fdff-ed3d-7ce1-8986-d032f4367fd1";
 const signal = new AbortController().signal;
 
 /** An index over one document with a text, and the stand-in as its provider. */
-async function openIndex(body: string) {
+async function openIndex(body: string, providerId: "ollama" | "openai" = "ollama") {
   const db = await openTestDatabase();
   await db.transaction(async (tx) => {
     await insertVaultUser(tx, {
@@ -70,17 +72,16 @@ async function openIndex(body: string) {
     });
   });
   const provider = {
-    providerId: "ollama",
-    baseUrl: server.origin,
-    apiKey: undefined,
+    providerId,
+    baseUrl: providerId === "ollama" ? server.origin : `${server.origin}/v1`,
+    apiKey: providerId === "ollama" ? undefined : AI_KEY,
     modelName: "chat",
     embeddingModelName: AI_EMBEDDING_MODEL,
   } as const;
-  const client = createAiClient(createGuardedRequest(getGlobalDispatcher()), {
-    listTimeoutMs: 1000,
-    chooseTimeoutMs: 1000,
-    embedTimeoutMs: 300,
-  });
+  const client = createAiClient(
+    { request: createGuardedRequest(getGlobalDispatcher()), clock: () => 0 },
+    { listTimeoutMs: 1000, chooseTimeoutMs: 1000, embedTimeoutMs: 300 },
+  );
   const embedder = createEmbedder({ config: { findActive: async () => provider }, client });
   const index = createSemanticIndex({ db, enqueue: async () => 1, embedder });
   const [job] = index.jobs;
@@ -119,6 +120,10 @@ describe("the job of a text", () => {
     "zero_vectors",
     "huge",
     "not_json",
+    "not_a_number",
+    "gzip_bomb",
+    "event_stream",
+    "nested",
   ])(
     "fails for good when the provider answers with %s, and keeps nothing of it",
     async (behaviour) => {
@@ -131,7 +136,7 @@ describe("the job of a text", () => {
     },
   );
 
-  test.each<AiBehaviour>(["hangs", "unavailable", "limited"])(
+  test.each<AiBehaviour>(["hangs", "unavailable", "limited", "closes", "trickles", "redirects"])(
     "is tried again when the provider is away: %s",
     async (behaviour) => {
       await using scene = await openIndex("The car.");
@@ -145,14 +150,34 @@ describe("the job of a text", () => {
     },
   );
 
+  test("fails for good when the provider does not say which text a vector belongs to", async () => {
+    await using scene = await openIndex("The car. ".repeat(300), "openai");
+    server.behaviour = "one_index";
+    await expect(scene.run()).rejects.toBeInstanceOf(PermanentJobError);
+    server.behaviour = "answers";
+    await scene.run();
+    expect(await scene.status()).toBe("ready");
+  });
+
   test("refuses vectors of another dimension than the model has", async () => {
     await using scene = await openIndex("The car.");
     await scene.run();
     server.dimensions = 9;
     await expect(scene.run()).rejects.toBeInstanceOf(PermanentJobError);
     expect(await scene.passages()).toHaveLength(1);
-    // A query of the other dimension is near nothing.
-    expect(await scene.search.find("car", { userId: "u" })).toEqual([]);
+    await expect(scene.search.find("car", { userId: "u" })).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringContaining("changed under its name"),
+    });
+  });
+
+  test("is not tried again before the time that a provider with a limit names", async () => {
+    await using scene = await openIndex("The car.");
+    server.behaviour = "limited";
+    await expect(scene.run()).rejects.toMatchObject({
+      name: "RetryLaterError",
+      waitMs: AI_RETRY_AFTER_S * 1000,
+    });
   });
 });
 

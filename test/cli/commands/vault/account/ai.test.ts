@@ -40,7 +40,7 @@ test("croft vault admin ai set sends the flags and the key from standard input",
 
 test("croft vault admin ai models and test call their routes", async () => {
   await using home = await temporaryHome();
-  const result = { ok: false, error_code: "unauthorized", message: "The test failed." };
+  const result = { ok: true, error_code: null, message: "The provider answers." };
   await using daemon = await fakeDaemon({
     "GET /api/admin/ai-config/models": { body: { models: [{ id: "gpt" }] } },
     "POST /api/admin/ai-config/test-connection": { body: result },
@@ -54,6 +54,31 @@ test("croft vault admin ai models and test call their routes", async () => {
     home: home.path,
   });
   expect(tried.json()).toEqual(result);
+});
+
+test("croft vault admin ai test fails when the provider cannot be used, and says why", async () => {
+  await using home = await temporaryHome();
+  const message = "The test failed: the provider refused the API key (401).";
+  await using daemon = await fakeDaemon({
+    "POST /api/admin/ai-config/test-connection": {
+      body: { ok: false, error_code: "unauthorized", message },
+    },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const line = ["vault", "admin", "ai", "test", "openai"];
+  const ran = await runCli([...line, "--json"], { home: home.path });
+  expect(ran.code).toBe(11);
+  expect(ran.error()).toMatchObject({
+    code: "provider_failed",
+    exit_code: 11,
+    http_status: 200,
+    reason: "unauthorized",
+    message,
+  });
+  const shown = await runCli(line, { home: home.path });
+  expect(shown).toMatchObject({ code: 11, out: "" });
+  expect(shown.err).toContain(message);
+  expect(shown.err).toContain("--key-stdin");
 });
 
 test("croft vault admin ai refuses an unknown provider", async () => {
