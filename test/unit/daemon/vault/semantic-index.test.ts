@@ -150,6 +150,26 @@ describe("the job of a text", () => {
     },
   );
 
+  test("is found when the driver returns its vectors inside a larger buffer, as PostgreSQL's does", async () => {
+    await using scene = await openIndex("The car is in the garage.");
+    await scene.run();
+    const db = {
+      ...scene.db,
+      all: async (...args: Parameters<typeof scene.db.all>) =>
+        (await scene.db.all(...args)).map((row) =>
+          row["embedding"] instanceof Uint8Array
+            ? { ...row, embedding: Buffer.concat([Buffer.alloc(8), row["embedding"]]).subarray(8) }
+            : row,
+        ),
+    } as typeof scene.db;
+    const search = createSemanticSearch({ db, embedder: scene.embedder });
+    const [found] = await search.find("automobile", { userId: "u" });
+    expect(found?.score).toBeCloseTo(
+      (await scene.search.find("automobile", { userId: "u" }))[0]?.score ?? 0,
+    );
+    expect(found?.score).toBeGreaterThan(0.5);
+  });
+
   test("fails for good when the provider does not say which text a vector belongs to", async () => {
     await using scene = await openIndex("The car. ".repeat(300), "openai");
     server.behaviour = "one_index";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { FileHandle } from "node:fs/promises";
+import type * as FileSystem from "node:fs/promises";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { createFileObjects } from "../../../../storage/objects/file-objects.ts";
 const calls: string[] = [];
 
 vi.mock("node:fs/promises", async (importOriginal) => {
-  const original = await importOriginal<typeof import("node:fs/promises")>();
+  const original = await importOriginal<typeof FileSystem>();
   const counted = Object.fromEntries(
     (["mkdir", "rename", "rmdir", "stat", "unlink", "rm"] as const).map((name) => [
       name,
@@ -22,7 +22,7 @@ vi.mock("node:fs/promises", async (importOriginal) => {
   return {
     ...original,
     ...counted,
-    async open(...args: Parameters<typeof original.open>): Promise<FileHandle> {
+    async open(...args: Parameters<typeof original.open>): Promise<FileSystem.FileHandle> {
       calls.push("open");
       const handle = await original.open(...args);
       const sync = handle.sync.bind(handle);
