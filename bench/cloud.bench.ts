@@ -12,6 +12,7 @@ import { openTestCloud } from "../test/support/cloud/vault-cloud.ts";
 import { makeHome } from "./daemon.ts";
 import { atLeast, atMost, median, report, residentMiB } from "./measure.ts";
 import { call, copyDurably, curl, registerUser, watchMemory } from "./vault-client.ts";
+import type { ConnectionId } from "../storage/tables/vault/ids.ts";
 
 // Cloud storage: what the byte cache and the records cost over the storage itself.
 
@@ -270,7 +271,7 @@ async function measureChanges(): Promise<void> {
 async function makeItems(
   t: Awaited<ReturnType<typeof openTestCloud>>,
   mira: VaultCaller,
-  connection: string,
+  connection: ConnectionId,
 ): Promise<string> {
   const made = await t.cloud.changes.createFolder(mira, connection, {
     parent_ref: null,
@@ -283,7 +284,7 @@ async function makeItems(
 async function upload(
   t: Awaited<ReturnType<typeof openTestCloud>>,
   mira: VaultCaller,
-  connection: string,
+  connection: ConnectionId,
   name: string,
 ): Promise<string> {
   const result = await t.cloud.uploads.upload(mira, connection, {

@@ -12,6 +12,7 @@ import {
 import { putSearchEntry, searchEntries } from "../storage/tables/vault/search.ts";
 import { insertVaultUser } from "../storage/tables/vault/users.ts";
 import { atMost, median, report, type Figure } from "./measure.ts";
+import { toAccountId } from "../storage/tables/vault/ids.ts";
 
 // Documents of one user: pages of the list and the search, beside the same search written by hand in FTS5.
 const DOCUMENTS = 200_000;
@@ -47,7 +48,7 @@ function wordOf(seed: number): string {
 async function fill(db: SqliteDatabase): Promise<void> {
   await db.transaction((tx) =>
     insertVaultUser(tx, {
-      id: "u",
+      id: toAccountId("u"),
       handle: "mira",
       email: "mira@example.org",
       passwordHash: "",
@@ -65,7 +66,7 @@ async function fill(db: SqliteDatabase): Promise<void> {
         const body = Array.from({ length: WORDS_PER_TEXT }, () => wordOf(next())).join(" ");
         await insertDocument(tx, {
           id,
-          userId: "u",
+          userId: toAccountId("u"),
           filename,
           contentType: "text/plain",
           sizeBytes: next() % 1_000_000,
@@ -75,7 +76,7 @@ async function fill(db: SqliteDatabase): Promise<void> {
           providerItemId: undefined,
         });
         await putSearchEntry(tx, {
-          userId: "u",
+          userId: toAccountId("u"),
           source: { documentId: id },
           title: filename,
           body,
@@ -90,7 +91,11 @@ async function listFigures(db: SqliteDatabase): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const sort of ["created_at", "name", "size"] satisfies DocumentSort[]) {
     const page = (offset: number) => () =>
-      listDocuments(db, { userId: "u" }, { sort, descending: true, limit: 30, offset });
+      listDocuments(
+        db,
+        { userId: toAccountId("u") },
+        { sort, descending: true, limit: 30, offset },
+      );
     const first = await timesOf(page(0));
     const deep = await timesOf(page(DOCUMENTS - 100));
     figures.push(atMost(`first page by ${sort}`, median(first), 20, "ms"));
@@ -109,7 +114,13 @@ async function searchFigures(db: SqliteDatabase): Promise<Figure[]> {
     const [term] = parseQuery(query);
     if (term === undefined) continue;
     const own = await timesOf(
-      () => searchEntries(db, parseQuery(query), { userId: "u" }, { limit: 30, offset: 0 }),
+      () =>
+        searchEntries(
+          db,
+          parseQuery(query),
+          { userId: toAccountId("u") },
+          { limit: 30, offset: 0 },
+        ),
       rounds,
     );
     const match = parseQuery(query)

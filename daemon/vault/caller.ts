@@ -1,3 +1,5 @@
+import type { AccountId } from "../../storage/tables/vault/ids.ts";
+
 // daemon/vault: the features of the vault API, one folder each. Start in api.ts, which finds the caller of a request and renders its errors.
 
 /** `user` for registered accounts; `admin` may use the administration routes and no cloud item route. */
@@ -5,7 +7,7 @@ export type VaultRole = "user" | "admin";
 
 /** The caller of a vault route: the bearer of a valid access token or machine token whose account is active. */
 export interface VaultCaller {
-  readonly userId: string;
+  readonly userId: AccountId;
   readonly handle: string;
   readonly email: string;
   readonly role: VaultRole;

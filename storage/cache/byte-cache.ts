@@ -8,6 +8,7 @@ import { type CachedBytes, createCacheHits, createMemoryCache } from "./cache-hi
 import { createCacheIndex } from "./cache-index.ts";
 import type { CacheOutcome, CacheRequest } from "./transfer.ts";
 import { createTransfers } from "./transfers.ts";
+import type { AccountId, ConnectionId } from "../tables/vault/ids.ts";
 
 /**
  * A cache of bytes on disk. It returns exactly the bytes of the version that the key names, or fails the stream with an
@@ -22,9 +23,9 @@ export interface ByteCache {
   /** Returns the bytes of a key if they are in memory as a whole. */
   openFromMemory(key: string): CachedBytes | undefined;
   /** Evicts entries of a user until the rest fits a lowered limit. Skips entries that are being read. */
-  fit(userId: string): Promise<void>;
+  fit(userId: AccountId): Promise<void>;
   /** Returns the keys of a connection's entries. Pass them to `forget` once its rows are deleted. */
-  keysOf(connectionId: string): Promise<readonly string[]>;
+  keysOf(connectionId: ConnectionId): Promise<readonly string[]>;
   /** Removes the files of entries whose rows are deleted. */
   forget(keys: readonly string[]): Promise<void>;
   /** Reconciles index and files: removes files without a row and rows without a file. Call it after start. */
@@ -43,7 +44,7 @@ export interface ByteCacheOptions {
   readonly clock: () => number;
   readonly newId: () => string;
   /** Returns the limit of a user in bytes. Called on each use, so the limit may change at any time. */
-  readonly limitOf: (userId: string) => Promise<number>;
+  readonly limitOf: (userId: AccountId) => Promise<number>;
   /** Bytes of memory for small files. */
   readonly memoryBytes: number;
   /** Called with failures of the cache itself, which no reader sees. */

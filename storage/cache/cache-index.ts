@@ -11,6 +11,7 @@ import {
   type CacheEntry,
 } from "../tables/vault/cache.ts";
 import type { CacheFiles } from "./cache-files.ts";
+import type { AccountId } from "../tables/vault/ids.ts";
 
 /** The index of cached files: which exist, whose limit they count against, and which are being read. Rows are the truth. */
 export interface CacheIndex {
@@ -28,7 +29,7 @@ export interface CacheIndex {
    */
   publish(temporaryId: string, entry: NewCacheEntry): Promise<boolean>;
   /** Evicts the least recently used entries of a user until the rest fits the limit. Pinned entries stay. */
-  fit(userId: string): Promise<void>;
+  fit(userId: AccountId): Promise<void>;
   /** Removes entries whose files are not what was written. */
   drop(keys: readonly string[]): Promise<void>;
   /** Removes the files of entries whose rows are deleted. */
@@ -46,7 +47,7 @@ export interface CacheIndexOptions {
   readonly db: Database;
   readonly files: CacheFiles;
   readonly clock: () => number;
-  readonly limitOf: (userId: string) => Promise<number>;
+  readonly limitOf: (userId: AccountId) => Promise<number>;
   /** Called with every key whose file is removed. */
   readonly onRemoved: (key: string) => void;
   readonly onError: (error: unknown, what: string) => void;
@@ -61,7 +62,7 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
   const pins = new Map<string, number>();
   const touches = new Map<string, number>();
   /** Users whose entries exceed the limit only because some are being read. */
-  const overLimit = new Set<string>();
+  const overLimit = new Set<AccountId>();
 
   async function removeFiles(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
@@ -83,7 +84,7 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
     forgetTouches(used);
   }
 
-  async function fit(userId: string, added?: CacheEntry): Promise<void> {
+  async function fit(userId: AccountId, added?: CacheEntry): Promise<void> {
     const limit = await options.limitOf(userId);
     const used = [...touches];
     const gone = await db.transaction(async (tx) => {

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import type { Fetched, Fill } from "./fill.ts";
 import type { CachedBytes } from "./cache-hits.ts";
+import type { AccountId, ConnectionId } from "../tables/vault/ids.ts";
 
 /** One fetch and the requests that share it. */
 export interface Transfer<Meta, Failure> {
@@ -47,8 +48,8 @@ export async function fetchRest<Meta, Failure extends { readonly kind: string }>
 
 /** The requested bytes, and how to fetch them on a miss. */
 export interface CacheRequest<Meta, Failure extends { readonly kind: string }> {
-  readonly userId: string;
-  readonly connectionId: string;
+  readonly userId: AccountId;
+  readonly connectionId: ConnectionId;
   /** The key of the requested bytes (64 hex digits); undefined when their version is still unknown. */
   readonly key: string | undefined;
   /** Simultaneous requests with the same text share one fetch. */

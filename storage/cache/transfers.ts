@@ -12,6 +12,7 @@ import {
 } from "./transfer.ts";
 import { createFollowedTransfers, type FollowedTransfersOptions } from "./followed-transfers.ts";
 import { createSmallTransfers, type SmallTransfersOptions } from "./small-transfers.ts";
+import type { AccountId } from "../tables/vault/ids.ts";
 
 /** Running fetches, each shared by all requests for the same bytes. */
 export interface Transfers {
@@ -29,7 +30,7 @@ export interface Transfers {
 
 export interface TransfersOptions
   extends Omit<SmallTransfersOptions, "background">, Omit<FollowedTransfersOptions, "background"> {
-  readonly limitOf: (userId: string) => Promise<number>;
+  readonly limitOf: (userId: AccountId) => Promise<number>;
 }
 
 export function createTransfers(options: TransfersOptions): Transfers {

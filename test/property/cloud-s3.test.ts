@@ -7,6 +7,7 @@ import { startS3Server, type S3Server, type S3ServerOptions } from "../stand-ins
 import { SMALL_PARTS } from "../support/cloud/s3-subject.ts";
 import { openTestCloud, type TestCloud } from "../support/cloud/vault-cloud.ts";
 import { cases } from "../support/property.ts";
+import type { ConnectionId } from "../../storage/tables/vault/ids.ts";
 
 // Files and folders of a bucket, changed through the service and by other programs behind its back. What succeeds is done exactly
 // as requested, failures change nothing, nothing is lost or duplicated, and the adapter leaves nothing of its own.
@@ -131,7 +132,7 @@ function locate(one: Step, seen: Tree, serial: number): Where {
 async function act(
   t: TestCloud,
   caller: VaultCaller,
-  id: string,
+  id: ConnectionId,
   one: Step,
   where: Where,
 ): Promise<{ readonly kind: string }> {
@@ -167,7 +168,7 @@ async function act(
 const DONE = new Set(["folder", "uploaded", "renamed", "moved", "deleted"]);
 
 /** Lists every folder through the service. */
-async function listAll(t: TestCloud, caller: VaultCaller, id: string): Promise<void> {
+async function listAll(t: TestCloud, caller: VaultCaller, id: ConnectionId): Promise<void> {
   const folders = [""];
   for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
     const page = await t.cloud.listings.browse(caller, id, {

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import type { VaultCaller } from "../../daemon/vault/caller.ts";
 import { openTestCloud, type TestCloud } from "../support/cloud/vault-cloud.ts";
 import { cases } from "../support/property.ts";
+import type { ConnectionId } from "../../storage/tables/vault/ids.ts";
 
 // A tree of folders and files that several clients change through the service, and other programs behind its back, against
 // a model of a few lines. What each call answers, what is on the disk, what the service knows and what it has put on
@@ -129,7 +130,7 @@ const all = { after: undefined, limit: 1000, refresh: true, name: undefined };
 async function list(
   t: TestCloud,
   mira: VaultCaller,
-  id: string,
+  id: ConnectionId,
   model: Model,
   at: number,
   folder: string,
@@ -170,7 +171,7 @@ async function list(
 async function run(
   t: TestCloud,
   mira: VaultCaller,
-  id: string,
+  id: ConnectionId,
   model: Model,
   one: Step,
   serial: number,
@@ -386,7 +387,7 @@ async function readTree(folder: string, path = ""): Promise<Record<string, strin
   return found;
 }
 
-async function check(t: TestCloud, id: string, model: Model): Promise<void> {
+async function check(t: TestCloud, id: ConnectionId, model: Model): Promise<void> {
   const wanted = Object.fromEntries(
     [...model.tree].map(([path, node]) => [path, node.kind === "folder" ? "/" : node.content]),
   );
@@ -533,7 +534,7 @@ test("many calls at once lose and duplicate nothing, and every success is on rec
 });
 
 /** Lists every folder from the root down. */
-async function listAll(t: TestCloud, mira: VaultCaller, id: string): Promise<void> {
+async function listAll(t: TestCloud, mira: VaultCaller, id: ConnectionId): Promise<void> {
   const waiting = [""];
   for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {
     const page = await t.cloud.listings.browse(mira, id, { ...all, parentRef: folder });

@@ -4,6 +4,7 @@ import type { VaultCaller } from "../../daemon/vault/caller.ts";
 import { cheapHasher, client, openTestAccounts } from "../support/vault/vault-accounts.ts";
 import type { VaultBackend } from "./vault-backend.ts";
 import type { Verdict } from "./vault-model.ts";
+import { toAccountId, type AccountId } from "../../storage/tables/vault/ids.ts";
 
 /** The services themselves over a database in memory, with a hasher that costs nothing. */
 export async function createServiceBackend(): Promise<VaultBackend> {
@@ -37,9 +38,9 @@ export async function createServiceBackend(): Promise<VaultBackend> {
   };
   const callerOf = (accessToken: string) => accounts.authentication.identify(accessToken, client());
   const withCookie = (refreshToken: string | undefined) => client({ refreshToken });
-  const withId = async (name: string, action: (userId: string) => Promise<unknown>) => {
+  const withId = async (name: string, action: (userId: AccountId) => Promise<unknown>) => {
     const found = await users.list({ text: name }, { page: 1, perPage: 1 });
-    return action(found.users[0]?.id ?? "");
+    return action(found.users[0]?.id ?? toAccountId(""));
   };
 
   return {

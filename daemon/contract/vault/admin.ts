@@ -60,7 +60,7 @@ const auditFilter = {
   to: queryTime.optional(),
 };
 
-const userParams = z.object({ id: uuid });
+const userParams = z.object({ id: uuid.brand<"AccountId">() });
 const refusals = { 401: detail, 403: detail, 422: detail } as const;
 
 export const listUsers = endpoint({

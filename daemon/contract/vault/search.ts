@@ -31,7 +31,7 @@ export const search = endpoint({
     q: text(1000),
     kind: oneOf(["document", "item"]).optional(),
     topic: text(200).optional(),
-    connection_id: uuid.optional(),
+    connection_id: uuid.brand<"ConnectionId">().optional(),
     content_type: z.string().max(200).toLowerCase().optional(),
     from: time.optional(),
     to: time.optional(),

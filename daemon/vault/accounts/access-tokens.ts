@@ -2,10 +2,11 @@ import { createSecretKey, hash, type KeyObject } from "node:crypto";
 import { type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { createTextCache } from "../../../storage/engine/text-cache.ts";
 import type { VaultRole } from "../caller.ts";
+import { type AccountId, toAccountId } from "../../../storage/tables/vault/ids.ts";
 
 /** The claims of an access token. */
 export interface AccessClaims {
-  readonly userId: string;
+  readonly userId: AccountId;
   readonly role: VaultRole;
   /** The refresh family. */
   readonly sessionId: string;
@@ -155,7 +156,7 @@ function toClaims(payload: Readonly<Record<string, unknown>>): AccessClaims | un
     typeof ver === "number" &&
     typeof fgp === "string";
   if (!isOurs) return undefined;
-  return { userId: sub, role, sessionId: sid, tokenVersion: ver, fingerprint: fgp };
+  return { userId: toAccountId(sub), role, sessionId: sid, tokenVersion: ver, fingerprint: fgp };
 }
 
 /** Returns whether the signature is canonical base64url: other encodings of the same bytes are refused. */

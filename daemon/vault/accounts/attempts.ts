@@ -1,4 +1,5 @@
 import { AppError } from "../../errors.ts";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
 /** Counts in fixed windows that begin with the first count, across processes and restarts. */
 export interface AttemptCounter {
@@ -24,7 +25,7 @@ export function countSignIn(attempts: AttemptCounter, email: string): Promise<vo
  * Counts one check of a signed-in user's password, right or wrong, so that a stolen access token does not allow guessing
  * the password. Throws `rate_limited` from the eleventh in 15 minutes on.
  */
-export function countPasswordCheck(attempts: AttemptCounter, userId: string): Promise<void> {
+export function countPasswordCheck(attempts: AttemptCounter, userId: AccountId): Promise<void> {
   return count(attempts, `vault.password:${userId}`, "Too many attempts. Try again in 15 minutes.");
 }
 

@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
 /** Number of codes of an enrolment (vault API, Limits). */
 const CODES = 10;
@@ -23,7 +24,7 @@ export function createBackupCodes(randomBytes: (length: number) => Uint8Array): 
  */
 export function hashBackupCode(given: {
   readonly code: string;
-  readonly userId: string;
+  readonly userId: AccountId;
   readonly totpSecret: string;
 }): string {
   const code = given.code

@@ -12,6 +12,7 @@ import type { BreachLookup } from "../../outbound/breach/lookup.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import type { VaultRole } from "../caller.ts";
 import { assertNotBreached, assertStrong } from "./password-rules.ts";
+import { toAccountId } from "../../../storage/tables/vault/ids.ts";
 
 /** The handle, address and password of a new account, already normalized by the contract. */
 export interface NewAccount {
@@ -80,7 +81,7 @@ export async function insertAccount(
   also?: (tx: Transaction, user: VaultUser) => Promise<void>,
 ): Promise<VaultUser> {
   const { handle, email, passwordHash, role, passwordMustChange } = account;
-  const id = deps.newId();
+  const id = toAccountId(deps.newId());
   try {
     return await deps.db.transaction(async (tx) => {
       const user = await insertVaultUser(tx, {

@@ -1,9 +1,10 @@
 import { createSecretKey, hash } from "node:crypto";
 import { jwtVerify, SignJWT } from "jose";
+import { type AccountId, toAccountId } from "../../../storage/tables/vault/ids.ts";
 
 /** The claims of a reset token: the user, and the password that it may replace. */
 export interface ResetClaims {
-  readonly userId: string;
+  readonly userId: AccountId;
   /** The fingerprint of the hash to replace; see `fingerprintOfHash`. */
   readonly replaces: string;
 }
@@ -47,7 +48,7 @@ export function createResetTokens(options: {
           });
           const { sub, rpl } = payload;
           if (typeof sub === "string" && typeof rpl === "string")
-            return { userId: sub, replaces: rpl };
+            return { userId: toAccountId(sub), replaces: rpl };
         } catch {
           // Signed by another key, or expired: the response is the same.
         }

@@ -23,6 +23,7 @@ import {
   type SessionIssuer,
   toTrace,
 } from "./session-issue.ts";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
 /** Retention of an expired session, during which its tokens are distinguished from unknown ones. */
 const KEPT_MS = 30 * 86_400_000;
@@ -177,7 +178,7 @@ export function createSessions({ db, clock, sessions }: SessionsDeps): Sessions 
  */
 export async function endOtherSessions(
   tx: Transaction,
-  userId: string,
+  userId: AccountId,
   client: Client,
 ): Promise<number> {
   const token =

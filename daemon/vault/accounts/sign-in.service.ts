@@ -19,6 +19,7 @@ import { badCredentials } from "./refusals.ts";
 import type { IssuedTokens, PendingTokens, SessionIssuer } from "./session-issue.ts";
 import { findTotpStep } from "../../utilities/totp.ts";
 import type { TotpSecrets } from "./totp-secrets.ts";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
 /** The input of a sign-in. Absent codes are undefined. */
 export interface SignInInput {
@@ -32,7 +33,7 @@ export interface SignInInput {
 /** The result of a sign-in with the right password. */
 export type SignInOutcome =
   | { readonly kind: "signed_in"; readonly tokens: IssuedTokens }
-  | { readonly kind: "password_change_required"; readonly userId: string }
+  | { readonly kind: "password_change_required"; readonly userId: AccountId }
   | { readonly kind: "totp_required" };
 
 /** Sign-in to the vault (vault API, Rules for /login). */
@@ -178,7 +179,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
   }
 
   async function wrongPassword(
-    userId: string | undefined,
+    userId: AccountId | undefined,
     input: SignInInput,
     client: Client,
   ): Promise<never> {

@@ -1,11 +1,12 @@
 import type { SealAgain, Sealer } from "../../../storage/keys/keyring.ts";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
 const PURPOSE = "vault-totp";
 
 /** Seals second-factor secrets with the identity of their row and column as the context. */
 export interface TotpSecrets {
-  seal(secret: string, place: TotpPlace, userId: string): string;
-  open(sealed: string, place: TotpPlace, userId: string): string;
+  seal(secret: string, place: TotpPlace, userId: AccountId): string;
+  open(sealed: string, place: TotpPlace, userId: AccountId): string;
 }
 
 /** The columns of the active and of the pending secret. A value sealed for one does not open for the other. */

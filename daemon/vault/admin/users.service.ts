@@ -21,6 +21,7 @@ import { insertAccount } from "../accounts/registration.service.ts";
 import type { ResetMails } from "../accounts/reset-mails.ts";
 import type { VaultCaller, VaultRole } from "../caller.ts";
 import type { PageRequest } from "../page.ts";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
 /** Manages accounts. Every method with a user id throws `not_found` for an unknown user. */
 export interface UserAdministration {
@@ -38,23 +39,23 @@ export interface UserAdministration {
    * and deletes the machine tokens.
    * Throws `conflict` for the caller's own account and for the last active administrator.
    */
-  setActive(caller: VaultCaller, userId: string, isActive: boolean): Promise<VaultUser>;
+  setActive(caller: VaultCaller, userId: AccountId, isActive: boolean): Promise<VaultUser>;
   /** Requires a new password: revokes all sessions and mails a link. */
-  resetPassword(caller: VaultCaller, userId: string): Promise<void>;
+  resetPassword(caller: VaultCaller, userId: AccountId): Promise<void>;
   /**
    * Deletes a user with sessions, connections and cached bytes; the files of connected storages and the audit records
    * stay. Throws `conflict` for the caller's own account and for the last active administrator.
    */
-  remove(caller: VaultCaller, userId: string): Promise<void>;
-  viewQuota(userId: string): Promise<VaultQuota>;
-  setQuota(caller: VaultCaller, userId: string, limitBytes: number): Promise<VaultQuota>;
+  remove(caller: VaultCaller, userId: AccountId): Promise<void>;
+  viewQuota(userId: AccountId): Promise<VaultQuota>;
+  setQuota(caller: VaultCaller, userId: AccountId, limitBytes: number): Promise<VaultQuota>;
 }
 
 /**
  * Collects the resources of a user's connections outside of the database. Returns a function that releases them; call it
  * after the user's rows are deleted.
  */
-export type ReleaseStorages = (userId: string) => Promise<() => Promise<void>>;
+export type ReleaseStorages = (userId: AccountId) => Promise<() => Promise<void>>;
 
 export interface UserAdministrationDeps {
   readonly db: Database;
@@ -135,13 +136,13 @@ export function createUserAdministration(deps: UserAdministrationDeps): UserAdmi
 
 type Db = Parameters<typeof findVaultUser>[0];
 
-async function getUser(db: Db, userId: string): Promise<VaultUser> {
+async function getUser(db: Db, userId: AccountId): Promise<VaultUser> {
   const user = await findVaultUser(db, userId);
   if (user === undefined) throw new AppError("not_found", "User not found");
   return user;
 }
 
-async function getQuota(db: Db, userId: string): Promise<VaultQuota> {
+async function getQuota(db: Db, userId: AccountId): Promise<VaultQuota> {
   const quota = await findQuota(db, userId);
   if (quota === undefined) throw new AppError("not_found", "Quota not found");
   return quota;
@@ -175,7 +176,7 @@ function record(
   tx: Transaction,
   caller: VaultCaller,
   eventType: string,
-  userId: string,
+  userId: AccountId,
   metadata: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   return insertAudit(tx, {

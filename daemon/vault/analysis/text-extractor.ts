@@ -6,6 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { createProcessPool, type ScriptProgram } from "../../jobs/process-pool.ts";
 import type { ExtractionInput } from "./extraction/extract.ts";
 import type { Extraction } from "./extraction/outcome.ts";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
 /** Extracts texts of untrusted files in a process of their own. */
 export interface TextExtractor {
@@ -17,7 +18,7 @@ export interface TextExtractor {
     readonly content: Readable;
     readonly filename: string;
     /** The owner of the file: users take turns. */
-    readonly userId: string;
+    readonly userId: AccountId;
     readonly signal: AbortSignal;
   }): Promise<Extraction>;
   close(): Promise<void>;
@@ -59,7 +60,7 @@ export function createTextExtractor({
 
   const run = async (
     input: ExtractionInput,
-    { budgetMs, userId, signal }: { budgetMs: number; userId: string; signal: AbortSignal },
+    { budgetMs, userId, signal }: { budgetMs: number; userId: AccountId; signal: AbortSignal },
   ): Promise<Extraction> => {
     const outcome = await unlessAborted(signal, () =>
       pool.run(input, { budgetMs, caller: userId, size: 1 }),

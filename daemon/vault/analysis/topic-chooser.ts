@@ -3,12 +3,13 @@ import { listClassifiedTexts } from "../../../storage/tables/vault/documents/doc
 import { listVisibleTopics } from "../../../storage/tables/vault/documents/topics.ts";
 import type { ModelClassifier } from "../ai/model-classifier.ts";
 import { classify, type ClassifiedTopic } from "./classifier.ts";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
 /** Chooses the topic of a text among those that a user sees. */
 export interface TopicChooser {
   /** Returns undefined when no topic fits, or there are none. Throws when `signal` is aborted. */
   choose(
-    userId: string,
+    userId: AccountId,
     text: { readonly text: string; readonly documentId?: string | undefined },
     signal: AbortSignal,
   ): Promise<(ClassifiedTopic & { readonly provider: string }) | undefined>;

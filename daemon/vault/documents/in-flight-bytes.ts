@@ -1,3 +1,5 @@
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
+
 /** Bytes of one upload that is arriving. */
 export interface ArrivingBytes {
   /** Sets how many bytes have arrived. False, counting none of this upload any more, when all are more than `max`. */
@@ -11,12 +13,12 @@ export interface ArrivingBytes {
  * they may bring the whole quota, or many at once would fill the disk before the booking refuses all but one.
  */
 export interface InFlightBytes {
-  open(userId: string): ArrivingBytes;
+  open(userId: AccountId): ArrivingBytes;
 }
 
 export function createInFlightBytes(): InFlightBytes {
   const byUser = new Map<string, number>();
-  const add = (userId: string, bytes: number) => {
+  const add = (userId: AccountId, bytes: number) => {
     const sum = (byUser.get(userId) ?? 0) + bytes;
     if (sum === 0) byUser.delete(userId);
     else byUser.set(userId, sum);

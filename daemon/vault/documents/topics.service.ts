@@ -16,6 +16,7 @@ import {
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
 import { toFieldError } from "../cloud/field-error.ts";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
 /**
  * Topics that documents are classified by. A user sees the own topics and the system's; administrators see and change
@@ -32,7 +33,7 @@ export interface Topics {
   ): Promise<VaultTopic>;
   remove(caller: VaultCaller, id: string): Promise<void>;
   /** Returns the ids of topics by name; of two with one name the user's own. Throws `unprocessable` for an unknown name. */
-  resolve(from: Queries, userId: string, names: readonly string[]): Promise<string[]>;
+  resolve(from: Queries, userId: AccountId, names: readonly string[]): Promise<string[]>;
 }
 
 export interface TopicText {
@@ -51,7 +52,7 @@ export function createTopics({
   readonly newId: () => string;
 }): Topics {
   return {
-    list: (caller) => listVisibleTopics(db, caller.role === "admin" ? "" : caller.userId),
+    list: (caller) => listVisibleTopics(db, caller.role === "admin" ? undefined : caller.userId),
 
     async create(caller, { name, description }, owner) {
       const userId = owner === "system" ? undefined : caller.userId;

@@ -37,6 +37,7 @@ import {
   biggerThanPromised,
   unknownAddress,
 } from "./promised-upload.ts";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
 /** A promised upload and the address that takes its bytes. */
 export interface UploadAddress {
@@ -324,7 +325,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
     return document === undefined ? documents.find(caller, id) : documents.toDetail(document);
   }
 
-  async function findBackend(userId: string): Promise<string> {
+  async function findBackend(userId: AccountId): Promise<string> {
     return (await findVaultUser(db, userId))?.defaultStorageBackend ?? INTERNAL_BACKEND;
   }
 
@@ -334,7 +335,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
    */
   async function assertRoom(
     tx: Transaction,
-    userId: string,
+    userId: AccountId,
     sizeBytes: number,
     isInternal: boolean,
   ): Promise<void> {
@@ -355,7 +356,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
 
   async function findRoom(
     from: Queries,
-    userId: string,
+    userId: AccountId,
   ): Promise<{ readonly free: number; readonly limit: number }> {
     const quota = await findQuota(from, userId);
     if (quota === undefined) return { free: 0, limit: 0 };

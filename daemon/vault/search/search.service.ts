@@ -16,6 +16,7 @@ import { toTopicKey } from "../documents/topics.service.ts";
 import type { PageRequest } from "../page.ts";
 import { fuseRanks, type SemanticSearch } from "./semantic-search.ts";
 import { parseQuery, type Snippet, toSnippet } from "./query.ts";
+import type { AccountId, ConnectionId } from "../../../storage/tables/vault/ids.ts";
 
 export type SearchResult = { readonly snippet: Snippet; readonly score: number } & (
   | { readonly kind: "document"; readonly detail: DocumentDetail }
@@ -27,7 +28,7 @@ export interface SearchQuery {
   readonly q: string;
   readonly kind?: "document" | "item" | undefined;
   readonly topic?: string | undefined;
-  readonly connection_id?: string | undefined;
+  readonly connection_id?: ConnectionId | undefined;
   readonly content_type?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -95,7 +96,7 @@ export function createSearch({
     return { matches: fused.slice(offset, offset + limit), total: fused.length };
   }
 
-  async function toFilter(userId: string, query: SearchQuery): Promise<SearchFilter> {
+  async function toFilter(userId: AccountId, query: SearchQuery): Promise<SearchFilter> {
     const key = query.topic === undefined ? undefined : toTopicKey(query.topic);
     const topics = key === undefined ? [] : await listVisibleTopics(db, userId);
     return {

@@ -1,4 +1,5 @@
 import type { Queries } from "../../engine/database.ts";
+import type { AccountId } from "./ids.ts";
 
 /** A user's settings for the cache and for the analysis of items. */
 export interface AnalysisSettings {
@@ -10,7 +11,7 @@ export interface AnalysisSettings {
 /** Returns a user's settings; undefined before the first change. */
 export async function findAnalysisSettings(
   db: Queries,
-  userId: string,
+  userId: AccountId,
 ): Promise<AnalysisSettings | undefined> {
   const row = await db.get<{
     byte_cache_limit_bytes: number;
@@ -33,7 +34,7 @@ export async function findAnalysisSettings(
 /** Returns the limit of a user's cache in bytes: the user's setting, else the server's default. */
 export async function getCacheLimit(
   db: Queries,
-  userId: string,
+  userId: AccountId,
   byDefault: number,
 ): Promise<number> {
   return (await findAnalysisSettings(db, userId))?.byteCacheLimitBytes ?? byDefault;
@@ -42,7 +43,7 @@ export async function getCacheLimit(
 /** Replaces a user's settings. */
 export async function putAnalysisSettings(
   db: Queries,
-  userId: string,
+  userId: AccountId,
   settings: AnalysisSettings,
 ): Promise<void> {
   await db.run(

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Queries, Row, SqlValue, Transaction } from "../../engine/database.ts";
 import { parseColumn } from "../../engine/json-column.ts";
+import type { AccountId } from "./ids.ts";
 
 const metadataSchema = z.record(z.string(), z.unknown());
 
@@ -8,7 +9,7 @@ const metadataSchema = z.record(z.string(), z.unknown());
 export interface NewAuditRecord {
   readonly eventType: string;
   /** The user whom the record is about. */
-  readonly userId?: string | undefined;
+  readonly userId?: AccountId | undefined;
   /** The user who acted. */
   readonly actorId?: string | undefined;
   readonly resourceId?: string | undefined;
@@ -46,7 +47,7 @@ export async function insertAudit(tx: Transaction, record: NewAuditRecord): Prom
 
 /** Conditions of a list of records; an absent one matches every record. */
 export interface AuditFilter {
-  readonly userId?: string | undefined;
+  readonly userId?: AccountId | undefined;
   /** The part of the event type before its first dot. */
   readonly eventPrefix?: string | undefined;
   /** Epoch milliseconds, included. */
@@ -129,7 +130,7 @@ function toAuditRow(row: Row): AuditRow {
   return {
     id: row["id"] as number,
     eventType: row["event_type"] as string,
-    userId: (row["user_id"] ?? undefined) as string | undefined,
+    userId: (row["user_id"] ?? undefined) as AccountId | undefined,
     actorId: (row["actor_id"] ?? undefined) as string | undefined,
     resourceId: (row["resource_id"] ?? undefined) as string | undefined,
     ipAddress: (row["ip_address"] ?? undefined) as string | undefined,

@@ -1,9 +1,10 @@
 import type { Transaction } from "../../engine/database.ts";
+import type { AccountId } from "./ids.ts";
 
 /** Replaces all codes of a user. */
 export async function replaceBackupCodes(
   tx: Transaction,
-  userId: string,
+  userId: AccountId,
   codeHashes: readonly string[],
 ): Promise<void> {
   await deleteBackupCodes(tx, userId);
@@ -14,7 +15,7 @@ export async function replaceBackupCodes(
 /** Uses up one code of a user. False when the user has no such unused code. */
 export async function takeBackupCode(
   tx: Transaction,
-  userId: string,
+  userId: AccountId,
   codeHash: string,
 ): Promise<boolean> {
   const { changes } = await tx.run(
@@ -27,6 +28,6 @@ export async function takeBackupCode(
 }
 
 /** Deletes all codes of a user, used or not. */
-export async function deleteBackupCodes(tx: Transaction, userId: string): Promise<void> {
+export async function deleteBackupCodes(tx: Transaction, userId: AccountId): Promise<void> {
   await tx.run("DELETE FROM vault_backup_codes WHERE user_id = ?", userId);
 }

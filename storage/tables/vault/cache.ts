@@ -1,11 +1,12 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
+import type { AccountId, ConnectionId } from "./ids.ts";
 
 /** One cached file. Times are epoch milliseconds. */
 export interface CacheEntry {
   /** The name of the file. */
   readonly key: string;
-  readonly userId: string;
-  readonly connectionId: string;
+  readonly userId: AccountId;
+  readonly connectionId: ConnectionId;
   readonly size: number;
   /** The digest of the bytes, in hex. */
   readonly hash: string;
@@ -47,7 +48,11 @@ export async function findCacheEntry(
 }
 
 /** Returns the total size of a user's entries in a store, in bytes. */
-export async function sumCacheBytes(db: Queries, store: string, userId: string): Promise<number> {
+export async function sumCacheBytes(
+  db: Queries,
+  store: string,
+  userId: AccountId,
+): Promise<number> {
   const row = await db.get<{ bytes: number }>(
     `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes FROM vault_cache_entries
      WHERE store = ? AND user_id = ?`,
@@ -61,7 +66,7 @@ export async function sumCacheBytes(db: Queries, store: string, userId: string):
 export async function listCacheEntries(
   db: Queries,
   store: string,
-  userId: string,
+  userId: AccountId,
   limit: number,
 ): Promise<CacheEntry[]> {
   const rows = await db.all<CacheRow>(
@@ -93,7 +98,7 @@ export async function listOldestCacheEntries(
 export async function listCacheKeysOf(
   db: Queries,
   store: string,
-  connectionId: string,
+  connectionId: ConnectionId,
 ): Promise<string[]> {
   const rows = await db.all<{ cache_key: string }>(
     "SELECT cache_key FROM vault_cache_entries WHERE store = ? AND connection_id = ?",
@@ -147,8 +152,8 @@ export async function touchCacheEntries(
 
 interface CacheRow {
   cache_key: string;
-  user_id: string;
-  connection_id: string;
+  user_id: AccountId;
+  connection_id: ConnectionId;
   size: number;
   hash: string;
   last_used_at: number;

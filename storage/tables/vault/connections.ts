@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Queries, Transaction } from "../../engine/database.ts";
 import { parseColumn } from "../../engine/json-column.ts";
+import type { AccountId, ConnectionId } from "./ids.ts";
 
 /** How a precondition is checked: atomically by the storage, by the adapter just before the change, or not at all. */
 export type Guarantee = "atomic" | "emulated" | "none";
@@ -30,8 +31,8 @@ export type ConnectionStatus = "connected" | "reauth_required" | "offline";
 
 /** A user's connection to a storage. Times are epoch milliseconds. */
 export interface Connection {
-  readonly id: string;
-  readonly userId: string;
+  readonly id: ConnectionId;
+  readonly userId: AccountId;
   readonly provider: string;
   readonly displayName: string;
   readonly settings: Readonly<Record<string, string>>;
@@ -80,8 +81,8 @@ export async function insertConnection(db: Queries, connection: Connection): Pro
 /** Returns the connection of an id if the user owns it, else undefined. */
 export async function findConnection(
   db: Queries,
-  userId: string,
-  id: string,
+  userId: AccountId,
+  id: ConnectionId,
 ): Promise<Connection | undefined> {
   const row = await db.get<ConnectionRow>(
     `SELECT ${columnList} FROM vault_connections WHERE id = ? AND user_id = ?`,
@@ -103,7 +104,7 @@ export async function findConnectionById(db: Queries, id: string): Promise<Conne
 /** Returns the oldest connection of a user with a type of provider. */
 export async function findConnectionOfProvider(
   db: Queries,
-  userId: string,
+  userId: AccountId,
   provider: string,
 ): Promise<Connection | undefined> {
   const row = await db.get<ConnectionRow>(
@@ -118,7 +119,7 @@ export async function findConnectionOfProvider(
 /** Returns one page of a user's connections, oldest first, and the total count. */
 export async function listConnections(
   db: Queries,
-  userId: string,
+  userId: AccountId,
   page: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly connections: Connection[]; readonly total: number }> {
   const rows = await db.all<ConnectionRow>(
@@ -137,7 +138,7 @@ export async function listConnections(
 /** Writes the given members. False when the connection is gone. */
 export async function updateConnection(
   db: Queries,
-  id: string,
+  id: ConnectionId,
   changes: ConnectionChanges,
 ): Promise<boolean> {
   const row = toPartialRow(changes);
@@ -181,8 +182,8 @@ export async function noteConnectionStatus(
 }
 
 /** Returns the ids of all connections of a user. */
-export async function listConnectionIds(db: Queries, userId: string): Promise<string[]> {
-  const rows = await db.all<{ id: string }>(
+export async function listConnectionIds(db: Queries, userId: AccountId): Promise<ConnectionId[]> {
+  const rows = await db.all<{ id: ConnectionId }>(
     "SELECT id FROM vault_connections WHERE user_id = ?",
     userId,
   );
@@ -192,7 +193,7 @@ export async function listConnectionIds(db: Queries, userId: string): Promise<st
 /** Returns the settings of other accounts' local folders that were connected before folders belonged to accounts. */
 export async function listForeignConnectionsBelowLocalRoots(
   db: Queries,
-  userId: string,
+  userId: AccountId,
 ): Promise<Connection["settings"][]> {
   const rows = await db.all<{ settings: string }>(
     "SELECT settings FROM vault_connections WHERE is_below_local_roots = 1 AND user_id <> ?",
@@ -206,7 +207,7 @@ export async function listForeignConnectionsBelowLocalRoots(
 /** Makes every daemon reopen the local folders of a user, after a change of the folders that the user may use. */
 export async function reopenConnections(
   tx: Transaction,
-  userId: string,
+  userId: AccountId,
   provider: string,
 ): Promise<void> {
   await tx.run(
@@ -222,8 +223,8 @@ export async function deleteConnection(tx: Transaction, id: string): Promise<boo
 }
 
 interface ConnectionRow {
-  id: string;
-  user_id: string;
+  id: ConnectionId;
+  user_id: AccountId;
   provider: string;
   display_name: string;
   settings: string;

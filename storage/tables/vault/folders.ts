@@ -1,11 +1,12 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
 import { REF_BYTES_MAX, toRefKey } from "./refs.ts";
+import type { AccountId, ConnectionId } from "./ids.ts";
 
 export type RefreshState = "never" | "fresh" | "warning" | "failed";
 
 /** The state of the recorded listing of a folder. The root's `parentRef` is empty. */
 export interface FolderState {
-  readonly connectionId: string;
+  readonly connectionId: ConnectionId;
   readonly parentRef: string;
   readonly refreshState: RefreshState;
   readonly errorCode: string | undefined;
@@ -19,7 +20,7 @@ export interface FolderState {
 /** Returns the state of a folder, also of one that was never listed. */
 export async function getFolderState(
   db: Queries,
-  connectionId: string,
+  connectionId: ConnectionId,
   parentRef: string,
 ): Promise<FolderState> {
   const row = await db.get<FolderRow>(
@@ -42,7 +43,11 @@ export async function getFolderState(
 /** Records a successful listing. */
 export async function markListed(
   tx: Transaction,
-  folder: { readonly connectionId: string; readonly userId: string; readonly parentRef: string },
+  folder: {
+    readonly connectionId: ConnectionId;
+    readonly userId: AccountId;
+    readonly parentRef: string;
+  },
 ): Promise<void> {
   await tx.run(
     `INSERT INTO vault_folders
@@ -60,7 +65,11 @@ export async function markListed(
 /** Marks a folder stale, with a reason. A `warning` counts as a change made through the service. */
 export async function markFolder(
   tx: Transaction,
-  folder: { readonly connectionId: string; readonly userId: string; readonly parentRef: string },
+  folder: {
+    readonly connectionId: ConnectionId;
+    readonly userId: AccountId;
+    readonly parentRef: string;
+  },
   refreshState: "warning" | "failed",
   errorCode: string,
   errorMessage: string,
@@ -89,7 +98,7 @@ export async function markFolder(
  */
 export async function rekeyFolders(
   tx: Transaction,
-  connectionId: string,
+  connectionId: ConnectionId,
   from: string,
   to: string,
 ): Promise<void> {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Queries, Transaction } from "../../engine/database.ts";
 import { parseColumn } from "../../engine/json-column.ts";
 import { toRefKey } from "./refs.ts";
+import type { ConnectionId } from "./ids.ts";
 
 const topicsSchema = z.array(z.string());
 
@@ -53,7 +54,7 @@ export async function markAnalysisPending(tx: Transaction, id: string): Promise<
  */
 export async function listUnanalysed(
   db: Queries,
-  folder: { readonly connectionId: string; readonly parentRef: string },
+  folder: { readonly connectionId: ConnectionId; readonly parentRef: string },
   { bytesMax, limit }: { readonly bytesMax: number; readonly limit: number },
 ): Promise<string[]> {
   const rows = await db.all<{ id: string }>(

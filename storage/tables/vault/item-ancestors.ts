@@ -1,10 +1,11 @@
 import type { Queries } from "../../engine/database.ts";
 import { toRefKey } from "./refs.ts";
+import type { AccountId, ConnectionId } from "./ids.ts";
 
 /** Returns whether an item lies in a folder, by the recorded parents. A cycle of parents ends the walk. */
 export async function isWithin(
   db: Queries,
-  scope: { readonly connectionId: string; readonly userId: string },
+  scope: { readonly connectionId: ConnectionId; readonly userId: AccountId },
   providerItemId: string,
   folder: string,
 ): Promise<boolean> {
@@ -16,7 +17,7 @@ export async function isWithin(
 /** Yields an item and its recorded ancestors. A cycle of parents ends the walk. */
 export async function* walkUp(
   db: Queries,
-  scope: { readonly connectionId: string; readonly userId: string },
+  scope: { readonly connectionId: ConnectionId; readonly userId: AccountId },
   providerItemId: string,
 ): AsyncGenerator<{ readonly ref: string; readonly parentRef: string; readonly name: string }> {
   const seen = new Set<string>();

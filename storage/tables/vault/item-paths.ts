@@ -1,5 +1,6 @@
 import type { Transaction } from "../../engine/database.ts";
 import { REF_BYTES_MAX, toLongRef, toRefKey } from "./refs.ts";
+import type { ConnectionId } from "./ids.ts";
 
 /**
  * Changes the id of an item and, where ids are paths, of everything below it. Deletes records that have the new ids: the
@@ -7,7 +8,7 @@ import { REF_BYTES_MAX, toLongRef, toRefKey } from "./refs.ts";
  */
 export async function rekeyItems(
   tx: Transaction,
-  connectionId: string,
+  connectionId: ConnectionId,
   from: string,
   to: string,
 ): Promise<void> {

@@ -2,12 +2,13 @@ import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 import type { AnalysisStatus, IndexStatus } from "./item-analysis.ts";
 import { walkUp } from "./item-ancestors.ts";
 import { toLongRef, toRefKey } from "./refs.ts";
+import type { AccountId, ConnectionId } from "./ids.ts";
 
 /** The record of a file or folder of a connection. Times are epoch milliseconds. */
 export interface CloudItem {
   readonly id: string;
-  readonly connectionId: string;
-  readonly userId: string;
+  readonly connectionId: ConnectionId;
+  readonly userId: AccountId;
   readonly providerItemId: string;
   readonly name: string;
   readonly kind: "file" | "folder";
@@ -40,15 +41,15 @@ export interface ItemMetadata {
 
 /** The owner of recorded items, and the generator of their ids. */
 export interface ItemOwner {
-  readonly connectionId: string;
-  readonly userId: string;
+  readonly connectionId: ConnectionId;
+  readonly userId: AccountId;
   readonly newId: () => string;
 }
 
 /** Returns the item of an id, deleted or not. */
 async function findItem(
   db: Queries,
-  connectionId: string,
+  connectionId: ConnectionId,
   providerItemId: string,
 ): Promise<CloudItem | undefined> {
   const row = await db.get<ItemRow>(
@@ -62,7 +63,7 @@ async function findItem(
 /** Returns the live item of an id. */
 export async function findLiveItem(
   db: Queries,
-  connectionId: string,
+  connectionId: ConnectionId,
   providerItemId: string,
 ): Promise<CloudItem | undefined> {
   const item = await findItem(db, connectionId, providerItemId);
@@ -72,8 +73,8 @@ export async function findLiveItem(
 /** Returns a live item with the generation of its connection; undefined when the user has no such connection or item. */
 export async function findOwnedItem(
   db: Queries,
-  userId: string,
-  connectionId: string,
+  userId: AccountId,
+  connectionId: ConnectionId,
   providerItemId: string,
 ): Promise<{ readonly item: CloudItem; readonly generation: number } | undefined> {
   const row = await db.get<ItemRow & { generation: number | null }>(
@@ -99,7 +100,7 @@ export async function findLiveItemByRow(db: Queries, id: string): Promise<CloudI
 /** Returns the live item of a folder with exactly this name; the oldest where names may repeat. */
 export async function findItemByName(
   db: Queries,
-  connectionId: string,
+  connectionId: ConnectionId,
   parentRef: string,
   name: string,
 ): Promise<CloudItem | undefined> {
@@ -110,7 +111,7 @@ export async function findItemByName(
 /** Returns the live items of a folder with exactly this name, oldest first: some providers let names repeat. */
 export async function listItemsByName(
   db: Queries,
-  { connectionId, parentRef }: { readonly connectionId: string; readonly parentRef: string },
+  { connectionId, parentRef }: { readonly connectionId: ConnectionId; readonly parentRef: string },
   name: string,
   limit: number,
 ): Promise<CloudItem[]> {
@@ -142,7 +143,7 @@ export interface ListedItem extends CloudItem {
 /** Returns live items of a folder: folders first, then by name without case. */
 export async function listItems(
   db: Queries,
-  folder: { readonly connectionId: string; readonly parentRef: string },
+  folder: { readonly connectionId: ConnectionId; readonly parentRef: string },
   page: { readonly after: ItemCursor | undefined; readonly limit: number },
 ): Promise<ListedItem[]> {
   const { after, limit } = page;
@@ -212,7 +213,7 @@ const TREE = `WITH RECURSIVE tree (ref) AS (
 /** Returns the ids of an item's recorded ancestors, nearest first. A cycle of parents ends the walk. */
 export async function listAncestors(
   db: Queries,
-  scope: { readonly connectionId: string; readonly userId: string },
+  scope: { readonly connectionId: ConnectionId; readonly userId: AccountId },
   providerItemId: string,
 ): Promise<{ readonly ref: string; readonly name: string }[]> {
   const ancestors: { ref: string; name: string }[] = [];
@@ -286,8 +287,8 @@ const [upsertOne, upsertMany] = [1, ROWS_AT_ONCE].map((rows) => toUpsert(rows)) 
 
 interface ItemRow {
   id: string;
-  connection_id: string;
-  user_id: string;
+  connection_id: ConnectionId;
+  user_id: AccountId;
   provider_item_id: string;
   long_id: string | null;
   name: string;

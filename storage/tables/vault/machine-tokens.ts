@@ -1,4 +1,5 @@
 import type { Queries, Row, Transaction } from "../../engine/database.ts";
+import { type AccountId, toAccountId } from "./ids.ts";
 
 /** What a machine token allows: requests that only read, or all requests that machine tokens may send. */
 export type MachineTokenScope = "read" | "write";
@@ -6,7 +7,7 @@ export type MachineTokenScope = "read" | "write";
 /** A token for scripts; of its secret only the hash is stored. Times are epoch milliseconds. */
 export interface MachineToken {
   readonly id: string;
-  readonly userId: string;
+  readonly userId: AccountId;
   /** Unique among the tokens of its user. */
   readonly name: string;
   readonly scope: MachineTokenScope;
@@ -52,7 +53,7 @@ export async function findMachineToken(
 /** Returns one page of a user's tokens, newest first, and how many the user has. */
 export async function listMachineTokens(
   db: Queries,
-  userId: string,
+  userId: AccountId,
   page: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly tokens: MachineToken[]; readonly total: number }> {
   const rows = await db.all(
@@ -66,7 +67,7 @@ export async function listMachineTokens(
 }
 
 /** Returns the number of tokens of a user, expired ones included. */
-export async function countMachineTokens(db: Queries, userId: string): Promise<number> {
+export async function countMachineTokens(db: Queries, userId: AccountId): Promise<number> {
   const row = await db.get<{ total: number }>(
     "SELECT count(*) AS total FROM vault_machine_tokens WHERE user_id = ?",
     userId,
@@ -77,7 +78,7 @@ export async function countMachineTokens(db: Queries, userId: string): Promise<n
 /** Deletes one token of a user and returns it; undefined when the user has none of that id. */
 export async function deleteMachineToken(
   tx: Transaction,
-  userId: string,
+  userId: AccountId,
   id: string,
 ): Promise<MachineToken | undefined> {
   const row = await tx.get(
@@ -91,7 +92,7 @@ export async function deleteMachineToken(
 }
 
 /** Deletes all tokens of a user and returns how many there were. */
-export async function deleteMachineTokensOf(tx: Transaction, userId: string): Promise<number> {
+export async function deleteMachineTokensOf(tx: Transaction, userId: AccountId): Promise<number> {
   const { changes } = await tx.run("DELETE FROM vault_machine_tokens WHERE user_id = ?", userId);
   return changes;
 }
@@ -115,7 +116,7 @@ const COLUMNS = "id, user_id, name, scope, created_at, expires_at, last_used_at"
 function toToken(row: Row): MachineToken {
   return {
     id: row["id"] as string,
-    userId: row["user_id"] as string,
+    userId: toAccountId(row["user_id"]),
     name: row["name"] as string,
     scope: row["scope"] as MachineTokenScope,
     createdAt: Number(row["created_at"]),

@@ -1,13 +1,14 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
+import type { AccountId, ConnectionId } from "./ids.ts";
 
 /** A sign-in at a vendor's page that is in progress. Times are epoch milliseconds. */
 export interface OAuthState {
   /** SHA-256 of the state. */
   readonly stateHash: string;
-  readonly userId: string;
+  readonly userId: AccountId;
   readonly provider: string;
   /** The connection whose credentials will be replaced; undefined for a new one. */
-  readonly connectionId: string | undefined;
+  readonly connectionId: ConnectionId | undefined;
   readonly displayName: string | undefined;
   /** Sealed. */
   readonly codeVerifier: string;
@@ -125,9 +126,9 @@ export async function deleteOAuthState(db: Queries, stateHash: string): Promise<
 
 interface OAuthStateRow {
   state_hash: string;
-  user_id: string;
+  user_id: AccountId;
   provider: string;
-  connection_id: string | null;
+  connection_id: ConnectionId | null;
   display_name: string | null;
   code_verifier: string;
   expires_at: number;

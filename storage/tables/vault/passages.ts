@@ -2,6 +2,7 @@
 import type { Queries, Row, Transaction } from "../../engine/database.ts";
 import type { SemanticIndexStatus } from "./documents/documents.ts";
 import { type SearchFilter, toWhere } from "./search.ts";
+import { type AccountId, toAccountId } from "./ids.ts";
 
 /** A document or an analysed item, by row id. */
 export type IndexSource = { readonly documentId: string } | { readonly itemId: string };
@@ -9,7 +10,7 @@ export type IndexSource = { readonly documentId: string } | { readonly itemId: s
 /** A text to be indexed. */
 export interface IndexedText {
   readonly entryId: number;
-  readonly userId: string;
+  readonly userId: AccountId;
   readonly body: string;
   /** Epoch milliseconds; another text has another time, or is equal. */
   readonly changedAt: number;
@@ -37,7 +38,7 @@ export async function findIndexedText(
   return (
     row && {
       entryId: Number(row["id"]),
-      userId: String(row["user_id"]),
+      userId: toAccountId(row["user_id"]),
       body: String(row["body"]),
       changedAt: Number(row["changed_at"]),
     }

@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
+import type { AccountId } from "./ids.ts";
 
 /** A user's usage and limit of the vault's own object storage, in bytes. */
 export interface VaultQuota {
@@ -9,7 +10,7 @@ export interface VaultQuota {
 /** Gives a user an empty quota. */
 export async function insertQuota(
   tx: Transaction,
-  userId: string,
+  userId: AccountId,
   limitBytes: number,
 ): Promise<void> {
   await tx.run(
@@ -20,7 +21,7 @@ export async function insertQuota(
 }
 
 /** A user's quota, or undefined when there is no such row. */
-export async function findQuota(db: Queries, userId: string): Promise<VaultQuota | undefined> {
+export async function findQuota(db: Queries, userId: AccountId): Promise<VaultQuota | undefined> {
   const row = await db.get<{ used_bytes: number; limit_bytes: number }>(
     "SELECT used_bytes, limit_bytes FROM vault_quotas WHERE user_id = ?",
     userId,
@@ -37,7 +38,11 @@ export async function sumUsedBytes(db: Queries): Promise<number> {
 }
 
 /** Books bytes when they fit into the limit. False when they do not, or when there is no such row. */
-export async function bookBytes(tx: Transaction, userId: string, bytes: number): Promise<boolean> {
+export async function bookBytes(
+  tx: Transaction,
+  userId: AccountId,
+  bytes: number,
+): Promise<boolean> {
   const { changes } = await tx.run(
     "UPDATE vault_quotas SET used_bytes = used_bytes + ? WHERE user_id = ? AND used_bytes + ? <= limit_bytes",
     bytes,
@@ -48,7 +53,11 @@ export async function bookBytes(tx: Transaction, userId: string, bytes: number):
 }
 
 /** Gives booked bytes back; never below zero. */
-export async function releaseBytes(tx: Transaction, userId: string, bytes: number): Promise<void> {
+export async function releaseBytes(
+  tx: Transaction,
+  userId: AccountId,
+  bytes: number,
+): Promise<void> {
   await tx.run(
     `UPDATE vault_quotas SET used_bytes = CASE WHEN used_bytes > ? THEN used_bytes - ? ELSE 0 END
      WHERE user_id = ?`,
@@ -60,7 +69,7 @@ export async function releaseBytes(tx: Transaction, userId: string, bytes: numbe
 
 /** Sets every quota to the sum of the user's documents; returns the users whose booking was wrong. */
 export async function correctUsedBytes(tx: Transaction): Promise<string[]> {
-  const rows = await tx.all<{ user_id: string }>(
+  const rows = await tx.all<{ user_id: AccountId }>(
     `UPDATE vault_quotas SET used_bytes = ${SUM_OF_DOCUMENTS} WHERE used_bytes <> ${SUM_OF_DOCUMENTS} RETURNING user_id`,
   );
   return rows.map((row) => row.user_id);
@@ -72,7 +81,7 @@ const SUM_OF_DOCUMENTS = `(SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) F
 /** Sets the limit, below what is used too: then nothing more fits in. False when there is no such row. */
 export async function setQuotaLimit(
   tx: Transaction,
-  userId: string,
+  userId: AccountId,
   limitBytes: number,
 ): Promise<boolean> {
   const { changes } = await tx.run(

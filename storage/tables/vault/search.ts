@@ -1,8 +1,9 @@
 import type { Queries, Row, SqlValue, Transaction } from "../../engine/database.ts";
+import type { AccountId, ConnectionId } from "./ids.ts";
 
 /** A text that can be found, of a document or of an item of connected storage. */
 export interface SearchEntry {
-  readonly userId: string;
+  readonly userId: AccountId;
   readonly source: { readonly documentId: string } | { readonly itemId: string };
   /** The file's name. */
   readonly title: string;
@@ -10,7 +11,7 @@ export interface SearchEntry {
   readonly body: string;
   readonly contentType: string;
   /** Of an item, or of a document in connected storage. */
-  readonly connectionId: string | undefined;
+  readonly connectionId: ConnectionId | undefined;
 }
 
 /** One term of a query: a word, the beginning of a word, or several words in this order. All folded by `foldText`. */
@@ -22,9 +23,9 @@ export interface SearchTerm {
 
 /** Conditions of a search; an absent one matches every entry. */
 export interface SearchFilter {
-  readonly userId: string;
+  readonly userId: AccountId;
   readonly kind?: "document" | "item" | undefined;
-  readonly connectionId?: string | undefined;
+  readonly connectionId?: ConnectionId | undefined;
   readonly contentType?: string | undefined;
   /** Epoch milliseconds of the last change of the text, included. */
   readonly from?: number | undefined;

@@ -1,9 +1,10 @@
 import type { Queries, Row, Transaction } from "../../engine/database.ts";
+import { type AccountId, toAccountId } from "./ids.ts";
 
 /** A session, which a sign-in begins. Times are epoch milliseconds. */
 export interface VaultSession {
   readonly id: string;
-  readonly userId: string;
+  readonly userId: AccountId;
   readonly createdAt: number;
   readonly lastUsedAt: number;
   /** When its newest refresh token expires. */
@@ -16,7 +17,7 @@ export interface VaultSession {
 export interface RefreshToken {
   readonly tokenHash: string;
   readonly sessionId: string;
-  readonly userId: string;
+  readonly userId: AccountId;
   readonly expiresAt: number;
   /** True once it was exchanged or its session ended. */
   readonly isRevoked: boolean;
@@ -49,7 +50,7 @@ export async function findRefreshToken(
 ): Promise<RefreshToken | undefined> {
   const row = await db.get<{
     session_id: string;
-    user_id: string;
+    user_id: AccountId;
     expires_at: number;
     revoked_at: number | null;
     ended_at: number | null;
@@ -110,7 +111,7 @@ export async function rotateRefreshToken(
 /** Revokes a session. False when the user has no such session or it has ended. */
 export async function endSession(
   tx: Transaction,
-  { sessionId, userId }: { readonly sessionId: string; readonly userId: string },
+  { sessionId, userId }: { readonly sessionId: string; readonly userId: AccountId },
 ): Promise<boolean> {
   const { changes } = await tx.run(
     "UPDATE vault_sessions SET ended_at = ? WHERE id = ? AND user_id = ? AND ended_at IS NULL",
@@ -124,7 +125,7 @@ export async function endSession(
 /** Revokes all sessions of a user except `keepId`. Returns how many of them were still valid. */
 export async function endSessions(
   tx: Transaction,
-  userId: string,
+  userId: AccountId,
   keepId?: string,
 ): Promise<number> {
   const ended = await tx.all<{ expires_at: number }>(
@@ -140,7 +141,7 @@ export async function endSessions(
 /** Returns one page of a user's valid sessions, last used first, and the total count. */
 export async function listLiveSessions(
   db: Queries,
-  userId: string,
+  userId: AccountId,
   now: number,
   page: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly sessions: VaultSession[]; readonly total: number }> {
@@ -190,7 +191,7 @@ async function insertToken(
 function toSession(row: Row): VaultSession {
   return {
     id: row["id"] as string,
-    userId: row["user_id"] as string,
+    userId: toAccountId(row["user_id"]),
     createdAt: row["created_at"] as number,
     lastUsedAt: row["last_used_at"] as number,
     expiresAt: row["expires_at"] as number,

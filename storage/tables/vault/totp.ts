@@ -1,9 +1,10 @@
 import type { Transaction } from "../../engine/database.ts";
+import type { AccountId } from "./ids.ts";
 
 /** Stores the sealed secret of a pending setup and replaces an earlier one. False when the second factor is on. */
 export async function storePendingTotp(
   tx: Transaction,
-  userId: string,
+  userId: AccountId,
   pending: { readonly secret: string; readonly expiresAt: number },
 ): Promise<boolean> {
   const { changes } = await tx.run(
@@ -21,7 +22,7 @@ export async function storePendingTotp(
  */
 export async function enableTotp(
   tx: Transaction,
-  userId: string,
+  userId: AccountId,
   enabled: { readonly secret: string; readonly step: number },
 ): Promise<boolean> {
   const { changes } = await tx.run(
@@ -38,7 +39,7 @@ export async function enableTotp(
 }
 
 /** Turns the second factor off, deletes its secret and revokes the access tokens issued before. False when it is off. */
-export async function disableTotp(tx: Transaction, userId: string): Promise<boolean> {
+export async function disableTotp(tx: Transaction, userId: AccountId): Promise<boolean> {
   const { changes } = await tx.run(
     `UPDATE vault_users SET totp_enabled = 0, totp_secret = NULL, totp_last_step = 0, totp_pending_secret = NULL,
        totp_pending_expires_at = NULL, token_version = token_version + 1, updated_at = ?
@@ -52,7 +53,7 @@ export async function disableTotp(tx: Transaction, userId: string): Promise<bool
 /** Uses up a time step for one sign-in. False when this or a later step was used before, by any process. */
 export async function takeTotpStep(
   tx: Transaction,
-  userId: string,
+  userId: AccountId,
   step: number,
 ): Promise<boolean> {
   const { changes } = await tx.run(

@@ -1,10 +1,11 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
+import type { AccountId, ConnectionId } from "./ids.ts";
 
 /** An upload that is sent in parts. Times are epoch milliseconds. */
 export interface OpenUpload {
   readonly id: string;
-  readonly connectionId: string;
-  readonly userId: string;
+  readonly connectionId: ConnectionId;
+  readonly userId: AccountId;
   /** Empty for the root. */
   readonly parentRef: string;
   readonly name: string;
@@ -23,7 +24,7 @@ export async function findOpenUpload(
     id,
     connectionId,
     now,
-  }: { readonly id: string; readonly connectionId: string; readonly now: number },
+  }: { readonly id: string; readonly connectionId: ConnectionId; readonly now: number },
 ): Promise<OpenUpload | undefined> {
   const row = await db.get<UploadRow>(
     `SELECT ${COLUMNS} FROM vault_uploads WHERE id = ? AND connection_id = ? AND expires_at > ?`,
@@ -54,7 +55,7 @@ export async function findSameUpload(
 }
 
 /** Counts an account's uploads that have not expired. */
-export async function countOpenUploads(tx: Transaction, userId: string): Promise<number> {
+export async function countOpenUploads(tx: Transaction, userId: AccountId): Promise<number> {
   const row = await tx.get<{ count: number }>(
     "SELECT count(*) AS count FROM vault_uploads WHERE user_id = ? AND expires_at > ?",
     userId,
@@ -88,8 +89,8 @@ export async function deleteUpload(db: Queries, id: string): Promise<void> {
 
 interface UploadRow {
   id: string;
-  connection_id: string;
-  user_id: string;
+  connection_id: ConnectionId;
+  user_id: AccountId;
   parent_ref: string;
   name: string;
   content_type: string | null;

@@ -1,13 +1,14 @@
 // Rows of the vault's accounts, sessions, connections and items. Functions take `db` first, return camelCase records,
 // and check no rules or permissions. Start here: every other row belongs to a user.
 import type { Changes, Queries, Row, SqlValue, Transaction } from "../../engine/database.ts";
+import { type AccountId, toAccountId } from "./ids.ts";
 
 /** Where the web client opens a PDF file. */
 export type PdfOpenMode = "in_app" | "new_tab";
 
 /** An account of the vault. Times are epoch milliseconds. */
 export interface VaultUser {
-  readonly id: string;
+  readonly id: AccountId;
   /** With the owner's case; unique ignoring case. */
   readonly handle: string;
   /** In lower case; unique. */
@@ -82,7 +83,7 @@ export async function findVaultUser(db: Queries, id: string): Promise<VaultUser 
  */
 export async function findVaultUserInSession(
   db: Queries,
-  id: string,
+  id: AccountId,
   sessionId: string,
 ): Promise<{ readonly user: VaultUser; readonly isSessionLive: boolean } | undefined> {
   const row = await db.get(USER_IN_SESSION, sessionId, id);
@@ -152,7 +153,7 @@ export async function listVaultUsers(
 /** Stores a hash of the same password with other parameters, unless the password was changed since. */
 export async function replacePasswordHash(
   tx: Transaction,
-  id: string,
+  id: AccountId,
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<boolean> {
   const sql = "UPDATE vault_users SET password_hash = ? WHERE id = ? AND password_hash = ?";
@@ -165,7 +166,7 @@ export async function replacePasswordHash(
  */
 export async function changePassword(
   tx: Transaction,
-  id: string,
+  id: AccountId,
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<boolean> {
   return happened(
@@ -194,7 +195,7 @@ export async function demandPasswordChange(tx: Transaction, id: string): Promise
 /** Activates or deactivates an account and revokes the access tokens issued before. False when nothing changes. */
 export async function setVaultUserActive(
   tx: Transaction,
-  id: string,
+  id: AccountId,
   isActive: boolean,
 ): Promise<boolean> {
   return happened(
@@ -236,7 +237,7 @@ export async function setPdfOpenMode(db: Queries, id: string, mode: PdfOpenMode)
 /** Stores where the user's new documents go. False when the account is gone. */
 export async function setDefaultStorageBackend(
   db: Queries,
-  id: string,
+  id: AccountId,
   backend: string,
 ): Promise<boolean> {
   return happened(
@@ -263,7 +264,7 @@ function toUser(row: Row | undefined): VaultUser | undefined {
 
 function toKnownUser(row: Row): VaultUser {
   return {
-    id: row["id"] as string,
+    id: toAccountId(row["id"]),
     handle: row["handle"] as string,
     email: row["email"] as string,
     passwordHash: row["password_hash"] as string,

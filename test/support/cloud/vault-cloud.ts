@@ -17,6 +17,7 @@ import { createKeyring } from "../../../storage/keys/keyring.ts";
 import { getCacheLimit } from "../../../storage/tables/vault/analysis-settings.ts";
 import { insertVaultUser } from "../../../storage/tables/vault/users.ts";
 import { openTestDatabase } from "../storage/database.ts";
+import { type ConnectionId, toAccountId } from "../../../storage/tables/vault/ids.ts";
 
 /** The cloud side over a fresh database and a temporary folder, without HTTP. */
 export interface TestCloud extends AsyncDisposable {
@@ -33,7 +34,7 @@ export interface TestCloud extends AsyncDisposable {
   /** Adds a regular user. */
   addUser(handle: string): Promise<VaultCaller>;
   /** Connects a folder below the caller's own, see `files`. */
-  connectFolder(caller: VaultCaller, folder?: string): Promise<string>;
+  connectFolder(caller: VaultCaller, folder?: string): Promise<ConnectionId>;
   /** What was logged at level error. */
   readonly errors: readonly unknown[];
   audit(): Promise<{ event_type: string; metadata: Record<string, unknown> }[]>;
@@ -135,7 +136,7 @@ export async function openTestCloud(options: TestCloudOptions = {}): Promise<Tes
       state.now = value;
     },
     async addUser(handle) {
-      const userId = newId();
+      const userId = toAccountId(newId());
       const email = `${handle}@example.org`;
       await opened.transaction((tx) =>
         insertVaultUser(tx, {

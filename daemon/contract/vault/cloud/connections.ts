@@ -135,7 +135,7 @@ export const authorize = endpoint({
     /** Name of the connection that will be made. */
     display_name: displayName.optional(),
     /** The connection whose credentials will be replaced instead. */
-    connection_id: uuid.optional(),
+    connection_id: uuid.brand<"ConnectionId">().optional(),
   }),
   replies: {
     200: z.object({ authorization_url: z.url(), expires_at: time }),

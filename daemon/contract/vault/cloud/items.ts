@@ -179,7 +179,7 @@ export const moveItem = endpoint({
   body: z.object({
     destination_parent_ref: folderRef,
     /** Empty counts as absent. */
-    destination_connection_id: z.union([uuid, z.literal("")]).nullish(),
+    destination_connection_id: z.union([uuid.brand<"ConnectionId">(), z.literal("")]).nullish(),
     etag: z.string().max(1024).nullish(),
   }),
   replies: { 200: moved, ...refusals },

@@ -42,8 +42,11 @@ export const itemName = z
   );
 
 /** The path of a connection, and of an item of it. */
-export const connectionParams = z.object({ connection_id: uuid });
-export const itemParams = z.object({ connection_id: uuid, item_id: itemId });
+export const connectionParams = z.object({ connection_id: uuid.brand<"ConnectionId">() });
+export const itemParams = z.object({
+  connection_id: uuid.brand<"ConnectionId">(),
+  item_id: itemId,
+});
 
 const guarding = z.enum(["atomic", "emulated", "no"]);
 

@@ -13,9 +13,13 @@ import { toRefKey } from "../../../../storage/tables/vault/refs.ts";
 import { parsePayload } from "../../../jobs/job-kind.ts";
 import type { JobQueue } from "../../../jobs/queue.ts";
 import { toAnalyzeJob } from "./analyze-job.ts";
+import type { AccountId } from "../../../../storage/tables/vault/ids.ts";
 
 const AUTO_ANALYZE_JOB = "cloud.auto_analyze";
-const payloadSchema = z.object({ connection_id: z.string(), parent_ref: z.string() });
+const payloadSchema = z.object({
+  connection_id: z.string().brand<"ConnectionId">(),
+  parent_ref: z.string(),
+});
 /** Files of a large folder are queued in several transactions, so that none blocks requests for long. */
 const BATCH = 200;
 
@@ -72,7 +76,7 @@ export function registerAutoAnalysis({
 }
 
 /** Returns the size limit of a user's automatic analysis; undefined when it is off. */
-async function findLimit(db: Queries, userId: string): Promise<number | undefined> {
+async function findLimit(db: Queries, userId: AccountId): Promise<number | undefined> {
   const settings = await findAnalysisSettings(db, userId);
   return settings?.autoAnalyze === true ? settings.maxAnalyzeBytes : undefined;
 }

@@ -26,6 +26,7 @@ import type { OauthOutcome } from "../../pages/oauth-pages.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import type { CloudConnections, SignInTrial } from "../connections/connections.service.ts";
 import { assertAvailable } from "../connections/provider-settings.ts";
+import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /**
  * Sign-ins at vendors' own pages: OAuth 2, code flow with PKCE, bound to one browser. An account gets the address of
@@ -42,7 +43,7 @@ export interface CloudAuthorization {
     provider: string,
     input: {
       readonly display_name?: string | undefined;
-      readonly connection_id?: string | undefined;
+      readonly connection_id?: ConnectionId | undefined;
     },
   ): Promise<{ readonly url: string; readonly expiresAt: number }>;
   /** Binds a sign-in to the browser that opened its start page. Undefined when the ticket is unknown, used or expired. */
@@ -274,7 +275,7 @@ export function createAuthorization(
 /** What the confirmation page carries, sealed: the credentials stay out of the database until its button is pressed. */
 const grantSchema: z.ZodType<SignInTrial> = z.object({
   kind: z.literal("ok"),
-  connectionId: z.string(),
+  connectionId: z.string().brand<"ConnectionId">(),
   isNew: z.boolean(),
   facts: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
   capabilities: capabilitiesSchema,

@@ -11,6 +11,7 @@ import type { VaultCaller } from "../../caller.ts";
 import type { CloudBytes, DownloadFailure, ItemBytes } from "../bytes/bytes.service.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import { FILES_AT_ONCE, SMALL_BYTES, toRefused, type BeginBatch } from "./batch-limits.ts";
+import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /** The last entry of an archive: one line of JSON for each item, in the order of the request. */
 export const OUTCOMES_ENTRY = "croft-outcomes.ndjson";
@@ -28,7 +29,7 @@ export interface BatchDownloads {
   /** Refuses a missing connection, one that cannot be opened, and more batches of an account than may run at one time. */
   begin(
     caller: VaultCaller,
-    connectionId: string,
+    connectionId: ConnectionId,
     itemIds: readonly string[],
   ): Promise<DownloadBatch>;
 }
@@ -95,7 +96,7 @@ export function createBatchDownloads(
 
   async function* write(
     caller: VaultCaller,
-    connectionId: string,
+    connectionId: ConnectionId,
     itemIds: readonly string[],
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
@@ -119,7 +120,7 @@ export function createBatchDownloads(
   async function writeEntries(
     pack: Pack,
     caller: VaultCaller,
-    connectionId: string,
+    connectionId: ConnectionId,
     itemIds: readonly string[],
     signal: AbortSignal,
   ): Promise<void> {
@@ -154,7 +155,7 @@ export function createBatchDownloads(
   /** Yields the contents in order. While one is sent, the small ones behind it are read. */
   async function* readAhead(
     caller: VaultCaller,
-    connectionId: string,
+    connectionId: ConnectionId,
     itemIds: readonly string[],
     signal: AbortSignal,
   ): AsyncGenerator<{
@@ -187,7 +188,7 @@ export function createBatchDownloads(
 
   async function openContent(
     caller: VaultCaller,
-    place: { readonly connection_id: string; readonly item_id: string },
+    place: { readonly connection_id: ConnectionId; readonly item_id: string },
   ): Opening {
     try {
       const result = await bytes.download(caller, place);

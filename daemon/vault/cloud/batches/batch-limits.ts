@@ -1,6 +1,7 @@
 import { isDiskFull, isOutOfFiles } from "../../../../storage/system-errors.ts";
 import { StorageError } from "../../../../storage/engine/database.ts";
 import { AppError, type ErrorCode } from "../../../errors.ts";
+import type { AccountId } from "../../../../storage/tables/vault/ids.ts";
 
 /** Files up to this size, in bytes, are held in memory, so that several can be transferred at the same time. */
 export const SMALL_BYTES = 256 * 1024;
@@ -36,7 +37,7 @@ export function toRefused(error: unknown): Refused {
  * Counts a batch of an account and returns the function that uncounts it, to be called once. Refuses with `rate_limited` while
  * the account has too many.
  */
-export type BeginBatch = (userId: string) => () => void;
+export type BeginBatch = (userId: AccountId) => () => void;
 
 export function createBatchCounter(): BeginBatch {
   const running = new Map<string, number>();

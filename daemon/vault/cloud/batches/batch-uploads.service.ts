@@ -14,6 +14,7 @@ import {
   type BeginBatch,
   type Refused,
 } from "./batch-limits.ts";
+import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /** One file of a batch; the next one arrives when its stream has been read. */
 export interface BatchPart {
@@ -49,13 +50,13 @@ export interface BatchUploads {
   /** Refuses a missing connection, one that cannot be opened, and more batches of an account than may run at one time. */
   begin(
     caller: VaultCaller,
-    connectionId: string,
+    connectionId: ConnectionId,
     parts: AsyncIterable<BatchPart>,
   ): Promise<UploadBatch<UploadResult>>;
   /** The same for new bytes of files, each under the etag of the version that it replaces. */
   beginReplacing(
     caller: VaultCaller,
-    connectionId: string,
+    connectionId: ConnectionId,
     parts: AsyncIterable<BatchPart>,
   ): Promise<UploadBatch<ReplaceResult>>;
 }
@@ -90,7 +91,7 @@ export function createBatchUploads(
 
   async function begin<Result>(
     caller: VaultCaller,
-    connectionId: string,
+    connectionId: ConnectionId,
     parts: AsyncIterable<BatchPart>,
     send: Send<Result>,
   ): Promise<UploadBatch<Result>> {
@@ -106,7 +107,7 @@ export function createBatchUploads(
   }
 
   async function run<Result>(
-    connectionId: string,
+    connectionId: ConnectionId,
     parts: AsyncIterable<BatchPart>,
     send: Send<Result>,
     report: (outcome: BatchOutcome<Result>) => Promise<void>,
@@ -162,7 +163,7 @@ export function createBatchUploads(
 
   async function uploadOne(
     caller: VaultCaller,
-    connectionId: string,
+    connectionId: ConnectionId,
     names: ReturnType<typeof createLocks>,
     part: BatchPart,
     content: Buffer | Readable,
@@ -186,7 +187,7 @@ export function createBatchUploads(
 
   async function replaceOne(
     caller: VaultCaller,
-    connectionId: string,
+    connectionId: ConnectionId,
     { field, filename, contentType }: BatchPart,
     content: Buffer | Readable,
   ): Promise<ReplaceResult | Refused> {

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { AccountId, ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /** The facts that identify a version of an item's bytes. */
 export interface VersionFacts {
@@ -27,7 +28,7 @@ function toVersionKey(item: VersionFacts): string {
 }
 
 /** Returns the cache key of an item's bytes: per user, so that no user can probe for files of another. */
-function toCacheKey(userId: string, connectionId: string, versionKey: string): string {
+function toCacheKey(userId: AccountId, connectionId: ConnectionId, versionKey: string): string {
   return hash("sha256", `${userId}/${connectionId}/${versionKey}`);
 }
 
@@ -48,7 +49,7 @@ const REMEMBERED_MAX = 10_000;
 
 /** Derives the names of versions, and remembers the latest: hashing them is a good part of answering from the cache. */
 export function createVersionNames(): (
-  owner: { readonly userId: string; readonly connectionId: string },
+  owner: { readonly userId: AccountId; readonly connectionId: ConnectionId },
   item: VersionFacts,
 ) => VersionNames {
   const remembered = new Map<string, VersionNames>();

@@ -19,6 +19,7 @@ import { unlessDeleted } from "../connections/unless-deleted.ts";
 import type { ItemPlace } from "../items/item-place.ts";
 import { findParent, recordNewItem, relocateItem, toItemOwner } from "../items/item-records.ts";
 import type { ChangeRecorder, RecordingFailed } from "./change-recorder.ts";
+import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 export type CreateFolderResult =
   | { readonly kind: "folder"; readonly item: ProviderItem; readonly parentRef: string | null }
@@ -50,7 +51,7 @@ export interface CloudChanges {
   /** Retries a taken name with a counter, five times. */
   createFolder(
     caller: VaultCaller,
-    connectionId: string,
+    connectionId: ConnectionId,
     input: { readonly parent_ref?: string | null | undefined; readonly name: string },
   ): Promise<CreateFolderResult>;
   /** Without an etag the last recorded one is the precondition. */
@@ -89,7 +90,7 @@ export function createChanges(
   /** Runs one change of a connection while holding the connection's lock. */
   async function withConnection<T>(
     caller: VaultCaller,
-    connectionId: string,
+    connectionId: ConnectionId,
     work: (connection: Connection, can: CloudProvider["can"], signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     await adapters.own(caller.userId, connectionId);

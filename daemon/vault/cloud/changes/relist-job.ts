@@ -5,12 +5,13 @@ import { toRefKey } from "../../../../storage/tables/vault/refs.ts";
 import { parsePayload } from "../../../jobs/job-kind.ts";
 import type { JobQueue } from "../../../jobs/queue.ts";
 import type { CloudListings } from "../items/listings.service.ts";
+import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 const RELIST_JOB = "cloud.relist";
 const payloadSchema = z.object({ connection_id: z.string(), parent_ref: z.string() });
 
 /** Returns a job that lists a folder again. Several that wait for one folder are one. */
-export function toRelistJob(connectionId: string, parentRef: string) {
+export function toRelistJob(connectionId: ConnectionId, parentRef: string) {
   return {
     kind: RELIST_JOB,
     key: `${connectionId}/${toRefKey(parentRef)}`,

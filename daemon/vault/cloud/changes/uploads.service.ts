@@ -19,6 +19,7 @@ import { unlessDeleted } from "../connections/unless-deleted.ts";
 import { findParent, recordNewItem, toItemOwner } from "../items/item-records.ts";
 import type { ChangeRecorder, RecordingFailed } from "./change-recorder.ts";
 import { toRelistJob } from "./relist-job.ts";
+import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /** A file on its way in. The stream is consumed or drained in any case. */
 export interface Upload {
@@ -46,9 +47,9 @@ export interface CloudUploads {
    * Streams a file through to the provider; nothing is ever overwritten. An earlier file of that name is a `conflict`
    * before the provider is called. When the provider took the file and recording it fails, a job lists the folder again.
    */
-  upload(caller: VaultCaller, connectionId: string, upload: Upload): Promise<UploadResult>;
+  upload(caller: VaultCaller, connectionId: ConnectionId, upload: Upload): Promise<UploadResult>;
   /** Refuses, before any byte is read, an upload to a connection that is not the caller's or cannot be used. */
-  admit(caller: VaultCaller, connectionId: string): Promise<void>;
+  admit(caller: VaultCaller, connectionId: ConnectionId): Promise<void>;
   /**
    * As `upload`, for a file that belongs to other rows: `record` writes them in the transaction that records the file.
    * When it returns false the file is not reported as uploaded: the result is `stale`, and the file may be deleted.

@@ -28,13 +28,14 @@ import { findLocalRootsInside, hideAccountFolders } from "../local-folders/hide-
 import type { LocalFolders } from "../local-folders/local-folders.service.ts";
 import { logLevelOf, statusAfter } from "./connection-status.ts";
 import { sealCredentials, unsealCredentials } from "./credentials.ts";
+import type { AccountId, ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /** Open storages of connections: one each, with its credentials unsealed. */
 export interface Adapters {
   /** Returns the caller's connection. Refuses with `not_found`, also for a connection of another user. */
-  own(userId: string, connectionId: string): Promise<Connection>;
+  own(userId: AccountId, connectionId: ConnectionId): Promise<Connection>;
   /** Whether a connection is open with the credentials of this generation: then `open` has nothing to refuse. */
-  isOpen(connectionId: string, generation: number): boolean;
+  isOpen(connectionId: ConnectionId, generation: number): boolean;
   /** Refuses what cannot be opened at all (vault API, Adapter construction): 401 and 422. */
   open(connection: Connection): Promise<CloudProvider>;
   /**
@@ -47,7 +48,7 @@ export interface Adapters {
   ): Promise<T | Extract<Failure, { kind: "reauth" }>>;
   /** Tests settings and credentials, new or replaced ones. */
   connect(input: {
-    readonly connectionId: string;
+    readonly connectionId: ConnectionId;
     readonly type: CloudProviderType;
     readonly settings: Readonly<Record<string, string>>;
     readonly credentials: Credentials;
@@ -57,9 +58,9 @@ export interface Adapters {
   }): Promise<ConnectOutcome>;
   findType(type: string): CloudProviderType | undefined;
   /** Closes what was opened with a connection's earlier credentials. */
-  forget(connectionId: string): Promise<void>;
+  forget(connectionId: ConnectionId): Promise<void>;
   /** Runs changes of one connection one after the other: only the provider would order them otherwise. */
-  withLock<T>(connectionId: string, work: () => Promise<T>): Promise<T>;
+  withLock<T>(connectionId: ConnectionId, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 

@@ -35,6 +35,11 @@ import {
   readSettings,
 } from "./provider-settings.ts";
 import { readQuota, tryStorage, type Trial } from "./trial.ts";
+import {
+  type AccountId,
+  type ConnectionId,
+  toConnectionId,
+} from "../../../../storage/tables/vault/ids.ts";
 
 /** A kind of storage, and which of the server's settings it misses. */
 export interface AvailableProvider {
@@ -48,7 +53,7 @@ export type ConnectResult =
 
 /** A sign-in at a vendor's page whose credentials work. */
 export interface SignInTrial extends Trial {
-  readonly connectionId: string;
+  readonly connectionId: ConnectionId;
   /** Whether the id is that of a connection to be made. */
   readonly isNew: boolean;
 }
@@ -74,9 +79,9 @@ export interface CloudConnections {
    * with another vendor account than the one of the given connection.
    */
   trySignIn(
-    userId: string,
+    userId: AccountId,
     type: CloudProviderType,
-    connectionId: string | undefined,
+    connectionId: ConnectionId | undefined,
     credentials: Credentials,
   ): Promise<SignInTrial | ConnectFailure | { readonly kind: "other_account" }>;
   /**
@@ -84,7 +89,7 @@ export interface CloudConnections {
    * Throws `not_found` when that one was deleted since.
    */
   storeSignIn(
-    userId: string,
+    userId: AccountId,
     type: CloudProviderType,
     displayName: string,
     tried: SignInTrial,
@@ -93,25 +98,25 @@ export interface CloudConnections {
     caller: VaultCaller,
     paging: { readonly page: number; readonly per_page: number },
   ): Promise<{ readonly connections: readonly Connection[]; readonly total: number }>;
-  get(caller: VaultCaller, id: string): Promise<Connection>;
+  get(caller: VaultCaller, id: ConnectionId): Promise<Connection>;
   /** New credentials are tried before they take the place of the old ones. */
   update(
     caller: VaultCaller,
-    id: string,
+    id: ConnectionId,
     input: {
       readonly display_name?: string | undefined;
       readonly credentials?: Credentials | undefined;
     },
   ): Promise<ConnectResult>;
   /** Deletes credentials, items and cached bytes; the files in the storage stay. */
-  remove(caller: VaultCaller, id: string): Promise<string>;
+  remove(caller: VaultCaller, id: ConnectionId): Promise<string>;
   /**
    * Returns a function that releases all resources of a user's connections outside of the database. Call it once the
    * user's rows are deleted.
    */
-  releaseAll(userId: string): Promise<() => Promise<void>>;
+  releaseAll(userId: AccountId): Promise<() => Promise<void>>;
   /** Probes the storage and stores the outcome as the connection's status. */
-  test(caller: VaultCaller, id: string): Promise<Connection>;
+  test(caller: VaultCaller, id: ConnectionId): Promise<Connection>;
 }
 
 export interface ConnectionsDeps {
@@ -135,15 +140,15 @@ export function createConnections(
   const server = deps.providerDeps.server;
 
   /** The folders of this machine that the account may connect; made on demand for a new connection. */
-  async function getLocalFolders(userId: string, type: CloudProviderType, create: boolean) {
+  async function getLocalFolders(userId: AccountId, type: CloudProviderType, create: boolean) {
     return type.usesLocalFolders === true ? localFolders.getAccess(userId, { create }) : undefined;
   }
 
   async function insertTried(
-    owner: { readonly userId: string; readonly displayName: string },
+    owner: { readonly userId: AccountId; readonly displayName: string },
     type: CloudProviderType,
     settings: Readonly<Record<string, string>>,
-    id: string,
+    id: ConnectionId,
     tried: Trial,
   ): Promise<Connection> {
     const now = clock();
@@ -242,7 +247,7 @@ export function createConnections(
       assertNoSignIn(type);
       const settings = readSettings(type, input.settings, false);
       const credentials = readSettings(type, input.credentials, true);
-      const connectionId = deps.newId();
+      const connectionId = toConnectionId(deps.newId());
       const { userId } = caller;
       const folders = await getLocalFolders(userId, type, true);
       const tried = await tryStorage(adapters, {
@@ -264,7 +269,7 @@ export function createConnections(
         const tried = await tryCredentials(connection, type, credentials);
         return tried.kind === "ok" ? { ...tried, connectionId, isNew: false } : tried;
       }
-      const id = deps.newId();
+      const id = toConnectionId(deps.newId());
       const settings = readSettings(type, {}, false);
       const input = { connectionId: id, type, settings, credentials, localFolders: undefined };
       const tried = await tryStorage(adapters, input);

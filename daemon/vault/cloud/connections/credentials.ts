@@ -3,6 +3,7 @@ import type { Credentials } from "../../../../storage/cloud/provider.ts";
 import { SealError, type Keyring, type SealAgain } from "../../../../storage/keys/keyring.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
 import { AppError } from "../../../errors.ts";
+import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /** The text of 401 when credentials cannot be unsealed (vault API, Adapter construction). */
 const UNREADABLE_CREDENTIALS = "Credential decryption failed — reconnect this connection";
@@ -12,7 +13,7 @@ const credentialsSchema = z.record(z.string(), z.string());
 /** Credentials as the row of their connection keeps them: sealed, and worthless in any other row. */
 export function sealCredentials(
   keys: Pick<Keyring, "seal">,
-  connectionId: string,
+  connectionId: ConnectionId,
   credentials: Credentials,
 ): string {
   return keys.seal(SEAL_PURPOSE, JSON.stringify(credentials), rowOf(connectionId));

@@ -12,6 +12,7 @@ import type {
 } from "../../../../storage/tables/vault/connections.ts";
 import type { Adapters } from "./adapters.ts";
 import { toCapabilities } from "./capabilities.ts";
+import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /** The result of probing a storage. */
 export interface Trial {
@@ -27,7 +28,7 @@ export interface Trial {
 export async function tryStorage(
   adapters: Pick<Adapters, "connect">,
   input: {
-    readonly connectionId: string;
+    readonly connectionId: ConnectionId;
     readonly type: CloudProviderType;
     readonly settings: Readonly<Record<string, string>>;
     readonly credentials: Credentials;

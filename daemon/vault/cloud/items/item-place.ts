@@ -1,6 +1,8 @@
+import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
+
 /** The connection and id of a route's item. */
 export interface ItemPlace {
-  readonly connection_id: string;
+  readonly connection_id: ConnectionId;
   readonly item_id: string;
 }
 

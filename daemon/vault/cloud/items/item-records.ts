@@ -11,6 +11,7 @@ import {
   type ItemOwner,
   type ItemMetadata,
 } from "../../../../storage/tables/vault/items.ts";
+import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /** Converts an item of a provider for the tables. */
 export function toItemMetadata(item: ProviderItem): ItemMetadata {
@@ -38,7 +39,7 @@ export type KnownParent = CloudItem | undefined;
 /** The records of a folder before an item is created in it. */
 export async function findParent(
   db: Queries,
-  connectionId: string,
+  connectionId: ConnectionId,
   parentRef: string,
 ): Promise<KnownParent> {
   return parentRef === "" ? undefined : findLiveItem(db, connectionId, parentRef);

@@ -22,6 +22,7 @@ import type { Adapters } from "../connections/adapters.ts";
 import { markFolderStale } from "./stale-folders.ts";
 import { findParent, toItemOwner, toItemMetadata } from "./item-records.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
+import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /** One page of a folder. */
 export interface FolderPage {
@@ -46,7 +47,11 @@ export interface CloudListings {
    * than the configured age, or if `refresh` is set. A failed listing keeps the recorded items and sets the state. Refuses
    * an unknown folder with `not_found`.
    */
-  browse(caller: VaultCaller, connectionId: string, request: BrowseRequest): Promise<FolderPage>;
+  browse(
+    caller: VaultCaller,
+    connectionId: ConnectionId,
+    request: BrowseRequest,
+  ): Promise<FolderPage>;
   /** Lists a folder at the provider now, for the owner of the connection. False when that failed. */
   relist(connection: Connection, parentRef: string): Promise<boolean>;
   /** Invalidates the listing of a folder in memory: for changes that the database failed to record. */
@@ -78,7 +83,7 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
   const { db, clock } = deps;
   const underWay = new Map<string, Promise<ListingResult>>();
   const stale = new Set<string>();
-  const keyOf = (connectionId: string, parentRef: string) => `${connectionId}/${parentRef}`;
+  const keyOf = (connectionId: ConnectionId, parentRef: string) => `${connectionId}/${parentRef}`;
 
   /** Concurrent requests for one folder share one listing. */
   function listOnce(connection: Connection, parentRef: string): Promise<ListingResult> {

@@ -24,6 +24,7 @@ import {
 import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";
 import { toFieldError } from "../field-error.ts";
+import type { AccountId } from "../../../../storage/tables/vault/ids.ts";
 
 /**
  * Which folders of this machine an account may connect: `<local root>/<handle>`, its own, and those that an administrator
@@ -35,9 +36,9 @@ export interface LocalFolders {
    * missing, and becomes the account's. An account has no own folder while the folder of its handle may hold the files of
    * another account: then `ownRefusal` says why.
    */
-  getAccess(userId: string, options: { readonly create: boolean }): Promise<LocalFolderAccess>;
+  getAccess(userId: AccountId, options: { readonly create: boolean }): Promise<LocalFolderAccess>;
   /** The absolute paths of the folders that were granted to an account. Throws `not_found` for an unknown account. */
-  listGrants(userId: string): Promise<readonly string[]>;
+  listGrants(userId: AccountId): Promise<readonly string[]>;
   /**
    * Replaces the folders that are granted to an account and returns their absolute paths. Its connections to folders that
    * are no longer granted stop working. Throws `not_found` for an unknown account, `unprocessable` for a folder that is not
@@ -45,7 +46,7 @@ export interface LocalFolders {
    */
   setGrants(
     caller: VaultCaller,
-    userId: string,
+    userId: AccountId,
     folders: readonly string[],
   ): Promise<readonly string[]>;
 }
@@ -66,7 +67,7 @@ const CLOCK_TOLERANCE_MS = 100;
 export function createLocalFolders({ db, localRoots, ownFolders }: LocalFoldersDeps): LocalFolders {
   const toPath = (folder: string) => resolve(localRoots[0] ?? "/", folder);
 
-  async function getUser(queries: Queries, userId: string): Promise<VaultUser> {
+  async function getUser(queries: Queries, userId: AccountId): Promise<VaultUser> {
     const user = await findVaultUser(queries, userId);
     if (user === undefined) throw new AppError("not_found", "User not found");
     return user;

@@ -21,6 +21,7 @@ import type { VaultCaller } from "../../caller.ts";
 import type { CloudUploads, UploadResult } from "../changes/uploads.service.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
+import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /** An upload and how far it is. */
 export interface UploadProgress {
@@ -38,7 +39,7 @@ export type CompleteResult =
 
 /** The destination of an upload. */
 export interface UploadPlace {
-  readonly connection_id: string;
+  readonly connection_id: ConnectionId;
   readonly upload_id: string;
 }
 
@@ -50,7 +51,7 @@ export interface ResumableUploads {
   /** Returns the open upload of the same file, or begins one. A taken name is a `conflict`. */
   begin(
     caller: VaultCaller,
-    connectionId: string,
+    connectionId: ConnectionId,
     file: {
       readonly parent_ref?: string | null | undefined;
       readonly name: string;

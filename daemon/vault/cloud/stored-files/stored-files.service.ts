@@ -22,13 +22,14 @@ import type { ItemPlace } from "../items/item-place.ts";
 import type { AbandonedWrites } from "./abandoned-writes.ts";
 import type { DocumentFolder } from "./document-folder.ts";
 import type { StoredFileRemoval } from "./remove-stored-file.ts";
+import type { AccountId, ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /** Where the file of a document is. */
 export interface StoredPlace {
   /** The owner of the document and of the connection. */
-  readonly userId: string;
+  readonly userId: AccountId;
   /** Undefined once the connection is deleted. */
-  readonly connectionId: string | undefined;
+  readonly connectionId: ConnectionId | undefined;
   /** The id of the file when it was written. */
   readonly providerItemId: string | undefined;
   /** The recorded item: it knows the present id of the file, which a rename may have changed. */
@@ -47,7 +48,7 @@ export interface NewStoredFile {
 /** Files that the vault keeps for a user in the user's own connected storage, in the folder `croft`. */
 export interface StoredFiles {
   /** Returns the user's oldest connection of a provider. Refuses with `conflict` without one. */
-  getConnection(userId: string, provider: string): Promise<Connection>;
+  getConnection(userId: AccountId, provider: string): Promise<Connection>;
   /**
    * Writes a file; `record` writes the rows that belong to it, in the transaction that records it. A failure leaves no
    * file, or one that `discardAbandoned` deletes. The error of a failing stream is thrown unchanged.

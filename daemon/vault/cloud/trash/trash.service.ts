@@ -10,6 +10,7 @@ import type { ChangeRecorder, RecordingFailed } from "../changes/change-recorder
 import type { Adapters } from "../connections/adapters.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
 import { findParent, recordNewItem, toItemOwner } from "../items/item-records.ts";
+import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /** A deleted item, and where it was. */
 export interface LocatedTrashedItem {
@@ -36,10 +37,14 @@ export type EmptyResult =
 
 /** The trash of connected storages. `unsupported` for a storage that cannot list what was deleted. */
 export interface CloudTrash {
-  list(caller: VaultCaller, connectionId: string, cursor: string | undefined): Promise<TrashPage>;
+  list(
+    caller: VaultCaller,
+    connectionId: ConnectionId,
+    cursor: string | undefined,
+  ): Promise<TrashPage>;
   /** Restores an item and records it, with an audit record, in one transaction. */
-  restore(caller: VaultCaller, connectionId: string, trashId: string): Promise<RestoreResult>;
-  empty(caller: VaultCaller, connectionId: string): Promise<EmptyResult>;
+  restore(caller: VaultCaller, connectionId: ConnectionId, trashId: string): Promise<RestoreResult>;
+  empty(caller: VaultCaller, connectionId: ConnectionId): Promise<EmptyResult>;
 }
 
 export interface CloudTrashDeps {
@@ -66,7 +71,7 @@ export function createTrash(
   /** Runs one change while holding the connection's lock; it is not aborted when its client goes away. */
   async function change<T>(
     caller: VaultCaller,
-    connectionId: string,
+    connectionId: ConnectionId,
     work: (connection: Connection, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     await adapters.own(caller.userId, connectionId);

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Queries, Row, SqlValue, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
 import { type SearchTerm, toDocumentCondition } from "../search.ts";
+import { type AccountId, type ConnectionId, toAccountId, toConnectionId } from "../ids.ts";
 
 const wordsSchema = z.array(z.string());
 
@@ -14,7 +15,7 @@ export const INTERNAL_BACKEND = "internal";
 /** A document. Times are epoch milliseconds. */
 export interface VaultDocument {
   readonly id: string;
-  readonly userId: string;
+  readonly userId: AccountId;
   readonly filename: string;
   readonly contentType: string;
   readonly sizeBytes: number;
@@ -26,7 +27,7 @@ export interface VaultDocument {
   /** `internal`, or the type of the provider that holds the bytes. */
   readonly storageBackend: string;
   /** Where the bytes of a document in connected storage are; undefined once the connection is deleted. */
-  readonly connectionId: string | undefined;
+  readonly connectionId: ConnectionId | undefined;
   readonly providerItemId: string | undefined;
   /** The recorded item of that file; undefined once its record is deleted. */
   readonly itemId: string | undefined;
@@ -106,7 +107,7 @@ export type DocumentSort = "name" | "size" | "created_at";
 
 /** Conditions of a document list; an absent one matches every document. */
 export interface DocumentFilter {
-  readonly userId: string;
+  readonly userId: AccountId;
   /** Topic by name, compared without case and accents. */
   readonly topicKey?: string | undefined;
   readonly status?: DocumentStatus | undefined;
@@ -221,7 +222,7 @@ export async function finishDocument(
 /** A topic's name key with the text of a document that has the topic, for learning. Newest documents first. */
 export async function listClassifiedTexts(
   db: Queries,
-  userId: string,
+  userId: AccountId,
   {
     documentsMax,
     charactersMax,
@@ -331,7 +332,7 @@ function toDocument(row: Row): VaultDocument {
   const topic = text(row["classified_topic"]);
   return {
     id: String(row["id"]),
-    userId: String(row["user_id"]),
+    userId: toAccountId(row["user_id"]),
     filename: String(row["filename"]),
     contentType: String(row["content_type"]),
     sizeBytes: Number(row["size_bytes"]),
@@ -339,7 +340,7 @@ function toDocument(row: Row): VaultDocument {
     status: row["status"] as DocumentStatus,
     statusReason: text(row["status_reason"]),
     storageBackend: String(row["storage_backend"]),
-    connectionId: text(row["connection_id"]),
+    connectionId: row["connection_id"] === null ? undefined : toConnectionId(row["connection_id"]),
     providerItemId: text(row["provider_item_id"]),
     itemId: text(row["item_id"]),
     semanticIndexStatus: row["semantic_index_status"] as SemanticIndexStatus,

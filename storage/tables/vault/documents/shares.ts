@@ -1,4 +1,5 @@
 import type { Queries, Row, Transaction } from "../../../engine/database.ts";
+import type { AccountId } from "../ids.ts";
 
 export type SharePermission = "view" | "download";
 
@@ -62,7 +63,7 @@ export async function findPermission(
 /** Returns one page of the shares that a user gave or received, newest first, and the number of all. */
 export async function listShares(
   db: Queries,
-  { userId, side }: { readonly userId: string; readonly side: "given" | "received" },
+  { userId, side }: { readonly userId: AccountId; readonly side: "given" | "received" },
   page: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly shares: VaultShare[]; readonly total: number }> {
   const where =

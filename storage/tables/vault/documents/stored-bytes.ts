@@ -1,10 +1,11 @@
 // Where the bytes of documents are, for reconciliation.
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { type AccountId, type ConnectionId, toAccountId, toConnectionId } from "../ids.ts";
 
 /** One internal document as reconciliation needs it. */
 export interface StoredObject {
   readonly id: string;
-  readonly userId: string;
+  readonly userId: AccountId;
   readonly sha256: string;
   readonly sizeBytes: number;
 }
@@ -23,7 +24,7 @@ export async function listStoredObjects(
   );
   return rows.map((row) => ({
     id: String(row["id"]),
-    userId: String(row["user_id"]),
+    userId: toAccountId(row["user_id"]),
     sha256: String(row["sha256"]),
     sizeBytes: Number(row["size_bytes"]),
   }));
@@ -63,7 +64,7 @@ export async function putDocumentBytes(
 /** A file that is being written into connected storage for a document. */
 export interface StoredFileWrite {
   readonly id: string;
-  readonly connectionId: string;
+  readonly connectionId: ConnectionId;
   /** The folder; its id at the provider. */
   readonly parentRef: string;
   /** Unique by a random part. */
@@ -106,7 +107,7 @@ export async function listStoredFileWrites(
   );
   return rows.map((row) => ({
     id: String(row["id"]),
-    connectionId: String(row["connection_id"]),
+    connectionId: toConnectionId(row["connection_id"]),
     parentRef: String(row["parent_ref"]),
     name: String(row["name"]),
   }));

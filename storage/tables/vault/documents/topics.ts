@@ -1,10 +1,11 @@
 import type { Queries, Row, Transaction } from "../../../engine/database.ts";
+import { type AccountId, toAccountId } from "../ids.ts";
 
 /** A topic that documents are classified by. Times are epoch milliseconds. */
 export interface VaultTopic {
   readonly id: string;
   /** Undefined for a system topic, which every user sees. */
-  readonly userId: string | undefined;
+  readonly userId: AccountId | undefined;
   readonly name: string;
   /** The name without case and accents, by which topics are compared. */
   readonly nameKey: string;
@@ -38,16 +39,19 @@ export async function findTopic(db: Queries, id: string): Promise<VaultTopic | u
 }
 
 /** Returns the topics that a user sees: the own ones and the system's, by name. */
-export async function listVisibleTopics(db: Queries, userId: string): Promise<VaultTopic[]> {
+export async function listVisibleTopics(
+  db: Queries,
+  userId: AccountId | undefined,
+): Promise<VaultTopic[]> {
   const rows = await db.all(
     `SELECT ${COLUMNS} FROM vault_topics WHERE user_id = ? OR user_id IS NULL ORDER BY name_key, id`,
-    userId,
+    userId ?? null,
   );
   return rows.map(toTopic);
 }
 
 /** How many topics a user owns. */
-export async function countTopics(db: Queries, userId: string): Promise<number> {
+export async function countTopics(db: Queries, userId: AccountId): Promise<number> {
   const row = await db.get<{ total: number }>(
     "SELECT count(*) AS total FROM vault_topics WHERE user_id = ?",
     userId,
@@ -97,7 +101,7 @@ const COLUMNS = "id, user_id, name, name_key, description, created_at, updated_a
 function toTopic(row: Row): VaultTopic {
   return {
     id: String(row["id"]),
-    userId: row["user_id"] === null ? undefined : String(row["user_id"]),
+    userId: row["user_id"] === null ? undefined : toAccountId(row["user_id"]),
     name: String(row["name"]),
     nameKey: String(row["name_key"]),
     description: String(row["description"]),

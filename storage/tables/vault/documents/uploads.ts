@@ -1,9 +1,10 @@
 import type { Queries, Row, Transaction } from "../../../engine/database.ts";
+import { type AccountId, toAccountId } from "../ids.ts";
 
 /** An upload by a signed address. Its id becomes the document's. */
 export interface DocumentUpload {
   readonly id: string;
-  readonly userId: string;
+  readonly userId: AccountId;
   readonly filename: string;
   readonly contentType: string;
   readonly sizeBytes: number;
@@ -96,7 +97,7 @@ export async function deleteExpiredUploads(db: Queries, before: number): Promise
 }
 
 /** Returns the number of unfinished uploads of a user. */
-export async function countUploads(db: Queries, userId: string): Promise<number> {
+export async function countUploads(db: Queries, userId: AccountId): Promise<number> {
   const row = await db.get<{ total: number }>(
     "SELECT count(*) AS total FROM vault_document_uploads WHERE user_id = ?",
     userId,
@@ -108,7 +109,7 @@ export async function countUploads(db: Queries, userId: string): Promise<number>
  * Returns the bytes that the uploads of a user hold or may still add: received bytes, and the announced sizes of uploads
  * whose addresses are valid.
  */
-export async function sumUploadBytes(db: Queries, userId: string, now: number): Promise<number> {
+export async function sumUploadBytes(db: Queries, userId: AccountId, now: number): Promise<number> {
   const row = await db.get<{ total: number }>(
     `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) AS total FROM vault_document_uploads
      WHERE user_id = ? AND (state <> 'waiting' OR expires_at > ?)`,
@@ -126,7 +127,7 @@ function toUpload(row: Row | undefined): DocumentUpload | undefined {
   const optional = (name: string) => (row[name] === null ? undefined : String(row[name]));
   return {
     id: String(row["id"]),
-    userId: String(row["user_id"]),
+    userId: toAccountId(row["user_id"]),
     filename: String(row["filename"]),
     contentType: String(row["content_type"]),
     sizeBytes: Number(row["size_bytes"]),

@@ -15,6 +15,7 @@ import { countJobs } from "../../../../storage/tables/common/jobs.ts";
 import { insertDocument } from "../../../../storage/tables/vault/documents/documents.ts";
 import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
+import { toAccountId } from "../../../../storage/tables/vault/ids.ts";
 
 const DAY = 86_400_000;
 let now: number;
@@ -145,7 +146,7 @@ test("the sweep of objects leaves the object of a document alone", async () => {
   expect(inUse).toBe(false);
   await db.transaction(async (tx) => {
     await insertVaultUser(tx, {
-      id: "u1",
+      id: toAccountId("u1"),
       handle: "mira",
       email: "mira@example.org",
       passwordHash: "",
@@ -154,7 +155,7 @@ test("the sweep of objects leaves the object of a document alone", async () => {
     });
     await insertDocument(tx, {
       id: "d1",
-      userId: "u1",
+      userId: toAccountId("u1"),
       filename: "a.txt",
       contentType: "text/plain",
       sizeBytes: 1,

@@ -11,6 +11,7 @@ import { createTextSink } from "../../../../daemon/vault/analysis/extraction/tex
 import { createTextExtractor } from "../../../../daemon/vault/analysis/text-extractor.ts";
 import { PDF } from "../../../support/real-files.ts";
 import { type Bitmap, png, receipt, scannedPdf } from "../../../support/scans.ts";
+import { toAccountId } from "../../../../storage/tables/vault/ids.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -153,7 +154,7 @@ describe("text extractor", () => {
       return await extractor.extract({
         content: Readable.from([content]),
         filename: "scan",
-        userId: "ann",
+        userId: toAccountId("ann"),
         signal: new AbortController().signal,
       });
     } finally {

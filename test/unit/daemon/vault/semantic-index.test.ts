@@ -25,6 +25,7 @@ import {
   startAiServer,
 } from "../../../stand-ins/ai-server.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
+import { toAccountId } from "../../../../storage/tables/vault/ids.ts";
 
 let server: AiServer;
 beforeAll(async () => {
@@ -44,7 +45,7 @@ async function openIndex(body: string, providerId: "ollama" | "openai" = "ollama
   const db = await openTestDatabase();
   await db.transaction(async (tx) => {
     await insertVaultUser(tx, {
-      id: "u",
+      id: toAccountId("u"),
       handle: "mira",
       email: "mira@example.org",
       passwordHash: "",
@@ -53,7 +54,7 @@ async function openIndex(body: string, providerId: "ollama" | "openai" = "ollama
     });
     await insertDocument(tx, {
       id: ID,
-      userId: "u",
+      userId: toAccountId("u"),
       filename: "a.txt",
       contentType: "text/plain",
       sizeBytes: 1,
@@ -63,7 +64,7 @@ async function openIndex(body: string, providerId: "ollama" | "openai" = "ollama
       providerItemId: undefined,
     });
     await putSearchEntry(tx, {
-      userId: "u",
+      userId: toAccountId("u"),
       source: { documentId: ID },
       title: "a.txt",
       body,
@@ -108,10 +109,10 @@ describe("the job of a text", () => {
     const passages = await scene.passages();
     expect(passages.length).toBeGreaterThan(4);
     expect(passages.at(-1)?.end_offset).toBe(body.length);
-    const found = await scene.search.find("automobile", { userId: "u" });
+    const found = await scene.search.find("automobile", { userId: toAccountId("u") });
     expect(found).toMatchObject([{ documentId: ID }]);
     expect(found[0]?.passage).toContain("garage");
-    expect(await scene.search.find("automobile", { userId: "other" })).toEqual([]);
+    expect(await scene.search.find("automobile", { userId: toAccountId("other") })).toEqual([]);
   });
 
   test.each<AiBehaviour>([
@@ -163,9 +164,9 @@ describe("the job of a text", () => {
         ),
     } as typeof scene.db;
     const search = createSemanticSearch({ db, embedder: scene.embedder });
-    const [found] = await search.find("automobile", { userId: "u" });
+    const [found] = await search.find("automobile", { userId: toAccountId("u") });
     expect(found?.score).toBeCloseTo(
-      (await scene.search.find("automobile", { userId: "u" }))[0]?.score ?? 0,
+      (await scene.search.find("automobile", { userId: toAccountId("u") }))[0]?.score ?? 0,
     );
     expect(found?.score).toBeGreaterThan(0.5);
   });
@@ -185,7 +186,7 @@ describe("the job of a text", () => {
     server.dimensions = 9;
     await expect(scene.run()).rejects.toBeInstanceOf(PermanentJobError);
     expect(await scene.passages()).toHaveLength(1);
-    await expect(scene.search.find("car", { userId: "u" })).rejects.toMatchObject({
+    await expect(scene.search.find("car", { userId: toAccountId("u") })).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringContaining("changed under its name"),
     });

@@ -25,6 +25,7 @@ import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
 import { openFilesBelow } from "../../../support/open-files.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
 import { tickAfter } from "../../../support/storage/file-clock.ts";
+import { toAccountId, toConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -66,7 +67,7 @@ async function openTestCache(limit = 64 * MIB): Promise<TestCache> {
   const db = await openTestDatabase();
   await db.transaction((tx) =>
     insertVaultUser(tx, {
-      id: "u",
+      id: toAccountId("u"),
       handle: "mira",
       email: "m@example.org",
       passwordHash: "",
@@ -75,8 +76,8 @@ async function openTestCache(limit = 64 * MIB): Promise<TestCache> {
     }),
   );
   await insertConnection(db, {
-    id: "c",
-    userId: "u",
+    id: toConnectionId("c"),
+    userId: toAccountId("u"),
     provider: "local_folder",
     displayName: "",
     settings: {},
@@ -124,8 +125,8 @@ async function openTestCache(limit = 64 * MIB): Promise<TestCache> {
     },
     async get(name, bytes, options = {}) {
       const outcome = await t.cache.open<string, Failure>({
-        userId: "u",
-        connectionId: "c",
+        userId: toAccountId("u"),
+        connectionId: toConnectionId("c"),
         key: options.isUnknown === true ? undefined : keyOf(name),
         flight: name,
         fetch: async (from, signal) => {
@@ -209,8 +210,8 @@ describe("what is given", () => {
     const bytes = randomBytes(2 * MIB);
     for (const _round of ["growing", "kept"]) {
       const outcome = await t.cache.open<string, Failure>({
-        userId: "u",
-        connectionId: "c",
+        userId: toAccountId("u"),
+        connectionId: toConnectionId("c"),
         key: keyOf("a"),
         flight: "a",
         fetch: serve("a", bytes),
@@ -281,7 +282,13 @@ describe("many want the same at once", () => {
         ),
         bytes.length,
       );
-    const request = { userId: "u", connectionId: "c", key: keyOf("a"), flight: "a", fetch };
+    const request = {
+      userId: toAccountId("u"),
+      connectionId: toConnectionId("c"),
+      key: keyOf("a"),
+      flight: "a",
+      fetch,
+    };
     const leader = await t.cache.open<string, Failure>(request);
     const follower = await t.cache.open<string, Failure>(request);
     if (leader.kind !== "ok" || follower.kind !== "ok") throw new Error("not opened");
@@ -297,8 +304,8 @@ describe("many want the same at once", () => {
     await using t = await openTestCache();
     let signal: AbortSignal | undefined;
     const outcome = await t.cache.open<string, Failure>({
-      userId: "u",
-      connectionId: "c",
+      userId: toAccountId("u"),
+      connectionId: toConnectionId("c"),
       key: keyOf("a"),
       flight: "a",
       fetch: async (_from, given) => {
@@ -318,8 +325,8 @@ describe("many want the same at once", () => {
     await using t = await openTestCache();
     const left = Promise.withResolvers<void>();
     const outcome = await t.cache.open<string, Failure>({
-      userId: "u",
-      connectionId: "c",
+      userId: toAccountId("u"),
+      connectionId: toConnectionId("c"),
       key: keyOf("a"),
       flight: "a",
       fetch: async () => {
@@ -407,8 +414,8 @@ describe("many want the same at once", () => {
       onError: (error) => t.errors.push(String(error)),
     });
     const opening = cache.open<string, Failure>({
-      userId: "u",
-      connectionId: "c",
+      userId: toAccountId("u"),
+      connectionId: toConnectionId("c"),
       key: keyOf("a"),
       flight: "a",
       fetch: async () => fetched("a", stream, MIB),
@@ -421,8 +428,8 @@ describe("many want the same at once", () => {
     await using t = await openTestCache();
     const fetch: Fetch = async () => fetched("a", Readable.from([Buffer.alloc(2 * MIB)]), MIB);
     const outcome = await t.cache.open<string, Failure>({
-      userId: "u",
-      connectionId: "c",
+      userId: toAccountId("u"),
+      connectionId: toConnectionId("c"),
       key: keyOf("a"),
       flight: "a",
       fetch,
@@ -458,8 +465,8 @@ describe("limits", () => {
     await t.get("a", bytes);
     await t.waitForWrites();
     const outcome = await t.cache.open<string, Failure>({
-      userId: "u",
-      connectionId: "c",
+      userId: toAccountId("u"),
+      connectionId: toConnectionId("c"),
       key: keyOf("a"),
       flight: "a",
       fetch: serve("a", bytes),
@@ -483,10 +490,10 @@ describe("limits", () => {
       await t.waitForWrites();
     }
     t.limit = MIB;
-    await t.cache.fit("u");
+    await t.cache.fit(toAccountId("u"));
     expect(await t.files()).toEqual([keyOf("c")]);
     t.limit = 0;
-    await t.cache.fit("u");
+    await t.cache.fit(toAccountId("u"));
     expect(await t.files()).toEqual([]);
   });
 
@@ -496,8 +503,8 @@ describe("limits", () => {
     for (const one of await Promise.all([t.get("a", bytes), t.get("a", bytes)])) same(one, bytes);
     expect(t.fetches("a")).toBe(2);
     const outcome = await t.cache.open<string, Failure>({
-      userId: "u",
-      connectionId: "c",
+      userId: toAccountId("u"),
+      connectionId: toConnectionId("c"),
       key: keyOf("a"),
       flight: "a",
       fetch: serve("a", bytes),
@@ -594,7 +601,12 @@ describe("attack: damaged files", () => {
     const bytes = randomBytes(400 * KIB);
     await t.get("a", bytes);
     await t.waitForWrites();
-    const request = { userId: "u", connectionId: "c", key: keyOf("a"), flight: "a" };
+    const request = {
+      userId: toAccountId("u"),
+      connectionId: toConnectionId("c"),
+      key: keyOf("a"),
+      flight: "a",
+    };
     const outcome = await t.cache.open<string, Failure>({ ...request, fetch: serve("a", bytes) });
     if (outcome.kind !== "ok") throw new Error(outcome.kind);
     const flipped = Buffer.from(bytes);
@@ -639,8 +651,8 @@ describe("attack: damaged files", () => {
       onError: (_error, what) => errors.push(what),
     });
     const outcome = await cache.open<string, Failure>({
-      userId: "u",
-      connectionId: "c",
+      userId: toAccountId("u"),
+      connectionId: toConnectionId("c"),
       key: keyOf("a"),
       flight: "a",
       fetch: serve("a", bytes),

@@ -7,12 +7,13 @@ import {
 } from "../../../../storage/tables/vault/documents/documents.ts";
 import { deleteVaultUser, insertVaultUser } from "../../../../storage/tables/vault/users.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
+import { toAccountId } from "../../../../storage/tables/vault/ids.ts";
 
 async function addDocument(db: Database, id: string): Promise<void> {
   await db.transaction((tx) =>
     insertDocument(tx, {
       id,
-      userId: "u",
+      userId: toAccountId("u"),
       filename: "a.txt",
       contentType: "text/plain",
       sizeBytes: 1,
@@ -43,7 +44,7 @@ describe.each(["sqlite", "postgres"] as const)("jobs of a document, on %s", (eng
     try {
       await db.transaction((tx) =>
         insertVaultUser(tx, {
-          id: "u",
+          id: toAccountId("u"),
           handle: "mira",
           email: "mira@example.org",
           passwordHash: "",

@@ -11,13 +11,14 @@ import { localFolder } from "../../../../../storage/cloud/local-folder/provider.
 import type { CloudProviderType } from "../../../../../storage/cloud/provider.ts";
 import { callRoute } from "../../../../support/call-route.ts";
 import { openTestCloud, type TestCloud } from "../../../../support/cloud/vault-cloud.ts";
+import type { ConnectionId } from "../../../../../storage/tables/vault/ids.ts";
 
 const all = { parentRef: "", after: undefined, limit: 100, refresh: false, name: undefined };
 
 async function download(
   test: TestCloud,
   caller: Parameters<TestCloud["cloud"]["bytes"]["download"]>[0],
-  connection_id: string,
+  connection_id: ConnectionId,
   item_id: string,
 ) {
   const result = await test.cloud.bytes.download(caller, { connection_id, item_id });
@@ -135,7 +136,7 @@ describe("a folder of the server as storage", () => {
 describe("an upload whose folder changes while the bytes come", () => {
   /** Uploads into folder `a/b`, and lets `meanwhile` run when the provider has the file and nothing is recorded yet. */
   async function uploadWhile(
-    meanwhile: (t: TestCloud, mira: VaultCaller, id: string) => Promise<unknown>,
+    meanwhile: (t: TestCloud, mira: VaultCaller, id: ConnectionId) => Promise<unknown>,
   ) {
     const holder: { act?: () => Promise<unknown> } = {};
     const racing: CloudProviderType = {

@@ -23,12 +23,13 @@ import {
   type Verb,
 } from "../../../../support/cloud/memory-provider.ts";
 import { openTestCloud, type TestCloud } from "../../../../support/cloud/vault-cloud.ts";
+import type { ConnectionId } from "../../../../../storage/tables/vault/ids.ts";
 
 interface Scene extends AsyncDisposable {
   readonly t: TestCloud;
   readonly storage: MemoryStorage;
   readonly mira: VaultCaller;
-  readonly connection: string;
+  readonly connection: ConnectionId;
   readonly folder: string;
   readonly file: string;
   call(endpoint: AnyEndpoint, input?: Parameters<typeof callRoute>[3]): Promise<RouteReply>;

@@ -5,6 +5,7 @@ import type { VaultCaller } from "../../../../../daemon/vault/caller.ts";
 import { localFolder } from "../../../../../storage/cloud/local-folder/provider.ts";
 import type { CloudProvider, CloudProviderType } from "../../../../../storage/cloud/provider.ts";
 import { openTestCloud, type TestCloud } from "../../../../support/cloud/vault-cloud.ts";
+import type { ConnectionId } from "../../../../../storage/tables/vault/ids.ts";
 
 const root = { parentRef: "", after: undefined, limit: 100, refresh: false, name: undefined };
 
@@ -44,7 +45,7 @@ async function listLive({ db }: TestCloud): Promise<string[]> {
 describe("a folder that is listed while it goes", () => {
   const changes: [
     string,
-    (t: TestCloud, mira: VaultCaller, id: string) => Promise<unknown>,
+    (t: TestCloud, mira: VaultCaller, id: ConnectionId) => Promise<unknown>,
     string[],
   ][] = [
     [

@@ -10,6 +10,7 @@ import { insertQuota } from "../../../../../storage/tables/vault/quotas.ts";
 import { setDefaultStorageBackend } from "../../../../../storage/tables/vault/users.ts";
 import { createMemoryStorage } from "../../../../support/cloud/memory-provider.ts";
 import { openTestCloud } from "../../../../support/cloud/vault-cloud.ts";
+import { toConnectionId } from "../../../../../storage/tables/vault/ids.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const signal = new AbortController().signal;
@@ -227,7 +228,7 @@ test("the reconciliation names documents whose file or connection is gone", asyn
   await using scene = await openScene();
   const { document } = await scene.upload("one");
   expect((await scene.documents.reconcile(signal)).withoutFile).toEqual([]);
-  const { connectionId = "" } = document;
+  const { connectionId = toConnectionId("") } = document;
   await scene.t.cloud.connections.remove(scene.mira, connectionId);
   expect((await scene.documents.reconcile(signal)).withoutFile).toEqual([document.id]);
 });

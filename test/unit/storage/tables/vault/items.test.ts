@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Transaction } from "../../../../../storage/engine/database.ts";
 import { softDeleteItem } from "../../../../../storage/tables/vault/items.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
+import { toConnectionId } from "../../../../../storage/tables/vault/ids.ts";
 
 test("items below a folder are found by their parents, without a scan of the connection", async () => {
   const db = await openTestDatabase({ engine: "sqlite" });
@@ -15,7 +16,7 @@ test("items below a folder are found by their parents, without a scan of the con
       return { changes: 0 };
     },
   } as unknown as Transaction;
-  await softDeleteItem(explaining, { id: "i", connectionId: "c", kind: "folder" });
+  await softDeleteItem(explaining, { id: "i", connectionId: toConnectionId("c"), kind: "folder" });
   const walks = plans.filter((step) => step.includes("child"));
   expect(new Set(walks)).toEqual(
     new Set(["SEARCH child USING INDEX vault_items_folder (connection_id=? AND parent_ref=?)"]),

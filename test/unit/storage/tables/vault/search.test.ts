@@ -12,13 +12,17 @@ import {
 } from "../../../../../storage/tables/vault/search.ts";
 import { insertVaultUser } from "../../../../../storage/tables/vault/users.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
+import { toAccountId, type AccountId } from "../../../../../storage/tables/vault/ids.ts";
+
+const mira = toAccountId("mira");
+const noor = toAccountId("noor");
 
 describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
   let db: Database;
 
   beforeAll(async () => {
     db = await openTestDatabase({ clock: () => 1_000, engine } as never);
-    for (const id of ["mira", "noor"])
+    for (const id of [mira, noor])
       await db.transaction((tx) =>
         insertVaultUser(tx, {
           id,
@@ -29,15 +33,15 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
           passwordMustChange: false,
         }),
       );
-    await add("tax", "mira", "Steuer 2025.pdf", "The tax office sent a résumé of the year 2025.");
-    await add("tea", "mira", "Recipes.txt", "Brew tea for five minutes. A green tea needs three.");
-    await add("bill", "mira", "tea bill.pdf", "Twelve euro, paid by card.");
-    await add("foreign", "noor", "tea.txt", "tea tea tea tea");
-    await add("odd", "mira", "odd.txt", "a AND b OR c NOT d NEAR(e) col:f ^g 12e5 x@y.example");
+    await add("tax", mira, "Steuer 2025.pdf", "The tax office sent a résumé of the year 2025.");
+    await add("tea", mira, "Recipes.txt", "Brew tea for five minutes. A green tea needs three.");
+    await add("bill", mira, "tea bill.pdf", "Twelve euro, paid by card.");
+    await add("foreign", noor, "tea.txt", "tea tea tea tea");
+    await add("odd", mira, "odd.txt", "a AND b OR c NOT d NEAR(e) col:f ^g 12e5 x@y.example");
   });
   afterAll(() => db.close());
 
-  async function add(id: string, userId: string, title: string, body: string) {
+  async function add(id: string, userId: AccountId, title: string, body: string) {
     await db.transaction(async (tx) => {
       await insertDocument(tx, {
         id,
@@ -63,7 +67,7 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
 
   const find = async (query: string): Promise<(string | undefined)[]> => {
     const page = { limit: 10, offset: 0 };
-    const { matches, total } = await searchEntries(db, parseQuery(query), { userId: "mira" }, page);
+    const { matches, total } = await searchEntries(db, parseQuery(query), { userId: mira }, page);
     expect(total).toBe(matches.length);
     return matches.map(({ documentId }) => documentId);
   };
@@ -78,7 +82,7 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
     const found = await searchEntries(
       db,
       parseQuery("tea"),
-      { userId: "mira" },
+      { userId: mira },
       { limit: 10, offset: 20 },
     );
     expect(found).toEqual({ matches: [], total: 2 });
@@ -139,7 +143,7 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
       ["bil*", "bill"],
     ] as const) {
       const page = { limit: 10, offset: 0 };
-      const { matches } = await searchEntries(db, parseQuery(query), { userId: "mira" }, page);
+      const { matches } = await searchEntries(db, parseQuery(query), { userId: mira }, page);
       const bill = matches.find(({ documentId }) => documentId === "bill");
       const { text, marks } = toSnippet(bill?.passage ?? "");
       expect(marks.map(([start, end]) => text.slice(start, end))).toContain(marked);
@@ -150,7 +154,7 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
     const { matches } = await searchEntries(
       db,
       parseQuery("office"),
-      { userId: "mira" },
+      { userId: mira },
       { limit: 1, offset: 0 },
     );
     const snippet = toSnippet(matches[0]?.passage ?? "");
@@ -160,7 +164,7 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
   test("marks words with accents and phrases", async () => {
     const marked = async (query: string) => {
       const page = { limit: 1, offset: 0 };
-      const found = await searchEntries(db, parseQuery(query), { userId: "mira" }, page);
+      const found = await searchEntries(db, parseQuery(query), { userId: mira }, page);
       const { text, marks } = toSnippet(found.matches[0]?.passage ?? "");
       return marks.map(([start, end]) => text.slice(start, end));
     };
@@ -169,7 +173,7 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
   });
 
   test("follows renamed and deleted documents", async () => {
-    await add("gone", "mira", "walrus.txt", "text of the walrus");
+    await add("gone", mira, "walrus.txt", "text of the walrus");
     await db.transaction((tx) => renameSearchEntry(tx, "gone", "manatee.txt"));
     expect(await find("manatee")).toEqual(["gone"]);
     expect(await find("manatee walrus")).toEqual(["gone"]);

@@ -5,6 +5,7 @@ import type {
 } from "../../../../../../storage/cloud/provider.ts";
 import { createMemoryStorage } from "../../../../../support/cloud/memory-provider.ts";
 import { openTestCloud, testProviderDeps } from "../../../../../support/cloud/vault-cloud.ts";
+import type { ConnectionId } from "../../../../../../storage/tables/vault/ids.ts";
 
 /** A storage in memory that is connected by signing in; the code tells what the sign-in gives. */
 function createSignedInType() {
@@ -43,7 +44,7 @@ async function open(
   });
   const mira = await test.addUser("mira");
   const states = () => test.db.all<{ code_verifier: string }>("SELECT * FROM vault_oauth_states");
-  async function signIn(code: string, connectionId?: string) {
+  async function signIn(code: string, connectionId?: ConnectionId) {
     const { url } = await test.cloud.authorization.start(mira, "memory", {
       connection_id: connectionId,
     });

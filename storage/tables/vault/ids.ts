@@ -1,0 +1,15 @@
+import type { z } from "zod";
+import type { SqlValue } from "../../engine/database.ts";
+
+// Ids of rows. A brand keeps an id of one table from being taken for another's; endpoints brand the ids in their paths.
+
+/** An account of the vault. */
+export type AccountId = string & z.$brand<"AccountId">;
+/** A user's connection to a storage. */
+export type ConnectionId = string & z.$brand<"ConnectionId">;
+
+/** Returns the id in a column that references an account. */
+export const toAccountId = (column: SqlValue | undefined): AccountId => String(column) as AccountId;
+/** Returns the id in a column that references a connection. */
+export const toConnectionId = (column: SqlValue | undefined): ConnectionId =>
+  String(column) as ConnectionId;
