@@ -142,7 +142,7 @@ async function measure(at: {
     },
     (folder) => rclone(`copy small ${remote}/${folder}`),
   );
-  let from = 3 * 2;
+  let from = ROUNDS * 2;
   await compare(
     "1,000 files of 10 KiB down, cold",
     count,

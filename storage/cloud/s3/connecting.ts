@@ -6,12 +6,14 @@ import type { S3Limits, Store } from "./context.ts";
 import { toFindings, toPowers } from "./facts.ts";
 import { createKeys } from "./keys.ts";
 import { createS3, lookAt } from "./s3.ts";
+import type { SharedListings } from "./shared-listings.ts";
 
 /** Opens a bucket: from saved facts, or by probing without them. */
 export async function connectS3(
   request: ConnectRequest,
   deps: ProviderDeps,
   limits: S3Limits,
+  listings: SharedListings,
 ): Promise<ConnectOutcome> {
   const { settings, credentials, facts, connectionId, signal } = request;
   const address = toAddress(settings, credentials);
@@ -28,6 +30,7 @@ export async function connectS3(
     bucket: address.bucket,
     connectionId,
     scope: `s3:${address.endpoint}/${address.bucket}`,
+    listings,
   };
   if (facts !== undefined)
     return { kind: "ok", provider: createS3(store, toPowers(findings), false), facts };

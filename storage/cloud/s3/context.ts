@@ -3,6 +3,7 @@ import type { ProviderDeps } from "../provider.ts";
 import type { BucketClient, ObjectHead } from "../../s3/client.ts";
 import type { Keys } from "./keys.ts";
 import type { Refused } from "../../s3/failures.ts";
+import type { SharedListings } from "./shared-listings.ts";
 
 /** How a server encodes keys in listings. */
 export type Spelling = "form" | "percent" | "none";
@@ -63,6 +64,7 @@ export interface Store {
   readonly connectionId: string;
   /** Identifies the bucket: prefix of its lock keys. */
   readonly scope: string;
+  readonly listings: SharedListings;
 }
 
 /** The current meaning of an id. */

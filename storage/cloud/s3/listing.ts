@@ -7,6 +7,7 @@ import type { ListedObject, ListedPage } from "../../s3/responses.ts";
 import { toSeconds, toVersionId, unquote, type ObjectHead } from "../../s3/client.ts";
 import { hasKeys, type Findings, type Spelling, type Store } from "./context.ts";
 import { childOf, OWN_FOLDER, splitId, toShadow } from "./keys.ts";
+import type { ListedFolder } from "./shared-listings.ts";
 import { toChangeFailure } from "../../s3/failures.ts";
 
 /** An object of a listing, decoded. */
@@ -143,6 +144,32 @@ async function keepLive(
     }
   }
   return live;
+}
+
+/** A listing of more pages takes longer than the requests that it saves. */
+const SHARED_PAGES_MAX = 4;
+
+/** Returns the listing that the uploads into a folder share, if there is one. */
+export function findShared(
+  store: Store,
+  prefix: string,
+  signal: AbortSignal,
+): Promise<ListedFolder | undefined> {
+  const { scope, listings, deps, findings } = store;
+  return listings.find({ scope, prefix }, deps.clock(), async () => {
+    const prefixes = new Set<string>();
+    const some = new Set<string>();
+    let pages = 0;
+    for await (const page of pagesOf(store, { prefix, delimiter: "/" }, signal)) {
+      if (page.kind !== "ok" || ++pages > SHARED_PAGES_MAX) return undefined;
+      for (const below of page.prefixes) prefixes.add(below);
+      for (const { key } of page.entries.slice(0, 2)) some.add(key);
+      // See `keepLive`.
+      if (!findings.listsDeletedFolders)
+        for (const below of page.prefixes.slice(0, 2)) some.add(below);
+    }
+    return { prefixes, hasOther: (own) => [...some].some((key) => key !== own) };
+  });
 }
 
 /** Lists a folder. */

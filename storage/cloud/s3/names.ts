@@ -2,6 +2,7 @@ import type { Failure } from "../outcomes.ts";
 import { findObject, hasKeys, type Store } from "./context.ts";
 import { childOf, splitId } from "./keys.ts";
 import { isRefused, toChangeFailure, type Refused } from "../../s3/failures.ts";
+import type { ListedFolder } from "./shared-listings.ts";
 
 /** The target of a new item. */
 export interface Place {
@@ -23,18 +24,24 @@ export function toPlace(store: Store, parent: string, name: string): Place | Fai
 
 /**
  * Checks that a name is free and its folder exists. With `isGuarded`, skips the check for a file of the name: the request
- * that follows carries the condition.
+ * that follows carries the condition. A listing of the folder saves the requests that it answers.
  */
 export async function refusePlace(
   store: Store,
   place: Place,
   signal: AbortSignal,
-  isGuarded = false,
+  {
+    isGuarded = false,
+    listed,
+  }: { readonly isGuarded?: boolean; readonly listed?: ListedFolder | undefined } = {},
 ): Promise<Failure | undefined> {
+  const ownPrefix = `${place.key}/`;
   const [file, folder, parent] = await Promise.all([
     isGuarded ? undefined : findObject(store, place.key, signal),
-    hasKeys(store, `${place.key}/`, signal),
-    place.parent === "" ? true : hasKeys(store, place.parentPrefix, signal),
+    listed?.prefixes.has(ownPrefix) === false ? false : hasKeys(store, ownPrefix, signal),
+    place.parent === "" || listed?.hasOther(ownPrefix) === true
+      ? true
+      : hasKeys(store, place.parentPrefix, signal),
   ]);
   const refused = [file, folder, parent].find(
     (one): one is Refused => typeof one === "object" && isRefused(one),

@@ -5,6 +5,7 @@ import type { CloudProviderType } from "../provider.ts";
 import { connectS3 } from "./connecting.ts";
 import type { S3Limits } from "./context.ts";
 import { s3Powers } from "./facts.ts";
+import { createSharedListings } from "./shared-listings.ts";
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
@@ -23,6 +24,7 @@ export const s3: CloudProviderType = createS3Type(S3_LIMITS);
 
 /** Creates the provider type with other sizes: small ones for tests. */
 export function createS3Type(limits: S3Limits): CloudProviderType {
+  const listings = createSharedListings();
   return {
     type: "s3",
     title: "S3-compatible storage",
@@ -87,6 +89,6 @@ export function createS3Type(limits: S3Limits): CloudProviderType {
       },
     ],
     can: s3Powers,
-    connect: (request, deps) => connectS3(request, deps, limits),
+    connect: (request, deps) => connectS3(request, deps, limits, listings),
   };
 }

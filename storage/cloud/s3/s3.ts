@@ -12,6 +12,7 @@ import { read } from "./reading.ts";
 import { relocate } from "./relocate.ts";
 import { mayHaveLanded, toChangeFailure } from "../../s3/failures.ts";
 import { remove } from "./remove.ts";
+import type { Trash } from "../trash.ts";
 import { createTrash } from "./trash.ts";
 import { replace, upload } from "./upload.ts";
 
@@ -28,7 +29,7 @@ export function createS3(store: Store, can: Powers, isRecovered: boolean): Cloud
     const { clock } = store.deps;
     if (recovered || !store.findings.isWritable || clock() < notBefore) return;
     // A failure shows in the call itself, and the next call tries again.
-    const outcome = await recoverJournal(store, false, signal);
+    const outcome = await changing(() => recoverJournal(store, false, signal));
     recovered = outcome === undefined;
     if (outcome === "pending") notBefore = clock() + RECOVERY_AGAIN_MS;
   }
@@ -55,7 +56,7 @@ export function createS3(store: Store, can: Powers, isRecovered: boolean): Cloud
       const place = placeOf(parent, name);
       if ("kind" in place) return place;
       await recover(signal);
-      return createFolder(store, place, signal);
+      return changing(() => createFolder(store, place, signal));
     },
 
     async upload({ parent, name, ...source }) {
@@ -65,7 +66,8 @@ export function createS3(store: Store, can: Powers, isRecovered: boolean): Cloud
         return place;
       }
       await recover(source.signal);
-      return upload(store, { to: place, ...source });
+      const at = { scope: store.scope, prefix: place.parentPrefix };
+      return store.listings.uploading(at, () => upload(store, { to: place, ...source }));
     },
 
     async replace(what) {
@@ -78,7 +80,7 @@ export function createS3(store: Store, can: Powers, isRecovered: boolean): Cloud
       const place = name === before ? toPlace(store, parent, name) : placeOf(parent, name);
       if ("kind" in place) return place;
       await recover(signal);
-      return relocate(store, { id, to: place, expected, signal });
+      return changing(() => relocate(store, { id, to: place, expected, signal }));
     },
 
     async move({ id, parent, expected, signal }) {
@@ -88,21 +90,31 @@ export function createS3(store: Store, can: Powers, isRecovered: boolean): Cloud
       if (fault !== undefined) return fault;
       const place = toPlace(store, parent, name);
       if ("kind" in place) return place;
-      return relocate(store, { id, to: place, expected, signal });
+      return changing(() => relocate(store, { id, to: place, expected, signal }));
     },
 
     async delete({ id, expected, permanently = false, signal }) {
       await recover(signal);
-      return remove(store, { id, expected, permanently, signal });
+      return changing(() => remove(store, { id, expected, permanently, signal }));
     },
 
-    ...(store.findings.isVersioned && { trash: createTrash(store) }),
+    ...(store.findings.isVersioned && { trash: openTrash() }),
 
     quota: async () => ({ kind: "ok", usedBytes: undefined, totalBytes: undefined }),
 
     check: ({ signal }) => lookAt(store, signal),
     close: async () => undefined,
   };
+
+  function openTrash(): Trash {
+    const trash = createTrash(store);
+    return { ...trash, restore: (input) => changing(() => trash.restore(input)) };
+  }
+
+  /** Keeps listings that uploads share from hiding a change. */
+  function changing<T>(change: () => Promise<T>): Promise<T> {
+    return store.listings.changing(store.scope, change);
+  }
 
   function placeOf(parent: string, name: string): Place | Failure {
     return refuseName(store.keys.root, parent, name) ?? toPlace(store, parent, name);

@@ -10,7 +10,7 @@ import { putNew, putOver, removeObject, type Changed } from "./changing.ts";
 import { unquote } from "../../s3/client.ts";
 import { find, findObject, toLockKey, type Store } from "./context.ts";
 import { splitId } from "./keys.ts";
-import { isThereBeside, toItem } from "./listing.ts";
+import { findShared, isThereBeside, toItem } from "./listing.ts";
 import { uploadInParts, type Part } from "./multipart.ts";
 import { refusePlace, toPlace, type Place } from "./names.ts";
 import { mayHaveLanded, toChangeFailure, type Refused } from "../../s3/failures.ts";
@@ -116,10 +116,12 @@ function putWhole(store: Store, { to, over, contentType, signal }: Upload, body:
   return store.deps.locks.withLocks(
     [toLockKey(store, key)],
     async (): Promise<Changed | Failure> => {
-      const isGuarded = store.findings.guards.put;
-      const refusal =
-        over === undefined ? await refusePlace(store, to, signal, isGuarded) : undefined;
-      if (refusal !== undefined) return refusal;
+      if (over === undefined) {
+        const isGuarded = store.findings.guards.put;
+        const listed = await findShared(store, to.parentPrefix, signal);
+        const refusal = await refusePlace(store, to, signal, { isGuarded, listed });
+        if (refusal !== undefined) return refusal;
+      }
       const object = { key, body, contentType: toContentType(contentType, to.name), signal };
       const send = () =>
         over === undefined ? putNew(store, object) : putOver(store, { ...object, etag: over });
@@ -281,7 +283,7 @@ async function confirm(
   const [head, there] = await Promise.all([
     findObject(store, to.key, signal),
     // The folder of a file that is replaced may be no more than this file's key.
-    over === undefined ? isThereBeside(store, to.parentPrefix, to.key, signal) : true,
+    over === undefined ? isParentThere(store, to, signal) : true,
   ]);
   if (head?.kind === "refused") return { kind: "unknown_outcome", note: "upload_unseen" };
   if (head === undefined) return { kind: "stale", note: "gone_again" };
@@ -301,4 +303,14 @@ async function confirm(
   return head.size === sentBytes || isRewritten(to.name)
     ? { kind: "ok", item: toItem(to.id, head) }
     : { kind: "unknown_outcome", note: "other_bytes" };
+}
+
+/** Returns whether the folder still exists apart from the file that has just been uploaded. */
+async function isParentThere(
+  store: Store,
+  { key, parentPrefix }: Place,
+  signal: AbortSignal,
+): Promise<boolean | Failure> {
+  const listed = await findShared(store, parentPrefix, signal);
+  return listed?.hasOther(key) === true || isThereBeside(store, parentPrefix, key, signal);
 }
