@@ -53,7 +53,7 @@ export const cloneRepo = {
 async function runRepoClone(cli: CliContext, options: RepoCloneOptions): Promise<void> {
   const { owner, repo, directory, ssh, gitFlags } = options;
   const { body } = await cli.client.call(forge.getRepository, { params: { owner, repo } });
-  const target = directory ?? body.name;
+  const target = directory ?? toFolderName(body);
   const url = await cloneRepository(cli, body, { target, ssh, gitFlags });
   await cli.output.done(
     { cloned: true, full_name: body.full_name, directory: target, url },
@@ -80,6 +80,14 @@ export async function cloneRepository(
   const helper = await toHelperWords(cli, (await cli.client.target()).url);
   await runGit(cli, [...helper, ...words]);
   return url;
+}
+
+/** Returns the folder of a clone. The name is the server's, and git would create any path. @throws CliError `unexpected_answer` */
+export function toFolderName({ name }: WireRepository): string {
+  if (/^[\w.-]+$/.test(name) && !/^(?:-|\.{1,2}$)/.test(name)) return name;
+  throw new CliError("unexpected_answer", "the daemon sent an invalid repository name", {
+    hint: "name a folder for the clone",
+  });
 }
 
 /**

@@ -11,7 +11,7 @@ import {
 } from "../support/new-repository.ts";
 import { repositoryLines, toRepositoryName } from "../support/repository.ts";
 import type { CommandModule } from "../tree/entry.ts";
-import { cloneRepository, toRemoteUrl } from "./repo-clone.ts";
+import { cloneRepository, toFolderName, toRemoteUrl } from "./repo-clone.ts";
 
 export interface RepoCreateOptions extends NewRepositoryFlags {
   /** The name of the source folder when absent. */
@@ -129,7 +129,7 @@ async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promi
     }
   }
   if (options.clone === true)
-    await cloneRepository(cli, repository, { target: repository.name, ssh });
+    await cloneRepository(cli, repository, { target: toFolderName(repository), ssh });
   await cli.output.resource(repository, repositoryLines);
 }
 

@@ -3,13 +3,13 @@ import { rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { WireContents } from "../../daemon/contract/forge/code/contents.ts";
-import type { ByteDownload } from "../client/bytes.ts";
 import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, DryRun, usageError } from "../errors.ts";
 import { type Column, size, time } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { listOf, shape } from "../output/spec.ts";
+import { writeRaw } from "../support/raw-output.ts";
 import {
   repositoryArgument,
   type RepositoryName,
@@ -83,17 +83,13 @@ async function runCat(cli: CliContext, { owner, repo, path, ref }: FileOptions):
     query: { ref },
   });
   const isText = String(download.headers["content-type"] ?? "").startsWith("text/");
-  if (!cli.io.isOutputTerminal || cli.flags.force) return writeBytes(cli, download);
+  if (!cli.io.isOutputTerminal || cli.flags.force) return writeRaw(cli, download.stream);
   if (!isText) {
     download.stream.destroy();
     throw usageError("the terminal would show raw bytes", "pipe it into a file, or give --force");
   }
   const chunks = await Array.fromAsync(download.stream as AsyncIterable<Buffer>);
   await cli.output.text(Buffer.concat(chunks).toString("utf8"), undefined);
-}
-
-async function writeBytes(cli: CliContext, { stream }: ByteDownload): Promise<void> {
-  for await (const chunk of stream as AsyncIterable<Buffer>) await cli.io.write(chunk);
 }
 
 export interface ArchiveOptions extends RepositoryName {
@@ -134,7 +130,7 @@ async function runArchive(cli: CliContext, options: ArchiveOptions): Promise<voi
     throw usageError("the terminal would show raw bytes", "--output FILE writes a file");
   const params = { owner, repo, archive: `${ref}.${format}` };
   const download = await cli.client.download(forge.getArchive, { params });
-  if (isPipe) return writeBytes(cli, download);
+  if (isPipe) return writeRaw(cli, download.stream);
   const temporary = `${path}.part`;
   try {
     await pipeline(download.stream, createWriteStream(temporary));

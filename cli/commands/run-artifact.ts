@@ -16,6 +16,7 @@ import { extractArchive } from "../support/extract-archive.ts";
 import type { RepositoryName } from "../support/repository.ts";
 import { type RunName, toRunName } from "../support/run-name.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+import { toFileName } from "./vault/item/local-files.ts";
 
 export const entries: readonly Entry[] = [
   verb("list", "List the artifacts of a run", () => listRunArtifacts, { aliases: ["ls"] }),
@@ -126,7 +127,7 @@ async function runDownload(cli: CliContext, options: DownloadOptions): Promise<v
   const artifacts = newestOfEachName(await findArtifacts(cli, options, name));
   if (artifacts.length === 0) throw noArtifact(options.id, name);
   const targetOf = (artifact: WireArtifact) =>
-    name === undefined ? join(folder, artifact.name) : folder;
+    name === undefined ? join(folder, toFileName(artifact.name, cli.system.platform)) : folder;
   if (cli.flags.dryRun)
     throw new DryRun({
       downloads: artifacts.map((each) => ({ artifact: each.name, path: targetOf(each) })),
@@ -157,12 +158,14 @@ async function downloadInto(
   const sig = URL.canParse(location) ? (new URL(location).searchParams.get("sig") ?? "") : "";
   const download = await cli.client.download(forge.downloadArtifactBytes, { query: { sig } });
   await mkdir(target, { recursive: true });
-  const temporary = join(target, `.${artifact.name}-${artifact.id}.part`);
+  // A workflow chose the name.
+  const name = toFileName(artifact.name, cli.system.platform);
+  const temporary = join(target, `.${name}-${artifact.id}.part`);
   try {
     await receive(artifact, download, temporary);
     const isArchive = download.headers["content-type"] === "application/zip";
     if (isArchive) return await extractArchive(temporary, target, { overwrite: force });
-    const path = join(target, artifact.name);
+    const path = join(target, name);
     if (!force && (await lstat(path).catch(() => undefined)) !== undefined)
       throw new CliError("file_error", `${path} exists`, { hint: "--force replaces it" });
     await rename(temporary, path);

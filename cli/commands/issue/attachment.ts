@@ -11,6 +11,7 @@ import { wholeList } from "../../output/pages.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
 import { type IssueName, toIssueName } from "../../support/repository.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
+import { assertFree, ONE_FILE_HINT, toFileName } from "../vault/item/local-files.ts";
 import { openSource } from "../vault/item/send-file.ts";
 import { trackTransfer } from "../vault/item/transfer.ts";
 
@@ -140,6 +141,7 @@ const downloadAttachment = {
       .argument(...issueArgument)
       .argument(...idArgument)
       .option("-o, --output <file>", "the file to write; by default the name of the attachment")
+      .option("--force", "replace an existing file")
       .option(...commentFlag)
       .action((issue: string, id: string, flags: Omit<DownloadOptions, keyof IssueName | "id">) =>
         run(cli, { ...toIssueName(issue), id, ...flags }),
@@ -147,13 +149,16 @@ const downloadAttachment = {
   },
 } satisfies CommandModule;
 
-/** Downloads a file. It appears under its name when it is whole; one that exists is replaced. */
+/**
+ * Downloads a file, which appears under its name when it is whole. Whoever attached it chose the name: without `--force` no
+ * file is replaced. @throws CliError `conflict` when the file is there
+ */
 async function runDownload(cli: CliContext, options: DownloadOptions): Promise<void> {
   const found = await getAttachment(cli, options);
-  // The server keeps no folders in names; a name of another server must not leave the folder either.
-  const name = basename(found.name);
+  const name = toFileName(found.name, cli.system.platform);
   const path = resolve(cli.system.workingDirectory, options.output ?? name);
   if (cli.flags.dryRun) throw new DryRun({ downloads: [{ name, path }] });
+  if (!cli.flags.force) await assertFree(path, ONE_FILE_HINT);
   const { uuid } = found;
   const { stream } = await cli.client.download(forge.downloadAttachment, { params: { uuid } });
   const temporary = `${path}.part`;

@@ -11,8 +11,15 @@ import type { CliContext } from "../../context.ts";
 import { CliError, usageError } from "../../errors.ts";
 import { type Column, size, time } from "../../output/cells.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
+import { assertRawOutput, writeRaw } from "../../support/raw-output.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
-import { assertFree, createLocalFiles, partSuffix, toFileName } from "./item/local-files.ts";
+import {
+  assertFree,
+  createLocalFiles,
+  ONE_FILE_HINT,
+  partSuffix,
+  toFileName,
+} from "./item/local-files.ts";
 import { openSource } from "./item/send-file.ts";
 import { trackTransfer } from "./item/transfer.ts";
 
@@ -211,15 +218,18 @@ async function runDownload(
   { id, output }: DocumentDownloadOptions,
 ): Promise<void> {
   const input = { params: { document_id: id } };
-  const { body } = await cli.client.call(vault.getDocument, input);
   if (output === "-") {
+    assertRawOutput(cli, {
+      what: "--output -",
+      instead: "--output FILE writes a file, --force does it anyway",
+    });
     const { stream } = await cli.client.download(vault.getDocumentContent, input);
-    for await (const chunk of stream) await cli.io.write(chunk as Uint8Array);
-    return;
+    return writeRaw(cli, stream);
   }
+  const { body } = await cli.client.call(vault.getDocument, input);
   const name = output ?? toFileName(body.filename, cli.system.platform);
   const path = resolve(cli.system.workingDirectory, name);
-  if (!cli.flags.force) await assertFree(path);
+  if (!cli.flags.force) await assertFree(path, ONE_FILE_HINT);
   const part = `${path}${partSuffix}`;
   const progress = await cli.progress();
   try {

@@ -101,6 +101,11 @@ const toList = (ids: readonly string[]) =>
     .join("")}</BlockList>`;
 
 describe("an upload", () => {
+  test.each([".", ".."])("cannot have the name %s, which leads out of a folder", async (name) => {
+    const { call } = await startJob(`named${name.length}`);
+    expect((await call("CreateArtifact", { name, version: 7 })).status).toBe(400);
+  });
+
   test("puts blocks together in the order of the list, and jobs and users read the whole", async () => {
     const { call, put, list, download, repository, run } = await startJob("blocks");
     const created = await call("CreateArtifact", {

@@ -5,9 +5,10 @@ import type { ByteDownload } from "../../../client/bytes.ts";
 import { vault } from "../../../client/operations.ts";
 import { vaultPages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
-import { CliError, toCliError, usageError } from "../../../errors.ts";
+import { CliError, toCliError } from "../../../errors.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { listOf } from "../../../output/spec.ts";
+import { assertRawOutput, writeRaw } from "../../../support/raw-output.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 
 export const listAudit = {
@@ -126,15 +127,13 @@ function toAuditQuery({ user, event, from, to }: AuditFilterOptions) {
  * forced. @throws CliError `daemon_unreachable` when it breaks off
  */
 async function writeCsv(cli: CliContext, open: () => Promise<ByteDownload>): Promise<void> {
-  if (cli.output.isMachine) throw usageError("CSV does not go with machine output");
-  if (cli.io.isOutputTerminal && cli.flags.force !== true)
-    throw usageError(
-      "the terminal would show raw bytes",
-      "send them to a file with > FILE, or give --force",
-    );
+  assertRawOutput(cli, {
+    what: "CSV",
+    instead: "send them to a file with > FILE, or give --force",
+  });
   const { stream } = await open();
   try {
-    for await (const chunk of stream) await cli.io.write(chunk as Uint8Array);
+    await writeRaw(cli, stream);
   } catch (error) {
     const failure = toCliError(error);
     throw failure.code === "daemon_unreachable"

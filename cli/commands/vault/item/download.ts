@@ -8,6 +8,7 @@ import { shapeList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runTasks } from "../../../support/batch.ts";
 import { createItemFinder } from "../../../support/find-item.ts";
 import { toItemAddress } from "../../../support/item-address.ts";
+import { assertRawOutput } from "../../../support/raw-output.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import { createDownloads, type Downloaded } from "./downloads.ts";
 import { openLocalFolder } from "./local-files.ts";
@@ -145,13 +146,10 @@ async function toStandardOutput(
   if (word === undefined || others.length > 0)
     throw usageError("--output - takes one item", "give a folder for several");
   if (recursive) throw usageError("--output - takes no folder", "give a folder for --recursive");
-  if (cli.output.isMachine)
-    throw usageError("--output - does not go with machine output", "the bytes are the output");
-  if (cli.io.isOutputTerminal && !cli.flags.force)
-    throw usageError(
-      "the terminal would show raw bytes",
-      "--output FILE writes a file, --force does it anyway",
-    );
+  assertRawOutput(cli, {
+    what: "--output -",
+    instead: "--output FILE writes a file, --force does it anyway",
+  });
   const source = await openFile(cli, word);
   if (cli.flags.dryRun)
     throw new DryRun({ downloads: [{ item: word, path: "-", size: source.size }] });

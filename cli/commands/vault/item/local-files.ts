@@ -50,9 +50,13 @@ export async function assertUnmoved({ path, mark }: LocalFolder): Promise<void> 
 }
 
 /** @throws CliError `conflict` when there is anything at `path`, be it a link that leads nowhere */
-export async function assertFree(path: string): Promise<void> {
-  if ((await lstatIfThere(path)) !== undefined) throw toTaken(path);
+export async function assertFree(path: string, hint = TREE_HINT): Promise<void> {
+  if ((await lstatIfThere(path)) !== undefined) throw toTaken(path, hint);
 }
+
+const TREE_HINT = "--force replaces it, --skip-existing leaves what is the same";
+/** For a command that downloads one file. */
+export const ONE_FILE_HINT = "--force replaces it, --output takes another name";
 
 /** State that the downloads of one run share. */
 export interface LocalFiles {
@@ -97,7 +101,7 @@ async function putNew(part: string, path: string): Promise<void> {
   try {
     await link(part, path);
   } catch (error) {
-    if (codeOf(error) === "EEXIST") throw toTaken(path);
+    if (codeOf(error) === "EEXIST") throw toTaken(path, TREE_HINT);
     if (!withoutLinks.has(codeOf(error))) throw error;
     await assertFree(path);
     return rename(part, path);
@@ -108,10 +112,8 @@ async function putNew(part: string, path: string): Promise<void> {
 /** Error codes of file systems without hard links. */
 const withoutLinks: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
 
-function toTaken(path: string): CliError {
-  return new CliError("conflict", `${path} exists`, {
-    hint: "--force replaces it, --skip-existing leaves what is the same",
-  });
+function toTaken(path: string, hint: string): CliError {
+  return new CliError("conflict", `${path} exists`, { hint });
 }
 
 async function lstatIfThere(path: string): Promise<BigIntStats | undefined> {

@@ -22,12 +22,13 @@ const refusals = { 400: serviceError, 401: serviceError, 404: serviceError } as 
 /** Characters of the longest name and content type. */
 const NAME_CHARACTERS_MAX = 255;
 
-/** What the toolkit refuses in a name, too: it becomes the name of a file on any system. */
+/** What the toolkit refuses in a name, too: it becomes the name of a file or folder on any system. */
 const artifactName = z
   .string()
   .min(1)
   .max(NAME_CHARACTERS_MAX)
-  .regex(/^[^\\/":<>|*?\p{Cc}\p{Cs}]+$/u, "name contains a character that no file name may have");
+  .regex(/^[^\\/":<>|*?\p{Cc}\p{Cs}]+$/u, "name contains a character that no file name may have")
+  .regex(/^(?!\.{1,2}$)/, "name is that of a folder above");
 
 const mediaType = z
   .string()

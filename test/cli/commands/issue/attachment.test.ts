@@ -38,7 +38,10 @@ test("files are attached, listed, renamed, downloaded and deleted", async () => 
     expect((await verb("list")).json()).toMatchObject([{ name: "log.txt" }]);
     expect((await verb("rename", id, "crash.log")).json()).toMatchObject({ name: "crash.log" });
     const path = join(home.path, "out.log");
-    expect((await verb("download", id, "--output", path)).json()).toEqual({
+    await writeFile(path, "mine");
+    expect(await verb("download", id, "--output", path)).toMatchObject({ code: 7 });
+    expect(await readFile(path, "utf8")).toBe("mine");
+    expect((await verb("download", id, "--output", path, "--force")).json()).toEqual({
       path,
       name: "crash.log",
     });

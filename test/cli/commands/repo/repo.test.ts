@@ -33,6 +33,22 @@ test("a repository is named by owner and name", async () => {
     await expect(optionsOf(viewRepo.define, [wrong])).rejects.toThrow("OWNER/NAME");
 });
 
+test.each(["../../elsewhere", "/tmp/elsewhere", "..", "-c", "a b"])(
+  "clone makes no folder of the name %s that a daemon sent",
+  async (name) => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "GET /api/v1/repos/mira/notes": { status: 200, body: { ...repository, name } },
+    });
+    await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+    const ran = await runCli(["repo", "clone", "mira/notes", "--dry-run"], { home: home.path });
+    expect(ran.code).not.toBe(0);
+    expect(ran.err).toContain("invalid repository name");
+    const named = ["repo", "clone", "mira/notes", "here", "--dry-run"];
+    expect(await runCli(named, { home: home.path })).toMatchObject({ code: 0 });
+  },
+);
+
 test("the flags of a creation become its body", async () => {
   const line = ["mira/notes", "--init", "--gitignore", "Node", "Go", "--default-branch", "trunk"];
   expect(await optionsOf<RepoCreateOptions>(createRepo.define, line)).toEqual({

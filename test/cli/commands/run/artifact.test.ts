@@ -12,8 +12,10 @@ import { createForgePeople } from "../../../support/forge/forge-people.ts";
 import { createGitClient } from "../../../support/forge/git-client.ts";
 import { createWorkflowRepository } from "../../../support/forge/workflow-repository.ts";
 import { zip } from "../../../support/zip.ts";
+import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
+import { signIn } from "../../support/signed-in.ts";
 
 let daemon: TestDaemon;
 let run: string;
@@ -107,4 +109,23 @@ test("artifacts are listed, downloaded, unpacked and deleted by commands", async
   expect((await croft("run", "download", run, "-D", whole)).json()).toMatchObject({ artifacts: 2 });
   expect((await readdir(whole)).toSorted()).toEqual(["notes.txt", "site"]);
   expect((await croft("run", "download", run, "absent")).code).toBe(6);
+});
+
+test("an artifact whose name leads out of the folder is unpacked inside it", async () => {
+  await using home = await temporaryHome();
+  await using hostile = await fakeDaemon({
+    "GET /api/v1/repos/mira/one/actions/runs/7/artifacts": {
+      status: 200,
+      body: {
+        total_count: 1,
+        artifacts: [{ id: 1, name: "..", created_at: "2026-11-20T12:00:00Z" }],
+      },
+    },
+  });
+  await signIn(home.path, { url: hostile.url, forgeToken: "t" });
+  const out = join(home.path, "out");
+  const line = ["run", "download", "mira/one/7", "-D", out, "--dry-run", "--json"];
+  const ran = await runCli(line, { home: home.path });
+  expect(ran.err).toBe("");
+  expect(ran.json()).toMatchObject({ downloads: [{ path: join(out, "_") }] });
 });

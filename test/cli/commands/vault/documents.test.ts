@@ -136,6 +136,25 @@ test("document download writes atomically and overwrites only with --force", asy
   expect(await runCli([...line, "--force"], { home: home.path })).toMatchObject({ code: 0 });
 });
 
+test("document download shows a terminal no bytes of a document unless forced", async () => {
+  await using home = await temporaryHome();
+  const hostile = "\u001b]0;owned\u0007";
+  await using daemon = await fakeDaemon({
+    [`GET /api/documents/${ID}/content`]: {
+      status: 200,
+      body: Buffer.from(hostile),
+      headers: { "Content-Type": "text/plain" },
+    },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const line = ["vault", "document", "download", ID, "--output", "-"];
+  const inTerminal = { home: home.path, terminal: true };
+  expect(await runCli(line, inTerminal)).toMatchObject({ code: 2, out: "" });
+  expect(await runCli([...line, "--force"], inTerminal)).toMatchObject({ code: 0, out: hostile });
+  expect(await runCli(line, { home: home.path })).toMatchObject({ code: 0, out: hostile });
+  expect(await runCli([...line, "--json"], { home: home.path })).toMatchObject({ code: 2 });
+});
+
 test("document delete reports when the provider still has its copy", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
