@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Server } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { NodeHandler } from "./server.ts";
 
@@ -34,6 +34,39 @@ export function limitConnections(
         else if (open > limit) refused.add(socket);
       });
     },
+  };
+}
+
+/**
+ * Unanswered requests of one connection. Clients that pipeline send a few ahead. Node handles all that one read brings, which
+ * are thousands of short ones, before it looks at another connection: two such clients delay all others by seconds.
+ */
+const PIPELINED_MAX = 64;
+
+/**
+ * Wraps a handler so that a connection with too many unanswered requests is closed.
+ * @param previous returns the response to the latest request of a connection before this one
+ */
+export function limitPipelining(
+  handler: NodeHandler,
+  previous: (socket: Socket) => ServerResponse | undefined,
+): NodeHandler {
+  const ahead = new WeakMap<Socket, number>();
+  return (message, response) => {
+    const { socket } = message;
+    // What the same read has brought behind the request that was one too many.
+    if (socket.destroyed) return;
+    const before = previous(socket);
+    if (before !== undefined && !before.writableFinished) {
+      const count = (ahead.get(socket) ?? 0) + 1;
+      if (count > PIPELINED_MAX) {
+        socket.destroy();
+        return;
+      }
+      ahead.set(socket, count);
+      response.once("close", () => ahead.set(socket, (ahead.get(socket) ?? 1) - 1));
+    }
+    handler(message, response);
   };
 }
 

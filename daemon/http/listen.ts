@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from "node:http";
 import { createServer as createProbe, type AddressInfo, type Socket } from "node:net";
-import { limitConnections } from "./connection-limit.ts";
+import { limitConnections, limitPipelining } from "./connection-limit.ts";
 import type { NodeHandler } from "./server.ts";
 
 const KEEP_ALIVE_MS = 5_000;
@@ -52,10 +52,13 @@ export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<List
   const { listen } = await import("listhen");
   const responses = new WeakMap<Socket, ServerResponse>();
   const limited = limitConnections(handler);
-  const noted: NodeHandler = (message, response) => {
-    responses.set(message.socket, response);
-    limited.handler(message, response);
-  };
+  const noted = limitPipelining(
+    (message, response) => {
+      responses.set(message.socket, response);
+      limited.handler(message, response);
+    },
+    (socket) => responses.get(socket),
+  );
   const listener = await listen(noted, {
     port: { port, ports: [], alternativePortRange: [0, 0], random: false, host: at.host },
     hostname: at.host,

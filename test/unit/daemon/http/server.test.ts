@@ -33,6 +33,48 @@ describe("attack: a request that ends before its answer", () => {
   });
 });
 
+describe("attack: requests that are sent ahead on one connection", () => {
+  const request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+  const open = (url: string) => connect(Number(new URL(url).port), "127.0.0.1").setEncoding("utf8");
+
+  test("thousands of requests in one write reach the handler in a bounded number", async () => {
+    let handled = 0;
+    const handler: NodeHandler = (_message, response) => {
+      handled += 1;
+      setImmediate(() => response.end("ok"));
+    };
+    await listening(handler, async (url) => {
+      const socket = open(url);
+      socket.on("error", () => undefined);
+      const closed = new Promise((resolve) => socket.resume().once("close", resolve));
+      socket.write(request.repeat(5_000));
+      await closed;
+      expect(handled).toBeLessThan(100);
+      expect(await (await fetch(url)).text()).toBe("ok");
+    });
+  });
+
+  test("a client that sends a few requests ahead gets all of its answers", async () => {
+    const handler: NodeHandler = (_message, response) => {
+      setImmediate(() => response.end("ok"));
+    };
+    await listening(handler, async (url) => {
+      const socket = open(url);
+      let answers = 0;
+      // Eight are always under way, 400 in all.
+      socket.write(request.repeat(8));
+      for await (const text of socket as AsyncIterable<string>) {
+        const arrived = text.split("HTTP/1.1 200").length - 1;
+        const left = 400 - 8 - answers;
+        answers += arrived;
+        if (left > 0) socket.write(request.repeat(Math.min(arrived, left)));
+        if (answers === 400) break;
+      }
+      expect(answers).toBe(400);
+    });
+  });
+});
+
 describe("a connection without a byte", () => {
   /** Sends a request as it is; gives what came back until the connection ended. */
   async function speak(url: string, text: string): Promise<string> {
