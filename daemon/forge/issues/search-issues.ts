@@ -1,11 +1,16 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { type IssueFilter, listIssues } from "../../../storage/tables/forge/issues/lists.ts";
-import { findUserById, findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
+import {
+  findUserById,
+  findUserByName,
+  type ForgeUser,
+} from "../../../storage/tables/forge/accounts/users.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import { isKnownTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
+import { findVisibleTeamId } from "../organizations/organization-access.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
@@ -34,7 +39,7 @@ export interface IssueSearchOptions extends PageWindow {
 
 /**
  * Lists issues of all repositories that the caller may read, newest first; those of `priority_repo_id` come first. Refuses
- * an unknown owner with `invalid_argument`, an invalid time with `unprocessable`. An anonymous caller is assigned to none.
+ * an unknown owner or team with `invalid_argument`, an invalid time with `unprocessable`. An anonymous caller is assigned to none.
  */
 export async function searchIssues(
   db: Database,
@@ -45,7 +50,9 @@ export async function searchIssues(
   const range = toQueryRange(wanted);
   if (wanted.team !== "" && wanted.owner === "")
     throw new AppError("invalid_argument", "Owner organisation is required for filtering on team");
-  const ownerId = wanted.owner === "" ? undefined : await findOwner(wanted.owner);
+  const owner = wanted.owner === "" ? undefined : await findOwner(wanted.owner);
+  const teamId =
+    owner === undefined || wanted.team === "" ? undefined : await findTeamId(owner, wanted.team);
   const isAboutCaller = wanted.assigned || wanted.created || wanted.mentioned;
   // Pull requests are not supported, and only they are reviewed.
   const isAboutReviews = wanted.type === "pulls" || wanted.review_requested || wanted.reviewed;
@@ -55,7 +62,8 @@ export async function searchIssues(
     within: {
       reader: viewer,
       isPublicOnly: isPublicOnly(caller),
-      ...(ownerId === undefined ? {} : { ownerId }),
+      ownerId: owner?.id,
+      teamId,
     },
     state: state === "closed" || state === "all" ? state : "open",
     term: wanted.q,
@@ -73,16 +81,26 @@ export async function searchIssues(
   const issues: IssueDetails[] = [];
   for (const issue of found.issues) {
     const repository = await findRepositoryById(db, issue.repositoryId);
-    const owner = repository && (await findUserById(db, repository.ownerId));
-    if (repository === undefined || owner === undefined) continue;
-    issues.push(await loadIssueDetails(db, { repository, owner }, issue, viewer));
+    const ownedBy = repository && (await findUserById(db, repository.ownerId));
+    if (repository === undefined || ownedBy === undefined) continue;
+    issues.push(await loadIssueDetails(db, { repository, owner: ownedBy }, issue, viewer));
   }
   return { issues, total: found.total };
 
-  async function findOwner(name: string): Promise<number> {
+  async function findOwner(name: string): Promise<ForgeUser> {
     const owner = await findUserByName(db, name);
     if (owner === undefined || !(await isKnownTo(db, owner, viewer)))
       throw new AppError("invalid_argument", `user does not exist [name: ${name}]`);
-    return owner.id;
+    return owner;
+  }
+
+  async function findTeamId(organization: ForgeUser, name: string): Promise<number> {
+    const id = await findVisibleTeamId(db, organization, name, caller);
+    if (id === undefined)
+      throw new AppError(
+        "invalid_argument",
+        `team does not exist [org_id ${organization.id}, team_id 0, name: ${name}]`,
+      );
+    return id;
   }
 }

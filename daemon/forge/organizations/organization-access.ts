@@ -5,6 +5,7 @@ import { isMember, isOwner } from "../../../storage/tables/forge/accounts/orgs.t
 import { findRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
   findTeam,
+  findTeamByName,
   type ForgeTeam,
   isTeamMember,
 } from "../../../storage/tables/forge/accounts/teams.ts";
@@ -93,6 +94,21 @@ export async function openTeam(db: Database, id: number, caller: ForgeCaller): P
   if (!opened.isOwner && !isInTeam && !visibleTeams(opened).includes(team.visibility))
     throw opened.isMember ? new AppError("forbidden", "Must be a team member") : notFound();
   return { ...opened, team, isTeamMember: isInTeam };
+}
+
+/** Returns the id of a team by its name, as far as the caller may see the organization and the team. */
+export async function findVisibleTeamId(
+  db: Database,
+  organization: ForgeUser,
+  name: string,
+  caller: ForgeCaller | undefined,
+): Promise<number | undefined> {
+  const team = await findTeamByName(db, organization.id, name);
+  if (team === undefined) return undefined;
+  const opened = await open(db, organization, caller);
+  const isInTeam = caller !== undefined && (await isTeamMember(db, team.id, caller.user.id));
+  const isSeen = opened.isOwner || isInTeam || visibleTeams(opened).includes(team.visibility);
+  return isSeen ? team.id : undefined;
 }
 
 /** Finds a team as `openTeam` does, and throws `forbidden` unless the caller owns the organization. */

@@ -50,8 +50,9 @@ export function createTeamRepositories({
     /** Returns a page of the repositories of a team that the caller may read, by name, and their count. */
     async list(id: number, window: PageWindow, caller: ForgeCaller): Promise<RepositoryPage> {
       const { team } = await openTeam(db, id, caller);
-      const wanted = { teamId: team.id, term: "", includesDescription: false } as const;
-      return lists.search({ ...wanted, sort: "alpha", descending: false }, window, caller);
+      const all = { term: "", includesDescription: false, isPublicOnly: false } as const;
+      const wanted = { ...all, teamId: team.id, sort: "alpha", descending: false } as const;
+      return lists.search(wanted, window, caller);
     },
 
     /** Throws `not_found` for a repository that the team does not have. */

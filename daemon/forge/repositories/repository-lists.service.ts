@@ -46,7 +46,7 @@ export interface RepositoryLists {
     caller: ForgeCaller | undefined,
   ): Promise<RepositoryPage>;
   search(
-    wanted: Omit<RepositorySearch, "reader" | "isPublicOnly">,
+    wanted: Omit<RepositorySearch, "reader">,
     window: PageWindow,
     caller: ForgeCaller | undefined,
   ): Promise<RepositoryPage>;
@@ -88,18 +88,29 @@ export function createRepositoryLists({ db }: { readonly db: Database }): Reposi
     caller: ForgeCaller | undefined,
   ): Promise<RepositoryPage> {
     return search(
-      { ownerId: id, term: "", includesDescription: false, sort: "updated", descending: true },
+      {
+        ownerId: id,
+        term: "",
+        includesDescription: false,
+        isPublicOnly: false,
+        sort: "updated",
+        descending: true,
+      },
       window,
       caller,
     );
   }
 
   async function search(
-    wanted: Omit<RepositorySearch, "reader" | "isPublicOnly">,
+    wanted: Omit<RepositorySearch, "reader">,
     window: PageWindow,
     caller: ForgeCaller | undefined,
   ): Promise<RepositoryPage> {
-    const query = { ...wanted, reader: caller?.user, isPublicOnly: isPublicOnly(caller) };
+    const query = {
+      ...wanted,
+      reader: caller?.user,
+      isPublicOnly: wanted.isPublicOnly || isPublicOnly(caller),
+    };
     const { repositories, total } = await searchRepositories(db, query, toRows(window));
     return { repositories: await see(repositories, caller?.user), total };
   }

@@ -28,7 +28,7 @@ const sorts: Readonly<Record<string, RepositorySort>> = {
  */
 export function toRepositorySearch(
   query: QueryOf<typeof searchRepositories>,
-): Omit<RepositorySearch, "reader" | "isPublicOnly"> | undefined {
+): Omit<RepositorySearch, "reader"> | undefined {
   const { mode, uid, order, q } = query;
   if (mode !== "" && !repositoryModes.some((known) => known === mode))
     throw new AppError("unprocessable", `Invalid search mode: "${mode}"`);
@@ -47,7 +47,8 @@ export function toRepositorySearch(
     notOwnedBy: mode === "collaborative" ? ofUser : undefined,
     starredBy: query.starredBy > 0 ? query.starredBy : undefined,
     teamId: query.team_id > 0 ? query.team_id : undefined,
-    isPrivate: query.private === false ? false : query.is_private,
+    isPublicOnly: query.private === false,
+    isPrivate: query.is_private,
     isTemplate: query.template,
     isArchived: query.archived,
     sort,

@@ -170,6 +170,22 @@ describe("lists and search", () => {
     const collaborative = await search(`q=zeta&uid=${mira}&mode=collaborative&limit=50`);
     expect(collaborative).toContain("guild-private/zeta-closed");
     expect(collaborative).not.toContain("mira/zeta-open");
+    expect(await search(`q=zeta&uid=${mira}&private=false&is_private=true`)).toEqual([]);
+    expect(await search("q=zeta&private=false")).toEqual([
+      "guild-public/zeta-open",
+      "mira/zeta-open",
+    ]);
+    expect(await search("q=mira/zeta")).toEqual(["mira/zeta-closed", "mira/zeta-open"]);
+    expect(await search("q=SHY/closed,IRA/zeta-o")).toEqual(["mira/zeta-open", "shy/zeta-closed"]);
+    expect((await search("q=guild/zeta&limit=50")).toSorted()).toEqual([
+      "guild-limited/zeta-closed",
+      "guild-limited/zeta-open",
+      "guild-private/zeta-closed",
+      "guild-private/zeta-open",
+      "guild-public/zeta-closed",
+      "guild-public/zeta-open",
+    ]);
+    expect(await search("q=mira/zeta/open")).toEqual([]);
     expect(await search("q=zebra&limit=50")).toHaveLength(0);
     expect(await search("q=ZEBRA&includeDesc=true&limit=50")).toHaveLength(12);
     expect(await search("q=nothing,zeta-op&limit=50")).toHaveLength(6);

@@ -203,6 +203,27 @@ describe("repositories of teams", () => {
     ]);
   });
 
+  test("a search for issues in the repositories of a team finds those that the caller may read", async () => {
+    const [team] = (await by("olga", "GET", "/orgs/works/teams/search?q=reader")).json.data;
+    await by("olga", "POST", "/repos/works/shed/issues", { title: "in the shed" });
+    await by("olga", "POST", "/repos/works/barn/issues", { title: "in the barn" });
+    const titles = async (user: string, query: string) => {
+      const found = await by(user, "GET", `/repos/issues/search?q=in%20the&${query}`);
+      return found.status === 200
+        ? found.json.map(({ title }: { title: string }) => title)
+        : [found.status, found.json.message];
+    };
+    expect(await titles("olga", "owner=works")).toEqual(["in the barn", "in the shed"]);
+    expect(await titles("olga", `owner=works&team=${team.name}`)).toEqual(["in the shed"]);
+    expect(await titles("reader", `owner=works&team=${team.name}`)).toEqual([]);
+    expect(await titles("outsider", `owner=works&team=${team.name}`)).toEqual([
+      400,
+      expect.stringContaining("team does not exist"),
+    ]);
+    expect((await titles("olga", "owner=works&team=none"))[0]).toBe(400);
+    expect((await titles("olga", "team=none"))[0]).toBe(400);
+  });
+
   test("a transferred repository leaves the teams of the organization and joins those of the offer", async () => {
     const repository = { name: "cart", private: true };
     await by("olga", "POST", "/orgs/works/repos", repository);

@@ -1,6 +1,6 @@
 import type { Database, Queries, SqlValue } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
-import { type Reader, toReadable } from "../repositories/readable.ts";
+import { type Reader, toGivenTo, toReadable } from "../repositories/readable.ts";
 import { type ForgeIssue, issueColumns, type IssueRow, toIssue } from "./issues.ts";
 
 /** Conditions of a list of issues; an absent one matches every issue. */
@@ -8,7 +8,13 @@ export interface IssueFilter {
   /** One repository, or all that a reader may read. */
   readonly within:
     | { readonly repositoryId: number }
-    | { readonly reader: Reader; readonly isPublicOnly: boolean; readonly ownerId?: number };
+    | {
+        readonly reader: Reader;
+        readonly isPublicOnly: boolean;
+        readonly ownerId?: number | undefined;
+        /** Only repositories that this team has. */
+        readonly teamId?: number | undefined;
+      };
   readonly state: "open" | "closed" | "all";
   /** Part of the title or of the beginning of the body, ignoring case; empty matches every issue. */
   readonly term: string;
@@ -142,11 +148,17 @@ function toCondition(
 function toWithin(within: IssueFilter["within"], dialect: Database["dialect"]): Condition {
   if ("repositoryId" in within) return { sql: "repository_id = ?", values: [within.repositoryId] };
   const readable = toReadable(within.reader, within.isPublicOnly, "repo.issues");
-  const { ownerId } = within;
+  const { ownerId, teamId } = within;
+  const parts: Condition[] = [
+    readable,
+    { sql: keepsIssues[dialect], values: [] },
+    ...(ownerId === undefined ? [] : [{ sql: "r.owner_id = ?", values: [ownerId] }]),
+    ...(teamId === undefined ? [] : [toGivenTo(teamId)]),
+  ];
   return {
     sql: `repository_id IN (SELECT r.id FROM forge_repositories r JOIN forge_users u ON u.id = r.owner_id
-          WHERE (${readable.sql}) AND ${keepsIssues[dialect]}${ownerId === undefined ? "" : " AND r.owner_id = ?"})`,
-    values: [...readable.values, ...(ownerId === undefined ? [] : [ownerId])],
+          WHERE ${parts.map(({ sql }) => `(${sql})`).join(" AND ")})`,
+    values: parts.flatMap(({ values }) => values),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Database, SqlValue } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
-import { type Reader, toReached, toReadable } from "./readable.ts";
+import { type Reader, toGivenTo, toReached, toReadable } from "./readable.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
 
 export type RepositorySort = "alpha" | "created" | "updated" | "size" | "stars" | "id";
@@ -10,7 +10,10 @@ export interface RepositorySearch {
   readonly reader: Reader;
   /** Only public repositories of public owners, for every reader. */
   readonly isPublicOnly: boolean;
-  /** Words separated by commas, any of which occurs in the name or a topic; empty is no filter. */
+  /**
+   * Words separated by commas, any of which occurs in the name or a topic; `owner/name` occurs in both names. Empty is no
+   * filter.
+   */
   readonly term: string;
   /** Whether the words are names of topics, and nothing else is searched. */
   readonly isOfTopics?: boolean;
@@ -21,7 +24,7 @@ export interface RepositorySearch {
   readonly reachedBy?: number | undefined;
   /** Not this user's own ones. */
   readonly notOwnedBy?: number | undefined;
-  /** Those of the team's organization. */
+  /** Those that this team has. */
   readonly teamId?: number | undefined;
   /** Those that this user has starred. */
   readonly starredBy?: number | undefined;
@@ -77,13 +80,7 @@ function toCondition(dialect: Database["dialect"], search: RepositorySearch): Co
     parts.push(toReached(reachedBy, { publicMemberships: !seesMemberships }));
   }
   if (notOwnedBy !== undefined) add("r.owner_id <> ?", notOwnedBy);
-  if (teamId !== undefined)
-    add(
-      `r.owner_id IN (SELECT e.org_id FROM forge_teams e WHERE e.id = ? AND e.includes_all_repositories = 1)
-       OR r.id IN (SELECT p.repository_id FROM forge_team_repositories p WHERE p.team_id = ?)`,
-      teamId,
-      teamId,
-    );
+  if (teamId !== undefined) parts.push(toGivenTo(teamId));
   if (isPrivate !== undefined) add("r.is_private = ?", Number(isPrivate));
   if (isTemplate !== undefined) add("r.is_template = ?", Number(isTemplate));
   if (isArchived !== undefined) add(`r.archived_at IS ${isArchived ? "NOT " : ""}NULL`);
@@ -92,13 +89,29 @@ function toCondition(dialect: Database["dialect"], search: RepositorySearch): Co
     // Not LIKE: it takes quadratic time for a text of one repeated letter.
     const contains = (text: string) =>
       dialect === "sqlite" ? `INSTR(${text}, ?) > 0` : `STRPOS(${text}, ?) > 0`;
-    const texts = ["r.lower_name", ...(search.includesDescription ? ["LOWER(r.description)"] : [])];
-    const looks = words.flatMap((word) => texts.map((text) => ({ sql: contains(text), word })));
     const isOfTopics = search.isOfTopics === true;
     const topic = isOfTopics ? "t.name = ?" : contains("t.name");
-    const sql = `r.id IN (SELECT t.repository_id FROM forge_repository_topics t WHERE ${topic})`;
-    const all = [...(isOfTopics ? [] : looks), ...words.map((word) => ({ sql, word }))];
-    add(all.map((each) => each.sql).join(" OR "), ...all.map(({ word }) => word));
+    const looks = words.flatMap((word): Condition[] => {
+      const inTopic = `r.id IN (SELECT t.repository_id FROM forge_repository_topics t WHERE ${topic})`;
+      const [owner = "", name, ...more] = word.split("/");
+      const isFullName = name !== undefined && more.length === 0;
+      const own: Condition[] = [
+        { sql: contains("r.lower_name"), values: [word] },
+        ...(search.includesDescription
+          ? [{ sql: contains("LOWER(r.description)"), values: [word] }]
+          : []),
+        ...(isFullName
+          ? [
+              {
+                sql: `(${contains("u.lower_name")} AND ${contains("r.lower_name")})`,
+                values: [owner, name],
+              },
+            ]
+          : []),
+      ];
+      return [{ sql: inTopic, values: [word] }, ...(isOfTopics ? [] : own)];
+    });
+    add(looks.map(({ sql }) => sql).join(" OR "), ...looks.flatMap(({ values }) => values));
   }
   return {
     sql: parts.map(({ sql }) => `(${sql})`).join(" AND "),
@@ -123,10 +136,15 @@ const orders: Readonly<Record<RepositorySort, readonly string[]>> = {
   id: ["r.id"],
 };
 
-function toOrder({ sort, descending, firstOwnerId }: RepositorySearch): Condition {
+function toOrder({ sort, descending, firstOwnerId, term }: RepositorySearch): Condition {
   const direction = descending ? "DESC" : "ASC";
   const columns = orders[sort].map((column) => `${column} ${direction}`);
-  if (firstOwnerId === undefined) return { sql: columns.join(", "), values: [] };
-  const first = "CASE WHEN r.owner_id = ? THEN 0 ELSE 1 END";
-  return { sql: [first, ...columns].join(", "), values: [firstOwnerId] };
+  const first = (sql: string, value: SqlValue) => ({
+    sql: [`CASE WHEN ${sql} THEN 0 ELSE 1 END`, ...columns].join(", "),
+    values: [value],
+  });
+  if (firstOwnerId !== undefined) return first("r.owner_id = ?", firstOwnerId);
+  const [owner = "", name, ...more] = term.trim().toLowerCase().split("/");
+  if (name !== undefined && more.length === 0) return first("u.lower_name = ?", owner);
+  return { sql: columns.join(", "), values: [] };
 }
