@@ -82,7 +82,10 @@ export function createForgeApi({
       status === 400
         ? plainText(status, `400 Bad Request: ${message}`)
         : { status, headers: {}, body: { message } },
-    notFound: () => plainText(404, PAGE_NOT_FOUND),
+    notFound: ({ target }) =>
+      MISSING_FEATURE.test(target)
+        ? { status: 404, headers: {}, body: { message: "not found", url: documentation() } }
+        : plainText(404, PAGE_NOT_FOUND),
     methodNotAllowed: (allowed) => ({
       status: 405,
       headers: { Allow: [...allowed] },
@@ -116,6 +119,10 @@ function queryHasNul({ target, query }: ServerRequest): boolean {
 
 const namesToken = (fields: URLSearchParams | undefined): boolean =>
   fields?.has("token") === true || fields?.has("access_token") === true;
+
+/** Features that this server does not have. The reference answers so where a repository has turned one off. */
+const MISSING_FEATURE =
+  /^\/api\/v1\/repos\/[^/?]+\/[^/?]+\/(?:pulls|releases|wiki|forks)(?:[/?]|$)/;
 
 const PAGE_NOT_FOUND = "404 page not found\n";
 

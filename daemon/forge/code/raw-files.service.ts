@@ -4,9 +4,9 @@ import { notFound } from "../refusals.ts";
 import { findShownType, type ShownType, SNIFFED_BYTES } from "../shown-type.ts";
 import { startStream } from "./code-stream.ts";
 import type { Contents } from "./contents.service.ts";
-import type { CodeAccess, CodeRequest } from "./open-code.ts";
+import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
 import { cleanFilePath } from "./paths.ts";
-import { findRevision, getRevision } from "./revisions.ts";
+import { findRevision, findRevisionInPath, getRevision } from "./revisions.ts";
 
 /** A file that is sent as bytes. */
 export interface RawFile extends ShownType {
@@ -46,17 +46,17 @@ export function createRawFiles({
   readonly contents: Contents;
 }) {
   return {
+    /** Without a ref, the path may also begin with one, if the default branch has no such file. */
     async get(request: CodeRequest, given: string, ref: string): Promise<RawFile> {
       const path = cleanFilePath(given);
       const code = await access.open(request);
       try {
-        const { commitId } = await getRevision(code, ref.trim());
-        const { entry, last } = await contents.findEntry(code, commitId, path);
+        const { entry, last } = await findFile(code, path, ref.trim());
         if (entry.type !== "blob" || entry.mode === SYMLINK) throw notFound();
         const { stream, giveUp } = startStream(code, ["cat-file", "blob", entry.id]);
         const head = await readHead(stream, Math.min(SNIFFED_BYTES, entry.size));
         return {
-          name: path.slice(path.lastIndexOf("/") + 1),
+          name: entry.path.slice(entry.path.lastIndexOf("/") + 1),
           id: entry.id,
           size: entry.size,
           ...(await findShownType(head)),
@@ -94,6 +94,18 @@ export function createRawFiles({
       }
     },
   };
+
+  async function findFile(code: OpenedCode, path: string, ref: string) {
+    try {
+      const { commitId } = await getRevision(code, ref);
+      return await contents.findEntry(code, commitId, path);
+    } catch (error) {
+      if (ref !== "" || !(error instanceof AppError) || error.code !== "not_found") throw error;
+      const found = await findRevisionInPath(code, path);
+      if (found === undefined) throw error;
+      return contents.findEntry(code, found.revision.commitId, found.path);
+    }
+  }
 }
 
 /** Returns the first bytes of a stream, which stay in it. */

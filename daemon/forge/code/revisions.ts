@@ -52,6 +52,53 @@ export async function getRevision(code: OpenedCode, given: string): Promise<Revi
   return found;
 }
 
+/** Most parts of a branch's name that are looked for at the beginning of a path. */
+const PATH_PARTS_MAX = 8;
+
+/**
+ * Finds a revision at the beginning of a path, where old clients write it: a branch, else a tag, else a
+ * commit id; the shortest name of each kind. Returns it with the rest of the path.
+ */
+export async function findRevisionInPath(
+  { git, directory, signal }: OpenedCode,
+  path: string,
+): Promise<{ readonly revision: Revision; readonly path: string } | undefined> {
+  const parts = path.split("/");
+  const names = parts.slice(0, Math.min(parts.length - 1, PATH_PARTS_MAX)).map((_, index) => ({
+    name: parts.slice(0, index + 1).join("/"),
+    rest: parts.slice(index + 1).join("/"),
+  }));
+  const usable = names.filter(({ name }) => isRefName(name));
+  const candidates = [
+    ...usable.map((each) => ({
+      ...each,
+      kind: "branch" as const,
+      expression: `refs/heads/${each.name}`,
+    })),
+    ...usable.map((each) => ({
+      ...each,
+      kind: "tag" as const,
+      expression: `refs/tags/${each.name}`,
+    })),
+    ...usable
+      .filter(({ name }) => /^[0-9a-f]{7,64}$/i.test(name))
+      .map((each) => ({ ...each, kind: "commit" as const, expression: each.name })),
+  ];
+  if (candidates.length === 0) return undefined;
+  const found = await findObjects(
+    git,
+    candidates.map(({ expression }) => `${expression}^{commit}`),
+    { directory, signal },
+  );
+  const index = found.findIndex((each) => each !== undefined);
+  const candidate = candidates[index];
+  const commitId = found[index]?.id;
+  if (candidate === undefined || commitId === undefined) return undefined;
+  const { kind, name, rest } = candidate;
+  const revision = { kind, name: kind === "commit" ? commitId : name, commitId };
+  return { revision, path: rest };
+}
+
 /** Steps to ancestors at the end of a revision: `^`, `~3`, `^^~2`. The names of refs contain neither. */
 const ANCESTOR_STEPS = /^(.+?)((?:\^|~\d{0,6}){1,32})$/s;
 

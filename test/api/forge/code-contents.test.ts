@@ -301,6 +301,35 @@ describe("reading files", () => {
     expect((await by("mira", "GET", `${path}/raw/link`)).status).toBe(404);
   });
 
+  test("a path without a ref may begin with a branch, tag or commit, as old clients write it", async () => {
+    const address = addressOf(path.split("/").at(-1) ?? "");
+    await git.in(
+      "odd",
+      "push",
+      "-q",
+      address,
+      "main:refs/heads/feature/one",
+      "main:refs/tags/docs",
+    );
+    const sha = (await git.in("odd", "rev-parse", "main")).output.trim();
+    const raw = async (rest: string) => {
+      const { status, text } = await by("mira", "GET", `${path}/raw/${rest}`);
+      return status === 200 ? text : status;
+    };
+    const page = "<script>alert(1)</script>";
+    for (const ref of ["main", "feature/one", sha, sha.slice(0, 8)])
+      expect([ref, await raw(`${ref}/page.html`)]).toEqual([ref, page]);
+    // A file of the default branch comes first, then the tag of this name.
+    expect(await raw(`docs/${encodeURIComponent("new\nline.txt")}`)).toBe("text\n");
+    expect(await raw("docs/page.html")).toBe(page);
+    for (const rest of ["none/page.html", "main/none", "main", "main/page.html?ref=main"])
+      expect([rest, await raw(rest)]).toEqual([rest, 404]);
+    expect((await by("otto", "GET", `${path}/raw/main/page.html`)).status).toBe(200);
+    await by("mira", "PATCH", path, { private: true });
+    expect((await by("otto", "GET", `${path}/raw/main/page.html`)).status).toBe(404);
+    await by("mira", "PATCH", path, { private: false });
+  });
+
   test("a part of a file is sent, and nothing to a client that has it", async () => {
     const get = (headers: Record<string, string>) =>
       daemon.request(`/api/v1${path}/raw/page.html`, { token: people.tokenOf("mira"), headers });

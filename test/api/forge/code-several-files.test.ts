@@ -239,6 +239,28 @@ describe("what clients ask of a server", () => {
     expect(refused.json.message).toContain("clone the repository and push");
   });
 
+  test("pull requests, releases, wikis and forks are as where a Gitea has them turned off", async () => {
+    const repo = await newRepository({});
+    for (const [method, path] of [
+      ["GET", `${repo}/pulls?state=open`],
+      ["POST", `${repo}/pulls`],
+      ["GET", `${repo}/pulls/1/files`],
+      ["GET", `${repo}/releases`],
+      ["GET", `${repo}/releases/latest`],
+      ["POST", `${repo}/forks`],
+      ["GET", `${repo}/wiki/pages`],
+      ["GET", "/repos/mira/none/pulls"],
+    ] as const) {
+      const answer = await by("mira", method, path, method === "POST" ? {} : undefined);
+      expect([path, answer.status, answer.json]).toEqual([
+        path,
+        404,
+        { message: "not found", url: expect.stringContaining("/api/swagger") },
+      ]);
+    }
+    expect((await by("mira", "GET", `${repo}/pullsX`)).text).toBe("404 page not found\n");
+  });
+
   test("users are found by what they show, and only by those who may see them", async () => {
     await people.newUser("quill", { full_name: "Quill Feather" });
     await people.newUser("quinn", { visibility: "limited" });
