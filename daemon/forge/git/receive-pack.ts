@@ -43,7 +43,12 @@ export function createReceivePack(deps: ReceivePackDeps) {
     run(
       child: GitProcess,
       { body, contentEncoding, signal }: PushBody,
-      what: OwnedRepository & { readonly pusher: ActingUser; readonly guard: PushGuard },
+      what: OwnedRepository & {
+        readonly pusher: ActingUser;
+        readonly guard: PushGuard;
+        /** Returns why the pusher may not push any more; the commands may arrive long after the connection began. */
+        readonly findRefusal: () => Promise<string | undefined>;
+      },
     ): Readable {
       const commands = createCollector(COMMANDS_BYTES_MAX);
       let push: PushCommands | "malformed" | undefined;
@@ -64,7 +69,8 @@ export function createReceivePack(deps: ReceivePackDeps) {
       async function begin(requested: PushCommands): Promise<void> {
         try {
           const changes = toRequestedChanges(requested);
-          const reason = await what.guard.judge(what.pusher, changes);
+          const reason =
+            (await what.findRefusal()) ?? (await what.guard.judge(what.pusher, changes));
           if (reason === undefined) {
             note = await journal.begin(what.repository, what.pusher.id, changes);
             return;

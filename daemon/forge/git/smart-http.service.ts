@@ -3,7 +3,11 @@
 import type { Readable } from "node:stream";
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git, GitProcess } from "../../../storage/git/git.ts";
-import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
+import {
+  findRepositoryById,
+  type ForgeRepository,
+} from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import type { Log } from "../../utilities/logging.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -11,6 +15,7 @@ import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches, isPublic } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { refusing } from "../repositories/git-refusals.ts";
+import type { OpenedRepository } from "../issues/issue-access.ts";
 import { getOwned } from "../repositories/repositories.service.ts";
 import { keepsCode } from "../repositories/repository-settings.view.ts";
 import { pipeBody } from "./request-body.ts";
@@ -162,8 +167,9 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       const service = "git-receive-pack";
       assertBody(transfer, service);
       const owned = await getAllowed(transfer, service);
-      const pusher = transfer.caller?.user;
-      if (pusher === undefined) throw needsCredentials();
+      const { caller } = transfer;
+      if (caller === undefined) throw needsCredentials();
+      const pusher = caller.user;
       const release = await acquireSlot(transfer);
       try {
         const directory = await locate(owned.repository);
@@ -176,7 +182,8 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
           }),
         );
         const timer = setTimeout(child.stop, limits.transferMs);
-        const stream = pushes.run(child, transfer, { ...owned, pusher, guard });
+        const findRefusal = () => findPushRefusal(owned.repository.id, caller);
+        const stream = pushes.run(child, transfer, { ...owned, pusher, guard, findRefusal });
         void child.ended.then(() => {
           clearTimeout(timer);
           release();
@@ -245,19 +252,23 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       // An anonymous caller must not learn whether the repository exists.
       throw caller === undefined ? needsCredentials() : notFound();
     }
-    // A repository without code takes no pushes, and only a public one is served to fetches.
-    if (!keepsCode(found.repository.settings) && (level === "write" || !isPublic(found)))
-      throw caller === undefined ? needsCredentials() : notFound();
-    if (level === "write" && caller === undefined) throw needsCredentials();
-    assertScope(caller?.scope, level, found);
-    if (!reaches(found.access, level))
-      throw new AppError("forbidden", "you may not push to this repository");
-    if (level === "write" && found.repository.archivedAt !== undefined)
-      throw new AppError(
-        "forbidden",
-        "the repository is archived: it can be cloned, but not pushed to",
-      );
+    assertAllowed(found, level, caller);
     return found;
+  }
+
+  /** Returns why a push that has begun may not go on, as things are now; a new name does not matter. */
+  async function findPushRefusal(id: number, caller: ForgeCaller): Promise<string | undefined> {
+    const repository = await findRepositoryById(db, id);
+    const owner = repository && (await findUserById(db, repository.ownerId));
+    if (repository === undefined || owner === undefined) return "repository not found";
+    const access = await findAccess(db, { repository, owner }, caller.user);
+    try {
+      assertAllowed({ repository, owner, access }, "write", caller);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return error.code === "forbidden" ? error.message : "repository not found";
+    }
   }
 
   async function findVisible({ ownerName, caller }: GitRequest, name: string, service: GitService) {
@@ -275,6 +286,26 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       throw error;
     }
   }
+}
+
+/** Refuses with `unauthenticated`, `not_found` or `forbidden` what a caller may not do with a repository that they see. */
+function assertAllowed(
+  found: OpenedRepository,
+  level: "read" | "write",
+  caller: ForgeCaller | undefined,
+): void {
+  // A repository without code takes no pushes, and only a public one is served to fetches.
+  if (!keepsCode(found.repository.settings) && (level === "write" || !isPublic(found)))
+    throw caller === undefined ? needsCredentials() : notFound();
+  if (level === "write" && caller === undefined) throw needsCredentials();
+  assertScope(caller?.scope, level, found);
+  if (!reaches(found.access, level))
+    throw new AppError("forbidden", "you may not push to this repository");
+  if (level === "write" && found.repository.archivedAt !== undefined)
+    throw new AppError(
+      "forbidden",
+      "the repository is archived: it can be cloned, but not pushed to",
+    );
 }
 
 function isGitService(word: string): word is GitService {

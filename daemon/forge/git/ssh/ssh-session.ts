@@ -85,9 +85,16 @@ async function send(
   channel: ServerChannel,
   drained: () => Promise<void>,
 ): Promise<void> {
-  const closed = new Promise<void>((resolve) => channel.once("close", resolve));
+  let isClosed = false;
+  const closed = new Promise<void>((resolve) => {
+    channel.once("close", () => {
+      isClosed = true;
+      resolve();
+    });
+  });
   for await (const chunk of stream) {
-    if (!channel.writable) break;
+    // A channel stays writable for a while after it was closed, but no longer drains.
+    if (isClosed || !channel.writable) break;
     if (!channel.write(chunk))
       await Promise.race([closed, new Promise((resolve) => channel.once("drain", resolve))]);
     await Promise.race([closed, drained()]);
