@@ -1,6 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { appendFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
@@ -49,6 +50,8 @@ try {
   await mkdir(root, { recursive: true });
   await makeHistory(join(root, "history.git"));
   await adopt("history");
+  // A job writes it in the background, once for a repository that comes with a long history.
+  await untilThere(join(root, "history.git/objects/info/commit-graphs/commit-graph-chain"));
   await historyFigures(daemon.url);
   await makeBlob("large", SSH_MIB);
   await git("clone", "-q", "--bare", "large", join(root, "large.git"));
@@ -250,6 +253,13 @@ async function memoryFigures(daemon: ServedCroft): Promise<void> {
     { what: "memory before", value: `${idle.toFixed(0)} MiB` },
     atMost("memory meanwhile", peak, 300, "MiB"),
   ]);
+}
+
+async function untilThere(file: string): Promise<void> {
+  for (let left = 600; !existsSync(file); left -= 1) {
+    if (left === 0) throw new Error(`${file} was not written`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
 
 async function findFreePort(): Promise<number> {

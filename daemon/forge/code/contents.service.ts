@@ -89,21 +89,21 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
             isFolder: true,
             ...(await listFolder(code, revision, { path: "", tree: revision.commitId }, parts)),
           };
-        const found = parts.withLast
-          ? await findEntry(code, revision.commitId, path)
-          : { entry: await getEntry(code, revision.commitId, path), last: undefined };
+        const readContent = async (entry: TreeEntry) => {
+          const isFile = entry.type === "blob" && entry.mode !== SYMLINK;
+          if (!parts.withContent || !isFile || entry.size > BLOB_BYTES_MAX) return undefined;
+          const { directory, signal } = code;
+          return readBlob(code.git, entry.id, { directory, signal, bytesMax: BLOB_BYTES_MAX });
+        };
+        const { commitId } = revision;
+        const { content, ...found } = parts.withLast
+          ? await findEntryAnd(code, commitId, path, readContent)
+          : { ...(await readEntry(code, commitId, path, readContent)), last: undefined };
         if (found.entry.type === "tree") {
           const folder = await listFolder(code, revision, { path, tree: found.entry.id }, parts);
           return { ...facts, revision, isFolder: true, ...folder };
         }
-        const entries = await addDetails(code, revision.commitId, [found]);
-        const { entry } = found;
-        const isFile = entry.type === "blob" && entry.mode !== SYMLINK;
-        const isRead = parts.withContent && isFile && entry.size <= BLOB_BYTES_MAX;
-        const { directory, signal } = code;
-        const content = isRead
-          ? await readBlob(code.git, entry.id, { directory, signal, bytesMax: BLOB_BYTES_MAX })
-          : undefined;
+        const entries = await addDetails(code, commitId, [found]);
         return {
           ...facts,
           revision,
@@ -115,30 +115,42 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
     },
 
     /** Returns the entry at a path of a commit; refuses with `not_found`. */
-    findEntry,
+    findEntry: (code: OpenedCode, commitId: string, path: string) =>
+      findEntryAnd(code, commitId, path, async () => undefined),
   };
 
-  async function findEntry(
+  /** Finds the entry at a path with its last commit, and reads its content while git looks for that commit. */
+  async function findEntryAnd(
     code: OpenedCode,
     commitId: string,
     path: string,
-  ): Promise<Pick<ContentsEntry, "entry" | "last">> {
+    readContent: (entry: TreeEntry) => Promise<Buffer | undefined>,
+  ): Promise<Pick<ContentsEntry, "entry" | "last" | "content">> {
     const { git, directory, signal, what } = code;
     const key = `${what.repository.id} ${commitId} ${path}`;
     const known = cached.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) return { ...known, content: await readContent(known.entry) };
     const slash = path.lastIndexOf("/");
     const folder = path.slice(0, Math.max(slash, 0));
     const name = path.slice(slash + 1);
-    const last = { directory, signal, tip: commitId, folder, names: [name] };
-    const [entry, lasts] = await Promise.all([
-      getEntry(code, commitId, path),
-      readLastCommits(git, last),
+    const [{ entry, content }, lasts] = await Promise.all([
+      readEntry(code, commitId, path, readContent),
+      readLastCommits(git, { directory, signal, tip: commitId, folder, names: [name] }),
     ]);
     const found = { entry, last: lasts.get(name) };
     if (cached.size >= ENTRIES_CACHED) cached.delete(cached.keys().next().value ?? "");
     cached.set(key, found);
-    return found;
+    return { ...found, content };
+  }
+
+  async function readEntry(
+    code: OpenedCode,
+    commitId: string,
+    path: string,
+    readContent: (entry: TreeEntry) => Promise<Buffer | undefined>,
+  ) {
+    const entry = await getEntry(code, commitId, path);
+    return { entry, content: await readContent(entry) };
   }
 
   async function listFolder(
