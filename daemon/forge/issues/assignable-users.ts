@@ -20,7 +20,7 @@ export async function listAssignableUsers(
   path: RepositoryPath,
   caller: ForgeCaller | undefined,
 ): Promise<readonly ForgeUser[]> {
-  const opened = await openRepository(db, path, caller, "/assignees");
+  const opened = await openRepository(db, path, caller, "/assignees", "any");
   const { repository, owner } = opened;
   const window = { limit: USERS_MAX, offset: 0 };
   const { users: collaborators } = await listCollaborators(db, repository.id, window);

@@ -45,8 +45,11 @@ export function createAssignees({
     ): Promise<void> {
       const name = encodeURIComponent(path.assignee);
       const at = path.index === undefined ? "" : `/issues/${path.index}`;
-      const open = path.index === undefined ? openRepository : openIssues;
-      const opened = await open(db, path, caller, `${at}/assignees/${name}`);
+      const rest = `${at}/assignees/${name}`;
+      const opened =
+        path.index === undefined
+          ? await openRepository(db, path, caller, rest, "any")
+          : await openIssues(db, path, caller, rest);
       if (path.index !== undefined) await openIssue(db, opened, path.index);
       if (!(await isAssignable(db, opened, path.assignee, caller?.user))) throw notFound();
     },

@@ -139,7 +139,8 @@ export function createWorkflows(deps: WorkflowsDeps) {
   };
 
   async function open(path: RepositoryPath, caller: ForgeCaller | undefined, rest: string) {
-    const what = await openRepository(db, path, caller, `/actions/workflows${rest}`);
+    const below = `/actions/workflows${rest}`;
+    const what = await openRepository(db, path, caller, below, "repo.actions");
     if (!hasActions(what.repository)) throw notFound();
     return what;
   }

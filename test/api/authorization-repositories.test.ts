@@ -1,0 +1,491 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { allEndpoints } from "../../daemon/contract/all.ts";
+import type { Endpoint } from "../../daemon/contract/endpoint.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { createForgePeople } from "../support/forge/forge-people.ts";
+import { DEPLOY_KEYS, QUERIES, toBody } from "../support/forge/route-requests.ts";
+
+// The part of the authorization matrix about the levels of permission on a repository: each route below a repository has a
+// row that names the level it needs, and is called by everyone. A route without a row fails.
+
+/** What a caller may do with a repository, or with one part of it. */
+const levels = ["none", "read", "write", "admin", "owner"] as const;
+type Level = (typeof levels)[number];
+/** The part of a repository whose permission counts. `any`: one on any part will do. */
+type Unit = "code" | "issues" | "actions" | "any";
+const reaches = (level: Level, needed: Level) => levels.indexOf(level) >= levels.indexOf(needed);
+
+/** Rows: the part and the level that a route needs. The objects of the paths are the owner's. */
+const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
+  "forge.repos.branches.list": ["code", "read"],
+  "forge.repos.branches.get": ["code", "read"],
+  "forge.repos.commits.list": ["code", "read"],
+  "forge.repos.git.commits.get": ["code", "read"],
+  "forge.repos.git.commits.diff": ["code", "read"],
+  "forge.repos.git.commits.patch": ["code", "read"],
+  "forge.repos.compare": ["code", "read"],
+  "forge.repos.contents.root": ["code", "read"],
+  "forge.repos.contents.get": ["code", "read"],
+  "forge.repos.contents_ext.root": ["code", "read"],
+  "forge.repos.contents_ext.get": ["code", "read"],
+  "forge.repos.raw": ["code", "read"],
+  "forge.repos.media": ["code", "read"],
+  "forge.repos.archive": ["code", "read"],
+  "forge.repos.issue_templates.list": ["code", "read"],
+  "forge.repos.issue_config.get": ["code", "read"],
+  "forge.repos.issue_config.validate": ["code", "read"],
+  "forge.repos.git.refs.list": ["code", "read"],
+  "forge.repos.git.refs.get": ["code", "read"],
+  "forge.repos.git.trees.get": ["code", "read"],
+  "forge.repos.git.blobs.get": ["code", "read"],
+  "forge.repos.files.get": ["code", "read"],
+  "forge.repos.files.read": ["code", "read"],
+  "forge.repos.editorconfig.get": ["code", "read"],
+  "forge.repos.tags.list": ["code", "read"],
+  "forge.repos.tags.get": ["code", "read"],
+  "forge.repos.git.tags.get": ["code", "read"],
+  "forge.repos.languages": ["code", "read"],
+  "forge.repos.statuses.list": ["code", "read"],
+  "forge.repos.commits.statuses": ["code", "read"],
+  "forge.repos.commits.status": ["code", "read"],
+  "forge.repos.branches.create": ["code", "write"],
+  "forge.repos.branches.update": ["code", "write"],
+  "forge.repos.branches.rename": ["code", "write"],
+  "forge.repos.branches.delete": ["code", "write"],
+  "forge.repos.contents.create": ["code", "write"],
+  "forge.repos.contents.update": ["code", "write"],
+  "forge.repos.contents.delete": ["code", "write"],
+  "forge.repos.contents.change": ["code", "write"],
+  "forge.repos.tags.create": ["code", "write"],
+  "forge.repos.tags.delete": ["code", "write"],
+  "forge.repos.statuses.create": ["code", "write"],
+  "forge.repos.reviewers.list": ["code", "write"],
+  "forge.repos.protections.list": ["code", "admin"],
+  "forge.repos.protections.get": ["code", "admin"],
+  "forge.repos.protections.create": ["code", "admin"],
+  "forge.repos.protections.edit": ["code", "admin"],
+  "forge.repos.protections.delete": ["code", "admin"],
+  "forge.repos.actions.secrets.list": ["code", "owner"],
+  "forge.repos.actions.secrets.put": ["code", "owner"],
+  "forge.repos.actions.secrets.delete": ["code", "owner"],
+  "forge.repos.actions.variables.list": ["code", "owner"],
+  "forge.repos.actions.variables.get": ["code", "owner"],
+  "forge.repos.actions.variables.create": ["code", "owner"],
+  "forge.repos.actions.variables.edit": ["code", "owner"],
+  "forge.repos.actions.variables.delete": ["code", "owner"],
+  "forge.repos.actions.runners.list": ["code", "owner"],
+  "forge.repos.actions.runners.token": ["code", "owner"],
+  "forge.repos.actions.artifacts.list": ["actions", "read"],
+  "forge.repos.actions.runs.artifacts": ["actions", "read"],
+  "forge.repos.actions.runs.list": ["actions", "read"],
+  "forge.repos.actions.runs.get": ["actions", "read"],
+  "forge.repos.actions.runs.summary": ["actions", "read"],
+  "forge.repos.actions.runs.attempts.get": ["actions", "read"],
+  "forge.repos.actions.runs.attempts.jobs": ["actions", "read"],
+  "forge.repos.actions.runs.jobs": ["actions", "read"],
+  "forge.repos.actions.jobs.list": ["actions", "read"],
+  "forge.repos.actions.jobs.get": ["actions", "read"],
+  "forge.repos.actions.workflows.list": ["actions", "read"],
+  "forge.repos.actions.workflows.get": ["actions", "read"],
+  "forge.repos.actions.workflows.runs": ["actions", "read"],
+  "forge.repos.actions.runs.delete": ["actions", "write"],
+  "forge.repos.actions.runs.cancel": ["actions", "write"],
+  "forge.repos.actions.runs.rerun": ["actions", "write"],
+  "forge.repos.actions.runs.rerun_failed": ["actions", "write"],
+  "forge.repos.actions.workflows.enable": ["actions", "write"],
+  "forge.repos.actions.workflows.disable": ["actions", "write"],
+  "forge.repos.actions.workflows.dispatch": ["actions", "write"],
+  "forge.repos.get": ["any", "read"],
+  "forge.repos.assignees.list": ["any", "read"],
+  "forge.repos.assignees.check": ["any", "read"],
+  "forge.repos.watch.add": ["any", "read"],
+  "forge.repos.watch.remove": ["any", "read"],
+  "forge.repos.collaborators.list": ["any", "read"],
+  "forge.repos.collaborators.get": ["any", "read"],
+  "forge.repos.teams.list": ["any", "read"],
+  "forge.repos.stargazers.list": ["any", "read"],
+  "forge.repos.subscribers.list": ["any", "read"],
+  "forge.repos.topics.list": ["any", "read"],
+  "forge.repos.notifications.list": ["any", "read"],
+  "forge.repos.notifications.mark": ["any", "read"],
+  "forge.repos.edit": ["any", "admin"],
+  "forge.repos.hooks.list": ["any", "admin"],
+  "forge.repos.hooks.create": ["any", "admin"],
+  "forge.repos.hooks.get": ["any", "admin"],
+  "forge.repos.hooks.edit": ["any", "admin"],
+  "forge.repos.hooks.delete": ["any", "admin"],
+  "forge.repos.hooks.deliveries.list": ["any", "admin"],
+  "forge.repos.hooks.test": ["any", "admin"],
+  "forge.repos.collaborators.put": ["any", "admin"],
+  "forge.repos.collaborators.delete": ["any", "admin"],
+  "forge.repos.keys.list": ["any", "admin"],
+  "forge.repos.keys.get": ["any", "admin"],
+  "forge.repos.keys.add": ["any", "admin"],
+  "forge.repos.keys.delete": ["any", "admin"],
+  "forge.repos.teams.put": ["any", "owner"],
+  "forge.repos.teams.delete": ["any", "owner"],
+  "forge.repos.topics.replace": ["any", "admin"],
+  "forge.repos.topics.add": ["any", "admin"],
+  "forge.repos.topics.delete": ["any", "admin"],
+  "forge.repos.delete": ["any", "owner"],
+  "forge.repos.transfer.start": ["any", "owner"],
+  "forge.repos.labels.list": ["issues", "read"],
+  "forge.repos.labels.get": ["issues", "read"],
+  "forge.repos.milestones.list": ["issues", "read"],
+  "forge.repos.milestones.get": ["issues", "read"],
+  "forge.repos.comments.list": ["issues", "read"],
+  "forge.repos.times.list": ["issues", "read"],
+  "forge.repos.labels.create": ["issues", "write"],
+  "forge.repos.labels.edit": ["issues", "write"],
+  "forge.repos.labels.delete": ["issues", "write"],
+  "forge.repos.milestones.create": ["issues", "write"],
+  "forge.repos.milestones.edit": ["issues", "write"],
+  "forge.repos.milestones.delete": ["issues", "write"],
+  "forge.issues.assignees.check": ["issues", "read"],
+  "forge.issues.dependencies.list": ["issues", "read"],
+  "forge.issues.blocks.list": ["issues", "read"],
+  "forge.issues.pins.list": ["issues", "read"],
+  "forge.issues.pins.allowed": ["issues", "read"],
+  "forge.issues.timeline.list": ["issues", "read"],
+  "forge.issues.list": ["issues", "read"],
+  "forge.issues.create": ["issues", "read"],
+  "forge.issues.get": ["issues", "read"],
+  "forge.issues.comments.list": ["issues", "read"],
+  "forge.issues.comments.create": ["issues", "read"],
+  "forge.issues.comments.get": ["issues", "read"],
+  "forge.issues.subscriptions.list": ["issues", "read"],
+  "forge.issues.subscriptions.check": ["issues", "read"],
+  "forge.issues.labels.list": ["issues", "read"],
+  "forge.issues.reactions.list": ["issues", "read"],
+  "forge.issues.reactions.add": ["issues", "read"],
+  "forge.issues.reactions.remove": ["issues", "read"],
+  "forge.issues.comments.reactions.list": ["issues", "read"],
+  "forge.issues.comments.reactions.add": ["issues", "read"],
+  "forge.issues.comments.reactions.remove": ["issues", "read"],
+  "forge.issues.times.list": ["issues", "read"],
+  "forge.issues.attachments.list": ["issues", "read"],
+  "forge.issues.attachments.get": ["issues", "read"],
+  "forge.issues.comments.attachments.list": ["issues", "read"],
+  "forge.issues.comments.attachments.get": ["issues", "read"],
+  "forge.issues.assignees.add": ["issues", "write"],
+  "forge.issues.assignees.remove": ["issues", "write"],
+  "forge.issues.dependencies.add": ["issues", "write"],
+  "forge.issues.dependencies.remove": ["issues", "write"],
+  "forge.issues.blocks.add": ["issues", "write"],
+  "forge.issues.blocks.remove": ["issues", "write"],
+  "forge.issues.deadline.set": ["issues", "write"],
+  "forge.issues.lock": ["issues", "admin"],
+  "forge.issues.unlock": ["issues", "admin"],
+  "forge.issues.comments.delete": ["issues", "write"],
+  "forge.issues.comments.edit_of_issue": ["issues", "write"],
+  "forge.issues.comments.delete_of_issue": ["issues", "write"],
+  "forge.issues.edit": ["issues", "write"],
+  "forge.issues.comments.edit": ["issues", "write"],
+  "forge.issues.labels.add": ["issues", "write"],
+  "forge.issues.labels.replace": ["issues", "write"],
+  "forge.issues.labels.clear": ["issues", "write"],
+  "forge.issues.labels.remove": ["issues", "write"],
+  "forge.issues.times.add": ["issues", "write"],
+  "forge.issues.attachments.create": ["issues", "write"],
+  "forge.issues.attachments.edit": ["issues", "write"],
+  "forge.issues.attachments.delete": ["issues", "write"],
+  "forge.issues.comments.attachments.create": ["issues", "write"],
+  "forge.issues.comments.attachments.edit": ["issues", "write"],
+  "forge.issues.comments.attachments.delete": ["issues", "write"],
+  "forge.issues.stopwatch.start": ["issues", "write"],
+  "forge.issues.stopwatch.stop": ["issues", "write"],
+  "forge.issues.stopwatch.cancel": ["issues", "write"],
+  "forge.issues.delete": ["issues", "admin"],
+  "forge.issues.pin": ["issues", "admin"],
+  "forge.issues.unpin": ["issues", "admin"],
+  "forge.issues.pin.move": ["issues", "admin"],
+  "forge.repos.git.notes.get": ["code", "read"],
+  "forge.repos.actions.artifacts.get": ["actions", "read"],
+  "forge.repos.actions.artifacts.delete": ["actions", "write"],
+  "forge.repos.actions.artifacts.open": ["actions", "read"],
+  "forge.repos.actions.runs.rerun_job": ["actions", "write"],
+  "forge.repos.actions.jobs.logs": ["actions", "read"],
+  "forge.repos.actions.runners.get": ["code", "owner"],
+  "forge.repos.actions.runners.edit": ["code", "owner"],
+  "forge.repos.actions.runners.delete": ["code", "owner"],
+  "forge.repos.hooks.deliveries.get": ["any", "admin"],
+  "forge.repos.hooks.deliveries.redeliver": ["any", "admin"],
+  "forge.repos.watch.get": ["any", "read"],
+  "forge.repos.teams.get": ["any", "read"],
+  "forge.git.refs": ["code", "read"],
+  "forge.git.fetch": ["code", "read"],
+  "forge.git.push": ["code", "write"],
+};
+
+/** Routes whose object the test does not make, or an earlier row takes away: 404 lets a caller in as well. */
+const missing = new Set([
+  "forge.repos.git.notes.get",
+  "forge.repos.actions.artifacts.get",
+  "forge.repos.actions.artifacts.delete",
+  "forge.repos.actions.artifacts.open",
+  "forge.repos.actions.runs.rerun_job",
+  "forge.repos.actions.jobs.logs",
+  "forge.repos.actions.runners.get",
+  "forge.repos.actions.runners.edit",
+  "forge.repos.actions.runners.delete",
+  "forge.repos.hooks.deliveries.get",
+  "forge.repos.hooks.deliveries.redeliver",
+  "forge.repos.watch.get",
+  "forge.repos.teams.get",
+  "forge.issues.blocks.remove",
+]);
+
+/** Routes without a row, and why; other tests have their refusals. */
+const others: Readonly<Record<string, string>> = {
+  "forge.repos.signing_key.gpg": "404 to everyone",
+  "forge.repos.signing_key.ssh": "404 to everyone",
+  "forge.repos.generate": "the repository is no template",
+  "forge.repos.transfer.accept": "only for the recipient of an offer",
+  "forge.repos.transfer.reject": "only for the recipient of an offer",
+  "forge.repos.collaborators.permission": "everyone may read their own",
+  "forge.repos.times.user": "everyone may read their own",
+  "forge.issues.times.reset": "only for times of the caller",
+  "forge.issues.times.delete": "only for times of the caller",
+  "forge.issues.subscriptions.add": "only for the caller",
+  "forge.issues.subscriptions.remove": "only for the caller",
+};
+
+let daemon: TestDaemon;
+const people = createForgePeople(() => daemon);
+const { by } = people;
+let parameters: Readonly<Record<string, string>>;
+const tokens: Record<string, string> = {};
+const path = "/repos/works/hut";
+
+/** The callers, by their level on each part. `coder` and `helper` are in teams of the organization. */
+const callers: Readonly<Record<string, Readonly<Record<Unit, Level>>>> = {
+  outsider: everywhere("none"),
+  restricted: everywhere("none"),
+  "public-only": everywhere("none"),
+  reader: everywhere("read"),
+  writer: everywhere("write"),
+  administrator: everywhere("admin"),
+  coder: { code: "write", issues: "none", actions: "none", any: "read" },
+  helper: { code: "none", issues: "write", actions: "none", any: "read" },
+  owner: everywhere("owner"),
+};
+
+function everywhere(level: Level): Readonly<Record<Unit, Level>> {
+  return { code: level, issues: level, actions: level, any: level };
+}
+
+const routes = (allEndpoints as readonly Endpoint[]).filter(
+  ({ name, path: at }) =>
+    at.startsWith("/api/v1/repos/:owner/:repo") || name.startsWith("forge.git."),
+);
+const named = routes.map((each) => [each.name, each] as const);
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  for (const name of Object.keys(callers))
+    if (name !== "public-only")
+      await people.newUser(name, name === "restricted" ? { restricted: true } : {});
+  for (const name of Object.keys(callers))
+    tokens[name] =
+      name === "public-only"
+        ? await people.newToken("owner", ["public-only", "all"])
+        : people.tokenOf(name);
+  parameters = await makeObjects();
+}, 60_000);
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+/** Makes a private repository of an organization with an object of every kind. */
+async function makeObjects(): Promise<Record<string, string>> {
+  const made = async (method: string, at: string, json?: unknown) => {
+    const answer = await by("owner", method, at, json);
+    if (answer.status >= 300) throw new Error(`${method} ${at}: ${answer.status} ${answer.text}`);
+    return answer.json;
+  };
+  await made("POST", "/orgs", { username: "works" });
+  await made("POST", "/orgs/works/repos", { name: "hut", private: true, auto_init: true });
+  for (const user of ["guest", "mira"]) await people.newUser(user);
+  for (const [user, permission] of [
+    ["guest", "read"],
+    ["reader", "read"],
+    ["writer", "write"],
+    ["administrator", "admin"],
+  ])
+    await made("PUT", `${path}/collaborators/${user}`, { permission });
+  for (const [user, unit] of [
+    ["coder", "repo.code"],
+    ["helper", "repo.issues"],
+  ]) {
+    const team = await made("POST", "/orgs/works/teams", {
+      name: user,
+      units_map: { [unit ?? ""]: "write" },
+    });
+    await made("PUT", `/teams/${team.id}/repos/works/hut`);
+    await made("PUT", `/teams/${team.id}/members/${user}`);
+  }
+  const workflow =
+    "on: [push, workflow_dispatch]\njobs:\n  one:\n    runs-on: x\n    steps:\n      - run: echo\n";
+  await made("POST", `${path}/contents/.gitea/workflows/w.yml`, {
+    content: Buffer.from(workflow).toString("base64"),
+  });
+  await made("POST", `${path}/contents/.editorconfig`, {
+    content: Buffer.from("[*]\nindent_size = 2\n").toString("base64"),
+  });
+  const readme = await made("GET", `${path}/contents/README.md`);
+  const sha = (await made("GET", `${path}/branches/main`)).commit.id;
+  await made("POST", `${path}/tags`, { tag_name: "v1", message: "first" });
+  const tag = await made("GET", `${path}/git/refs/tags/v1`);
+  await made("POST", `${path}/branches`, { new_branch_name: "next" });
+  const text = { title: "text", body: "text" };
+  const issue = await made("POST", `${path}/issues`, text);
+  const other = await made("POST", `${path}/issues`, text);
+  const at = `${path}/issues/${issue.number}`;
+  const comment = await made("POST", `${at}/comments`, text);
+  const secondComment = await made("POST", `${at}/comments`, text);
+  const time = await made("POST", `${at}/times`, { time: 60 });
+  const label = await made("POST", `${path}/labels`, { name: "bug", color: "ff0000" });
+  const milestone = await made("POST", `${path}/milestones`, text);
+  await made("POST", `${at}/labels`, { labels: [label.id] });
+  await made("POST", `${at}/dependencies`, { index: other.number });
+  const key = await made("POST", `${path}/keys`, { title: "key", key: DEPLOY_KEYS[0] });
+  const hook = await made("POST", `${path}/hooks`, {
+    type: "gitea",
+    config: { url: "http://127.0.0.1:9/", content_type: "json" },
+  });
+  await made("PUT", `${path}/topics/topic`);
+  await made("PUT", `${path}/actions/secrets/KEY`, { data: "x" });
+  await made("POST", `${path}/actions/variables/AREA`, { value: "x" });
+  await made("POST", `${path}/branch_protections`, { rule_name: "kept" });
+  const form = new FormData();
+  form.append("attachment", new File(["text"], "text.txt"));
+  const token = tokens["owner"] ?? "";
+  const attach = (to: string) =>
+    daemon.request(`/api/v1${to}/assets`, { method: "POST", body: form, token });
+  const file = (await attach(at)).json;
+  const commentFile = (await attach(`${path}/issues/comments/${comment.id}`)).json;
+  let run: { readonly id: number } | undefined;
+  while (run === undefined) {
+    [run] = (await made("GET", `${path}/actions/runs`)).workflow_runs;
+    if (run === undefined) await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  const [job] = (await made("GET", `${path}/actions/runs/${run.id}/jobs`)).jobs;
+  return {
+    owner: "works",
+    repo: "hut",
+    index: String(issue.number),
+    comment: String(comment.id),
+    attachment: String(file.id),
+    commentAttachment: String(commentFile.id),
+    label: String(label.id),
+    milestone: String(milestone.id),
+    time: String(time.id),
+    deployKey: String(key.id),
+    hook: String(hook.id),
+    assignee: "writer",
+    secondComment: String(secondComment.id),
+    collaborator: "guest",
+    user: "owner",
+    topic: "topic",
+    secretname: "KEY",
+    variablename: "AREA",
+    rule: "kept",
+    team: "coder",
+    branch: "next",
+    tag: "v1",
+    tagObject: tag.object.sha,
+    ref: "main",
+    fullRef: "heads/main",
+    blob: readme.sha,
+    sha,
+    basehead: "main...next",
+    filepath: "README.md",
+    archive: "main.zip",
+    run: String(run.id),
+    job_id: String(job.id),
+    attempt: "1",
+    workflow_id: "w.yml",
+    position: "1",
+  };
+}
+
+function pathOf({ name, path: at }: Endpoint): string {
+  const filled = at.replace(/\*{0,2}:(\w+)/g, (_, parameter: string) =>
+    encodeURIComponent(parameters[toParameter(at, parameter)] ?? "1"),
+  );
+  return filled + (QUERIES[name] ?? "");
+}
+
+/** `id` means another thing in every group of routes. */
+function toParameter(at: string, name: string): string {
+  if (name === "sha" && at.endsWith("/git/tags/:sha")) return "tagObject";
+  if (name === "attachment" && at.includes("/comments/")) return "commentAttachment";
+  if (name === "sha" && at.includes("/git/blobs/")) return "blob";
+  if (name === "ref" && at.includes("/git/refs/")) return "fullRef";
+  if (name !== "id") return name;
+  if (at.includes("/issues/:index/comments/:id")) return "secondComment";
+  if (at.includes("/hooks/")) return "hook";
+  if (at.includes("/:repo/keys/")) return "deployKey";
+  if (at.includes("/labels/")) return "label";
+  if (at.includes("/milestones/")) return "milestone";
+  if (at.includes("/times/")) return "time";
+  return "comment";
+}
+
+async function statusOf(declared: Endpoint, caller: string): Promise<number> {
+  const hasBody = declared.method !== "GET" && declared.body !== undefined;
+  const answer = await daemon.request(pathOf(declared), {
+    method: declared.method,
+    token: tokens[caller] ?? "",
+    ...(hasBody ? toBody(declared) : {}),
+  });
+  expect(answer.status, answer.text).toBeLessThan(500);
+  return answer.status;
+}
+
+test("each route below a repository has a row", () => {
+  const known = [...Object.keys(rows), ...Object.keys(others)];
+  expect(known.toSorted()).toEqual(routes.map(({ name }) => name).toSorted());
+});
+
+const withRows = named.flatMap(([name, declared]) => {
+  const row = rows[name];
+  return row === undefined ? [] : [[name, declared, row] as const];
+});
+
+describe("callers below the level of a route", () => {
+  test.each(withRows)("%s refuses them", async (_name, declared, [unit, needed]) => {
+    for (const [caller, has] of Object.entries(callers)) {
+      if (reaches(has[unit], needed)) continue;
+      expect([caller, await statusOf(declared, caller)]).toEqual([
+        caller,
+        expect.toBeOneOf([403, 404]),
+      ]);
+    }
+  });
+});
+
+/** Reads first, then changes, then deletions from the inside out, so that the objects are there for all. */
+const place = ({ name, method, path: at }: Endpoint) => {
+  if (name === "forge.repos.transfer.start") return 950;
+  if (name === "forge.repos.delete") return 951;
+  // What these turn off would refuse the others.
+  if (name === "forge.issues.lock" || name === "forge.repos.actions.workflows.disable") return 2;
+  if (name === "forge.issues.unlock") return 3;
+  if (method === "GET") return 0;
+  return method === "DELETE" ? 900 - at.split("/").length : 1;
+};
+const inOrder = withRows.toSorted(([, one], [, other]) => place(one) - place(other));
+
+describe("callers of the level of a route", () => {
+  test.each(inOrder)("%s lets them in", async (name, declared, [unit, needed]) => {
+    const lowest = Object.entries(callers).filter(([, has]) => has[unit] === needed);
+    let isFirst = true;
+    for (const [caller] of lowest) {
+      const status = await statusOf(declared, caller);
+      expect([caller, status]).not.toEqual([caller, expect.toBeOneOf([401, 403])]);
+      // The first one may have deleted the object.
+      if (!missing.has(name) && (isFirst || declared.method === "GET"))
+        expect([caller, status]).not.toEqual([caller, 404]);
+      isFirst = false;
+    }
+  });
+});
