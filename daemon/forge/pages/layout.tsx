@@ -53,8 +53,11 @@ export function toDocument(
   return `<!doctype html>\n${markup}`;
 }
 
-/** Control characters that are not white space. HTML has no way to write them, and a terminal would obey them. */
-const CONTROL = /(?![\t\n\r])\p{Cc}/gu;
+/**
+ * Control characters that are not white space, and those that turn the direction of text. HTML has no way to write the
+ * former, and a terminal would obey them; the latter show code in another order than it runs (CVE-2021-42574).
+ */
+const CONTROL = /(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
 /** The block of Unicode that draws the control characters below U+0020: ␛ for escape. */
 const CONTROL_PICTURES = 0x2400;
 

@@ -265,6 +265,7 @@ describe("a page", () => {
     await symlink("/etc/passwd", join(folder, "passwords"));
     await writeFile(join(folder, "long.txt"), "x".repeat(4 * 1024 * 1024));
     await writeFile(join(folder, "line\nbreak <b>.txt"), "odd\n");
+    await writeFile(join(folder, "turned.txt"), "if (\u202eadmin\u2066) {\n");
     await git.in("work", "add", "-A");
     const commit = "1".repeat(40);
     await git.in("work", "update-index", "--add", "--cacheinfo", `160000,${commit},module`);
@@ -284,6 +285,7 @@ describe("a page", () => {
     const odd = encodeURIComponent("line\nbreak <b>.txt");
     expect((await open(`${source}/${odd}`)).text).toContain("odd");
     expect((await open(home)).text).not.toContain("<b>.txt");
+    expect((await open(`${source}/turned.txt`)).text).toContain("if (\ufffdadmin\ufffd) {");
     const commits = await open(`${home}/commits/branch/main`);
     expect(commits.text).toContain("␛[31mred␛[0m ␇&lt;script&gt;");
     // oxlint-disable-next-line no-control-regex -- the page must not contain them
