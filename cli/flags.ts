@@ -1,5 +1,5 @@
 import { toChoice } from "./choices.ts";
-import type { Command } from "commander";
+import type { Command, Option } from "commander";
 import { usageError } from "./errors.ts";
 
 /** The flags that every command takes, and those that only some kinds of commands take, as they were given. */
@@ -165,7 +165,7 @@ export function asksForMachineOutput(argv: readonly string[]): boolean {
   );
 }
 
-/** The explicit value of `--json` without fields; see `tree/parse-line.ts`. */
+/** The explicit value of `--json` without fields; see `markPlainJson`. */
 export const allFields = "*";
 
 function toJsonFields(given: string | undefined): true | readonly string[] | undefined {
@@ -214,4 +214,30 @@ function toFormat(given: string): OutputFormat {
 
 function toProgressMode(given: string): ProgressMode {
   return toChoice("--progress", ["bar", "json", "none"], given);
+}
+
+/**
+ * Writes `--json` without fields as `--json=*`: commander would take the next argument as the value of the flag;
+ * here only `--json=a,b` has a value. Values of other flags and everything after `--` stay as they are.
+ */
+export function markPlainJson(words: readonly string[], command: Command): readonly string[] {
+  const marked: string[] = [];
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] ?? "";
+    if (word === "--") return [...marked, ...words.slice(index)];
+    if (word === "--json") {
+      marked.push(`--json=${allFields}`);
+      continue;
+    }
+    marked.push(word);
+    if (takesNextWord(word, command.options) && index + 1 < words.length)
+      marked.push(words[++index] ?? "");
+  }
+  return marked;
+}
+
+function takesNextWord(word: string, options: readonly Option[]): boolean {
+  return options.some(
+    (option) => option.required && (option.long === word || option.short === word),
+  );
 }

@@ -10,6 +10,7 @@ import {
   type CommonFlags,
   isMachineOutput,
   readCommonFlags,
+  markPlainJson,
 } from "./flags.ts";
 import { findVariableMistakes } from "./profile/config.ts";
 import { listenForStops, reportFailure } from "./report.ts";
@@ -25,7 +26,6 @@ import {
 } from "./tree/command-tree.ts";
 import type { Entry, Noun, Verb } from "./tree/entry.ts";
 import { findCommand } from "./tree/find-command.ts";
-import { markPlainJson } from "./tree/parse-line.ts";
 import { version } from "./version.ts";
 
 /** The result of a run. */

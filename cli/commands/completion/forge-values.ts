@@ -79,26 +79,16 @@ export const forgeValues: Readonly<Record<ForgeValueKind, ValueFinder>> = {
     });
     return body.map(({ number, title }) => toCandidate(`${name}#${number}`, title));
   },
-  async runs(cli, { typed }) {
-    const above = findAbove(typed);
-    if (above === undefined) return listRepositories(cli, typed, "/");
-    const { body } = await cli.client.call(forge.listRepositoryRuns, {
-      params: toRepositoryName(above),
-      query: PAGE,
-    });
-    return body.workflow_runs.map(({ id, display_title: title }) =>
-      toCandidate(`${above}/${id}`, title),
-    );
-  },
-  async run_jobs(cli, { typed }) {
-    const above = findAbove(typed);
-    if (above === undefined) return listRepositories(cli, typed, "/");
-    const { body } = await cli.client.call(forge.listRepositoryJobs, {
-      params: toRepositoryName(above),
-      query: PAGE,
-    });
-    return body.jobs.map(({ id, name }) => toCandidate(`${above}/${id}`, name));
-  },
+  runs: (cli, { typed }) =>
+    listBelowRepository(cli, typed, async (params) => {
+      const { body } = await cli.client.call(forge.listRepositoryRuns, { params, query: PAGE });
+      return body.workflow_runs.map(({ id, display_title: title }) => ({ id, title }));
+    }),
+  run_jobs: (cli, { typed }) =>
+    listBelowRepository(cli, typed, async (params) => {
+      const { body } = await cli.client.call(forge.listRepositoryJobs, { params, query: PAGE });
+      return body.jobs.map(({ id, name }) => ({ id, title: name }));
+    }),
   async threads({ client }) {
     const { body } = await client.call(forge.listNotifications, { query: { ...PAGE, all: true } });
     return body.map(({ id, subject }) => toCandidate(id, subject?.title));
@@ -222,6 +212,20 @@ async function listRepositories(
   return body.data.map(({ full_name: fullName, description }) =>
     toCandidate(`${fullName}${end}`, description),
   );
+}
+
+/** Completes `OWNER/NAME/ID`: first the repository, then the ids that `list` returns for it. */
+async function listBelowRepository(
+  cli: CliContext,
+  typed: string,
+  list: (
+    repository: RepositoryName,
+  ) => Promise<readonly { readonly id: number; readonly title: string }[]>,
+): Promise<readonly Candidate[]> {
+  const above = findAbove(typed);
+  if (above === undefined) return listRepositories(cli, typed, "/");
+  const found = await list(toRepositoryName(above));
+  return found.map(({ id, title }) => toCandidate(`${above}/${id}`, title));
 }
 
 /** The repository in `OWNER/NAME/…`; undefined while its name is being typed. */

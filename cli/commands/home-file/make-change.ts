@@ -5,6 +5,7 @@ import { CliError } from "../../errors.ts";
 import { readPages } from "../../output/pages.ts";
 import { randomPassword } from "../../support/secrets.ts";
 import { findOwner } from "../../support/token-owner.ts";
+import { toEventWords } from "../hook/hook-flags.ts";
 import { type HookEntry, keyOfHook } from "./home-file.ts";
 import type { Change } from "./plan.ts";
 import { toHookEntry } from "./read-home.ts";
@@ -95,7 +96,7 @@ async function createHook(cli: CliContext, fields: Fields): Promise<null> {
         url: entry.url ?? "",
         is_system_webhook: String(entry.scope === "system"),
       },
-      events: toWords(entry.events),
+      events: entry.events && toEventWords(entry.events),
       branch_filter: entry.branch_filter,
       active: entry.active ?? true,
       name: entry.name,
@@ -113,7 +114,7 @@ async function editHook(cli: CliContext, { name }: Change, fields: Fields): Prom
     body: {
       ...(entry.config === undefined ? {} : { config: entry.config }),
       // The API overwrites events and branches with every edit.
-      events: toWords(entry.events ?? events),
+      events: toEventWords(entry.events ?? events),
       branch_filter: entry.branch_filter ?? branches,
       active: entry.active,
       name: entry.name,
@@ -129,18 +130,6 @@ async function findHook(cli: CliContext, key: string) {
     if (found !== undefined) return found;
   }
   throw new CliError("not_found", `the hook ${key} was deleted in the meantime`);
-}
-
-/**
- * Converts events to the API's words: the words `issues` and `pull_request` stand for whole families of events, so their
- * `_only` forms are sent.
- */
-function toWords(events: readonly string[] | undefined): string[] | undefined {
-  if (events === undefined) return undefined;
-  if (events.length === 0) return ["none"];
-  return events.map((event) =>
-    event === "issues" || event === "pull_request" ? `${event}_only` : event,
-  );
 }
 
 async function createVaultUser(cli: CliContext, handle: string, fields: Fields): Promise<null> {

@@ -97,7 +97,7 @@ export async function readHookEdit(
     query: { keep_authorization_header: flags.clearAuthorizationHeader !== true },
     body: {
       config: toConfig(flags, flags.target),
-      events: flags.event === undefined ? toWords(present.events) : [...flags.event],
+      events: flags.event === undefined ? toEventWords(present.events) : [...flags.event],
       branch_filter: flags.branchFilter ?? present.branch_filter,
       authorization_header: authorizationHeader,
       active,
@@ -110,7 +110,7 @@ export async function readHookEdit(
  * Converts events to the API's words: the words `issues` and `pull_request` stand for whole families of events, so their
  * `_only` forms are sent.
  */
-function toWords(events: readonly string[]): string[] {
+export function toEventWords(events: readonly string[]): string[] {
   // An empty list would be read as "push".
   if (events.length === 0) return ["none"];
   return events.map((event) =>

@@ -1,8 +1,7 @@
 import { Command } from "commander";
 import { type CliContext, createContext } from "../../../cli/context.ts";
-import { addCommonFlags } from "../../../cli/flags.ts";
+import { addCommonFlags, markPlainJson } from "../../../cli/flags.ts";
 import { neverStopping } from "../../../cli/report.ts";
-import { markPlainJson } from "../../../cli/tree/parse-line.ts";
 import { fakeSystem } from "./run-cli.ts";
 
 /**
