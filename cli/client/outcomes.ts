@@ -126,6 +126,7 @@ function codeByStatus({ service, status, body }: ResponseFacts): CliErrorCode {
   if (status === 401 && service === "vault" && /reconnect/i.test(detail ?? ""))
     return "reauth_required";
   if (status === 413 && /quota/i.test(detail ?? "")) return "quota_exceeded";
+  if (service === "vault" && /storage is full/i.test(detail ?? "")) return "quota_exceeded";
   if (service === "vault" && isObject(body) && body["reason"] === "not_found") return "not_found";
   if (service === "vault" && (status === 502 || (status === 503 && /provider/i.test(detail ?? ""))))
     return "provider_failed";

@@ -35,6 +35,8 @@ export const vaultHints: Readonly<Record<string, string>> = {
     '"croft vault token create NAME --scope write" makes one that may change things',
   "There is a token of this name already":
     'choose another name, or "croft vault token revoke" the old one',
+  "There is a topic of this name already.":
+    'names that differ in case or accents are one; "croft vault topic list" shows the topics',
   "There is no export of this day":
     '"croft vault admin audit daily list" shows the days that have one',
   "Administrator access required":

@@ -115,7 +115,14 @@ function retryDelay(kind: RegisteredKind, attempt: number, random: number): numb
 
 const scrub = createScrubber([]);
 
+/** The names of these errors say nothing to an administrator. */
+const plainErrors: ReadonlySet<string> = new Set(["Error", "PermanentJobError", "RetryLaterError"]);
+
+function toWords({ name, message }: Error): string {
+  return plainErrors.has(name) ? message : `${name}: ${message}`;
+}
+
 function textOf(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const text = error instanceof Error ? toWords(error) : String(error);
   return scrub(text).slice(0, ERROR_CHARACTERS_MAX);
 }

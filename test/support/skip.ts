@@ -33,3 +33,9 @@ export function skipUnless(condition: unknown, reason: string): ConditionalTests
   };
   return Object.assign(conditionalTest, { test: conditionalTest, describe: conditionalDescribe });
 }
+
+/** For tests that open the file of the database. */
+export const withDatabaseFile = skipUnless(
+  process.env["CROFT_TEST_ENGINE"] !== "postgres",
+  "the database is on a PostgreSQL server, and the test opens its file",
+);

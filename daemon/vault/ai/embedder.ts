@@ -15,6 +15,7 @@ export type Embeddings =
   | {
       readonly kind: "failed";
       readonly code: AiFailure;
+      readonly message: string;
       /** When the provider wants to be asked again. */
       readonly retryAfterMs?: number | undefined;
     };
@@ -53,8 +54,8 @@ export function createEmbedder({
     async embed({ provider }, texts, signal) {
       const outcome = await client.embed(provider, texts, signal);
       if (outcome.kind === "failed") {
-        const { code, retryAfterMs } = outcome;
-        return { kind: "failed", code, retryAfterMs };
+        const { code, message, retryAfterMs } = outcome;
+        return { kind: "failed", code, message, retryAfterMs };
       }
       const [first] = outcome.value;
       const isValid =
@@ -63,14 +64,20 @@ export function createEmbedder({
         first.length > 0 &&
         first.length <= DIMENSIONS_MAX &&
         outcome.value.every((vector) => vector.length === first.length);
-      if (!isValid) return { kind: "failed", code: "invalid_answer" };
+      if (!isValid) return invalid;
       const vectors = outcome.value.map(normalize);
       return vectors.every((vector) => vector !== undefined)
         ? { kind: "embedded", vectors }
-        : { kind: "failed", code: "invalid_answer" };
+        : invalid;
     },
   };
 }
+
+const invalid: Embeddings = {
+  kind: "failed",
+  code: "invalid_answer",
+  message: "the answer is not one vector for each text, all of one dimension and none of zeros",
+};
 
 /** Scales a vector to length one; undefined for a vector without a direction. */
 function normalize(values: readonly number[]): Float32Array | undefined {

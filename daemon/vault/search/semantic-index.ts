@@ -95,7 +95,7 @@ export function createSemanticIndex({
       if (result.kind === "failed") throw toFailure(result);
       for (const [index, part] of batch.entries()) {
         const vector = result.vectors[index];
-        if (vector === undefined) throw toFailure({ kind: "failed", code: "invalid_answer" });
+        if (vector === undefined) throw new Error("the embedder returned too few vectors");
         bytes ??= vector.byteLength;
         if (vector.byteLength !== bytes) throw new PermanentJobError(OTHER_DIMENSION);
         passages.push({ ...part, embedding: new Uint8Array(vector.buffer) });

@@ -82,7 +82,7 @@ export function createSemanticSearch({
         if (bytes !== undefined && bytes !== vector.byteLength)
           throw new AppError(
             "unavailable",
-            "The embedding model was changed under its name. An administrator can build the index again by switching embeddings off and on. Search without semantic until then.",
+            "The AI provider has another embedding model under the same name. An administrator can build the index again by switching embeddings off and on. Search without semantic until then.",
           );
         const found = await findNearest(vector, model.identity, filter);
         const texts = await findPassageTexts(

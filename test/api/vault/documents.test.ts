@@ -449,6 +449,17 @@ describe("shares", () => {
     expect(await share(owner, other.id, recipient.handle)).toMatchObject({ status: 422 });
   });
 
+  test("of a document that is deleted meanwhile are made before or not found", async () => {
+    const [owner, recipient] = [await signedIn(), await signedIn()];
+    for (let round = 0; round < 10; round += 1) {
+      const { id } = (await upload(owner, "short-lived")).json;
+      const remove = owner.request(`/api/documents/${id}`, { method: "DELETE" });
+      const [shared] = await Promise.all([share(owner, id, recipient.handle), remove]);
+      expect([201, 404]).toContain(shared.status);
+    }
+    expect((await recipient.request("/api/shares/received")).json.total).toBe(0);
+  });
+
   test("of another user are not found, for the recipient as well", async () => {
     const [owner, recipient] = [await signedIn(), await signedIn()];
     const { id } = (await upload(owner, "text")).json;

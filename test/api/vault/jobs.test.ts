@@ -2,6 +2,7 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { withDatabaseFile } from "../../support/skip.ts";
 import { createPerson, type VaultPerson } from "../../support/vault/vault-person.ts";
 
 let daemon: TestDaemon;
@@ -65,7 +66,7 @@ function insert(job: {
 const statusOf = async (id: string) => (await person.request(`/api/documents/${id}`)).json.status;
 
 describe("GET /api/admin/jobs", () => {
-  test("shows what failed and why, without payloads and credentials", async () => {
+  withDatabaseFile("shows what failed and why, without payloads and credentials", async () => {
     const key = await upload("a.txt");
     const error = "Error: no answer of https://user:geheim@example.org";
     const id = insert({ key, state: "dead", error });
@@ -98,7 +99,7 @@ describe("GET /api/admin/jobs", () => {
 });
 
 describe("POST /api/admin/jobs/{id}/retry", () => {
-  test("runs a dead job, which is gone when it is done", async () => {
+  withDatabaseFile("runs a dead job, which is gone when it is done", async () => {
     const key = await upload("b.txt");
     const id = insert({ key, state: "dead" });
     const answer = await admin.request(`${JOBS}/${id}/retry`, { method: "POST" });
@@ -116,27 +117,33 @@ describe("POST /api/admin/jobs/{id}/retry", () => {
     });
   });
 
-  test("POST /api/admin/jobs/{id}/retry is a conflict when another job of the same document waits", async () => {
-    const key = await upload("c.txt");
-    const dead = insert({ key, state: "dead" });
-    insert({ key, state: "waiting" });
-    const answer = await admin.request(`${JOBS}/${dead}/retry`, { method: "POST" });
-    expect(answer).toMatchObject({ status: 409 });
-  });
+  withDatabaseFile(
+    "POST /api/admin/jobs/{id}/retry is a conflict when another job of the same document waits",
+    async () => {
+      const key = await upload("c.txt");
+      const dead = insert({ key, state: "dead" });
+      insert({ key, state: "waiting" });
+      const answer = await admin.request(`${JOBS}/${dead}/retry`, { method: "POST" });
+      expect(answer).toMatchObject({ status: 409 });
+    },
+  );
 });
 
 describe("POST /api/admin/jobs/{id}/cancel", () => {
-  test("deletes a waiting job, and its document does not stay in processing", async () => {
-    const key = await upload("d.txt");
-    const id = insert({ key, state: "waiting" });
-    const db = new Sqlite(join(daemon.home, "croft.db"));
-    db.prepare("UPDATE vault_documents SET status = 'processing' WHERE id = ?").run(key);
-    db.close();
-    const cancel = () => admin.request(`${JOBS}/${id}/cancel`, { method: "POST" });
-    expect(await cancel()).toMatchObject({ status: 204 });
-    expect(await statusOf(key)).toBe("classification_failed");
-    expect(await cancel()).toMatchObject({ status: 404 });
-  });
+  withDatabaseFile(
+    "deletes a waiting job, and its document does not stay in processing",
+    async () => {
+      const key = await upload("d.txt");
+      const id = insert({ key, state: "waiting" });
+      const db = new Sqlite(join(daemon.home, "croft.db"));
+      db.prepare("UPDATE vault_documents SET status = 'processing' WHERE id = ?").run(key);
+      db.close();
+      const cancel = () => admin.request(`${JOBS}/${id}/cancel`, { method: "POST" });
+      expect(await cancel()).toMatchObject({ status: 204 });
+      expect(await statusOf(key)).toBe("classification_failed");
+      expect(await cancel()).toMatchObject({ status: 404 });
+    },
+  );
 });
 
 test("a scheduled task is not cancelled", async () => {
@@ -149,15 +156,19 @@ test("a scheduled task is not cancelled", async () => {
   expect(await admin.request(`${JOBS}/${id}`)).toMatchObject({ status: 200 });
 });
 
-test("jobs of a deleted document and of a deleted user's documents go with them", async () => {
-  const key = await upload("e.txt");
-  const ids = [insert({ key, state: "dead" }), insert({ key, state: "waiting" })];
-  expect(await person.request(`/api/documents/${key}`, { method: "DELETE" })).toMatchObject({
-    status: 200,
-  });
-  for (const id of ids) expect(await admin.request(`${JOBS}/${id}`)).toMatchObject({ status: 404 });
-  const other = insert({ key: await upload("f.txt"), state: "dead" });
-  const me = await person.request("/api/auth/me");
-  await admin.request(`/api/admin/users/${me.json.id}`, { method: "DELETE" });
-  expect(await admin.request(`${JOBS}/${other}`)).toMatchObject({ status: 404 });
-});
+withDatabaseFile(
+  "jobs of a deleted document and of a deleted user's documents go with them",
+  async () => {
+    const key = await upload("e.txt");
+    const ids = [insert({ key, state: "dead" }), insert({ key, state: "waiting" })];
+    expect(await person.request(`/api/documents/${key}`, { method: "DELETE" })).toMatchObject({
+      status: 200,
+    });
+    for (const id of ids)
+      expect(await admin.request(`${JOBS}/${id}`)).toMatchObject({ status: 404 });
+    const other = insert({ key: await upload("f.txt"), state: "dead" });
+    const me = await person.request("/api/auth/me");
+    await admin.request(`/api/admin/users/${me.json.id}`, { method: "DELETE" });
+    expect(await admin.request(`${JOBS}/${other}`)).toMatchObject({ status: 404 });
+  },
+);

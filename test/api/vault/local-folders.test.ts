@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../../support/daemon.ts";
+import { withDatabaseFile } from "../../support/skip.ts";
 import { createPerson, type VaultPerson } from "../../support/vault/vault-person.ts";
 
 let daemon: TestDaemon;
@@ -248,53 +249,56 @@ describe("folders that an administrator grants", () => {
 });
 
 describe("connections from before folders belonged to accounts", () => {
-  test("work for their owner and never show the folders of other accounts", async () => {
-    await using old = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-    const files = join(old.home, "files");
-    const ann = await addPerson("ann", old);
-    const made = await connect(ann, ".");
-    expect(made.status).toBe(201);
-    await old.stop();
-    // As the migration marks what an earlier croft had connected.
-    const database = new DatabaseSync(join(old.home, "croft.db"));
-    database.exec("UPDATE vault_connections SET is_below_local_roots = 1, facts = NULL");
-    database.exec("DELETE FROM vault_local_folder_owners");
-    database.close();
-    await writeFile(join(files, "letter.txt"), "ann's");
-    await mkdir(join(files, "letters"));
+  withDatabaseFile(
+    "work for their owner and never show the folders of other accounts",
+    async () => {
+      await using old = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+      const files = join(old.home, "files");
+      const ann = await addPerson("ann", old);
+      const made = await connect(ann, ".");
+      expect(made.status).toBe(201);
+      await old.stop();
+      // As the migration marks what an earlier croft had connected.
+      const database = new DatabaseSync(join(old.home, "croft.db"));
+      database.exec("UPDATE vault_connections SET is_below_local_roots = 1, facts = NULL");
+      database.exec("DELETE FROM vault_local_folder_owners");
+      database.close();
+      await writeFile(join(files, "letter.txt"), "ann's");
+      await mkdir(join(files, "letters"));
 
-    await using daemonAgain = await startTestDaemon({
-      home: old.home,
-      env: { CROFT_RATE_LIMITS: "off" },
-    });
-    const annAgain = createPerson(daemonAgain, "ann", "192.0.2.200");
-    await annAgain.signIn();
-    expect(await namesIn(annAgain, made)).toEqual(["fresh", ["ann", "letters", "letter.txt"]]);
-    const ben = await addPerson("ben", daemonAgain);
-    const own = await connect(ben, ".");
-    expect(own.status).toBe(201);
-    await upload(ben, own, "private.txt", "ben's");
-    expect(await namesIn(annAgain, made)).toEqual(["fresh", ["ann", "letters", "letter.txt"]]);
-    const base = `/api/cloud/connections/${made.json.id}`;
-    for (const [path, init] of [
-      ["/items/ben%2Fprivate.txt/download", {}],
-      ["/items/BEN%2Fprivate.txt/download", {}],
-      ["/items/ben%2Fprivate.txt/rename", { method: "PATCH", json: { new_name: "x" } }],
-      ["/items/ben", { method: "DELETE" }],
-      ["/items/ben/move", { json: { destination_parent_ref: "letters" } }],
-      ["/items/letter.txt/move", { json: { destination_parent_ref: "ben" } }],
-      ["/folders", { json: { parent_ref: "ben", name: "x" } }],
-    ] as const) {
-      const answer = await annAgain.request(base + path, init);
-      expect([path, answer.status >= 400]).toEqual([path, true]);
-      expect(answer.text).not.toContain("ben's");
-    }
-    expect(await readFile(join(files, "ben", "private.txt"), "utf8")).toBe("ben's");
-    // The folder of a handle that lies in such a connection already is not taken away from its owner.
-    const letters = await addPerson("letters", daemonAgain);
-    const answer = await connect(letters, ".");
-    expect([answer.status, answer.json.reason]).toEqual([422, "folder_of_another_account"]);
-    const foreign = await connect(ben, join(files, "ann"));
-    expect([foreign.status, foreign.json.reason]).toEqual([422, "outside_allowed_roots"]);
-  });
+      await using daemonAgain = await startTestDaemon({
+        home: old.home,
+        env: { CROFT_RATE_LIMITS: "off" },
+      });
+      const annAgain = createPerson(daemonAgain, "ann", "192.0.2.200");
+      await annAgain.signIn();
+      expect(await namesIn(annAgain, made)).toEqual(["fresh", ["ann", "letters", "letter.txt"]]);
+      const ben = await addPerson("ben", daemonAgain);
+      const own = await connect(ben, ".");
+      expect(own.status).toBe(201);
+      await upload(ben, own, "private.txt", "ben's");
+      expect(await namesIn(annAgain, made)).toEqual(["fresh", ["ann", "letters", "letter.txt"]]);
+      const base = `/api/cloud/connections/${made.json.id}`;
+      for (const [path, init] of [
+        ["/items/ben%2Fprivate.txt/download", {}],
+        ["/items/BEN%2Fprivate.txt/download", {}],
+        ["/items/ben%2Fprivate.txt/rename", { method: "PATCH", json: { new_name: "x" } }],
+        ["/items/ben", { method: "DELETE" }],
+        ["/items/ben/move", { json: { destination_parent_ref: "letters" } }],
+        ["/items/letter.txt/move", { json: { destination_parent_ref: "ben" } }],
+        ["/folders", { json: { parent_ref: "ben", name: "x" } }],
+      ] as const) {
+        const answer = await annAgain.request(base + path, init);
+        expect([path, answer.status >= 400]).toEqual([path, true]);
+        expect(answer.text).not.toContain("ben's");
+      }
+      expect(await readFile(join(files, "ben", "private.txt"), "utf8")).toBe("ben's");
+      // The folder of a handle that lies in such a connection already is not taken away from its owner.
+      const letters = await addPerson("letters", daemonAgain);
+      const answer = await connect(letters, ".");
+      expect([answer.status, answer.json.reason]).toEqual([422, "folder_of_another_account"]);
+      const foreign = await connect(ben, join(files, "ann"));
+      expect([foreign.status, foreign.json.reason]).toEqual([422, "outside_allowed_roots"]);
+    },
+  );
 });

@@ -5,6 +5,7 @@ import { allEndpoints } from "../../../daemon/contract/all.ts";
 import { apiOf } from "../../../daemon/contract/api-of.ts";
 import type { Endpoint } from "../../../daemon/contract/endpoint.ts";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../../support/daemon.ts";
+import { withDatabaseFile } from "../../support/skip.ts";
 import { createPerson, type VaultPerson } from "../../support/vault/vault-person.ts";
 
 let daemon: TestDaemon;
@@ -41,7 +42,7 @@ const me = (token: string): Promise<TestAnswer> =>
   daemon.request("/api/auth/me", { bearer: token, headers: { "User-Agent": "some script" } });
 
 describe("POST /api/auth/tokens", () => {
-  test("shows the secret once and stores its hash only", async () => {
+  withDatabaseFile("shows the secret once and stores its hash only", async () => {
     const person = await signedIn();
     const made = await create(person, { expires_at: "2027-01-31T00:00:00+01:00" });
     expect(made).toMatchObject({ status: 201 });

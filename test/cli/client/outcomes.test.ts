@@ -105,6 +105,7 @@ test.each([
   [404, { detail: "x" }, "not_found", 6],
   [409, { detail: "x" }, "conflict", 7],
   [413, { detail: "Storage quota exceeded" }, "quota_exceeded", 17],
+  [502, { detail: "The connected storage is full." }, "quota_exceeded", 17],
   [413, { detail: "too large" }, "too_large", 12],
   [422, { kind: "unsupported_operation", reason: "provider_unsupported" }, "unsupported", 15],
   [422, { kind: "invalid_name", reason: "x" }, "invalid", 12],

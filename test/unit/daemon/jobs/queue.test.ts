@@ -211,7 +211,7 @@ describe("a failure", () => {
     await queue.runDue();
     expect(seen).toHaveLength(5);
     const [dead] = await listJobs(db, { state: "dead", kind: "test" }, { limit: 9, offset: 0 });
-    expect(dead).toMatchObject({ attempts: 5, lastError: "Error: no", payload: null });
+    expect(dead).toMatchObject({ attempts: 5, lastError: "no", payload: null });
     expect(logged.at(-1)).toBe("job failed, dead-lettered");
   });
 
