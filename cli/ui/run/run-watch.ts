@@ -56,7 +56,7 @@ export function createRunWatch({
   return {
     left,
     subscribe: changes.subscribe,
-    reload: () => (loading ??= load().finally(() => (loading = undefined))),
+    reload,
     draw(size: Size) {
       const state = stateOf();
       height = listHeight(state, size);
@@ -104,6 +104,11 @@ export function createRunWatch({
       const steps = isOpen ? job.steps.map((step) => ({ kind: "step" as const, job, step })) : [];
       return [{ kind: "job", job, isOpen }, ...steps];
     });
+  }
+
+  /** Loads, or waits for the load that is on its way: two at a time would both append the same rows of a log. */
+  function reload(): Promise<void> {
+    return (loading ??= load().finally(() => (loading = undefined)));
   }
 
   async function load(): Promise<void> {
@@ -213,10 +218,10 @@ export function createRunWatch({
     void loadNow();
   }
 
-  /** Loads at once, also when an earlier request is still on its way. */
+  /** Loads what is shown from now on, after a load of what was shown before. */
   async function loadNow(): Promise<void> {
     await loading;
-    await load();
+    await reload();
   }
 
   function targetOf(row: RunRow | undefined): WireRun | undefined {

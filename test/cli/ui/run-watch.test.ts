@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { watchRun } from "../../../cli/commands/run-watch.ts";
+import { createRunWatch } from "../../../cli/ui/run/run-watch.ts";
 import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../support/fake-daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
@@ -197,3 +198,52 @@ test("without a terminal each state is a line, until the run has ended", async (
     status: "failure",
   });
 });
+
+test("shows each row once when a key reads the log while the screen reloads", async () => {
+  const job = {
+    ...{ id: 11, name: "build", labels: [], runner_name: "r", steps: [] },
+    ...{ status: "in_progress", started_at: at(9), completed_at: null },
+  };
+  const answered = Promise.withResolvers<void>();
+  let wasOpened = false;
+  const screen = createRunWatch({
+    source: {
+      listRuns: async () => [],
+      getRun: async (id) =>
+        ({
+          ...job,
+          id,
+          run_number: 3,
+          event: "push",
+          head_branch: "main",
+          path: "ci.yml",
+          actor: { login: "mira" },
+        }) as never,
+      listJobs: async () => [job] as never,
+      async *readLog(_job, from) {
+        wasOpened = true;
+        await answered.promise;
+        for (const row of ["one", "two", "three"].slice(from))
+          yield `2026-11-21T11:59:00.000Z ${row}\n`;
+      },
+      cancel: async () => undefined,
+      rerun: async () => undefined,
+    },
+    repository: "mira/garden",
+    runId: 7,
+    style: { bold, dim: bold, red: bold, green: bold, yellow: bold },
+    clock: () => now,
+  });
+  const draw = () => JSON.stringify(screen.draw({ columns: 80, rows: 24 }));
+  await screen.reload();
+  draw();
+  screen.press({ kind: "text", text: "l" });
+  await expect.poll(() => wasOpened).toBe(true);
+  const reloaded = screen.reload();
+  answered.resolve();
+  await reloaded;
+  await screen.reload();
+  for (const row of ["one", "two", "three"]) expect(draw().split(` ${row}`)).toHaveLength(2);
+});
+
+const bold = (text: string) => text;
