@@ -30,14 +30,30 @@ export function createQueries(
   };
 }
 
-/** Runs `work` in a transaction and commits it, or rolls back when it rejects. A lost connection rolls back by itself. */
-export async function inTransaction<T>(
+const BEGIN_SERIALIZABLE = "BEGIN ISOLATION LEVEL SERIALIZABLE";
+
+/**
+ * Runs `work` in a serializable transaction, which waits for one that runs alone; with `isAlone` it is that one, or the
+ * database has no other connections.
+ */
+export function inTransaction<T>(
   client: PostgresClient,
   work: () => Promise<T>,
-  isolation: "SERIALIZABLE" | "READ COMMITTED" = "SERIALIZABLE",
+  isAlone: boolean,
 ): Promise<T> {
-  await send(client, `BEGIN ISOLATION LEVEL ${isolation}`);
+  // One message to the server: the lock costs no further round trip.
+  const waits = `${BEGIN_SERIALIZABLE}; SELECT pg_advisory_xact_lock_shared(${ALONE_LOCK_KEY})`;
+  return between(client, isAlone ? BEGIN_SERIALIZABLE : waits, work);
+}
+
+/** Begins a transaction, runs `work` and commits, or rolls back when it rejects. A lost connection rolls back by itself. */
+async function between<T>(
+  client: PostgresClient,
+  begin: string,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
+    await send(client, begin);
     const result = await work();
     await send(client, "COMMIT");
     return result;
@@ -48,8 +64,20 @@ export async function inTransaction<T>(
   }
 }
 
-/** The key of the advisory lock, which no other program on the server should use: "croft". */
+/** The keys of the advisory locks, which no other program on the server should use: "croft", "crofu". */
 const LOCK_KEY = 0x63726f6674;
+const ALONE_LOCK_KEY = 0x63726f6675;
+
+/**
+ * Runs `work`, a transaction on another connection, while the transactions of all daemons wait. Waits for those that run.
+ * The lock ends with the transaction of `client`, as that of migrations does.
+ */
+export function whileOthersWait<T>(client: PostgresClient, work: () => Promise<T>): Promise<T> {
+  return between(client, "BEGIN ISOLATION LEVEL READ COMMITTED", async () => {
+    await send(client, "SELECT pg_advisory_xact_lock($1)", [ALONE_LOCK_KEY]);
+    return work();
+  });
+}
 
 /**
  * Runs `work` while holding the migration lock of the database; waits for it. The lock ends with its transaction, so
@@ -63,7 +91,7 @@ export function withMigrationLock<T>(client: PostgresClient, work: () => Promise
     await send(client, "SELECT pg_advisory_xact_lock($1)", [LOCK_KEY]);
     return work();
   };
-  return inTransaction(client, locked, "READ COMMITTED");
+  return between(client, "BEGIN ISOLATION LEVEL READ COMMITTED", locked);
 }
 
 /**

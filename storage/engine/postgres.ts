@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { StorageError } from "./database.ts";
-import type { Queries, SqlValue } from "./database.ts";
+import type { Queries, SqlValue, Transaction } from "./database.ts";
 import type { MigratableDatabase } from "./migrate.ts";
 import {
   isSerializationFailure,
@@ -15,6 +15,7 @@ import {
   createQueries,
   inTransaction,
   readUniqueIndexes,
+  whileOthersWait,
   withMigrationLock,
 } from "./postgres-session.ts";
 import { createScopes } from "./scope.ts";
@@ -43,11 +44,14 @@ const TRANSACTION_TIMEOUT_MS = 30_000;
 const WRITERS_MAX = CONNECTIONS_MAX - 3;
 /** Retries after a serialization failure before the call fails with `busy`. */
 const RETRIES_MAX = 20;
+/** Retries of a transaction beside others. A long one loses against short ones as long as these come; the next run alone. */
+const RETRIES_BESIDE_OTHERS = 5;
 const RETRY_DELAY_MS = 5;
 
 /**
  * Connects to a PostgreSQL server. All transactions are SERIALIZABLE. After a serialization failure they are retried, one at
- * a time in this process, so that they do not conflict with each other forever. Throws `failed` when the server cannot be reached.
+ * a time in this process, so that they do not conflict with each other forever; after several, while the transactions of
+ * all daemons wait. Throws `failed` when the server cannot be reached.
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresDatabase> {
   const { url, clock } = options;
@@ -88,9 +92,9 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
   }
 
   /** Runs `attempt`, and retries it after a serialization failure, once the retries of other calls have ended. */
-  async function untilDone<T>(attempt: () => Promise<T>): Promise<T> {
+  async function untilDone<T>(attempt: Attempt<T>): Promise<T> {
     try {
-      return await attempt();
+      return await attempt(false);
     } catch (error) {
       if (!isSerializationFailure(error)) throw error;
     }
@@ -110,6 +114,14 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     guarded(() => untilDone(() => withClient((client) => use(queriesOn(client)))));
   const write = <T>(use: (client: PostgresClient) => Promise<T>): Promise<T> =>
     guarded(() => untilDone(() => withWriter(() => withClient(use))));
+  const transact = <T>(work: (tx: Transaction) => Promise<T>, isAlone: boolean): Promise<T> =>
+    withClient((client) =>
+      inTransaction(
+        client,
+        () => scopes.run(queriesOn(client), clock(), work),
+        isAlone || pool.isSingle === true,
+      ),
+    );
 
   const withoutPoolTimeout = (work: () => Promise<void>): Promise<void> =>
     pool.withoutLimit?.(work) ?? work();
@@ -133,7 +145,16 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
       read((queries) => queries.all<T>(sql, ...values)),
     run: (sql, ...values) => write((client) => queriesOn(client).run(sql, ...values)),
     transaction: (work) =>
-      write((client) => inTransaction(client, () => scopes.run(queriesOn(client), clock(), work))),
+      guarded(() =>
+        untilDone((isAlone) =>
+          // The permit comes before the lock: writers that wait for the lock hold permits.
+          withWriter(() =>
+            isAlone && pool.isSingle !== true
+              ? withClient((client) => whileOthersWait(client, () => transact(work, true)))
+              : transact(work, false),
+          ),
+        ),
+      ),
     async whileMigrating(work) {
       const unlimited = (): Promise<void> => scopes.withoutLimit(work);
       if (pool.isSingle === true) await unlimited();
@@ -170,10 +191,13 @@ function countRunning() {
   };
 }
 
-async function retry<T>(attempt: () => Promise<T>): Promise<T> {
+/** @param isAlone whether a transaction should run while all others wait */
+type Attempt<T> = (isAlone: boolean) => Promise<T>;
+
+async function retry<T>(attempt: Attempt<T>): Promise<T> {
   for (let retries = 1; ; retries++) {
     try {
-      return await attempt();
+      return await attempt(retries > RETRIES_BESIDE_OTHERS);
     } catch (error) {
       if (!isSerializationFailure(error) || retries === RETRIES_MAX) throw error;
       await delay(RETRY_DELAY_MS * retries);

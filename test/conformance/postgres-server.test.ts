@@ -68,6 +68,38 @@ onServer.describe("a PostgreSQL server", () => {
     expect(await read(both[0]!, "b")).toBe(before + 80);
   });
 
+  onServer(
+    "a long transaction commits beside short ones of another daemon that conflict with it",
+    async () => {
+      const [one, other] = [await open(), await open()];
+      await one.run("INSERT INTO counters (name, value) VALUES ('long', 0)");
+      const sum = "SELECT sum(value) AS total FROM counters";
+      let isDone = false;
+      let conflicts = 0;
+      const workers = Array.from({ length: 6 }, async () => {
+        while (!isDone)
+          await other.transaction(async (tx) => {
+            await tx.get(sum);
+            await tx.run(bump, "a");
+          });
+      });
+      const long = one.transaction(async (tx) => {
+        conflicts += 1;
+        await tx.get(sum);
+        for (let statement = 0; statement < 300; statement += 1) await tx.get("SELECT 1 AS one");
+        await tx.run(bump, "long");
+        await tx.run("INSERT INTO counters (name, value) VALUES (?, 0)", `long ${conflicts}`);
+      });
+      await long.finally(async () => {
+        isDone = true;
+        await Promise.all(workers);
+      });
+      expect(await read(one, "long")).toBe(1);
+      expect(conflicts).toBeGreaterThan(1);
+    },
+    30_000,
+  );
+
   onServer("reads find a connection while every writer waits for a row", async () => {
     const db = await open();
     const blocker = new pg.Client({ connectionString: url });
