@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isRunnerProtocol, surfaceOf } from "../contract/api-of.ts";
 import type { ArtifactCaller } from "../forge/actions/artifacts/artifacts-api.ts";
 import type { ForgeActions } from "../forge/actions/actions.ts";
+import type { RunnerTransport } from "../forge/actions/protocol/connect-handler.ts";
 import { createProtocolLog } from "../forge/actions/protocol/protocol-log.ts";
 import type { ForgeCaller } from "../forge/caller.ts";
 import { createAccessLog } from "../http/access-log.ts";
@@ -77,7 +78,12 @@ export function createTransport(
     report,
   });
   const { clock } = input;
-  const logProtocol = createProtocolLog({ toServerRequest, report, clock });
+  const runnerTransport: RunnerTransport = {
+    logged: createProtocolLog({ toServerRequest, report, clock }),
+    bodies: binder.bodies,
+    addressKey: (message, response) =>
+      limiter.addressKey(toServerRequest(message, response).address),
+  };
   const { checkHost } = addresses;
   const handler = createNodeHandler({
     apis: {
@@ -90,7 +96,7 @@ export function createTransport(
     apiOf: surfaceOf,
     handlerOf: (path, message) => {
       if (isRunnerProtocol(path))
-        return (request, response) => runnerHandler(request, response, logProtocol);
+        return (request, response) => runnerHandler(request, response, runnerTransport);
       return isPage(path, message, pages) ? forgePages : undefined;
     },
     pages,

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
@@ -34,6 +35,27 @@ test("answers a call with a deadline of hours, which a runner sends with every r
     json: { data: "x" },
   });
   expect(answer.status, answer.text).toBe(200);
+});
+
+test("attack: a client without a runner's credentials sends a large or packed message", async () => {
+  const ping = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>) =>
+    daemon.request("/api/actions/ping.v1.PingService/Ping", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body,
+    });
+  const large = JSON.stringify({ data: "x".repeat(1_000_000) });
+  expect((await ping(large, {})).status).toBe(413);
+  const packed = new Uint8Array(gzipSync(large));
+  expect((await ping(packed, { "Content-Encoding": "gzip" })).status).toBe(400);
+  const { uuid, token } = await registerRunner(daemon, await tokenOf(), {
+    name: "loud",
+    labels: ["loud"],
+  });
+  const known = { "X-Runner-Uuid": uuid, "X-Runner-Token": token };
+  expect((await ping(large, known)).status).toBe(200);
+  expect((await ping(packed, { ...known, "Content-Encoding": "gzip" })).status).toBe(200);
+  expect((await ping(large, { ...known, "X-Runner-Token": "wrong" })).status).toBe(413);
 });
 
 test.each([

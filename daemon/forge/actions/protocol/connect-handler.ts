@@ -3,6 +3,10 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { Code, ConnectError, createConnectRouter } from "@connectrpc/connect";
 import type { Compression, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { AppError } from "../../../errors.ts";
+import type { BodyBudgets } from "../../../http/body-memory.ts";
+import { closeAfterUnreadBody, readWholeBody } from "../../../http/request-body.ts";
+import { RunnerRefusal } from "../runners/registration.service.ts";
 import { addRunnerProtocol, type RunnerProtocolDeps } from "./runner-protocol.ts";
 
 /** Address below which the services of the protocol are. */
@@ -10,6 +14,10 @@ export const RUNNER_PROTOCOL_PREFIX = "/api/actions";
 
 /** Largest message of a runner, compressed or not. */
 const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
+/** Largest message of any other client: it registers, or its message is refused anyway. */
+const STRANGER_BYTES_MAX = 64 * 1024;
+/** How long a runner may take to send a message. */
+const MESSAGE_DEADLINE_MS = 5 * 60_000;
 /** Smallest response that is compressed. */
 const COMPRESS_FROM_BYTES = 1024;
 
@@ -38,51 +46,125 @@ export type LogRequest = (
   method: string,
 ) => void;
 
+/** What limits and reports the requests. */
+export interface RunnerTransport {
+  readonly logged: LogRequest;
+  readonly bodies: BodyBudgets;
+  /** Returns the key of the address that a request comes from. */
+  readonly addressKey: (message: IncomingMessage, response: ServerResponse) => string;
+}
+
 /**
  * Serves the runner protocol below `/api/actions`: Connect and gRPC-Web, with bodies of JSON and protobuf. It stands beside
  * the binder, since its services declare their own messages; every method but Register and Ping needs the credentials of
- * a runner.
+ * a runner. Credentials are checked before the body is read: without them it must be small.
  */
 export function createRunnerHandler(
   deps: RunnerProtocolDeps,
-): (message: IncomingMessage, response: ServerResponse, logged: LogRequest) => void {
-  const router = createConnectRouter({
-    grpc: false,
-    readMaxBytes: MESSAGE_BYTES_MAX,
-    writeMaxBytes: MESSAGE_BYTES_MAX,
-    compressMinBytes: COMPRESS_FROM_BYTES,
-    acceptCompression: [gzipCompression],
-  });
-  addRunnerProtocol(router, deps);
-  const handlers = new Map(
-    router.handlers.map((handler) => [`${RUNNER_PROTOCOL_PREFIX}${handler.requestPath}`, handler]),
-  );
-  return (message, response, logged) => {
-    const [path = ""] = (message.url ?? "").split("?", 1);
-    const handler = handlers.get(path.replaceAll(/\/{2,}/g, "/"));
-    logged(message, response, handler === undefined ? "unknown" : handler.method.name);
-    if (handler === undefined) {
+): (message: IncomingMessage, response: ServerResponse, transport: RunnerTransport) => void {
+  const ofRunners = createHandlers(deps, MESSAGE_BYTES_MAX);
+  const ofStrangers = createHandlers(deps, STRANGER_BYTES_MAX);
+
+  async function findRunner({ headers }: IncomingMessage): Promise<number | undefined> {
+    try {
+      const uuid = String(headers["x-runner-uuid"] ?? "");
+      const runner = await deps.registration.authenticate(
+        uuid,
+        String(headers["x-runner-token"] ?? ""),
+      );
+      return runner.id;
+    } catch (error) {
+      if (error instanceof RunnerRefusal) return undefined;
+      throw error;
+    }
+  }
+
+  async function run(
+    path: string,
+    message: IncomingMessage,
+    response: ServerResponse,
+    { bodies, addressKey }: RunnerTransport,
+    signal: AbortSignal,
+  ): Promise<UniversalServerResponse> {
+    const runner = await findRunner(message);
+    const isRunner = runner !== undefined;
+    const memory = isRunner
+      ? bodies.signedIn(`runner ${runner}`)
+      : bodies.anonymous(addressKey(message, response));
+    try {
+      const body = await readWholeBody(message, {
+        maxBytes: isRunner ? MESSAGE_BYTES_MAX : STRANGER_BYTES_MAX,
+        memory,
+        ...(isRunner ? { deadlineMs: MESSAGE_DEADLINE_MS } : {}),
+      });
+      const handler = (isRunner ? ofRunners : ofStrangers).get(path);
+      if (handler === undefined) throw new Error(`no method at ${path}`);
+      return await handler({
+        httpVersion: message.httpVersion,
+        method: message.method ?? "",
+        url: new URL(path, "http://runner.invalid").href,
+        header: toHeaders(message),
+        body: once(body),
+        signal,
+      });
+    } finally {
+      memory.release();
+    }
+  }
+
+  return (message, response, transport) => {
+    const path = (message.url ?? "")
+      .split("?", 1)
+      .join()
+      .replaceAll(/\/{2,}/g, "/");
+    const method = ofRunners.get(path)?.method.name;
+    transport.logged(message, response, method ?? "unknown");
+    if (method === undefined) {
+      closeAfterUnreadBody(message, response);
       respondPlain(response, 404, "404 page not found\n");
       return;
     }
     const aborted = new AbortController();
     response.once("close", () => aborted.abort());
-    handler({
-      httpVersion: message.httpVersion,
-      method: message.method ?? "",
-      url: new URL(path, "http://runner.invalid").href,
-      header: toHeaders(message),
-      body: message,
-      signal: aborted.signal,
-    })
+    run(path, message, response, transport, aborted.signal)
       .then((answer) => respond(response, answer))
       .catch((error: unknown) => {
+        const refusal = error instanceof AppError ? refusals[error.code] : undefined;
         // A runner that hung up needs no answer and is not a bug.
-        if (!aborted.signal.aborted) deps.reportBug(error);
-        if (response.headersSent) response.destroy();
-        else respondPlain(response, 500, "Internal server error\n");
+        if (refusal === undefined && !aborted.signal.aborted) deps.reportBug(error);
+        if (response.headersSent) return response.destroy();
+        closeAfterUnreadBody(message, response);
+        if (refusal === undefined) respondPlain(response, 500, "Internal server error\n");
+        else respondPlain(response, refusal, `${(error as AppError).message}\n`);
       });
   };
+}
+
+function createHandlers(deps: RunnerProtocolDeps, bytesMax: number) {
+  const router = createConnectRouter({
+    grpc: false,
+    readMaxBytes: bytesMax,
+    writeMaxBytes: MESSAGE_BYTES_MAX,
+    compressMinBytes: COMPRESS_FROM_BYTES,
+    acceptCompression: [gzipCompression],
+  });
+  addRunnerProtocol(router, deps);
+  return new Map(
+    router.handlers.map((handler) => [`${RUNNER_PROTOCOL_PREFIX}${handler.requestPath}`, handler]),
+  );
+}
+
+/** Statuses of bodies that are not read. */
+const refusals: Partial<Record<AppError["code"], number>> = {
+  too_large: 413,
+  timed_out: 408,
+  rate_limited: 429,
+  unavailable: 503,
+  invalid_argument: 400,
+};
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 /**
