@@ -8,6 +8,7 @@ import {
 } from "../../stand-ins/google-drive-server.ts";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../../support/daemon.ts";
 import { startFaultProxy, type FaultProxy } from "../../support/cloud/fault-proxy.ts";
+import { withDatabaseFile } from "../../support/skip.ts";
 import { openOauthBrowser, type Consent } from "../../support/vault/oauth-browser.ts";
 import { createPerson, type VaultPerson } from "../../support/vault/vault-person.ts";
 
@@ -126,29 +127,34 @@ describe("signing in at Google", () => {
     expect([got.status, got.text]).toEqual([200, "twelve bytes"]);
   });
 
-  test("shows neither tokens nor the secret in answers, in the log, or on the disk", async () => {
-    await connect(mira);
-    const seen = [
-      (await mira.request("/api/cloud/connections")).text,
-      (await mira.request("/api/cloud/providers")).text,
-      JSON.stringify(daemon.log),
-    ];
-    // Again when a file goes under the eyes of the test: the daemon caches and cleans up beside its answers.
-    const read = async () => {
-      const files = await readdir(daemon.home, { recursive: true, withFileTypes: true });
-      const paths = files.filter((entry) => entry.isFile());
-      return Promise.all(paths.map((file) => readFile(join(file.parentPath, file.name), "latin1")));
-    };
-    seen.push(...(await vi.waitFor(read, { timeout: 30_000 })));
-    expect(seen.length).toBeGreaterThan(4);
-    const given = seen.join("\n");
-    expect(given).toContain("vault_connections");
-    // The very ones: a pattern of them is found in other random text once in a while.
-    const { secrets } = google.oauth;
-    expect(secrets.length).toBeGreaterThanOrEqual(3);
-    expect(secrets.filter((secret) => given.includes(secret))).toEqual([]);
-    expect(given.includes(googleClient.secret)).toBe(false);
-  });
+  withDatabaseFile(
+    "shows neither tokens nor the secret in answers, in the log, or on the disk",
+    async () => {
+      await connect(mira);
+      const seen = [
+        (await mira.request("/api/cloud/connections")).text,
+        (await mira.request("/api/cloud/providers")).text,
+        JSON.stringify(daemon.log),
+      ];
+      // Again when a file goes under the eyes of the test: the daemon caches and cleans up beside its answers.
+      const read = async () => {
+        const files = await readdir(daemon.home, { recursive: true, withFileTypes: true });
+        const paths = files.filter((entry) => entry.isFile());
+        return Promise.all(
+          paths.map((file) => readFile(join(file.parentPath, file.name), "latin1")),
+        );
+      };
+      seen.push(...(await vi.waitFor(read, { timeout: 30_000 })));
+      expect(seen.length).toBeGreaterThan(4);
+      const given = seen.join("\n");
+      expect(given).toContain("vault_connections");
+      // The very ones: a pattern of them is found in other random text once in a while.
+      const { secrets } = google.oauth;
+      expect(secrets.length).toBeGreaterThanOrEqual(3);
+      expect(secrets.filter((secret) => given.includes(secret))).toEqual([]);
+      expect(given.includes(googleClient.secret)).toBe(false);
+    },
+  );
 
   test("renews the access token while it is used", async () => {
     const id = await connect(mira);
