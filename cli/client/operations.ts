@@ -28,6 +28,7 @@ import type * as tags from "../../daemon/contract/forge/code/tags.ts";
 import type * as actionSecrets from "../../daemon/contract/forge/actions/secrets.ts";
 import type * as actionVariables from "../../daemon/contract/forge/actions/variables.ts";
 import type * as actionWorkflows from "../../daemon/contract/forge/actions/workflows.ts";
+import type * as activities from "../../daemon/contract/forge/activities.ts";
 import type * as cron from "../../daemon/contract/forge/cron.ts";
 import type * as adminHooks from "../../daemon/contract/forge/hooks/admin-hooks.ts";
 import type * as ownerHooks from "../../daemon/contract/forge/hooks/owner-hooks.ts";
@@ -98,6 +99,7 @@ type Forge = typeof adminEmails &
   typeof keys &
   typeof userSettings &
   typeof passwordReset &
+  typeof activities &
   typeof stars &
   typeof orgs &
   typeof organizationMembers &

@@ -172,6 +172,17 @@ export const examples: Examples = {
     ["Delete a milestone", 'croft milestone delete keeper/notes "Version 1" --yes'],
     ["Show the request only", 'croft milestone delete keeper/notes "Version 1" --dry-run'],
   ],
+  "activity list": [
+    ["List your feed", "croft activity list"],
+    [
+      "List what a user did on one day",
+      "croft activity list --user mira --performed --date 2026-11-23",
+    ],
+    [
+      "List what happened in a repository, as JSON",
+      "croft activity list --repo keeper/notes --json",
+    ],
+  ],
   "notification list": [
     ["List unread and pinned threads", "croft notification list"],
     [

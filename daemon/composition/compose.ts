@@ -87,6 +87,8 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
       hookLog: forge.hooks.log,
       cache: vault.cache,
       workflows: forge.workflows.upkeep,
+      activities: forge.activities,
+      activityDays: input.settings.activityDays,
       git: forge.git,
       locate: forge.locate,
     }),

@@ -8,6 +8,7 @@ import { createAvatars } from "../forge/accounts/avatars.service.ts";
 import type { QueueMail } from "../forge/accounts/welcome-mail.ts";
 import { avatarRoutes } from "../forge/accounts/profile.routes.ts";
 import { createForgeActions, type ForgeActions } from "../forge/actions/actions.ts";
+import { createForgeActivities, type ForgeActivities } from "../forge/activities/activities.ts";
 import { createCode } from "../forge/code/code.ts";
 import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
 import { gitRoutes } from "../forge/git/git.routes.ts";
@@ -72,6 +73,7 @@ export interface Forge {
   readonly hooks: ForgeHooks;
   readonly packages: ForgePackages;
   readonly workflows: ForgeActions;
+  readonly activities: ForgeActivities;
   readonly rendering: Rendering;
   readonly git: Git;
   /** Returns the folder of a repository's files. Refuses with `not_found` when they are missing. */
@@ -127,6 +129,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     jobs: queue,
     readPush,
   });
+  const activities = createForgeActivities({ db, clock, jobs: queue, readPush, urls });
   const publishStatus = createStatusPublisher({ publisher: hooks.publisher, urls });
   const workflows = createForgeActions({
     db,
@@ -168,6 +171,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const events = joinRepositoryEvents(
     hooks.repositoryEvents,
     repositoryEvents,
+    activities.repositoryEvents,
     workflows.repositoryEvents,
     languages.events,
     commitGraphs.events,
@@ -221,6 +225,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     urls,
     notify: notifyIssue,
     publisher: hooks.publisher,
+    activities: activities.issueEvents,
     store: deps.objects,
     newUuid: randomUUID,
     uploadBytesMax: settings.maxUploadBytes,
@@ -277,6 +282,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...ownerHookRoutes(hooks),
       ...notificationRoutes({ notifications, streams, urls, clock }),
       ...issues.routes,
+      ...activities.routes,
       ...statusRoutes({ statuses, urls }),
       ...workflows.routes,
       ...miscellaneous.routes,
@@ -287,6 +293,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     hooks,
     packages,
     workflows,
+    activities,
     rendering: miscellaneous.rendering,
     git,
     locate,

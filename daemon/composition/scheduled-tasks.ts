@@ -10,6 +10,7 @@ import { isObjectReferenced } from "../../storage/tables/common/object-reference
 import { analyseTables } from "../../storage/tables/common/statistics.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeActions } from "../forge/actions/actions.ts";
+import type { ForgeActivities } from "../forge/activities/activities.ts";
 import type { CronTask, DisabledTask } from "../forge/cron/cron.ts";
 import type { Log } from "../utilities/logging.ts";
 import type { Documents } from "../vault/documents/documents.service.ts";
@@ -36,6 +37,9 @@ export interface ScheduledTasksDeps {
   readonly backUp: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   readonly log: Pick<Log, "warn">;
   readonly workflows: ForgeActions["upkeep"];
+  readonly activities: Pick<ForgeActivities, "deleteBefore">;
+  /** How long activities are kept; 0 keeps them. */
+  readonly activityDays: number;
   readonly git: Git;
   /** Returns the folder of a repository's files. Refuses when they are missing. */
   readonly locate: (repository: ForgeRepository) => Promise<string>;
@@ -100,7 +104,7 @@ export function scheduledTasks(deps: ScheduledTasksDeps): readonly (CronTask | D
 /** Returns the tasks that do something. A new task is one more entry. */
 function ownTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
   const { db, directory, clock, limiter, sessions, hookLog, cache, auditExports } = deps;
-  const { objects, documents, log, workflows, backUp } = deps;
+  const { objects, documents, log, workflows, backUp, activities, activityDays } = deps;
   const care = createRepositoryCare(deps);
   return [
     {
@@ -178,6 +182,17 @@ function ownTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
       atStart: true,
       run: async () => void (await deleteDeadJobs(db, clock() - DEAD_JOBS_KEPT_MS)),
     },
+    // Disabled in Gitea by default.
+    ...(activityDays === 0
+      ? []
+      : [
+          {
+            name: "delete_old_actions",
+            schedule: "@every 168h",
+            run: (signal: AbortSignal) =>
+              activities.deleteBefore(clock() - activityDays * DAY_MS, signal),
+          },
+        ]),
     {
       name: "stop_zombie_tasks",
       schedule: "@every 5m",

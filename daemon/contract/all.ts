@@ -31,6 +31,7 @@ import { avatarEndpoints } from "./forge/accounts/avatars.ts";
 import { followerEndpoints } from "./forge/accounts/followers.ts";
 import { passwordResetEndpoints } from "./forge/accounts/password-reset.ts";
 import { userSettingsEndpoints } from "./forge/accounts/settings.ts";
+import { activityEndpoints } from "./forge/activities.ts";
 import { starEndpoints } from "./forge/repositories/stars.ts";
 import { gitEndpoints } from "./forge/repositories/git.ts";
 import { attachmentEndpoints } from "./forge/issues/attachments.ts";
@@ -120,6 +121,7 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...followerEndpoints,
   ...userSettingsEndpoints,
   ...passwordResetEndpoints,
+  ...activityEndpoints,
   ...starEndpoints,
   ...gitEndpoints,
   ...notificationEndpoints,

@@ -186,6 +186,9 @@ export const settingDeclarations = {
   workflowRunDays: setting("Storage", integer(1, 36_500, "days"), 400, {
     help: "How long workflow runs are kept, with their jobs",
   }),
+  activityDays: setting("Storage", integer(0, 36_500, "days"), 0, {
+    help: "How long activity of forge users is kept; 0 keeps it",
+  }),
   auditExportDays: setting("Storage", integer(1, 36_500, "days"), 400, {
     help: "How long daily audit exports are kept",
   }),

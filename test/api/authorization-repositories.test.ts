@@ -103,6 +103,7 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
   "forge.repos.collaborators.list": ["any", "read"],
   "forge.repos.collaborators.get": ["any", "read"],
   "forge.repos.teams.list": ["any", "read"],
+  "forge.repos.activities.list": ["any", "read"],
   "forge.repos.stargazers.list": ["any", "read"],
   "forge.repos.subscribers.list": ["any", "read"],
   "forge.repos.topics.list": ["any", "read"],

@@ -113,6 +113,8 @@ const byFlag: Readonly<Record<string, Completion | null>> = {
   "--trust-model": ["default", "collaborator", "committer", "collaboratorcommitter"],
   "--visibility": visibilities,
   "account edit --email-notifications": ["enabled", "andyourown", "disabled"],
+  "activity list --team": "teams",
+  "activity list --user": "users",
   "account hook --content-type": ["json", "form"],
   "admin hook list --type": ["system", "default", "all"],
   "admin hook --content-type": ["json", "form"],

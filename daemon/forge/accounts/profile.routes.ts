@@ -16,7 +16,6 @@ import {
   unfollowUser,
 } from "../../contract/forge/accounts/followers.ts";
 import { editUserSettings, getUserSettings } from "../../contract/forge/accounts/settings.ts";
-import { getUserHeatmap } from "../../contract/forge/accounts/users.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -44,10 +43,6 @@ export function profileRoutes({
     handle(editUserSettings, async ({ caller, body }) => ({
       status: 200,
       body: toSettingsView(await settings.edit(toEdit(body), caller)),
-    })),
-    handle(getUserHeatmap, async ({ caller, params }) => ({
-      status: 200,
-      body: [...(await settings.getHeatmap(params.username, caller))],
     })),
     handle(listOwnFollowers, async ({ caller, query }) =>
       toUserPage(await followers.listOwnFollowers(query, caller), caller, urls),

@@ -1,9 +1,5 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import {
-  type Contributions,
-  listContributions,
-} from "../../../storage/tables/forge/accounts/contributions.ts";
-import {
   findUserById,
   type ForgeUser,
   type ForgeUserChanges,
@@ -13,7 +9,6 @@ import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "./scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
-import { getVisibleAccount } from "../repositories/repository-lists.service.ts";
 
 /** Changes of the caller's own profile. Undefined members stay as they are. */
 export type OwnSettingsEdit = {
@@ -36,23 +31,9 @@ export type OwnSettingsEdit = {
 export interface OwnSettings {
   get(caller: ForgeCaller): ForgeUser;
   edit(edit: OwnSettingsEdit, caller: ForgeCaller): Promise<ForgeUser>;
-  /**
-   * Returns what an account contributed in the last year, as far as the caller may read it: nothing of an account that
-   * hides its activity from the caller. Throws `not_found` for an account that is hidden.
-   */
-  getHeatmap(name: string, caller: ForgeCaller | undefined): Promise<readonly Contributions[]>;
 }
 
-/** A year, and the week in which it began. */
-const HEATMAP_MS = (366 + 7) * 86_400_000;
-
-export function createOwnSettings({
-  db,
-  clock,
-}: {
-  readonly db: Database;
-  readonly clock: () => number;
-}): OwnSettings {
+export function createOwnSettings({ db }: { readonly db: Database }): OwnSettings {
   return {
     get(caller) {
       assertNotPublicOnly(caller);
@@ -68,18 +49,6 @@ export function createOwnSettings({
         const today = await findUserById(tx, caller.user.id);
         if (today === undefined) throw notFound();
         return updateUser(tx, today, { ...changes, updatedAt: tx.now });
-      });
-    },
-
-    async getHeatmap(name, caller) {
-      const account = await getVisibleAccount(db, name, caller);
-      const viewer = caller?.user;
-      const seesAll = viewer !== undefined && (viewer.isAdmin || viewer.id === account.id);
-      if (account.keepActivityPrivate && !seesAll) return [];
-      return listContributions(db, account.id, {
-        reader: viewer,
-        isPublicOnly: isPublicOnly(caller),
-        since: clock() - HEATMAP_MS,
       });
     },
   };

@@ -16,21 +16,21 @@ import type { ForgeLabel } from "../../../storage/tables/forge/repositories/labe
 import { AppError } from "../../errors.ts";
 import type { NotifyIssue } from "../notifications/issue-notifications.ts";
 import { notFound } from "../refusals.ts";
-import type { IssueChange, IssueHooks } from "./issue-hooks.ts";
+import type { IssueChange, IssueEvents } from "./issue-events.ts";
 import type { IssueEdit } from "./issue-requests.ts";
 
 /** Most labels of one issue. */
 const LABELS_MAX = 100;
 
-/** Changes of issues within a transaction: each records its events and publishes them to hooks. */
+/** Changes of issues within a transaction: each records its events and publishes them. */
 export type IssueChanges = ReturnType<typeof createIssueChanges>;
 
 export function createIssueChanges({
   notify,
-  hooks,
+  events,
 }: {
   readonly notify: NotifyIssue;
-  readonly hooks: IssueHooks;
+  readonly events: IssueEvents;
 }) {
   return { changeLabels, changeMilestone, assign };
 
@@ -60,7 +60,7 @@ export function createIssueChanges({
     ]);
     const today = (await updateIssue(tx, issue.id, {})) ?? issue;
     const action = labels.length === 0 ? "label_cleared" : "label_updated";
-    await hooks.issue(tx, "issue_label", action, { ...change, issue: today });
+    await events.issue(tx, "issue_label", action, { ...change, issue: today });
   }
 
   /** Moves an issue to a milestone, or out of its milestone. Returns the issue afterwards. */
@@ -79,7 +79,7 @@ export function createIssueChanges({
     };
     await insertEvents(tx, issue.id, actor.id, [{ kind: "milestone", details }]);
     const action = milestoneId === undefined ? "demilestoned" : "milestoned";
-    await hooks.issue(tx, "issue_milestone", action, { ...change, issue: today });
+    await events.issue(tx, "issue_milestone", action, { ...change, issue: today });
     return today;
   }
 
@@ -101,8 +101,8 @@ export function createIssueChanges({
     for (const id of added) await setSubscription(tx, issue.id, id, true);
     if (added.length > 0) {
       await notify(tx, { issue, actorId: actor.id, onlyTo: added });
-      await hooks.issue(tx, "issue_assign", "assigned", change);
-    } else if (removed.length > 0) await hooks.issue(tx, "issue_assign", "unassigned", change);
+      await events.issue(tx, "issue_assign", "assigned", change);
+    } else if (removed.length > 0) await events.issue(tx, "issue_assign", "unassigned", change);
   }
 }
 

@@ -1,63 +1,22 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
-import type { ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { HookEvent } from "../../contract/forge/hooks/fields.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { HookPublisher } from "../hooks/publisher.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toCommentView, toIssueView } from "./issue.view.ts";
-import { type CommentDetails, loadIssueDetails } from "./issue-details.ts";
+import { loadIssueDetails } from "./issue-details.ts";
+import type { IssueChange, IssueEvents } from "./issue-events.ts";
 
-/** The former values of changed members. */
-export type Changes = Readonly<Record<string, { readonly from: string }>>;
-
-/** A change of an issue by a user. */
-export interface IssueChange {
-  readonly what: OwnedRepository;
-  /** The issue after the change. */
-  readonly issue: ForgeIssue;
-  readonly actor: ForgeUser;
-  readonly changes?: Changes;
-}
-
-export type IssueAction =
-  | "opened"
-  | "edited"
-  | "closed"
-  | "reopened"
-  | "deleted"
-  | "assigned"
-  | "unassigned"
-  | "label_updated"
-  | "label_cleared"
-  | "milestoned"
-  | "demilestoned";
-
-/** Publishes events of issues to hooks, in the transaction of the change (forge behaviour, 13.5). */
-export interface IssueHooks {
-  issue(
-    tx: Transaction,
-    event: "issues" | "issue_assign" | "issue_label" | "issue_milestone",
-    action: IssueAction,
-    change: IssueChange,
-  ): Promise<void>;
-  comment(
-    tx: Transaction,
-    action: "created" | "edited" | "deleted",
-    change: IssueChange & CommentDetails,
-  ): Promise<void>;
-}
-
+/** Publishes events of issues to hooks (forge behaviour, 13.5). */
 export function createIssueHooks({
   publisher,
   urls,
 }: {
   readonly publisher: Pick<HookPublisher, "publish" | "hasSubscribers">;
   readonly urls: ForgeUrls;
-}): IssueHooks {
+}): IssueEvents {
   return {
     issue: (tx, event, action, change) =>
       publish(tx, event, change, ({ issue, ...ends }) => ({

@@ -11,7 +11,7 @@ import type { ForgeCaller } from "../caller.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { assertAdministers, openIssue, openIssues, type OpenedRepository } from "./issue-access.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
-import type { IssueHooks } from "./issue-hooks.ts";
+import type { IssueEvents } from "./issue-events.ts";
 import type { IssuePath } from "./issue-requests.ts";
 
 /** Most pinned issues of a repository, as in the reference. */
@@ -23,10 +23,10 @@ export type IssueStates = ReturnType<typeof createIssueStates>;
 /** Creates the service. Every function refuses what the caller may not read with `not_found`. */
 export function createIssueStates({
   db,
-  hooks,
+  events,
 }: {
   readonly db: Database;
-  readonly hooks: IssueHooks;
+  readonly events: IssueEvents;
 }) {
   return {
     /** Locks an issue; idempotent. Refuses with `forbidden` a caller who does not administer the repository. */
@@ -106,7 +106,7 @@ export function createIssueStates({
       await db.transaction(async (tx) => {
         const issue = await findIssueById(tx, id);
         if (issue === undefined) return;
-        await hooks.issue(tx, "issues", "deleted", { what: opened, issue, actor: caller.user });
+        await events.issue(tx, "issues", "deleted", { what: opened, issue, actor: caller.user });
         await deleteIssue(tx, issue);
         const pinned = await listPinnedIssues(tx, opened.repository.id);
         if (issue.pinOrder > 0) await writePins(tx, opened.repository.id, idsOf(pinned));

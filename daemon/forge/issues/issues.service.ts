@@ -32,7 +32,7 @@ import { findAssignees, listAssignableUsers } from "./assignable-users.ts";
 import { hasDependencies } from "../repositories/repository-settings.view.ts";
 import { finishStopwatch } from "./tracked-times.service.ts";
 import { type IssueSearchOptions, searchIssues } from "./search-issues.ts";
-import type { IssueChange, IssueHooks } from "./issue-hooks.ts";
+import type { IssueChange, IssueEvents } from "./issue-events.ts";
 import { listRepositoryIssues, type IssueListOptions } from "./list-issues.ts";
 import type { CommentPath, IssueEdit, IssuePath, NewIssue } from "./issue-requests.ts";
 import {
@@ -61,13 +61,13 @@ export type Issues = ReturnType<typeof createIssues>;
 export function createIssues({
   db,
   notify,
-  hooks,
+  events,
   changes,
 }: {
   readonly db: Database;
   readonly changes: IssueChanges;
   readonly notify: NotifyIssue;
-  readonly hooks: IssueHooks;
+  readonly events: IssueEvents;
 }) {
   return {
     /** See `listRepositoryIssues`. */
@@ -113,7 +113,7 @@ export function createIssues({
         await insertMentions(tx, issue.id, mentioned);
         await notify(tx, { issue, actorId: user.id, text });
         const change = { what: opened, issue, actor: user };
-        await hooks.issue(tx, "issues", "opened", change);
+        await events.issue(tx, "issues", "opened", change);
         if (!mayWrite) return loadIssueDetails(tx, opened, issue, user);
         const { repository } = opened;
         const ids = wanted.labelIds;
@@ -180,7 +180,7 @@ export function createIssues({
         const today = (await findIssueById(tx, issue.id)) ?? issue;
         const parts = { comment: made, author, attachments: [] };
         const change = { what, issue: today, actor: author, ...parts };
-        await hooks.comment(tx, "created", change);
+        await events.comment(tx, "created", change);
         return made;
       });
       return { what, issue, comment, author, attachments: [] };
@@ -204,7 +204,7 @@ export function createIssues({
         await insertMentions(tx, updated.issueId, mentioned);
         const changes = { body: { from: details.comment.body } };
         const change = { ...details, actor: caller.user, comment: updated, changes };
-        if (updated.body !== details.comment.body) await hooks.comment(tx, "edited", change);
+        if (updated.body !== details.comment.body) await events.comment(tx, "edited", change);
         return updated;
       });
       if (comment === undefined) throw notFound();
@@ -254,7 +254,7 @@ export function createIssues({
       }
       if (issue.isClosed !== before.isClosed) {
         await notify(tx, { issue, actorId: user.id });
-        await hooks.issue(tx, "issues", issue.isClosed ? "closed" : "reopened", change);
+        await events.issue(tx, "issues", issue.isClosed ? "closed" : "reopened", change);
       }
       return loadIssueDetails(tx, opened, issue, user);
     });
@@ -285,13 +285,13 @@ export function createIssues({
   ): Promise<void> {
     const { issue } = change;
     if (issue.title !== before.title)
-      await hooks.issue(tx, "issues", "edited", {
+      await events.issue(tx, "issues", "edited", {
         ...change,
         issue: { ...issue, body: before.body },
         changes: { title: { from: before.title } },
       });
     if (issue.body !== before.body)
-      await hooks.issue(tx, "issues", "edited", {
+      await events.issue(tx, "issues", "edited", {
         ...change,
         changes: { body: { from: before.body } },
       });

@@ -12,6 +12,7 @@ import { createAttachments } from "./attachments.service.ts";
 import { dependencyRoutes, trackedTimeRoutes } from "./dependencies.routes.ts";
 import { createDependencies } from "./dependencies.service.ts";
 import { createIssueChanges } from "./issue-changes.ts";
+import { type IssueEvents, joinIssueEvents } from "./issue-events.ts";
 import { createIssueHooks } from "./issue-hooks.ts";
 import { createIssueLabels } from "./issue-labels.service.ts";
 import { issueRoutes } from "./issues.routes.ts";
@@ -33,6 +34,8 @@ export interface ForgeIssuesDeps {
   readonly urls: ForgeUrls;
   readonly notify: NotifyIssue;
   readonly publisher: HookPublisher;
+  /** A further subscriber to changes of issues. */
+  readonly activities: IssueEvents;
   /** The bytes of attachments. */
   readonly store: ObjectStore;
   readonly newUuid: () => string;
@@ -53,11 +56,12 @@ export function createForgeIssues({
   urls,
   notify,
   publisher,
+  activities,
   ...attachmentDeps
 }: ForgeIssuesDeps): ForgeIssues {
-  const hooks = createIssueHooks({ publisher, urls });
-  const changes = createIssueChanges({ notify, hooks });
-  const issues = createIssues({ db, notify, hooks, changes });
+  const events = joinIssueEvents(createIssueHooks({ publisher, urls }), activities);
+  const changes = createIssueChanges({ notify, events });
+  const issues = createIssues({ db, notify, events, changes });
   return {
     routes: [
       ...issueRoutes({ issues, watching: createWatching({ db, clock }), urls }),
@@ -70,8 +74,8 @@ export function createForgeIssues({
       }),
       ...issueStateRoutes({
         issues,
-        states: createIssueStates({ db, hooks }),
-        timelines: createTimelines({ db, hooks }),
+        states: createIssueStates({ db, events }),
+        timelines: createTimelines({ db, events }),
         reactions: createReactions({ db }),
         assignees: createAssignees({ db, changes }),
         urls,

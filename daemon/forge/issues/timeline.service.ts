@@ -21,7 +21,7 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { assertMayChange, assertNotArchived, openIssue, openIssues } from "./issue-access.ts";
 import { type CommentDetails, findPeople, type IssueDetails } from "./issue-details.ts";
-import type { IssueHooks } from "./issue-hooks.ts";
+import type { IssueEvents } from "./issue-events.ts";
 import type { CommentPath, IssuePath } from "./issue-requests.ts";
 import { createIssueReader } from "./readable-issues.ts";
 import type { TimeDetails } from "./tracked-times.service.ts";
@@ -52,10 +52,10 @@ export type Timelines = ReturnType<typeof createTimelines>;
 /** Creates the service. Every function refuses what the caller may not read with `not_found`. */
 export function createTimelines({
   db,
-  hooks,
+  events,
 }: {
   readonly db: Database;
-  readonly hooks: IssueHooks;
+  readonly events: IssueEvents;
 }) {
   return {
     /** Lists comments and events of an issue, oldest first. */
@@ -134,7 +134,7 @@ export function createTimelines({
         const attachments =
           (await listAttachmentsOfComments(tx, [comment.id])).get(comment.id) ?? [];
         const change = { what, issue, actor: caller.user, comment, author, attachments };
-        await hooks.comment(tx, "deleted", change);
+        await events.comment(tx, "deleted", change);
         await deleteComment(tx, comment);
       });
     },

@@ -13,6 +13,7 @@ import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
 import { Rendered } from "./elements.tsx";
 import { type PageContext, type PageParams, type PageRoute, toFolderPath, toPath } from "./page.ts";
+import { loadRepositoryActivity, RecentActivity } from "./recent-activity.tsx";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
 
 /** Names of files that browsers show as pictures. */
@@ -33,6 +34,8 @@ export function codePages(): PageRoute[] {
 async function showRepository(context: PageContext, params: PageParams) {
   const repository = await loadHead(context, params);
   const address = repository.clone_url;
+  const activities = await loadRepositoryActivity(context, repository);
+  const recent = <RecentActivity activities={activities} isOfOneRepository />;
   if (repository.empty)
     return {
       kind: "page",
@@ -44,12 +47,13 @@ async function showRepository(context: PageContext, params: PageParams) {
           <pre
             tabIndex={0}
           >{`git remote add origin ${address}\ngit push -u origin ${repository.default_branch}`}</pre>
+          {recent}
         </>
       ),
     } as const;
   const at = { kind: "branch", ref: repository.default_branch, path: "" };
   const { dir_contents: entries = [] } = await readPlace(context, params, at);
-  return showFolder(context, repository, at, entries);
+  return showFolder(context, repository, at, entries, recent);
 }
 
 /** A place in a repository: a branch, a tag or a commit, and a path below it. */
@@ -173,6 +177,8 @@ async function showFolder(
   repository: WireRepository,
   place: Place,
   listed: readonly WireContents[],
+  /** What stands below the files. */
+  below?: ReactNode,
 ) {
   const entries = listed.toSorted((a, b) => Number(b.type === "dir") - Number(a.type === "dir"));
   const readme = entries.find(({ name, type, size }) => {
@@ -217,6 +223,7 @@ async function showFolder(
             <Rendered html={html} text={text} />
           </section>
         )}
+        {below}
       </>
     ),
   } as const;

@@ -13,6 +13,7 @@ import type { WireRepository } from "../../contract/forge/repositories/repositor
 import { toSignIn } from "./account-pages.tsx";
 import { Form, Pager, Time } from "./elements.tsx";
 import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
+import { loadAccountActivity, RecentActivity } from "./recent-activity.tsx";
 import { TopicList } from "./repository-head.tsx";
 
 const LIMIT = 30;
@@ -81,6 +82,7 @@ async function showAccount(context: PageContext, params: PageParams) {
     params: { username },
     query: window,
   });
+  const activities = await loadAccountActivity(context, account);
   return {
     kind: "page",
     title: account.name,
@@ -112,6 +114,7 @@ async function showAccount(context: PageContext, params: PageParams) {
         <h2>Repositories</h2>
         <RepositoryList repositories={repositories} />
         <Pager page={page} limit={LIMIT} total={total} query={request.query} />
+        <RecentActivity activities={activities} isOfOneRepository={false} />
       </>
     ),
   } as const;

@@ -231,12 +231,14 @@ describe("gitea-js", () => {
     await api.teams.orgAddTeamRepository(id, "crew", "ship");
     await api.teams.orgListTeamRepo(id, "crew", "ship");
     expect((await api.teams.orgListTeamRepos(id)).data).toHaveLength(1);
+    expect((await api.teams.orgListTeamActivityFeeds(id)).data).not.toHaveLength(0);
     await api.teams.orgRemoveTeamRepository(id, "crew", "ship");
     await api.repos.repoAddTeam("crew", "ship", "deck");
     await api.repos.repoCheckTeam("crew", "ship", "deck");
     expect((await api.repos.repoListTeams("crew", "ship")).data).toHaveLength(2);
     await api.repos.repoDeleteTeam("crew", "ship", "deck");
     expect((await api.orgs.orgListRepos("crew")).data).toHaveLength(1);
+    expect((await api.orgs.orgListActivityFeeds("crew")).data).not.toHaveLength(0);
 
     expect((await api.orgs.orgListMembers("crew")).data).toHaveLength(2);
     await api.orgs.orgIsMember("crew", "nora");
@@ -322,6 +324,9 @@ describe("gitea-js", () => {
     expect((await api.repos.repoSearch({ q: "plain" })).data.data).toHaveLength(1);
     await api.user.userCurrentListRepos();
     await api.users.userListRepos("mira");
+    const performed = { "only-performed-by": true };
+    const feed = await api.users.userListActivityFeeds("mira", performed);
+    expect(feed.data.map(({ op_type: kind }) => kind)).toContain("create_repo");
     await api.repos.repoAddCollaborator(...repo, "nora", { permission: "write" });
     await api.repos.repoCheckCollaborator(...repo, "nora");
     expect((await api.repos.repoListCollaborators(...repo)).data).toHaveLength(1);
@@ -345,6 +350,7 @@ describe("gitea-js", () => {
     await api.repos.userCurrentDeleteSubscription(...repo);
 
     await api.repos.repoGetLanguages(...repo);
+    expect((await api.repos.repoListActivityFeeds(...repo)).data).not.toHaveLength(0);
     const key = await api.repos.repoCreateKey(...repo, { title: "deploy", key: KEY });
     await api.repos.repoGetKey(...repo, key.data.id ?? 0);
     expect((await api.repos.repoListKeys(...repo)).data).toHaveLength(1);

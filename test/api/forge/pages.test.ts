@@ -325,6 +325,28 @@ describe("a page", () => {
     expect(locked.text).toContain("kept text");
   });
 
+  test("of a user, an organization and a repository shows recent activity to those who may see it", async () => {
+    const mira = await newUser();
+    const org = `lodge-${mira}`;
+    await by(mira, "POST", "/orgs", { username: org });
+    await by(mira, "POST", `/orgs/${org}/repos`, { name: "hall", auto_init: true });
+    await by(mira, "POST", `/repos/${org}/hall/issues`, { title: "<b>Torn</b>" });
+    const issue = `<a href="/${org}/hall/issues/1"><bdi>#1 &lt;b&gt;Torn&lt;/b&gt;</bdi></a>`;
+    for (const path of [`/${mira}`, `/${org}`, `/${org}/hall`]) {
+      const { status, text } = await open(path);
+      expect([path, status]).toEqual([path, 200]);
+      expect(text).toContain('<h2 id="recent-activity">Recent activity</h2>');
+      expect(text).toContain(`opened the issue ${issue}`);
+    }
+    await by(mira, "PATCH", `/repos/${org}/hall`, { private: true });
+    for (const path of [`/${mira}`, `/${org}`])
+      expect((await open(path)).text).not.toContain("Recent activity");
+    expect((await open(`/${org}/hall`)).status).toBe(404);
+    const cookie = await signIn(mira);
+    for (const path of [`/${mira}`, `/${org}`, `/${org}/hall`])
+      expect((await open(path, cookie)).text).toContain(issue);
+  });
+
   test("of the inbox marks threads as read", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await people.newRepository(mira);

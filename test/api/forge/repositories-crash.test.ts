@@ -235,6 +235,28 @@ describe("killed while git carried out a push", () => {
     expect((await get(daemon, "mira/kept")).json).toMatchObject({ empty: false, branch_count: 1 });
     await expect.poll(notes, { interval: 10 }).toEqual([]);
     await daemon[Symbol.asyncDispose]();
+
+    // Each push is in the feed exactly once, also after another start, which runs unfinished jobs.
+    const again = await startTestDaemon({ home });
+    const path = "/api/v1/repos/mira/kept/activities/feeds";
+    const recorded = async () =>
+      (await again.request(path, { token: admin })).json.map(
+        (each: { op_type: string; ref_name: string; content: string }) =>
+          each.content === ""
+            ? `${each.op_type} ${each.ref_name}`
+            : `${each.op_type} ${each.ref_name} ${JSON.parse(each.content).HeadCommit?.Sha1}`,
+      );
+    await expect
+      .poll(async () => (await recorded()).toSorted(), { interval: 10 })
+      .toEqual(
+        [
+          "create_repo ",
+          "delete_branch refs/heads/gone",
+          `commit_repo refs/heads/main ${first}`,
+          `commit_repo refs/heads/main ${second}`,
+        ].toSorted(),
+      );
+    await again[Symbol.asyncDispose]();
   });
 
   test("recovery publishes nothing for refs that git has not moved, and drops the push when git cannot be running", async () => {

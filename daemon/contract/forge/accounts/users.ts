@@ -77,7 +77,7 @@ export const getUserHeatmap = endpoint({
   name: "forge.users.heatmap",
   method: "GET",
   path: "/api/v1/users/:username/heatmap",
-  summary: "How many issues and comments a user wrote in the last year, by quarters of an hour",
+  summary: "How often a user was active in the last year, by quarters of an hour",
   gate: anyoneWithin("user"),
   params: usernameParams,
   replies: {

@@ -93,6 +93,20 @@ export async function findComment(
   return row && toComment(row);
 }
 
+/** Returns the existing comments of these ids, unordered. */
+export async function listCommentsByIds(
+  db: Queries,
+  ids: readonly number[],
+): Promise<ForgeComment[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.all<CommentRow>(
+    `SELECT ${commentColumns} FROM forge_issue_comments
+     WHERE kind = 'comment' AND id IN (${ids.map(() => "?").join(", ")})`,
+    ...ids,
+  );
+  return rows.map(toComment);
+}
+
 /** Range of the last change of comments in epoch milliseconds, both ends included. */
 export interface CommentFilter {
   readonly issueId: number;

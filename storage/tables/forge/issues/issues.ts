@@ -129,6 +129,16 @@ export async function findIssueById(db: Queries, id: number): Promise<ForgeIssue
   return row && toIssue(row);
 }
 
+/** Returns the existing issues of these ids, unordered. */
+export async function listIssuesByIds(db: Queries, ids: readonly number[]): Promise<ForgeIssue[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.all<IssueRow>(
+    `SELECT ${issueColumns} FROM forge_issues WHERE id IN (${ids.map(() => "?").join(", ")})`,
+    ...ids,
+  );
+  return rows.map(toIssue);
+}
+
 /** Returns the issue of a number in a repository. */
 export async function findIssue(
   db: Queries,

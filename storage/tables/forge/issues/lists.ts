@@ -162,8 +162,8 @@ function toWithin(within: IssueFilter["within"], dialect: Database["dialect"]): 
   };
 }
 
-/** Whether a repository `r` has issues here, by the members of its settings. */
-const keepsIssues = {
+/** The condition for a repository `r` that has issues here, by the members of its settings. */
+export const keepsIssues = {
   sqlite: `(COALESCE(json_extract(r.settings, '$.has_issues'), 1) <> 0
     AND json_type(r.settings, '$.external_tracker') IS NULL)`,
   postgres: `(COALESCE(CAST(r.settings AS JSONB) ->> 'has_issues', 'true') <> 'false'

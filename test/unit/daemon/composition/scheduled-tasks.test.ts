@@ -48,7 +48,7 @@ const clock = () => now;
 const DOCUMENT_OBJECT = "d".repeat(64);
 let inUse: boolean | undefined;
 
-const tasks = (told: string[] = []) => {
+const tasks = (told: string[] = [], activityDays = 0) => {
   const list = scheduledTasks({
     db,
     directory: toDataDirectory(home),
@@ -65,6 +65,11 @@ const tasks = (told: string[] = []) => {
       startDueSchedules: async () => void told.push("due schedules"),
       cleanUp: async () => void told.push("expired runs"),
     },
+    activities: {
+      deleteBefore: async (before) =>
+        void told.push(`activities before ${new Date(before).toISOString()}`),
+    },
+    activityDays,
     cache: { reconcile: async () => void told.push("cache") },
     backUp: async () => told.push("backup of the home"),
     auditExports: { writeMissing: async () => told.push("exports") },
@@ -138,6 +143,13 @@ test("sessions, deliveries of a week, documents, unused objects and the byte cac
     "documents",
     "cache",
   ]);
+});
+
+test("activities are deleted only after a time that the settings name, as Gitea's task is disabled by default", async () => {
+  const told: string[] = [];
+  await expect(tasks(told).run("delete_old_actions")).rejects.toThrow("no task");
+  await tasks(told, 365).run("delete_old_actions");
+  expect(told).toEqual([`activities before ${new Date(now - 365 * DAY).toISOString()}`]);
 });
 
 test("the sweep of objects leaves the object of a document alone", async () => {

@@ -9,7 +9,6 @@ import {
   findAvatar,
   putAvatar,
 } from "../../../../../storage/tables/forge/accounts/avatars.ts";
-import { listContributions } from "../../../../../storage/tables/forge/accounts/contributions.ts";
 import {
   insertFollow,
   listFollowed,
@@ -179,20 +178,6 @@ describe.each(["sqlite", "postgres"] as const)("profiles and files, on %s", (eng
     expect(await listObjectReferences(db, "b".repeat(64), 1)).toEqual([{ sha256, size: 7 }]);
     await db.transaction((tx) => deleteRepository(tx, repositoryId));
     expect(await isObjectReferenced(db, sha256)).toBe(false);
-  });
-
-  test("issues and comments are counted by quarters of an hour", async () => {
-    const mira = await addUser();
-    const { id } = await addRepository(mira);
-    const issue = await addIssue(id, mira.id);
-    await db.transaction((tx) =>
-      insertComment(tx, { issueId: issue.id, authorId: mira.id, body: "x" }),
-    );
-    const options = { reader: undefined, isPublicOnly: false, since: issue.createdAt - 1 };
-    const rows = await listContributions(db, mira.id, options);
-    expect(rows.reduce((sum, { contributions }) => sum + contributions, 0)).toBe(2);
-    expect(rows[0]?.timestamp).toBe(Math.floor(issue.createdAt / 900_000) * 900);
-    expect(await listContributions(db, mira.id, { ...options, since: Date.now() })).toEqual([]);
   });
 
   test("a search of issues leaves out repositories by their settings, not by a text in them", async () => {

@@ -1,0 +1,105 @@
+import type { WireActivity } from "../../daemon/contract/forge/activities.ts";
+import { describeActivity } from "../../daemon/contract/forge/activity-text.ts";
+import { forge } from "../client/operations.ts";
+import { forgePages } from "../client/paging.ts";
+import type { CliContext } from "../context.ts";
+import { usageError } from "../errors.ts";
+import { type Column, time } from "../output/cells.ts";
+import type { PageSource } from "../output/pages.ts";
+import { listOf } from "../output/spec.ts";
+import { toRepositoryName } from "../support/repository.ts";
+import { findTeamId, teamOperations } from "../support/team.ts";
+import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+
+export const entries: readonly Entry[] = [
+  verb("list", "List recent activity, the latest first", () => listActivities, {
+    aliases: ["ls"],
+  }),
+];
+
+const columns: readonly Column<WireActivity>[] = [
+  { header: "time", cell: ({ created }) => time(created) },
+  { header: "user", cell: ({ act_user: actor }) => actor.login },
+  { header: "activity", cell: toSentence },
+  { header: "repository", cell: ({ repo }) => repo.full_name },
+];
+
+function toSentence(activity: WireActivity): string {
+  const { action, subject, quote, commits } = describeActivity(activity);
+  const said = quote === "" ? (commits[0]?.title ?? "") : quote;
+  return said === "" ? `${action} ${subject}` : `${action} ${subject}: ${said}`;
+}
+
+interface ActivityOptions {
+  readonly user?: string;
+  readonly org?: string;
+  readonly team?: string;
+  readonly repo?: string;
+  readonly performed?: true;
+  readonly date?: string;
+}
+
+const listActivities = {
+  operations: [
+    forge.listUserActivities,
+    forge.listOrganizationActivities,
+    forge.listTeamActivities,
+    forge.listRepositoryActivities,
+    forge.getCurrentUser,
+    ...teamOperations,
+  ],
+  output: listOf(forge.listUserActivities),
+  define(command, cli, run = runList): void {
+    command
+      .option("--user <username>", "the feed of this user; your own by default")
+      .option("--org <organization>", "what happened in repositories of this organization")
+      .option("--team <team>", "what happened in repositories of this team, as ORG/TEAM or its id")
+      .option("--repo <repository>", "what happened in this repository, as OWNER/NAME")
+      .option(
+        "--performed",
+        "only what the user did, without what happened in watched repositories",
+      )
+      .option("--date <day>", "only of this day in UTC, such as 2026-11-23")
+      .action((options: ActivityOptions) => run(cli, options));
+  },
+} satisfies CommandModule;
+
+/** Prints one feed: of a user, an organization, a team or a repository. */
+async function runList(cli: CliContext, options: ActivityOptions): Promise<void> {
+  const { user, org, team, repo, performed, date } = options;
+  if ([user, org, team, repo].filter((each) => each !== undefined).length > 1)
+    throw usageError("--user, --org, --team and --repo exclude each other");
+  if (performed === true && [org, team, repo].some((each) => each !== undefined))
+    throw usageError("--performed is for the feed of a user");
+  // The server takes any other text for no filter.
+  if (date !== undefined && !isDay(date))
+    throw usageError(`--date takes a day such as 2026-11-23, not ${JSON.stringify(date)}`);
+  await cli.output.list(await toPages(cli, options), columns);
+}
+
+async function toPages(
+  cli: CliContext,
+  { user, org, team, repo, performed, date }: ActivityOptions,
+): Promise<PageSource<WireActivity>> {
+  const query = date === undefined ? {} : { date };
+  if (org !== undefined)
+    return forgePages(cli.client, forge.listOrganizationActivities, { params: { org }, query });
+  if (team !== undefined) {
+    const params = { team: await findTeamId(cli, team) };
+    return forgePages(cli.client, forge.listTeamActivities, { params, query });
+  }
+  if (repo !== undefined)
+    return forgePages(cli.client, forge.listRepositoryActivities, {
+      params: { ...toRepositoryName(repo) },
+      query,
+    });
+  const username = user ?? (await cli.client.call(forge.getCurrentUser, {})).body.login;
+  return forgePages(cli.client, forge.listUserActivities, {
+    params: { username },
+    query: { ...query, ...(performed === true ? { "only-performed-by": true } : {}) },
+  });
+}
+
+function isDay(given: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(given) && !Number.isNaN(Date.parse(given));
+}

@@ -1,0 +1,92 @@
+// What users did in repositories, and the feeds that show it. Start here: one factory wires up this folder. recorder.ts
+// writes activities in the transaction of the event, feeds.service.ts lists those that the caller may see.
+import type { Database } from "../../../storage/engine/database.ts";
+import { deleteActivitiesBefore } from "../../../storage/tables/forge/activities/activities.ts";
+import type { JobQueue } from "../../jobs/queue.ts";
+import type { Route } from "../../http/handle.ts";
+import type { ReadPush } from "../git/commit-readers.ts";
+import type { IssueAction, IssueEvents } from "../issues/issue-events.ts";
+import type { RepositoryEvents } from "../repositories/events.ts";
+import type { ForgeUrls } from "../urls.ts";
+import { activityRoutes } from "./feeds.routes.ts";
+import { createFeeds } from "./feeds.service.ts";
+import { createPushActivities } from "./push-activities.ts";
+import { createActivityRecorder } from "./recorder.ts";
+
+export interface ForgeActivitiesDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly jobs: Pick<JobQueue, "enqueue" | "register">;
+  /** Called by jobs only. */
+  readonly readPush: ReadPush;
+  readonly urls: ForgeUrls;
+}
+
+/** The activities of the forge. */
+export interface ForgeActivities {
+  /** The subscriber to events of repositories. */
+  readonly repositoryEvents: RepositoryEvents;
+  /** The subscriber to events of issues. */
+  readonly issueEvents: IssueEvents;
+  /** Below `/api/v1`. */
+  readonly routes: readonly Route[];
+  /** Deletes the activities that are older than a moment, in epoch milliseconds. Ends soon after `signal` aborts. */
+  deleteBefore(before: number, signal: AbortSignal): Promise<void>;
+}
+
+/** Activities that are deleted in one transaction, so that other writers get their turn. */
+const DELETED_PER_TRANSACTION = 1_000;
+
+export function createForgeActivities({
+  db,
+  clock,
+  jobs,
+  readPush,
+  urls,
+}: ForgeActivitiesDeps): ForgeActivities {
+  const { enqueue } = jobs;
+  const { record, job } = createActivityRecorder({ db, enqueue });
+  const pushes = createPushActivities({ db, enqueue, record, readPush });
+  jobs.register(job);
+  jobs.register(pushes.job);
+  return {
+    async deleteBefore(before, signal) {
+      const limit = DELETED_PER_TRANSACTION;
+      let deleted = limit;
+      while (deleted === limit && !signal.aborted)
+        deleted = await db.transaction((tx) => deleteActivitiesBefore(tx, before, limit));
+    },
+    routes: activityRoutes({ feeds: createFeeds({ db, clock }), urls }),
+    repositoryEvents: {
+      created: (tx, what) => record(tx, what, [{ kind: "create_repo" }]),
+      async edited(tx, { former, ...what }) {
+        if (what.repository.name === former.name) return;
+        await record(tx, what, [{ kind: "rename_repo", content: former.name }]);
+      },
+      async transferred(tx, { former, ...what }) {
+        const content = `${former.name}/${what.repository.name}`;
+        await record(tx, what, [{ kind: "transfer_repo", content }]);
+      },
+      pushed: pushes.pushed,
+    },
+    issueEvents: {
+      async issue(tx, event, action, { what, issue, actor }) {
+        const kind = event === "issues" ? kindsOfActions.get(action) : undefined;
+        if (kind === undefined) return;
+        await record(tx, { ...what, actor }, [{ kind, issueId: issue.id }]);
+      },
+      async comment(tx, action, { what, issue, actor, comment }) {
+        if (action !== "created") return;
+        const said = { kind: "comment_issue", issueId: issue.id, commentId: comment.id } as const;
+        await record(tx, { ...what, actor }, [said]);
+      },
+    },
+  };
+}
+
+const kindsOfActions = new Map<IssueAction, "create_issue" | "close_issue" | "reopen_issue">([
+  ["opened", "create_issue"],
+  ["closed", "close_issue"],
+  ["reopened", "reopen_issue"],
+]);

@@ -1,0 +1,47 @@
+import {
+  listOrganizationActivities,
+  listRepositoryActivities,
+  listTeamActivities,
+  listUserActivities,
+} from "../../contract/forge/activities.ts";
+import { getUserHeatmap } from "../../contract/forge/accounts/users.ts";
+import type { Route } from "../../http/handle.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { handle } from "../handle.ts";
+import type { ForgeUrls } from "../urls.ts";
+import { toActivityView } from "./activity.view.ts";
+import type { FeedPage, Feeds } from "./feeds.service.ts";
+
+/** Routes of feeds of activities, and of calendars of contributions. */
+export function activityRoutes({
+  feeds,
+  urls,
+}: {
+  readonly feeds: Feeds;
+  readonly urls: ForgeUrls;
+}): Route[] {
+  return [
+    handle(listUserActivities, async ({ caller, params, query }) => {
+      const window = { ...query, isOnlyPerformed: query["only-performed-by"] };
+      return toPage(await feeds.ofUser(params.username, window, caller), caller);
+    }),
+    handle(listRepositoryActivities, async ({ caller, params, query }) =>
+      toPage(await feeds.ofRepository(params, query, caller), caller),
+    ),
+    handle(listOrganizationActivities, async ({ caller, params, query }) =>
+      toPage(await feeds.ofOrganization(params.org, query, caller), caller),
+    ),
+    handle(listTeamActivities, async ({ caller, params, query }) =>
+      toPage(await feeds.ofTeam(params.team, query, caller), caller),
+    ),
+    handle(getUserHeatmap, async ({ caller, params }) => ({
+      status: 200,
+      body: [...(await feeds.getHeatmap(params.username, caller))],
+    })),
+  ];
+
+  function toPage({ activities, total }: FeedPage, caller: ForgeCaller | undefined) {
+    const body = activities.map((details) => toActivityView(details, caller?.user, urls));
+    return { status: 200 as const, body, total };
+  }
+}

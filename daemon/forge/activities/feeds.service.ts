@@ -1,0 +1,208 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import {
+  type ForgeActivity,
+  listActivitiesByIds,
+} from "../../../storage/tables/forge/activities/activities.ts";
+import {
+  type Contributions,
+  type FeedSource,
+  listContributions,
+  listFeed,
+} from "../../../storage/tables/forge/activities/feeds.ts";
+import { listAttachmentsOfComments } from "../../../storage/tables/forge/issues/attachments.ts";
+import { listCommentsByIds } from "../../../storage/tables/forge/issues/comments.ts";
+import { type ForgeIssue, listIssuesByIds } from "../../../storage/tables/forge/issues/issues.ts";
+import { findRepositoriesByIds } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import { isPublicOnly, toReader } from "../accounts/scopes.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { openRepository } from "../issues/issue-access.ts";
+import { type CommentDetails, findPeople } from "../issues/issue-details.ts";
+import { openOrganization, openTeam } from "../organizations/organization-access.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import type { RepositoryPath } from "../repositories/repositories.service.ts";
+import {
+  createRepositoryLists,
+  getVisibleAccount,
+} from "../repositories/repository-lists.service.ts";
+import type { RepositoryDetails } from "../repositories/repository.view.ts";
+
+/** A page of a feed; `date` is a day such as `2026-11-23`, in UTC. Any other text is no filter. */
+export interface FeedWindow extends PageWindow {
+  readonly date: string;
+}
+
+/** An activity with the records that its view shows. */
+export interface ActivityDetails {
+  readonly activity: ForgeActivity;
+  /** The account in whose feed it is. */
+  readonly receiverId: number;
+  readonly actor: ForgeUser;
+  readonly what: RepositoryDetails;
+  readonly issue: ForgeIssue | undefined;
+  readonly comment: CommentDetails | undefined;
+}
+
+export interface FeedPage {
+  readonly activities: readonly ActivityDetails[];
+  readonly total: number;
+}
+
+/**
+ * Feeds of activities. They never contain one in a repository, or in a part of it, that the caller may not read at this
+ * moment, nor one of a user who hides its activity from the caller.
+ */
+export type Feeds = ReturnType<typeof createFeeds>;
+
+/** A year, and the week in which it began. */
+const HEATMAP_MS = (366 + 7) * 86_400_000;
+const DAY_MS = 86_400_000;
+
+export function createFeeds({
+  db,
+  clock,
+}: {
+  readonly db: Database;
+  readonly clock: () => number;
+}) {
+  const lists = createRepositoryLists({ db });
+  return {
+    /**
+     * Returns a page of what an account did, and of what happened in repositories that it watched then; of an organization:
+     * what happened in its repositories. Throws `not_found` for an account that is hidden from the caller.
+     */
+    async ofUser(
+      name: string,
+      window: FeedWindow & { readonly isOnlyPerformed: boolean },
+      caller: ForgeCaller | undefined,
+    ): Promise<FeedPage> {
+      const account = await getVisibleAccount(db, name, caller);
+      if (hidesActivity(account, caller)) return { activities: [], total: 0 };
+      const { id } = account;
+      const source = window.isOnlyPerformed ? { performedBy: id } : { receivedBy: id };
+      return list(source, window, caller, { receiverId: id });
+    },
+
+    /** Returns a page of what happened in a repository. Throws `not_found` for one that the caller may not read. */
+    async ofRepository(
+      path: RepositoryPath,
+      window: FeedWindow,
+      caller: ForgeCaller | undefined,
+    ): Promise<FeedPage> {
+      const { repository } = await openRepository(db, path, caller, "/activities/feeds", "any");
+      return list({ repositoryId: repository.id }, window, caller);
+    },
+
+    /** Returns a page of what happened in repositories of an organization. Throws as `openOrganization` does. */
+    async ofOrganization(
+      name: string,
+      window: FeedWindow,
+      caller: ForgeCaller | undefined,
+    ): Promise<FeedPage> {
+      const opened = await openOrganization(db, name, caller, "/activities/feeds");
+      const { id } = opened.organization;
+      return list({ receivedBy: id }, window, caller, { receiverId: id });
+    },
+
+    /** Returns a page of what happened in repositories that a team has now. Throws as `openTeam` does. */
+    async ofTeam(teamId: number, window: FeedWindow, caller: ForgeCaller): Promise<FeedPage> {
+      const { team, organization } = await openTeam(db, teamId, caller);
+      const { id } = organization;
+      return list({ receivedBy: id }, window, caller, { receiverId: id, teamId: team.id });
+    },
+
+    /**
+     * Returns how much an account did in the last year, of an organization how much happened in its repositories: nothing of
+     * an account that hides its activity from the caller. Throws `not_found` for an account that is hidden.
+     */
+    async getHeatmap(
+      name: string,
+      caller: ForgeCaller | undefined,
+    ): Promise<readonly Contributions[]> {
+      const account = await getVisibleAccount(db, name, caller);
+      if (hidesActivity(account, caller)) return [];
+      const { id, kind } = account;
+      return listContributions(db, {
+        source: kind === "organization" ? { receivedBy: id } : { performedBy: id },
+        reader: caller?.user,
+        isPublicOnly: isPublicOnly(caller),
+        since: clock() - HEATMAP_MS,
+      });
+    },
+  };
+
+  async function list(
+    source: FeedSource,
+    window: FeedWindow,
+    caller: ForgeCaller | undefined,
+    { receiverId, teamId }: { readonly receiverId?: number; readonly teamId?: number } = {},
+  ): Promise<FeedPage> {
+    const filter = {
+      source,
+      reader: caller?.user,
+      isPublicOnly: isPublicOnly(caller),
+      teamId,
+      ...toDay(window.date),
+    };
+    const { ids, total } = await listFeed(db, filter, toRows(window));
+    const activities = await listActivitiesByIds(db, ids);
+    return { activities: await complete(activities, receiverId, caller?.user), total };
+  }
+
+  /** Leaves out what was deleted since the list was made. */
+  async function complete(
+    activities: readonly ForgeActivity[],
+    receiverId: number | undefined,
+    viewer: ForgeUser | undefined,
+  ): Promise<ActivityDetails[]> {
+    const repositoryIds = new Set(activities.map(({ repositoryId }) => repositoryId));
+    const repositories = new Map(
+      (await lists.toDetails(await findRepositoriesByIds(db, [...repositoryIds]), viewer)).map(
+        (details) => [details.repository.id, details] as const,
+      ),
+    );
+    const issues = toMap(
+      await listIssuesByIds(db, [...new Set(activities.flatMap(({ issueId }) => issueId ?? []))]),
+    );
+    const commentIds = activities.flatMap(({ commentId }) => commentId ?? []);
+    const comments = toMap(await listCommentsByIds(db, commentIds));
+    const files = await listAttachmentsOfComments(db, commentIds);
+    const people = await findPeople(db, [
+      ...activities.map(({ actorId }) => actorId),
+      ...[...comments.values()].map(({ authorId }) => authorId),
+    ]);
+    return activities.flatMap((activity) => {
+      const what = repositories.get(activity.repositoryId);
+      const actor = people.get(activity.actorId);
+      const issue = issues.get(activity.issueId ?? -1);
+      const comment = comments.get(activity.commentId ?? -1);
+      const isGone =
+        (activity.issueId !== undefined && issue === undefined) ||
+        (activity.commentId !== undefined && comment === undefined);
+      if (what === undefined || actor === undefined || isGone) return [];
+      const author = people.get(comment?.authorId ?? -1);
+      const said = issue &&
+        comment && { what, issue, comment, author, attachments: files.get(comment.id) ?? [] };
+      return [{ activity, receiverId: receiverId ?? actor.id, actor, what, issue, comment: said }];
+    });
+  }
+}
+
+/** Only the account itself and site administrators see the activity of one that hides it. */
+function hidesActivity(
+  { id, keepActivityPrivate }: ForgeUser,
+  caller: ForgeCaller | undefined,
+): boolean {
+  const reader = toReader(caller);
+  return keepActivityPrivate && reader?.isAdmin !== true && reader?.id !== id;
+}
+
+function toMap<T extends { readonly id: number }>(rows: readonly T[]): ReadonlyMap<number, T> {
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Returns the range of a day, in epoch milliseconds. */
+function toDay(date: string): { readonly since?: number; readonly until?: number } {
+  const since = /^\d{4}-\d{2}-\d{2}$/.test(date) ? Date.parse(`${date}T00:00:00Z`) : Number.NaN;
+  return Number.isNaN(since) ? {} : { since, until: since + DAY_MS };
+}

@@ -1,0 +1,115 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import type { CommitFacts } from "../../../storage/git/commits.ts";
+import {
+  type NewActivity,
+  setPushContent,
+} from "../../../storage/tables/forge/activities/activities.ts";
+import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
+import {
+  findRepositoryById,
+  type ForgeRepository,
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { PushCommits, ReadPush } from "../git/commit-readers.ts";
+import { createPushJob, type PublishedPush } from "../git/push-jobs.ts";
+import type { OwnedRepository, RefChange, RepositoryEvents } from "../repositories/events.ts";
+import type { RecordActivities } from "./recorder.ts";
+
+/** Refs of one push that become activities: a push of a whole copy may move any number. */
+const REFS_MAX = 50;
+/** Commits of one activity, as many as Gitea has by default. */
+const COMMITS_MAX = 5;
+/** Characters of a message, because activities are stored in rows. */
+const MESSAGE_CHARACTERS_MAX = 4_096;
+
+export interface PushActivitiesDeps {
+  readonly db: Database;
+  readonly enqueue: Enqueue;
+  readonly record: RecordActivities;
+  /** Called by the job only. */
+  readonly readPush: ReadPush;
+}
+
+/**
+ * Records pushes. The activities are written in the transaction that takes the push out of the journal, so each push is
+ * recorded exactly once. A job adds the commits, because reading them takes git, which has no place in a transaction.
+ */
+export function createPushActivities({ db, enqueue, record, readPush }: PushActivitiesDeps) {
+  const commits = createPushJob({
+    kind: "forge.activities.push",
+    enqueue,
+    select: ({ after }) => after !== undefined,
+    refsMax: REFS_MAX,
+    publish,
+  });
+  return {
+    job: commits.job,
+
+    async pushed(tx, { repository, owner, pusher, changes }) {
+      const recorded = changes.filter(({ ref }) => isRecorded(ref)).slice(0, REFS_MAX);
+      await record(tx, { repository, owner, actor: pusher }, recorded.map(toActivity));
+      await commits.enqueuePush(tx, { repository, pusherId: pusher.id }, recorded);
+    },
+  } satisfies Pick<RepositoryEvents, "pushed"> & { job: unknown };
+
+  async function publish(
+    { repositoryId, pusherId, pushedAt }: PublishedPush,
+    change: RefChange,
+  ): Promise<void> {
+    const repository = await findRepositoryById(db, repositoryId);
+    const owner = repository && (await findUserById(db, repository.ownerId));
+    const pushed = repository && (await readPush(repository, change, COMMITS_MAX));
+    if (repository === undefined || owner === undefined || pushed === undefined) return;
+    const { ref, after: objectId = "" } = change;
+    const push = { repositoryId, actorId: pusherId, ref, objectId, createdAt: pushedAt };
+    await setPushContent(db, push, toPushContent({ repository, owner }, change, pushed));
+  }
+}
+
+const isRecorded = (ref: string) => /^refs\/(?:heads|tags)\//.test(ref);
+
+function toActivity({ ref, after }: RefChange): Omit<NewActivity, "actorId" | "repositoryId"> {
+  const isTag = ref.startsWith("refs/tags/");
+  if (after === undefined) return { kind: isTag ? "delete_tag" : "delete_branch", ref };
+  return { kind: isTag ? "push_tag" : "commit_repo", ref, objectId: after };
+}
+
+/** Returns the commits of a push in Gitea's form. */
+function toPushContent(
+  { repository, owner }: OwnedRepository,
+  change: RefChange,
+  { commits, total, head }: PushCommits,
+): string {
+  const range = toRange(repository, change, commits);
+  const home = `${encodeURIComponent(owner.name)}/${encodeURIComponent(repository.name)}`;
+  return JSON.stringify({
+    Commits: commits.map(toCommit),
+    HeadCommit: head === undefined ? null : toCommit(head),
+    CompareURL: range === undefined ? "" : `${home}/compare/${range}`,
+    Len: total,
+  });
+}
+
+/** A new branch is compared with the default branch; the default branch itself and tags with nothing. */
+function toRange(
+  { defaultBranch }: ForgeRepository,
+  { ref, before, after }: RefChange,
+  commits: readonly CommitFacts[],
+): string | undefined {
+  if (!ref.startsWith("refs/heads/")) return undefined;
+  if (before !== undefined) return `${before}...${after}`;
+  if (ref === `refs/heads/${defaultBranch}` || commits.length === 0) return undefined;
+  return `${defaultBranch.split("/").map(encodeURIComponent).join("/")}...${after}`;
+}
+
+function toCommit({ id, message, author, committer }: CommitFacts) {
+  return {
+    Sha1: id,
+    Message: message.slice(0, MESSAGE_CHARACTERS_MAX),
+    AuthorEmail: author.email,
+    AuthorName: author.name,
+    CommitterEmail: committer.email,
+    CommitterName: committer.name,
+    Timestamp: author.at,
+  };
+}

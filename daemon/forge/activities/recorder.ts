@@ -1,0 +1,70 @@
+import { z } from "zod";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import {
+  insertActivity,
+  insertWatchersOf,
+  type NewActivity,
+} from "../../../storage/tables/forge/activities/activities.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
+
+/**
+ * Records activities of a user in a repository, inside the transaction of what they tell about: they exist if and only if
+ * that does. They appear in the feeds of the actor, of an organization that owns the repository, and of its watchers.
+ */
+export type RecordActivities = (
+  tx: Transaction,
+  what: OwnedRepository & { readonly actor: ForgeUser },
+  activities: readonly Omit<NewActivity, "actorId" | "repositoryId">[],
+) => Promise<void>;
+
+/** Watchers whose feeds are written in one transaction, so that other writers get their turn. */
+const WATCHERS_PER_TRANSACTION = 500;
+
+const KIND = "forge.activities.deliver";
+
+const payloadSchema = z.object({
+  repositoryId: z.int(),
+  activityIds: z.array(z.int()),
+  /** The last watcher who has them already. */
+  after: z.int(),
+});
+
+export function createActivityRecorder({
+  db,
+  enqueue,
+}: {
+  readonly db: Database;
+  readonly enqueue: Enqueue;
+}): { readonly record: RecordActivities; readonly job: JobKind } {
+  const limit = WATCHERS_PER_TRANSACTION;
+  return {
+    async record(tx, { repository, owner, actor }, activities) {
+      const { id: repositoryId } = repository;
+      const receivers = [actor.id, ...(owner.kind === "organization" ? [owner.id] : [])];
+      const activityIds: number[] = [];
+      for (const activity of activities) {
+        const made = { ...activity, actorId: actor.id, repositoryId };
+        activityIds.push(await insertActivity(tx, made, receivers));
+      }
+      if (activityIds.length === 0) return;
+      const what = { repositoryId, activityIds };
+      const after = await insertWatchersOf(tx, what, { after: 0, limit });
+      if (after !== undefined) await enqueue(tx, { kind: KIND, payload: { ...what, after } });
+    },
+
+    job: {
+      kind: KIND,
+      async run(payload) {
+        const { after, ...what } = parsePayload(payloadSchema, payload);
+        let last: number | undefined = after;
+        while (last !== undefined) {
+          const from: number = last;
+          last = await db.transaction((tx) => insertWatchersOf(tx, what, { after: from, limit }));
+        }
+      },
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import {
+  listOrganizationActivities,
+  listRepositoryActivities,
+  listUserActivities,
+  type WireActivity,
+} from "../../contract/forge/activities.ts";
+import { describeActivity } from "../../contract/forge/activity-text.ts";
+import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
+import { Time, UserLink } from "./elements.tsx";
+import { type PageContext, toPath } from "./page.ts";
+
+/** Activities of a section; the API has all of them. */
+const query = { limit: "10" };
+/** Commits of a push that a section names. */
+const COMMITS_MAX = 3;
+/** Characters of a commit's id. */
+const ID_CHARACTERS = 10;
+
+/** Loads what an account did, or of an organization what happened in its repositories. */
+export async function loadAccountActivity(
+  { call }: PageContext,
+  { name, kind }: { readonly name: string; readonly kind: string },
+): Promise<readonly WireActivity[]> {
+  if (kind === "organization")
+    return (await call(listOrganizationActivities, { params: { org: name }, query })).body;
+  const performed = { ...query, "only-performed-by": "true" };
+  return (await call(listUserActivities, { params: { username: name }, query: performed })).body;
+}
+
+/** Loads what happened in a repository. */
+export async function loadRepositoryActivity(
+  { call }: PageContext,
+  { owner, name }: WireRepository,
+): Promise<readonly WireActivity[]> {
+  const params = { owner: owner.login, repo: name };
+  return (await call(listRepositoryActivities, { params, query })).body;
+}
+
+/** The section of recent activity; nothing when nothing happened. */
+export function RecentActivity({
+  activities,
+  isOfOneRepository,
+}: {
+  activities: readonly WireActivity[];
+  /** Whether the page is that of the repository, so that its name need not be repeated. */
+  isOfOneRepository: boolean;
+}) {
+  if (activities.length === 0) return null;
+  return (
+    <section aria-labelledby="recent-activity">
+      <h2 id="recent-activity">Recent activity</h2>
+      <ul className="list">
+        {activities.map((activity) => (
+          <ActivityItem
+            key={activity.id}
+            activity={activity}
+            isOfOneRepository={isOfOneRepository}
+          />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function ActivityItem({
+  activity,
+  isOfOneRepository,
+}: {
+  activity: WireActivity;
+  isOfOneRepository: boolean;
+}) {
+  const { repo, created, act_user: actor } = activity;
+  const { action, subject, path, isOfRepository, quote, commits } = describeActivity(activity);
+  const home = toPath(repo.owner.login, repo.name);
+  return (
+    <li>
+      <UserLink user={actor} /> {action}{" "}
+      {path === undefined ? (
+        <bdi>{subject}</bdi>
+      ) : (
+        <a href={path}>
+          <bdi>{subject}</bdi>
+        </a>
+      )}
+      {isOfRepository || isOfOneRepository ? null : (
+        <>
+          {" in "}
+          <a href={home}>{repo.full_name}</a>
+        </>
+      )}
+      {quote === "" ? null : (
+        <p>
+          <bdi>{quote}</bdi>
+        </p>
+      )}
+      {commits.slice(0, COMMITS_MAX).map(({ id, title }) => (
+        <p key={id}>
+          <a href={`${home}/commit/${id}`}>
+            <code>{id.slice(0, ID_CHARACTERS)}</code>
+          </a>{" "}
+          <bdi>{title}</bdi>
+        </p>
+      ))}
+      <p className="quiet">
+        <Time at={created} />
+      </p>
+    </li>
+  );
+}

@@ -1,0 +1,185 @@
+import type { Queries, Transaction } from "../../../engine/database.ts";
+
+/** The kinds of activities by Gitea's word, with Gitea's numbers. */
+export const activityKinds = {
+  create_repo: 1,
+  rename_repo: 2,
+  commit_repo: 5,
+  create_issue: 6,
+  transfer_repo: 8,
+  push_tag: 9,
+  comment_issue: 10,
+  close_issue: 12,
+  reopen_issue: 13,
+  delete_tag: 16,
+  delete_branch: 17,
+} as const;
+
+export type ActivityKind = keyof typeof activityKinds;
+
+/** What a user did in a repository. Times are epoch milliseconds. */
+export interface ForgeActivity {
+  readonly id: number;
+  readonly actorId: number;
+  readonly repositoryId: number;
+  readonly kind: ActivityKind;
+  readonly issueId: number | undefined;
+  readonly commentId: number | undefined;
+  /** In full, such as `refs/heads/main`; empty except for pushes and deletions of refs. */
+  readonly ref: string;
+  /** The object that a push left the ref at; empty otherwise. */
+  readonly objectId: string;
+  /** A former name, or JSON of the commits of a push; empty until they are read. */
+  readonly content: string;
+  readonly createdAt: number;
+}
+
+/** An activity to record. */
+export type NewActivity = Pick<ForgeActivity, "actorId" | "repositoryId" | "kind"> &
+  Partial<Pick<ForgeActivity, "issueId" | "commentId" | "ref" | "objectId" | "content">>;
+
+/** Adds an activity to the feeds of these accounts, at the time of the transaction. Returns its id. */
+export async function insertActivity(
+  tx: Transaction,
+  { actorId, repositoryId, kind, ...rest }: NewActivity,
+  receiverIds: readonly number[],
+): Promise<number> {
+  const { issueId, commentId, ref = "", objectId = "", content = "" } = rest;
+  const row = await tx.get<{ id: number }>(
+    `INSERT INTO forge_activities (actor_id, repository_id, kind, issue_id, comment_id, ref, object_id, content, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+    actorId,
+    repositoryId,
+    activityKinds[kind],
+    issueId ?? null,
+    commentId ?? null,
+    ref,
+    objectId,
+    content,
+    tx.now,
+  );
+  if (row === undefined) throw new Error("the activity was not added");
+  for (const userId of receiverIds)
+    await tx.run(
+      `INSERT INTO forge_activity_receivers (${receiverColumns}) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO NOTHING`,
+      userId,
+      row.id,
+      tx.now,
+      activityKinds[kind],
+      actorId,
+      repositoryId,
+    );
+  return row.id;
+}
+
+/**
+ * Adds activities of one repository to the feeds of its next watchers, in the order of their ids, without accounts that may
+ * not sign in. Idempotent.
+ * @param after the id of the last watcher who has them already
+ * @returns the id of the last of these watchers; undefined when no watcher is left
+ */
+export async function insertWatchersOf(
+  tx: Transaction,
+  { repositoryId, activityIds }: { repositoryId: number; activityIds: readonly number[] },
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<number | undefined> {
+  const last = await tx.get<{ id: number }>(
+    "SELECT user_id AS id FROM forge_watches WHERE repository_id = ? AND user_id > ? ORDER BY user_id LIMIT 1 OFFSET ?",
+    repositoryId,
+    after,
+    limit - 1,
+  );
+  for (const activityId of activityIds)
+    await tx.run(
+      `INSERT INTO forge_activity_receivers (${receiverColumns})
+       SELECT w.user_id, a.id, a.created_at, a.kind, a.actor_id, a.repository_id
+       FROM forge_watches w JOIN forge_users u ON u.id = w.user_id JOIN forge_activities a ON a.id = ?
+       WHERE w.repository_id = ? AND w.user_id > ? AND w.user_id <= ? AND u.is_active = 1 AND u.prohibit_login = 0
+       ON CONFLICT DO NOTHING`,
+      activityId,
+      repositoryId,
+      after,
+      last?.id ?? Number.MAX_SAFE_INTEGER,
+    );
+  return last?.id;
+}
+
+/** Sets the commits of a push that has none yet. Idempotent. */
+export async function setPushContent(
+  db: Queries,
+  push: Pick<ForgeActivity, "repositoryId" | "actorId" | "ref" | "objectId" | "createdAt">,
+  content: string,
+): Promise<void> {
+  await db.run(
+    `UPDATE forge_activities SET content = ?
+     WHERE repository_id = ? AND created_at = ? AND actor_id = ? AND ref = ? AND object_id = ? AND content = ''`,
+    content,
+    push.repositoryId,
+    push.createdAt,
+    push.actorId,
+    push.ref,
+    push.objectId,
+  );
+}
+
+/** Deletes up to `limit` activities that are older than a moment, the oldest first. Returns how many there were. */
+export async function deleteActivitiesBefore(
+  tx: Transaction,
+  before: number,
+  limit: number,
+): Promise<number> {
+  const { changes } = await tx.run(
+    "DELETE FROM forge_activities WHERE id IN (SELECT a.id FROM forge_activities a WHERE a.created_at < ? ORDER BY a.id LIMIT ?)",
+    before,
+    limit,
+  );
+  return changes;
+}
+
+/** Returns activities by id, in the order of the ids, without deleted ones. */
+export async function listActivitiesByIds(
+  db: Queries,
+  ids: readonly number[],
+): Promise<ForgeActivity[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.all<ActivityRow>(
+    `SELECT id, actor_id, repository_id, kind, issue_id, comment_id, ref, object_id, content, created_at
+     FROM forge_activities WHERE id IN (${ids.map(() => "?").join(", ")})`,
+    ...ids,
+  );
+  const found = new Map(rows.map((row) => [row.id, toActivity(row)]));
+  return ids.flatMap((id) => found.get(id) ?? []);
+}
+
+const receiverColumns = "user_id, activity_id, created_at, kind, actor_id, repository_id";
+
+const words = new Map(Object.entries(activityKinds).map(([word, code]) => [code, word]));
+
+interface ActivityRow {
+  id: number;
+  actor_id: number;
+  repository_id: number;
+  kind: (typeof activityKinds)[ActivityKind];
+  issue_id: number | null;
+  comment_id: number | null;
+  ref: string;
+  object_id: string;
+  content: string;
+  created_at: number;
+}
+
+function toActivity(row: ActivityRow): ForgeActivity {
+  return {
+    id: row.id,
+    actorId: row.actor_id,
+    repositoryId: row.repository_id,
+    kind: words.get(row.kind) as ActivityKind,
+    issueId: row.issue_id ?? undefined,
+    commentId: row.comment_id ?? undefined,
+    ref: row.ref,
+    objectId: row.object_id,
+    content: row.content,
+    createdAt: row.created_at,
+  };
+}
