@@ -67,7 +67,7 @@ const LISTED_MAX = 10_000;
 /** Age of an unfinished upload that belongs to no running backup any more: the longest one may run. */
 const ABANDONED_MS = 48 * 3_600_000;
 
-/** What a home may grow while it is backed up, over its estimated size. */
+/** How much a home may grow during a backup, over its estimated size. */
 const GROWTH = 1.5;
 
 const MEBIBYTE = 1024 * 1024;

@@ -44,7 +44,7 @@ export interface RestoredHome {
   readonly kept: string | null;
 }
 
-/** Where an archive comes from. */
+/** The source of an archive. */
 export interface BackupSource {
   /** The name of the archive in errors. */
   readonly name: string;
@@ -207,7 +207,7 @@ async function restoreKeys(stage: string, passphrase: string | undefined): Promi
   return true;
 }
 
-/** Tells a home without keys which master key it needs, so that it starts as soon as it gets that key. */
+/** Records for a home without keys which master key it needs, so that it starts as soon as it gets that key. */
 async function restoreKeyRecord(
   stage: string,
   { root, keys }: DataDirectory,

@@ -58,7 +58,7 @@ export interface SeenRun {
   readonly run: ActionRun;
   readonly repository: RepositoryDetails;
   readonly actor: ForgeUser | undefined;
-  /** Who started the last attempt. */
+  /** The user who started the last attempt. */
   readonly triggerActor: ForgeUser | undefined;
 }
 

@@ -75,9 +75,9 @@ export interface ForgeActionsDeps {
     readonly artifactBytesMax: number;
     /** All artifacts of a run. */
     readonly runArtifactBytesMax: number;
-    /** How long artifacts are kept at most. */
+    /** Maximum retention of artifacts. */
     readonly artifactDays: number;
-    /** How long logs and runs are kept after their end. */
+    /** Retention of logs and runs after their end. */
     readonly logDays: number;
     readonly runDays: number;
   };
@@ -178,7 +178,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
       stopping: stop.signal,
       reportBug: deps.reportBug,
     }),
-    /** What scheduled tasks do. */
+    /** The work of scheduled tasks. */
     upkeep: {
       /** Ends tasks whose runner is gone. */
       failSilentTasks: tasks.failSilent,

@@ -9,7 +9,7 @@ export interface Done {
   readonly size: number | null;
 }
 
-/** Folders first, in their order; then files, many at one time. What is below a failed folder fails with it. */
+/** Runs folder tasks first, in order, then file tasks in parallel. Items below a failed folder fail with it. */
 export async function carryOut(
   side: SyncSide,
   steps: readonly SyncStep[],

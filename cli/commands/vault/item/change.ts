@@ -174,8 +174,8 @@ export const moveItems = {
 } satisfies CommandModule;
 
 /**
- * Puts items into another folder, one after the other and each under its name; also into another connection, by copies
- * that are compared. Of several, those that can be are moved; then the code is `partial`.
+ * Moves items to another folder, one after the other; to another connection by copies that are compared. If some of
+ * several fail, the exit code is `partial`.
  */
 async function runItemMove(
   cli: CliContext,
@@ -246,7 +246,10 @@ export const deleteItems = {
   },
 } satisfies CommandModule;
 
-/** Deletes items, one after the other, into the provider's trash where it has one. Of several, those that can be are. */
+/**
+ * Deletes items, one after the other, into the provider's trash where it has one. If some of several fail, the exit code
+ * is `partial`.
+ */
 async function runItemDelete(cli: CliContext, { items }: ItemDeleteOptions): Promise<void> {
   await cli.prompts.confirm(
     items.length === 1 ? `Delete ${items[0]}?` : `Delete these ${items.length} items?`,

@@ -23,7 +23,7 @@ export const PLATFORM = "linux";
 
 /** A folder that is copied into another one, under its name. */
 export interface TreeCopy {
-  /** How it was named on the line. */
+  /** Its name on the command line. */
   readonly word: string;
   readonly source: SyncedFolder;
   readonly sourceTree: Tree;
@@ -116,7 +116,7 @@ async function planTreeCopy(
   return { word, source, sourceTree, target: into, targetTree, newFolder, steps };
 }
 
-/** Tells the progress what will be copied. */
+/** Reports the files to copy to the progress. */
 export function expectTree(progress: Progress, { steps }: TreeCopy): void {
   for (const { action, source } of steps)
     if (action === "copy") progress.expect(source?.size ?? null);
@@ -132,7 +132,7 @@ export interface CopiedTree {
   readonly hashes: ReadonlyMap<string, string>;
 }
 
-/** Carries a plan out. Nothing is overwritten. */
+/** Executes a plan. Never overwrites. */
 export async function copyTree(
   retries: Retries,
   progress: Progress,
@@ -184,7 +184,7 @@ export function toCopyPlan(plans: readonly TreeCopy[], files: readonly string[])
     ...plan.steps
       .filter(({ action }) => action !== "keep")
       .map(({ action, path, source }) => ({
-        // Nothing is overwritten.
+        // Never overwrites.
         action: action === "replace" ? "conflict" : action,
         path: toAddress(plan, path),
         size: source?.size ?? null,

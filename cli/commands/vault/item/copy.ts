@@ -69,8 +69,8 @@ export const copy = {
 const FILES_AT_ONCE = 4;
 
 /**
- * Copies files, and with `recursive` folders with everything in them, to a folder of the same or another connection, each under
- * its name. Nothing is overwritten; what a folder has already is left as it is.
+ * Copies files, and with `recursive` folders with everything in them, to a folder of the same or another connection, each
+ * under its name. Never overwrites: items that exist in the destination are left unchanged.
  */
 async function runItemCopy(
   cli: CliContext,

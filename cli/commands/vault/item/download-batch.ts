@@ -107,7 +107,7 @@ export function createDownloadBatches(cli: CliContext, connectionId: string): Do
   }
 }
 
-/** The entry that tells about each item. */
+/** The entry with the result of each item. */
 const OUTCOMES_ENTRY = "croft-outcomes.ndjson";
 
 /** Rejects the file that a line of the outcomes reports as failed. */

@@ -33,7 +33,7 @@ import {
 
 /** The outcome of one file. `skipped` is the reason for skipping it. */
 export interface Downloaded {
-  /** Null when only the answer would tell the name. */
+  /** Null when only the response has the name. */
   readonly path: string | null;
   readonly size: number | null;
   readonly skipped: string | null;
@@ -147,7 +147,7 @@ export function createDownloads(
     names: ReturnType<typeof createFileNames>,
   ): AsyncGenerator<Task<Downloaded>> {
     const { items, failure } = await readFolder(cli, place.connectionId, place.id, true);
-    // What was known of it before may still be there.
+    // Parts of an earlier download may still be there.
     if (failure !== undefined) yield failedTask(`${place.text}/`, failure);
     const localNames = names.takeAll(items.map(({ name }) => name));
     for (const [index, item] of items.entries()) {

@@ -135,7 +135,7 @@ export const viewCapabilities = {
   },
 } satisfies CommandModule;
 
-/** Prints what the storage of an item can really do, as its connection has it; the provider is not asked. */
+/** Prints the capabilities of an item's storage, as recorded in its connection; the provider is not called. */
 async function runItemCapabilities(
   cli: CliContext,
   { item }: ItemCapabilitiesOptions,
@@ -164,7 +164,7 @@ export const analyzeItem = {
   },
 } satisfies CommandModule;
 
-/** Asks for an item's text to be extracted and classified; "croft vault item view" shows how far it is. */
+/** Requests the extraction and classification of an item's text; "croft vault item view" shows the progress. */
 async function runItemAnalyze(cli: CliContext, { item }: ItemAnalyzeOptions): Promise<void> {
   const found = await findItem(createItemFinder(cli), item);
   const asking = cli.client.call(vault.analyzeItem, {

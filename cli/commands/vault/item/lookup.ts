@@ -82,7 +82,7 @@ export function toUnknown(
   word: string,
   { message, details }: CliError,
 ): CliError {
-  // Of what is not known nothing can have changed.
+  // An item without a recorded version cannot have changed.
   const why = code === "not_found" ? "" : ` (${message})`;
   return new CliError(code, `the vault has no item ${word}${why}`, {
     ...details,

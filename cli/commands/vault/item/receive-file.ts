@@ -109,7 +109,7 @@ export const pauseMs = 500;
 /** Bytes that are about to come. */
 export interface OpenedDownload {
   readonly download: ByteDownload;
-  /** Where in the file the first of them belongs. */
+  /** The position in the file of the first of them. */
   readonly at: number;
   /** Of the whole file. */
   readonly total: number | undefined;
@@ -117,8 +117,8 @@ export interface OpenedDownload {
 }
 
 /**
- * Asks for what is missing behind the part, provided that it is of the same version; else for everything. With `isLarge`, the
- * caller reads `raw` of the download where there is one.
+ * Requests the bytes after the part, if the version is still the same; otherwise the whole file. With `isLarge`, the
+ * caller reads `raw` of the download if present.
  */
 export async function begin(
   cli: CliContext,

@@ -110,7 +110,7 @@ export async function uploadResumably(
   }
 }
 
-/** A lost connection, and a part that does not begin where the daemon's ends: the next attempt asks where that is. */
+/** A lost connection, or a part that does not begin at the daemon's offset: the next attempt requests the offset. */
 function mayResume(error: unknown): boolean {
   const { code, details } = toCliError(error);
   return code === "daemon_unreachable" || details.reason === "offset_mismatch";

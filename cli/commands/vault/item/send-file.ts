@@ -81,7 +81,7 @@ function destroyedBy(signal: AbortSignal | undefined, stream: Readable): Readabl
   return stream;
 }
 
-/** Looks at a local file; `-` is standard input. @throws CliError `file_error` */
+/** Reads the metadata of a local file; `-` is standard input. @throws CliError `file_error` */
 export async function openSource(cli: CliContext, source: string): Promise<Content> {
   if (source === "-") {
     const { stdin } = cli.system;
@@ -93,7 +93,7 @@ export async function openSource(cli: CliContext, source: string): Promise<Conte
     throw fileError(source, error);
   });
   if (found.isDirectory()) throw new CliError("file_error", `${source} is a folder`);
-  // A pipe or device tells no length, and gives its bytes once.
+  // A pipe or device has no length, and can be read only once.
   if (!found.isFile())
     return {
       size: undefined,

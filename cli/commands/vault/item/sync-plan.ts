@@ -21,7 +21,7 @@ export interface TreeEntry {
 /** Entries by their path as it is called on the local side, parents before their content. */
 export type Tree = ReadonlyMap<string, TreeEntry>;
 
-/** What is done with one path. */
+/** The action for one path. */
 export interface SyncStep {
   /** `folder`: create it. `copy`: the target has none. `replace`: it differs. `delete`: the source has none. `keep`: the same. */
   readonly action: "folder" | "copy" | "replace" | "delete" | "keep" | "conflict";

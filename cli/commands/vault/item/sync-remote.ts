@@ -19,7 +19,7 @@ import {
 /** Larger files that are sent at one time. */
 const FILES_AT_ONCE = 4;
 
-/** Where the bytes of the copied files come from. */
+/** The source of the copied files. */
 export interface Origin {
   /** The largest file, in bytes, that `read` reads whole. */
   readonly smallBytesMax: number;

@@ -79,7 +79,7 @@ async function runItemSync(
   const progress = await cli.progress();
   const retries = createRetries(cli, progress);
   const isBetween = isFromRemote && isToRemote;
-  // Only a local side has names that a disk may refuse.
+  // Only local names may be refused by a disk.
   const platform = isBetween ? "linux" : cli.system.platform;
   const open = async (word: string, isSource: boolean): Promise<Side> => {
     if (isRemote(word)) {

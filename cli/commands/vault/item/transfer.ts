@@ -71,7 +71,7 @@ export const COARSE_TIME_MS = 2_000;
 
 /** Progress callbacks of one transfer. */
 export interface TransferProgress {
-  /** `from` are the bytes that an earlier one has brought. */
+  /** `from` is the number of bytes that an earlier transfer completed. */
   begin(total: number | undefined, from?: number): void;
   update(bytes: number): void;
 }
@@ -102,7 +102,7 @@ interface Moved {
   readonly skipped: string | null;
 }
 
-/** On a terminal a sentence stands for the files of a tree that went well. */
+/** On a terminal one line summarizes the successful files of a tree. */
 export function isSummarized(cli: CliContext, isTree: boolean): boolean {
   return isTree && cli.io.isOutputTerminal && !cli.output.isMachine;
 }
@@ -124,7 +124,7 @@ function toCount(text: string): number {
   throw usageError(`--transfers takes a number from 1 to 32, not ${JSON.stringify(text)}`);
 }
 
-/** A server that wants a longer pause is not waited for. */
+/** The command does not wait for a server that requires a longer pause. */
 const longestPauseSeconds = 15 * 60;
 
 /** Pauses for one request. After so many, others take all that the server gives. */

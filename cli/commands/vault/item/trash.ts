@@ -107,8 +107,8 @@ export const restoreItems = {
 } satisfies CommandModule;
 
 /**
- * Restores items under their old names in their old folders, one after the other. Of several deleted items with one path
- * the one that was deleted last is restored.
+ * Restores items under their old names in their old folders, one after the other. If several deleted items have one path,
+ * the last deleted one is restored.
  */
 async function runTrashRestore(cli: CliContext, { items }: TrashRestoreOptions): Promise<void> {
   const retrying = items.length === 1 ? cli : withRetries(cli, await cli.progress());

@@ -17,7 +17,7 @@ export const BATCHED_BYTES_MAX = 1024 * 1024;
 const FILES_MAX = 1_000;
 const BYTES_MAX = 512 * 1024 * 1024;
 
-/** How long a request stays open for the next file. The daemon cuts off a body that stands still for a minute. */
+/** How long a request stays open for the next file. The daemon aborts a body without progress for a minute. */
 const IDLE_MS = 2_000;
 
 /** A small file that goes in a batch. */
@@ -34,7 +34,7 @@ export interface BatchedFile {
 export interface UploadBatches {
   /** Uploads one file. Rejects with its own failure; one that cannot be read does not reach the daemon. */
   upload(file: BatchedFile, progress: TransferProgress): Promise<Uploaded>;
-  /** No further files come for now: the open request ends after those that wait. */
+  /** No further files follow for now: the open request ends after those that wait. */
   flush(): void;
 }
 
@@ -230,7 +230,7 @@ function quote(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** Whether a file's names can stand in the headers of a part. */
+/** Returns whether a file's names are allowed in the headers of a part. */
 export function fitsIntoHead({ field, filename }: Omit<BatchedFile, "read">): boolean {
   return !/[\r\n\0]/.test(field + filename);
 }

@@ -86,7 +86,8 @@ export const upload = {
 
 /**
  * Uploads files, several at one time, and with `recursive` folders with everything in them. A taken name is
- * `name_collision`, unless `replace` is set: then the file is replaced under its etag. Of several files those that can be are uploaded; then the code is `partial`.
+ * `name_collision`, unless `replace` is set: then the file is replaced under its etag. If some of several fail, the exit
+ * code is `partial`.
  */
 async function runItemUpload(cli: CliContext, options: ItemUploadOptions): Promise<void> {
   const { sources, target, recursive, transfers } = options;

@@ -57,8 +57,8 @@ interface UploadsOptions extends TransferOptions {
 }
 
 /**
- * One task for each file below the sources, in the order of the sources and of names. Folders are made at the provider
- * while their files are awaited. Links and devices inside of a folder are passed over, links that were typed are followed.
+ * One task for each file below the sources, in the order of the sources and of names. Folders are created at the provider
+ * while their files wait. Links and devices inside a folder are skipped, links named on the command line are followed.
  */
 export async function* createUploads(
   cli: CliContext,

@@ -3,7 +3,7 @@ import type { Keyring } from "../../../../storage/keys/keyring.ts";
 import { ARTIFACT_SERVICE } from "../../../contract/api-of.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
 
-/** What an address allows, and of which artifact. */
+/** The operation that a signed address allows, and its artifact. */
 export interface ArtifactGrant {
   readonly artifactId: number;
   readonly use: "upload" | "download";

@@ -22,7 +22,7 @@ import type { ArtifactAddresses } from "./artifact-addresses.ts";
 import { readBlockList } from "./block-list.ts";
 import type { RunningTask } from "./running-tasks.ts";
 
-/** What a job says of an artifact that it begins to upload. */
+/** The metadata of an artifact that a job begins to upload. */
 export interface NewArtifact {
   readonly name: string;
   /** Undefined for an archive. */
@@ -33,7 +33,7 @@ export interface NewArtifact {
 
 /** A request to an upload address. */
 export interface UploadPart {
-  /** What its body is; a block unless it is the list of blocks. */
+  /** The kind of its body: the list of blocks, or else a block. */
   readonly comp: string;
   /** The id of a block; may be empty. */
   readonly blockid: string;
@@ -80,7 +80,7 @@ export type ArtifactUploads = ReturnType<typeof createArtifactUploads>;
 export function createArtifactUploads(deps: ArtifactUploadsDeps) {
   const { db, store, addresses, clock, newUuid, bytesMax, runBytesMax, keptMs } = deps;
   const blocksMax = Math.max(BLOCKS_MAX, Math.ceil(bytesMax / BLOCK_BYTES));
-  /** Artifacts that are being put together: a client that lost the answer asks again while the first request still works. */
+  /** Artifacts that are being assembled: a client that lost the response retries while the first request still runs. */
   const completing = new Map<number, Promise<void>>();
   return {
     /** Begins an upload and returns its address. Throws `too_large` when the run has too many artifacts. */

@@ -4,8 +4,8 @@ const PROLOG = /\s*(?:<\?xml[^<>]*\?>)?\s*/y;
 const BLOCK = /<(Latest|Uncommitted|Committed)>([\w+/=-]{1,256})<\/\1>\s*/y;
 
 /**
- * Reads the ids of a block list: `<BlockList>` with elements `<Latest>`, as clients of Azure write it. Nothing else of XML
- * is accepted. Throws `invalid_argument` for any other text, and when an id occurs twice.
+ * Reads the ids of a block list: `<BlockList>` with elements `<Latest>`, as clients of Azure write it. Accepts no other
+ * XML. Throws `invalid_argument` for any other text, and when an id occurs twice.
  */
 export function readBlockList(text: string): readonly string[] {
   const invalid = () => new AppError("invalid_argument", "the block list is invalid");

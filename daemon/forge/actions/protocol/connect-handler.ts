@@ -168,8 +168,8 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * Deadlines of the caller. A runner sends the time limit of its job, which may be hours, with every report; no method takes
- * longer than a held request for work, so a deadline says nothing here.
+ * Ignores the deadlines of callers: a runner sends the time limit of its job, which may be hours, with every report, and
+ * no method takes longer than a held request for work.
  */
 const DEADLINES: ReadonlySet<string> = new Set(["connect-timeout-ms", "grpc-timeout"]);
 

@@ -10,17 +10,17 @@ export interface ProtocolLogDeps {
   readonly clock: () => number;
 }
 
-/** Lines of one method in a minute: a runner with a wrong token asks again every few seconds. */
+/** Maximum number of lines of one method in a minute: a runner with a wrong token retries every few seconds. */
 const LINES_MAX = 30;
 const WINDOW_MS = 60_000;
-/** What runners call all the time. */
+/** Methods that runners call continually. */
 const FREQUENT: ReadonlySet<string> = new Set(["FetchTask", "UpdateTask", "UpdateLog"]);
-/** Of a runner that hung up before its answer. */
+/** The status of a runner that closed the connection before its response. */
 const CLIENT_CLOSED_REQUEST = 499;
 
 /**
- * Reports requests of runners. All are counted. In the log the frequent methods are for debugging unless they are refused,
- * and each method has at most 30 lines a minute, whatever the number of runners.
+ * Counts and logs requests of runners. Frequent methods are logged at level debug unless they are refused. Each method
+ * has at most 30 lines a minute, for all runners together.
  */
 export function createProtocolLog({ toServerRequest, report, clock }: ProtocolLogDeps) {
   const windows = new Map<string, { readonly since: number; readonly lines: number }>();

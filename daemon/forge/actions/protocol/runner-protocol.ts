@@ -18,9 +18,9 @@ export interface RunnerProtocolDeps {
   readonly reportBug: (error: unknown) => void;
 }
 
-/** How long a request for work is held. Runners give up after 5 s. */
+/** How long a request for work is held. Runners time out after 5 s. */
 const HOLD_MS = 3_000;
-/** How often the version of the queue is read for all held requests. */
+/** Polling interval of the queue's version, shared by all held requests. */
 const LOOK_EVERY_MS = 50;
 /** Runner status on the wire. */
 const STATUS_IDLE = 1;
@@ -170,7 +170,7 @@ function toStep({
   };
 }
 
-/** A number of rows. What a runner sends beyond any log counts as none. */
+/** Parses a number of rows; a number beyond any log is 0. */
 function toRows(rows: bigint): number {
   return rows > 0n && rows <= ROWS_MAX ? Number(rows) : 0;
 }

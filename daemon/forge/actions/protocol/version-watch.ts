@@ -13,7 +13,7 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** Shares one look at the version among all who wait, so that a hundred idle runners cost as much as one. */
+/** Polls the version once for all waiting requests, so that a hundred idle runners cost as much as one. */
 export function createVersionWatch({
   read,
   everyMs,
@@ -48,7 +48,7 @@ export function createVersionWatch({
     },
   };
 
-  /** Looks as long as anything waits. Never rejects: an error goes to those who wait. */
+  /** Polls while a request waits. Never rejects: errors are passed to the waiting requests. */
   async function look(): Promise<void> {
     isLooking = true;
     while (waiters.size > 0) {

@@ -26,7 +26,7 @@ export interface LogLine {
 export interface LogRange {
   /** Position of the first row, from 0. */
   readonly from: number;
-  /** How many rows at most. */
+  /** Maximum number of rows. */
   readonly count: number;
 }
 

@@ -36,7 +36,7 @@ export interface RegistrationDeps {
   readonly sealer: Sealer;
 }
 
-/** What a runner says of itself. */
+/** The properties that a runner reports. */
 export interface RunnerDescription {
   readonly name: string;
   readonly version: string;

@@ -54,7 +54,7 @@ export interface AssignedTask {
   readonly vars: Readonly<Record<string, string>>;
 }
 
-/** What a runner reports of a task. */
+/** A runner's report about a task. */
 export interface TaskReport {
   /** Undefined while the task goes on. */
   readonly result: "success" | "failure" | "cancelled" | "skipped" | undefined;
@@ -64,7 +64,7 @@ export interface TaskReport {
 
 const OUTPUT_NAME_CHARACTERS_MAX = 255;
 const OUTPUT_CHARACTERS_MAX = 1024 * 1024;
-/** Waiting jobs that one request looks at for its labels. */
+/** Maximum number of waiting jobs whose labels one request compares. */
 const LOOKED_AT_MAX = 1_000;
 const PAGE = 100;
 /** A task without a report for this long has lost its runner (forge behaviour, 12.1). */

@@ -83,7 +83,7 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
     if (!run.isHeld) await settle(tx, run.id);
   }
 
-  /** Decides every blocked job that can be decided by these rows. Returns false when there is none. */
+  /** Decides every blocked job whose needs have ended in these rows. Returns false when there is none. */
   async function decide(
     tx: Transaction,
     opened: OpenRun,
@@ -193,8 +193,8 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
   }
 
   /**
-   * Returns whether a job may run beside the others of its group. It cancels them where its file says so; else it waits for
-   * the one that runs, in place of an older job that waited.
+   * Returns whether a job may run now within its concurrency group. With `cancel-in-progress` it cancels the others;
+   * otherwise it waits for the running one and replaces an older waiting job.
    */
   async function entersGroup(tx: Transaction, job: ActionJob): Promise<boolean> {
     if (job.concurrencyGroup === "") return true;

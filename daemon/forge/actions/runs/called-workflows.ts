@@ -41,7 +41,7 @@ interface CalledFile extends WorkflowSource {
 export interface RunSource extends Omit<WorkflowSource, "label"> {
   readonly folder: string;
   readonly file: string;
-  /** Who starts the run. */
+  /** The user who starts the run. */
   readonly actor: ForgeUser | undefined;
 }
 
@@ -84,7 +84,7 @@ export function createCallResolver(deps: CalledWorkflowsDeps) {
 
   function createResolution(run: RunSource) {
     const calls: Record<string, Workflow> = {};
-    /** How deep the calls of each workflow are. */
+    /** Nesting depth of the calls, by workflow. */
     const depths = new Map<string, number>();
     const found = new Map<string, CalledFile>();
     let files = 0;

@@ -3,7 +3,7 @@ import { isMapping, type Mapping } from "../workflows/mapping.ts";
 import type { JobDefinition, Workflow } from "../workflows/workflow.ts";
 import type { OpenRun } from "./open-run.ts";
 
-/** Where a job of a run is defined, and what its expressions see. */
+/** The definition of a run's job, and the contexts of its expressions. */
 export interface JobScope {
   readonly definition: JobDefinition;
   /** The run's own workflow, or the one that a job of the run calls. */

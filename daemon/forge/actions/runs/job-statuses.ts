@@ -21,7 +21,7 @@ import { isMapping } from "../workflows/mapping.ts";
 import type { RunReports } from "./advance-run.ts";
 import { loadRepositories } from "./run-records.ts";
 
-/** What a commit shows for a job; `blocked` is not shown, and `cancelling` changes nothing. */
+/** The commit status of a job status; `blocked` has none, and `cancelling` keeps the present one. */
 const REPORTS: Partial<Record<ActionStatus, readonly [state: CommitState, text: string]>> = {
   waiting: ["pending", "Waiting to run"],
   running: ["pending", "Has started running"],
@@ -38,7 +38,7 @@ export interface JobStatusDeps {
 }
 
 /**
- * Reports each status of a job on the commit of its run, under `{workflow} / {job} ({event})`. Where hooks subscribe to
+ * Reports each status of a job on the commit of its run, under `{workflow} / {job} ({event})`. If hooks subscribe to
  * statuses, a job publishes it afterwards.
  */
 export function createJobStatusReports({ urls, enqueue, publisher }: JobStatusDeps): RunReports {

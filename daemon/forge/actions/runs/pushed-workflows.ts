@@ -22,7 +22,7 @@ import type { RunTrigger, StartRun } from "./start-run.ts";
 
 /** Refs of one push that make runs. */
 const REFS_MAX = 40;
-/** Commits whose paths are looked at; with more, the filters of paths count as matched. */
+/** Maximum number of commits whose paths are compared; with more, filters of paths count as matched. */
 const COMMITS_MAX = 300;
 const NO_COMMIT = "0".repeat(40);
 const SKIP = /\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]/i;

@@ -86,7 +86,7 @@ async function assertMayRerun(
     throw refuse(`workflow ${run.workflowFile} is disabled`);
 }
 
-/** What a new attempt repeats. */
+/** The jobs that a new attempt repeats. */
 interface Chosen {
   /** Jobs that run again as they were expanded. */
   readonly jobs: ReadonlySet<number>;

@@ -13,9 +13,9 @@ export interface ActionRetentionDeps {
   readonly db: Database;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** How long the log of a job is kept after its end. */
+  /** Retention of a job's log after its end. */
   readonly logDays: number;
-  /** How long a run is kept after its end. */
+  /** Retention of a run after its end. */
   readonly runDays: number;
 }
 

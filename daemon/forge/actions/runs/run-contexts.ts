@@ -6,7 +6,7 @@ import type { ConditionState, ExpressionValue } from "../workflows/expressions/v
 import { isMapping, type Mapping } from "../workflows/mapping.ts";
 import type { JobDefinition, Workflow } from "../workflows/workflow.ts";
 
-/** What the contexts of a run are made from. */
+/** The values from which the contexts of a run are created. */
 export interface RunOrigin {
   readonly run: Pick<
     ActionRun,
@@ -71,7 +71,7 @@ export interface Need {
   readonly outputs: Readonly<Record<string, string>>;
 }
 
-/** What a need is made of. */
+/** The parts of a need. */
 export type EndedJob = Pick<ActionJob, "key" | "status" | "continueOnError" | "outputs">;
 
 /** Joins the jobs of a matrix into one need: one failure makes failure, and a value that is not empty wins. */
@@ -99,7 +99,10 @@ export function toNeeds(
   );
 }
 
-/** Returns what `success()` and `failure()` say: a failure of any job before this one counts, a skipped need too. */
+/**
+ * Returns the values of `success()` and `failure()`: a failed job anywhere before this one counts, and a skipped need as
+ * well.
+ */
 export function toConditionState(
   definition: JobDefinition,
   workflow: Workflow,

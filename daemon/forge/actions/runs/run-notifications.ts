@@ -9,18 +9,19 @@ import type { RunReports } from "./advance-run.ts";
 import type { MailRun, RunNews } from "./run-mails.ts";
 import { loadRepositories, toRunStatus } from "./run-records.ts";
 
-/** How the same workflow ended on the same ref before. */
+/** The result of the previous run of the same workflow on the same ref. */
 interface Outcome {
   readonly status: "success" | "failure";
   readonly headSha: string;
-  /** Who started it; undefined once the account is deleted, and for an earlier attempt. */
+  /** The user who started it; undefined once the account is deleted, and for an earlier attempt. */
   readonly starterId: number | undefined;
 }
 
 /**
- * Notifies the user who started a run, in a thread of its commit, when it fails, and when it succeeds after a failure on the
- * same ref. The user whose run failed learns of the recovery as well. A second failure of the same commit is no news. Whom
- * it notifies it also mails, if the account wants mails; an account that wants all of its own gets one at each end.
+ * Notifies the user who started a run, in a thread of its commit, when it fails, and when it succeeds after a failure on
+ * the same ref. The user whose run failed learns of the recovery as well. A second failure of the same commit sends
+ * nothing. Notified users also get a mail if their account has mails on; an account with mails for all of its own runs
+ * gets one at each end.
  * @param mailRun undefined without a mail server
  */
 export function createRunNotifications(mailRun: MailRun | undefined): RunReports {

@@ -17,7 +17,7 @@ import type { RunEngine } from "./advance-run.ts";
 import { insertBlockedJob } from "./new-jobs.ts";
 import { toGithubContext } from "./run-contexts.ts";
 
-/** What starts a run. */
+/** The trigger of a run. */
 export interface RunTrigger {
   readonly what: OwnedRepository;
   readonly actor: ForgeUser | undefined;

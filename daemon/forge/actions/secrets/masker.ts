@@ -1,4 +1,4 @@
-/** What replaces a secret in a log. */
+/** The text that replaces a secret in a log. */
 const MASK = "***";
 /** Shorter parts of a secret at the end of a batch of rows are not taken for its beginning. */
 const SPLIT_CHARACTERS_MIN = 4;
@@ -105,7 +105,7 @@ function toPlainForms(secrets: readonly string[]): string[] {
   });
 }
 
-/** Returns what a secret looks like inside of other texts. */
+/** Returns the forms of a secret inside other texts. */
 function toEncodedForms(secret: string): string[] {
   const trimmed = secret.trim();
   if (trimmed === "" || /^\**$/.test(trimmed)) return [];

@@ -3,7 +3,7 @@ import { parseColumn } from "../../../../storage/engine/json-column.ts";
 import type { SealAgain, Sealer } from "../../../../storage/keys/keyring.ts";
 import { createMasker } from "./masker.ts";
 
-/** What a log must not show: secrets, and the rest of those that began at the end of the last rows. */
+/** The values that a log must mask: secrets, and the remainders of secrets that began at the end of the last rows. */
 const masksSchema = z.object({ secrets: z.array(z.string()), pending: z.array(z.string()) });
 
 /** A log with the secrets that it must not show. */
@@ -20,7 +20,7 @@ const CACHED_MAX = 64;
 const ADDED_MAX = 1_000;
 const ADDED_CHARACTERS_MAX = 65_536;
 
-/** Masks secrets in logs. What a task may not show is sealed in its row, so that every daemon masks alike. */
+/** Masks secrets in logs. The masks of a task are sealed in its row, so that every daemon masks alike. */
 export type Masks = ReturnType<typeof createMasks>;
 
 export function createMasks({ sealer }: { readonly sealer: Sealer }) {

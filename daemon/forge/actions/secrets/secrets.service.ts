@@ -17,7 +17,7 @@ import { assertRoom, toSettingName, toSettingValue } from "./names.ts";
 
 const PURPOSE = "action-secret";
 
-/** Secrets of workflows, sealed at rest. No route shows a value. */
+/** Secrets of workflows, sealed at rest. No route returns a value. */
 export type Secrets = ReturnType<typeof createSecrets>;
 
 export function createSecrets({ db, sealer }: { readonly db: Database; readonly sealer: Sealer }) {

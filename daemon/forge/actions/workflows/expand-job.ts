@@ -27,13 +27,13 @@ export interface ExpandedJob {
   readonly call?: CallContexts | undefined;
 }
 
-/** What the called workflow and the secrets for it are evaluated with. */
+/** The contexts in which the called workflow and its secrets are evaluated. */
 export interface CallContexts {
   readonly inputs: Mapping;
   readonly matrix: Combination;
 }
 
-/** What starts a job, as its payload says it. */
+/** The fields of a job's payload that start it. */
 export interface JobEvent {
   readonly name: string;
   /** The workflow that the job calls. */
@@ -73,7 +73,7 @@ function expandOne(
   { combination, event }: { readonly combination: Combination; readonly event: JobEvent },
 ): ExpandedJob {
   const own = toText(evaluateTemplate(job.name, scope)).trim();
-  // A name with an expression tells the jobs of a matrix apart already.
+  // A name with an expression distinguishes the jobs of a matrix already.
   const name =
     job.name.includes("${{") && own !== "" ? own : toMatrixName(own || job.key, combination);
   const { call } = job;

@@ -101,7 +101,7 @@ export interface PushedRef {
   readonly paths: readonly string[] | undefined;
 }
 
-/** Returns whether a push starts a workflow with these filters. Paths are not looked at for tags. */
+/** Returns whether a push starts a workflow with these filters. Filters of paths do not apply to tags. */
 export function matchesPush(filters: EventFilters, { ref, paths }: PushedRef): boolean {
   const { branches, branchesIgnore, tags, tagsIgnore } = filters;
   const namesBranches = branches !== undefined || branchesIgnore !== undefined;

@@ -17,7 +17,7 @@ export interface JobCall {
   readonly address?: string | undefined;
 }
 
-/** What a workflow declares under `on.workflow_call`. */
+/** The declarations of a workflow under `on.workflow_call`. */
 export interface CallInterface {
   readonly inputs: Readonly<Record<string, CallInput>>;
   /** By name in upper case. */

@@ -11,7 +11,7 @@ import {
   toText,
 } from "./values.ts";
 
-/** What an expression may refer to. */
+/** The contexts that an expression may refer to. */
 export interface Scope extends FunctionScope {
   /** Contexts by name, such as `github`, `matrix` and `needs`. */
   readonly contexts: Readonly<Record<string, ExpressionValue>>;

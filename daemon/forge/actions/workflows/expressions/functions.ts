@@ -10,7 +10,7 @@ import {
 /** Longest text that one call of `format` or `join` may make. */
 const RESULT_CHARACTERS_MAX = 1024 * 1024;
 
-/** What functions depend on besides their values. */
+/** The dependencies of functions besides their arguments. */
 export interface FunctionScope {
   /** Absent where status functions have no meaning. */
   readonly state?: ConditionState | undefined;

@@ -32,7 +32,7 @@ export function toNumber(value: ExpressionValue): number {
   return value.trim() === "" ? 0 : Number(value);
 }
 
-/** Converts a value to the text that stands for it in a template. */
+/** Converts a value to its text in a template. */
 export function toText(value: ExpressionValue): string {
   if (value === null) return "";
   if (typeof value === "object") return Array.isArray(value) ? "Array" : "Object";
