@@ -167,6 +167,8 @@ function mayReset({ kind, isActive, prohibitLogin, loginSource }: ForgeUser): bo
 
 const toHash = (token: string): string => hash("sha256", `password reset\n${token}`, "hex");
 
-const toMark = ({ passwordHash }: ForgeUser): string => hash("sha256", passwordHash, "hex");
+/** Changes with the password and the address: who reads the mail of a former address must not use its link. */
+const toMark = ({ passwordHash, email }: ForgeUser): string =>
+  hash("sha256", `${email}\n${passwordHash}`, "hex");
 
 const badLink = () => new AppError("invalid_argument", "the link is invalid, expired or used");

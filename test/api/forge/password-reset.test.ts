@@ -116,6 +116,21 @@ describe("a forgotten password", () => {
     expect((await signIn(mira, "third-password")).status).toBe(200);
   });
 
+  test("attack: a link that was mailed to a former address is used after the address changed", async () => {
+    const mira = await people.newUser();
+    await post("reset", { email: `${mira}@example.org` });
+    const token = await mailedToken(mira);
+    const email = `${mira}-new@example.org`;
+    const changed = await people.api("PATCH", `/admin/users/${mira}`, {
+      source_id: 0,
+      login_name: mira,
+      email,
+    });
+    expect(changed.status, changed.text).toBe(200);
+    expect((await post("reset/confirm", { token, new_password: NEXT })).status).toBe(400);
+    expect((await signIn(mira, "user-password")).status).toBe(200);
+  });
+
   test("an account gets one mail in three minutes", async () => {
     const mira = await people.newUser();
     const flag = await people.newUser();
