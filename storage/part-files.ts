@@ -5,6 +5,8 @@ import type { Readable } from "node:stream";
 
 /** Files that grow by parts, one for each id. What was appended stays after a failure and a crash. */
 export interface PartFiles {
+  /** Creates the file unless it is there. Returns its size. */
+  create(id: string): Promise<number>;
   /** Bytes of the file; 0 when it is missing. */
   sizeOf(id: string): Promise<number>;
   /**
@@ -29,15 +31,28 @@ export function createPartFiles(folder: string): PartFiles {
     return join(folder, id);
   };
 
+  const openToAppend = async (id: string) => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return open(pathOf(id), "a", 0o600);
+  };
+
   return {
+    async create(id) {
+      const file = await openToAppend(id);
+      try {
+        return (await file.stat()).size;
+      } finally {
+        await file.close();
+      }
+    },
+
     async sizeOf(id) {
       const found = await stat(pathOf(id)).catch(ignoreMissing);
       return found?.size ?? 0;
     },
 
     async append(id, content, sizeMax) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      const file = await open(pathOf(id), "a", 0o600);
+      const file = await openToAppend(id);
       try {
         let { size } = await file.stat();
         try {

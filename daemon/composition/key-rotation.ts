@@ -19,6 +19,7 @@ import { sealMailAgain } from "../outbound/mail/mailer.ts";
 import { sealApiKeyAgain } from "../vault/ai/api-keys.ts";
 import { sealTotpSecretAgain } from "../vault/accounts/totp-secrets.ts";
 import { sealCredentialsAgain } from "../vault/cloud/connections/credentials.ts";
+import { sealSessionAgain } from "../vault/cloud/resumable/provider-sessions.ts";
 import { sealVerifierAgain } from "../vault/cloud/authorization/authorization.service.ts";
 
 /**
@@ -105,6 +106,7 @@ export const sealAgainIn: Readonly<Record<keyof typeof sealedColumns, SealedPlac
   vaultCredentials: sealCredentialsAgain,
   vaultApiKeys: sealApiKeyAgain,
   vaultCodeVerifiers: sealVerifierAgain,
+  vaultUploadSessions: sealSessionAgain,
   queuedMails: sealMailAgain,
 };
 

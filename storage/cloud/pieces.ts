@@ -46,6 +46,14 @@ export async function* inPieces(
   }
 }
 
+/** Returns what of a piece begins at an offset of the upload or behind it; undefined when it ends before. */
+export function pieceFrom(piece: Piece, offset: number): Piece | undefined {
+  const { start, bytes, isLast } = piece;
+  if (offset <= start) return piece;
+  if (offset >= start + bytes.length) return undefined;
+  return { start: offset, bytes: bytes.subarray(offset - start), isLast };
+}
+
 async function* cut(
   content: Readable,
   pieceBytes: number,

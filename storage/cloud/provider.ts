@@ -253,6 +253,17 @@ export type QuotaOutcome =
   | Failure;
 export type CheckOutcome = { readonly kind: "ok"; readonly facts: Facts } | ConnectFailure;
 
+/**
+ * Keeps the session of one upload at the provider, so that a later call of the same upload continues it. A call with it that
+ * fails leaves the session as it is: the caller decides whether to call again or to discard it.
+ */
+export interface KeptSession {
+  /** What an earlier call saved; the session may have ended since. Undefined: there is none. */
+  readonly saved: string | undefined;
+  /** Saves a session, which may be secret; undefined when it is over. Await it before the session receives bytes. */
+  save(session: string | undefined): Promise<void>;
+}
+
 /** New bytes for a file. */
 export interface Replacement extends Call {
   readonly id: string;
@@ -299,6 +310,10 @@ export interface CloudProvider {
    * Creates a file from a stream, which is always consumed or destroyed. `conflict` when the name is taken. The file
    * becomes visible only when complete; nothing remains when the source fails, is shorter or longer than `size`, or the
    * call is aborted. The error of a failing source is rethrown unchanged.
+   *
+   * With `session` the file has a size, and the same bytes can be sent by another call: after a failure, or a crash in the
+   * middle, it sends what the provider has not confirmed, and recognizes a file that the last call completed. Adapters
+   * without sessions send everything.
    */
   upload(
     input: Call & {
@@ -307,8 +322,11 @@ export interface CloudProvider {
       readonly content: Readable;
       readonly size: number | undefined;
       readonly contentType: string | undefined;
+      readonly session?: KeptSession | undefined;
     },
   ): Promise<ItemOutcome>;
+  /** Discards a saved session with its bytes. One that is over or cannot be reached is no error. */
+  discardSession?(input: Call & { readonly session: string }): Promise<void>;
   /**
    * Replaces the bytes of a file in one step under its name, if it still is as expected; `stale` otherwise. The stream is
    * treated as by `upload`. Absent where the connection has no such step: see `replacing.ts`.

@@ -49,6 +49,7 @@ export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProv
   ) => again(CHANGES_MAX, mayChangeAgain, signal, call);
 
   const replace = provider.replace?.bind(provider);
+  const discardSession = provider.discardSession?.bind(provider);
   const { trash } = provider;
   return {
     can: provider.can,
@@ -62,6 +63,7 @@ export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProv
     move: (input) => change(input.signal, () => provider.move(input)),
     delete: (input) => change(input.signal, () => provider.delete(input)),
     upload: (input) => provider.upload(input),
+    ...(discardSession && { discardSession }),
     ...(replace && { replace: (input) => replace(input) }),
     ...(trash && {
       trash: {

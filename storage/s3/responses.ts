@@ -107,6 +107,35 @@ export async function readUploads(
     : { kind: "offline", sent: true, note: "not_a_listing" };
 }
 
+/** Parses one page of the parts of an upload; anything else is invalid: `offline`. `next` is the marker of the next page. */
+export async function readParts(answer: ProviderAnswer): Promise<
+  | {
+      readonly kind: "ok";
+      readonly parts: readonly {
+        readonly number: number;
+        readonly etag: string;
+        readonly size: number;
+      }[];
+      readonly next: string | undefined;
+    }
+  | Offline
+> {
+  const parts: { number: number; etag: string; size: number }[] = [];
+  const top: Record<string, string> = {};
+  const read = await readEntries(answer, (name, entry, text) => {
+    top[name] = text;
+    if (name !== "Part") return;
+    const [number, size] = [Number(entry["PartNumber"]), Number(entry["Size"])];
+    parts.push({ number, etag: entry["ETag"] ?? "", size });
+  });
+  if (read.kind !== "ok") return read;
+  const isTruncated = top["IsTruncated"]?.trim() === "true";
+  const next = isTruncated ? top["NextPartNumberMarker"]?.trim() : undefined;
+  if (read.root === "Error" || !("IsTruncated" in top) || (isTruncated && !next))
+    return { kind: "offline", sent: true, note: "not_a_listing" };
+  return { kind: "ok", parts, next };
+}
+
 /** Returns the texts of a small document's top-level elements by name, and the name of its document element. */
 export async function readFields(answer: ProviderAnswer): Promise<
   | {

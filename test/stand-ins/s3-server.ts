@@ -203,6 +203,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     const { method, query, headers } = request;
     switch (method) {
       case "GET":
+        return query.has("uploadId") ? listParts(key, query) : getObject(key, request);
       case "HEAD":
         return getObject(key, request);
       case "PUT":
@@ -356,6 +357,24 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
       range === null ? source.bytes : source.bytes.subarray(Number(range[1]), Number(range[2]) + 1);
     upload.parts.set(number, { bytes, etag: md5(bytes) });
     return xml("CopyPartResult", { ETag: `"${md5(bytes)}"`, LastModified: iso(clock()) });
+  }
+
+  function listParts(key: string, query: S3Request["query"]): Answer {
+    const upload = store.uploads.get(query.get("uploadId") ?? "");
+    if (upload === undefined || upload.key !== key)
+      throw new Refused({ status: 404, code: "NoSuchUpload" });
+    const after = Number(query.get("part-number-marker") ?? 0);
+    const all = [...upload.parts].sort(([one], [other]) => one - other);
+    const rest = all.filter(([number]) => number > after);
+    const page = rest.slice(0, pageEntries);
+    const isTruncated = page.length < rest.length;
+    const parts = page.map(
+      ([number, { etag, bytes }]) =>
+        `<Part><PartNumber>${number}</PartNumber><ETag>"${etag}"</ETag><Size>${bytes.length}</Size></Part>`,
+    );
+    const marker = `<NextPartNumberMarker>${page.at(-1)?.[0] ?? 0}</NextPartNumberMarker>`;
+    const listed = `<IsTruncated>${isTruncated}</IsTruncated>${marker}${parts.join("")}`;
+    return xmlBody("ListPartsResult", listed);
   }
 
   function completeUpload(key: string, { query, headers }: S3Request, body: Buffer): Answer {

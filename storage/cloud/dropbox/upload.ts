@@ -2,8 +2,8 @@ import type { Readable } from "node:stream";
 import { asText } from "../json.ts";
 import { STRANGE_ANSWER, toEarlyFailure } from "../guarded-change.ts";
 import { mayRetryRead, type Failure } from "../outcomes.ts";
-import { inPieces, type Piece } from "../pieces.ts";
-import type { Replacement } from "../provider.ts";
+import { inPieces, pieceFrom, type Piece } from "../pieces.ts";
+import type { KeptSession, Replacement } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";
 import { isAsSent, isExpected } from "../comparison.ts";
 import { toChangeFailure, type Account } from "./account.ts";
@@ -21,6 +21,7 @@ export interface Upload {
   readonly size: number | undefined;
   /** The version of a file that is replaced. Undefined: the name must be free. */
   readonly over?: DropboxItem | undefined;
+  readonly session?: KeptSession | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -84,24 +85,64 @@ export async function replace(what: Replacement, deps: UploadDeps): Promise<Item
 async function sendPieces(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
   const { signal } = what;
   const hash = createContentHash();
-  let session: string | undefined;
+  const before = await resume(what, deps);
+  if (before.kind !== "ok") return before;
+  let { session } = before;
   for await (const piece of inPieces(what.content, deps.pieceBytes, what.size)) {
     signal.throwIfAborted();
     hash.update(piece.bytes);
+    const end = piece.start + piece.bytes.length;
+    const rest = pieceFrom(piece, before.offset);
     if (piece.isLast) {
-      const sent = { size: piece.start + piece.bytes.length, contentHash: hash.digest() };
-      return deps.withAccountLock(() => commit(what, session, piece, sent, deps));
+      const last = rest ?? { start: end, bytes: Buffer.alloc(0), isLast: true };
+      const sent = { size: end, contentHash: hash.digest() };
+      if (before.there !== undefined) return recognize(what, before.there, sent);
+      return deps.withAccountLock(() => commit(what, session, last, sent, deps));
     }
+    if (rest === undefined || before.there !== undefined) continue;
     if (session === undefined) {
       const begun = await begin(what, piece, deps);
       if (begun.kind !== "ok") return begun;
       session = begun.session;
+      await what.session?.save(session);
     } else {
-      const failure = await append(session, piece, signal, deps);
+      const failure = await append(session, rest, signal, deps);
       if (failure !== undefined) return toSessionFailure(failure);
     }
   }
   throw new Error("a stream without a last piece");
+}
+
+/** The session of an earlier call, and the offset of the next byte that it needs. */
+interface Before {
+  readonly kind: "ok";
+  readonly session: string | undefined;
+  readonly offset: number;
+  /** The session is gone and this file has the name: maybe ours. */
+  readonly there: DropboxItem | undefined;
+}
+
+/** Asks the session of an earlier call for its offset; without one the upload begins at the start. */
+async function resume(
+  { parent, name, session: kept, signal }: Upload,
+  deps: UploadDeps,
+): Promise<Before | Failure> {
+  const none: Before = { kind: "ok", session: undefined, offset: 0, there: undefined };
+  const session = kept?.saved;
+  if (session === undefined) return none;
+  // Its first piece is in the session already: an append at the start is refused with the offset that it has.
+  const argument = { cursor: { session_id: session, offset: 0 }, close: false };
+  const bytes = new Uint8Array();
+  const answer = await again(signal, deps, () =>
+    deps.api.send("files/upload_session/append_v2", argument, bytes, signal),
+  );
+  if (answer.kind === "incorrect_offset") return { ...none, session, offset: answer.offset };
+  if (answer.kind !== "not_found" && answer.kind !== "ok") return toSessionFailure(answer);
+  const folder = await deps.account.pathOfFolder(parent, signal);
+  if (folder.kind !== "ok") return toChangeFailure(folder);
+  const there = await deps.account.look(`${folder.path}/${name}`, signal);
+  if (there.kind === "not_found") return none;
+  return there.kind === "ok" ? { ...none, there: there.found } : toChangeFailure(there);
 }
 
 async function begin(
@@ -229,13 +270,17 @@ async function commit(
       ? { kind: "ok", item: toProviderItem(found.found, parent) }
       : { kind: "stale" };
   }
-  if (found.kind === "ok")
-    return isSame(found.found, sent) && isAsSent(found.found.name, name)
-      ? { kind: "ok", item: toProviderItem(found.found, parent) }
-      : { kind: "conflict", existingName: found.found.name };
+  if (found.kind === "ok") return recognize(what, found.found, sent);
   return found.kind === "not_found"
     ? failure
     : { kind: "unknown_outcome", note: failure.note ?? "lost" };
+}
+
+/** The outcome when a file has the name: it is ours when it has exactly the sent bytes. */
+function recognize({ name, parent }: Upload, there: DropboxItem, sent: Sent): ItemOutcome {
+  return isSame(there, sent) && isAsSent(there.name, name)
+    ? { kind: "ok", item: toProviderItem(there, parent) }
+    : { kind: "conflict", existingName: there.name };
 }
 
 function toOutcome(made: DropboxItem, sent: Sent, parent: string): ItemOutcome {

@@ -41,18 +41,22 @@ export async function createFolder(
     : refuse(drive, made, parent, signal);
 }
 
-/** Checks the preconditions of creating an item: an existing folder and a free name; then generates an id. */
+/**
+ * Checks the preconditions of creating an item: an existing folder and a free name; then generates an id. `resumed` is the id
+ * of an item that an earlier call began, and may have created.
+ */
 export async function begin(
   drive: Drive,
   names: Names,
   parent: string,
   name: string,
   signal: AbortSignal,
+  resumed?: string,
 ): Promise<{ readonly kind: "ok"; readonly item: NewItem } | Failure> {
   const [folder, free, taken] = await Promise.all([
     drive.lookAtFolder(parent, signal),
-    names.isFree(parent, name, undefined, signal),
-    drive.takeId(signal),
+    names.isFree(parent, name, resumed, signal),
+    resumed === undefined ? drive.takeId(signal) : ({ kind: "ok", id: resumed } as const),
   ]);
   if (folder.kind === "not_a_folder") return { kind: "stale", note: "not_a_folder" };
   if (folder.kind !== "ok") return toChangeFailure(folder);

@@ -23,7 +23,7 @@ import { readFile } from "./read.ts";
 import { move, remove, rename } from "./relocate.ts";
 import { replace } from "./replace.ts";
 import { createTrash } from "./trash.ts";
-import { upload } from "./upload.ts";
+import { discardSession, upload } from "./upload.ts";
 
 /** Sizes and times; tests use small ones. */
 export interface GoogleDriveTuning {
@@ -169,6 +169,7 @@ function createGoogleDrive(
       return upload(input, uploadDeps);
     },
 
+    discardSession: ({ session }) => discardSession(session, drive),
     replace: (input) => replace(input, uploadDeps),
 
     async rename(input) {

@@ -9,6 +9,8 @@ import { FIELDS } from "./items.ts";
 
 /** A resumable upload (Drive API, Perform a resumable upload). */
 export interface Session {
+  /** Its address, which is a secret: it needs no token. */
+  readonly url: string;
   /**
    * Sends a piece until the session has all of it; after an error resumes at the offset that the session reports. `done`
    * with the file after the last one.
@@ -29,6 +31,12 @@ const TRIES_MAX = 5;
 const FIRST_WAIT_MS = 500;
 const CANCEL_MS = 10_000;
 
+interface SessionDeps {
+  readonly drive: Drive;
+  readonly sleep: ProviderDeps["sleep"];
+  readonly signal: AbortSignal;
+}
+
 /** Opens a session for a file with this metadata; `size` is undefined when it is known only at the end of the source. */
 export async function createSession(
   metadata: JsonObject,
@@ -38,15 +46,10 @@ export async function createSession(
     /** The id of a file that is replaced. Undefined: the session creates one. */
     readonly over?: string;
   },
-  deps: {
-    readonly drive: Drive;
-    readonly sleep: ProviderDeps["sleep"];
-    readonly signal: AbortSignal;
-  },
+  deps: SessionDeps,
 ): Promise<{ readonly kind: "ok"; readonly session: Session } | DriveFailure> {
-  const { api } = deps.drive;
   const { signal } = deps;
-  const opened = await api.open({
+  const opened = await deps.drive.api.open({
     method: what.over === undefined ? "POST" : "PATCH",
     service: "upload",
     path: what.over === undefined ? "/files" : pathOf(what.over),
@@ -62,56 +65,83 @@ export async function createSession(
   opened.discard();
   const url = URL.parse(opened.headers["location"] ?? "")?.href;
   if (url === undefined) return { kind: "offline", sent: true, note: "no_session" };
+  return { kind: "ok", session: toSession(url, what.size, deps) };
+}
 
-  async function put(range: string, body: Uint8Array): Promise<Standing> {
-    const headers = { "content-range": range, "content-length": String(body.byteLength) };
-    const answer = await api.openSession({ method: "PUT", url: url ?? "", headers, body, signal });
-    return answer.kind === "answered" ? toStanding(answer) : answer;
-  }
+/** Asks a session of an earlier call for its offset; `done` with the file when it has all bytes. */
+export async function continueSession(
+  url: string,
+  size: number,
+  deps: SessionDeps,
+): Promise<
+  | { readonly kind: "stands"; readonly offset: number; readonly session: Session }
+  | Extract<Standing, { kind: "done" }>
+  | DriveFailure
+> {
+  const standing = await put(url, `bytes */${size}`, new Uint8Array(), deps);
+  if (standing.kind === "more") throw new Error("a query is never answered by more");
+  return standing.kind === "stands"
+    ? { ...standing, session: toSession(url, size, deps) }
+    : standing;
+}
 
+/** Discards a session and its bytes. One that is over or cannot be reached is no error. */
+export async function cancelSession(url: string, { api }: Pick<Drive, "api">): Promise<void> {
+  // The caller's signal may be aborted, so this request has its own.
+  const signal = AbortSignal.timeout(CANCEL_MS);
+  const answer = await api.openSession({ method: "DELETE", url, signal });
+  if (answer.kind === "answered") answer.discard();
+}
+
+async function put(
+  url: string,
+  range: string,
+  body: Uint8Array,
+  { drive, signal }: SessionDeps,
+): Promise<Standing> {
+  const headers = { "content-range": range, "content-length": String(body.byteLength) };
+  const answer = await drive.api.openSession({ method: "PUT", url, headers, body, signal });
+  return answer.kind === "answered" ? toStanding(answer) : answer;
+}
+
+function toSession(url: string, size: number | undefined, deps: SessionDeps): Session {
+  const { signal } = deps;
   return {
-    kind: "ok",
-    session: {
-      async send({ start, bytes, isLast }) {
-        const end = start + bytes.length;
-        const total = isLast ? String(end) : String(what.size ?? "*");
-        let offset = start;
-        let broken = 0;
-        let isAsked = false;
-        for (;;) {
-          signal.throwIfAborted();
-          const part = isAsked ? new Uint8Array() : bytes.subarray(offset - start);
-          const range = part.length === 0 ? "*" : `${offset}-${end - 1}`;
-          const standing = await put(`bytes ${range}/${total}`, part);
-          if (standing.kind === "stands") {
-            const isWithin = standing.offset >= start && standing.offset <= end;
-            // A response without a range is ambiguous once some bytes have arrived: the session is queried.
-            if (!isWithin && !isAsked && ++broken < TRIES_MAX) {
-              isAsked = true;
-              continue;
-            }
-            // Bytes before this piece are no longer in memory.
-            if (!isWithin) return { kind: "offline", sent: true, note: "strange_range" };
-            if (standing.offset === end && !isLast) return { kind: "more" };
-            if (standing.offset <= offset && !isAsked && ++broken === TRIES_MAX)
-              return { kind: "offline", sent: true, note: "no_progress" };
-            offset = standing.offset;
-            isAsked = false;
+    url,
+    async send({ start, bytes, isLast }) {
+      const end = start + bytes.length;
+      const total = isLast ? String(end) : String(size ?? "*");
+      let offset = start;
+      let broken = 0;
+      let isAsked = false;
+      for (;;) {
+        signal.throwIfAborted();
+        const part = isAsked ? new Uint8Array() : bytes.subarray(offset - start);
+        const range = part.length === 0 ? "*" : `${offset}-${end - 1}`;
+        const standing = await put(url, `bytes ${range}/${total}`, part, deps);
+        if (standing.kind === "stands") {
+          const isWithin = standing.offset >= start && standing.offset <= end;
+          // A response without a range is ambiguous once some bytes have arrived: the session is queried.
+          if (!isWithin && !isAsked && ++broken < TRIES_MAX) {
+            isAsked = true;
             continue;
           }
-          if (!isPassing(standing) || ++broken === TRIES_MAX) return standing;
-          await deps.sleep(waitMs(standing, broken), signal);
-          isAsked = true;
+          // Bytes before this piece are no longer in memory.
+          if (!isWithin) return { kind: "offline", sent: true, note: "strange_range" };
+          if (standing.offset === end && !isLast) return { kind: "more" };
+          if (standing.offset <= offset && !isAsked && ++broken === TRIES_MAX)
+            return { kind: "offline", sent: true, note: "no_progress" };
+          offset = standing.offset;
+          isAsked = false;
+          continue;
         }
-      },
-
-      async cancel() {
-        // The caller's signal may be aborted, so this request has its own.
-        const own = AbortSignal.timeout(CANCEL_MS);
-        const answer = await api.openSession({ method: "DELETE", url, signal: own });
-        if (answer.kind === "answered") answer.discard();
-      },
+        if (!isPassing(standing) || ++broken === TRIES_MAX) return standing;
+        await deps.sleep(waitMs(standing, broken), signal);
+        isAsked = true;
+      }
     },
+
+    cancel: () => cancelSession(url, deps.drive),
   };
 }
 

@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import { contentTypeOf } from "../content-type.ts";
-import { inPieces } from "../pieces.ts";
+import { asText, parseJsonObject } from "../json.ts";
+import { inPieces, pieceFrom } from "../pieces.ts";
 import type { CloudProvider, ProviderDeps } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";
 import { begin, finish, refuse, takeBack, verifyMade, type NewItem } from "./create.ts";
 import type { Drive, FileOutcome } from "./drive.ts";
 import { toDriveFile, type DriveFile } from "./items.ts";
 import type { Names } from "./names.ts";
-import { createSession, type Session } from "./session.ts";
+import { cancelSession, continueSession, createSession, type Session } from "./session.ts";
 
 type Upload = Parameters<CloudProvider["upload"]>[0];
 
@@ -29,16 +30,17 @@ export interface UploadDeps {
 
 /**
  * Creates a file from a stream: a small one by one request, a larger one piece by piece; nothing is visible before the last
- * one. Discards an unfinished session. Throws what the source throws.
+ * one. Discards an unfinished session, unless it is kept for another call. Throws what the source throws.
  */
 export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
   const { content, signal, parent, name } = what;
   // It may fail before it is read; the error is rethrown to the reader.
   content.on("error", () => undefined);
   try {
-    const begun = await begin(deps.drive, deps.names, parent, name, signal);
+    const kept = toKept(what.session?.saved);
+    const begun = await begin(deps.drive, deps.names, parent, name, signal, kept?.id);
     if (begun.kind !== "ok") return begun;
-    return await send(what, begun.item, deps);
+    return await send(what, begun.item, kept?.url, deps);
   } catch (error) {
     if (signal.aborted && content.errored === null) return aborted;
     throw error;
@@ -47,19 +49,66 @@ export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcom
   }
 }
 
-async function send(what: Upload, item: NewItem, deps: UploadDeps): Promise<ItemOutcome> {
+/** What is saved of a session: its address, and the id of the file that it creates. */
+interface Kept {
+  readonly url: string;
+  readonly id: string;
+}
+
+function toKept(saved: string | undefined): Kept | undefined {
+  const value = parseJsonObject(saved ?? "");
+  const [url, id] = [asText(value?.["url"]), asText(value?.["id"])];
+  return url === undefined || id === undefined ? undefined : { url, id };
+}
+
+/** Discards a saved session. */
+export async function discardSession(saved: string, drive: Drive): Promise<void> {
+  const kept = toKept(saved);
+  if (kept !== undefined) await cancelSession(kept.url, drive);
+}
+
+/** How far an earlier call came: its session and the offset there, or the file. */
+interface Progress {
+  readonly offset: number;
+  readonly session?: Session;
+  readonly made?: FileOutcome;
+}
+
+/** Asks the session of an earlier call. One that is gone may have created the file; else another one is opened. */
+async function resume(
+  url: string,
+  item: NewItem,
+  { size = 0, signal }: Upload,
+  deps: UploadDeps,
+): Promise<Progress> {
+  const found = await continueSession(url, size, { ...deps, signal });
+  if (found.kind === "stands") return found;
+  if (found.kind === "done") return { offset: 0, made: toOutcome(found.value, deps) };
+  if (found.kind !== "not_found") return { offset: 0, made: found };
+  const there = await deps.drive.look(item.id, signal);
+  return there.kind === "not_found" ? { offset: 0 } : { offset: 0, made: there };
+}
+
+async function send(
+  what: Upload,
+  item: NewItem,
+  keptUrl: string | undefined,
+  deps: UploadDeps,
+): Promise<ItemOutcome> {
   const { signal, parent } = what;
   const { drive, names } = deps;
   const md5 = createHash("md5");
   let size = 0;
-  let session: Session | undefined;
-  let made: FileOutcome | undefined;
+  const before = keptUrl === undefined ? { offset: 0 } : await resume(keptUrl, item, what, deps);
+  let { session, made }: Progress = before;
+  if (made !== undefined && made.kind !== "ok") return refuse(drive, made, parent, signal);
   let mayHaveLanded = false;
   try {
     for await (const piece of inPieces(what.content, deps.sizes.pieceBytes, what.size)) {
       signal.throwIfAborted();
       md5.update(piece.bytes);
       size = piece.start + piece.bytes.length;
+      if (before.made !== undefined) continue;
       mayHaveLanded = piece.isLast;
       if (session === undefined && piece.isLast && size <= deps.sizes.simpleBytesMax) {
         made = await sendAtOnce(what, item, piece.bytes, deps);
@@ -73,15 +122,20 @@ async function send(what: Upload, item: NewItem, deps: UploadDeps): Promise<Item
         );
         if (opened.kind !== "ok") return await refuse(drive, opened, parent, signal);
         session = opened.session;
+        await what.session?.save(JSON.stringify({ url: session.url, id: item.id } satisfies Kept));
       }
-      const sent = await session.send(piece);
+      const rest = pieceFrom(piece, before.offset);
+      if (rest === undefined && !piece.isLast) continue;
+      const sent = await session.send(
+        rest ?? { start: size, bytes: Buffer.alloc(0), isLast: true },
+      );
       if (sent.kind === "more") continue;
       if (sent.kind === "done") made = toOutcome(sent.value, deps);
       else made = sent.kind === "not_found" ? sessionGone : sent;
       break;
     }
   } finally {
-    if (made?.kind !== "ok") await session?.cancel();
+    if (made?.kind !== "ok" && what.session === undefined) await session?.cancel();
     if (made?.kind !== "ok" && mayHaveLanded && signal.aborted)
       await takeBack(drive, item, aborted);
   }

@@ -20,6 +20,7 @@ import { createDavVerbs, type WebDavRequest } from "../webdav/webdav.ts";
 import { discover, toDavBase, toServerBase, type ServerFacts } from "./server.ts";
 import { createTrash } from "./trash-items.ts";
 import { createCloudTrash } from "./trash.ts";
+import { toKeptChunks } from "./kept-chunks.ts";
 import { createUnfinishedUploads } from "./unfinished-uploads.ts";
 import { replaceInPieces, uploadToCloud } from "./uploading.ts";
 
@@ -140,6 +141,10 @@ export async function openNextcloud(
         return uploadToCloud(uploads, { ...input, name: compose(input.name) });
       input.content.destroy();
       return refusal;
+    },
+    async discardSession({ session }) {
+      const kept = toKeptChunks(session);
+      if (kept !== undefined) await unfinished.discard(kept.folder);
     },
     replace: (input) =>
       replaceFile(core, input, permits, (what, seen) =>

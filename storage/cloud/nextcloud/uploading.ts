@@ -1,24 +1,28 @@
-import { createHash, type Hash } from "node:crypto";
-import { StreamAborted, type Failure } from "../outcomes.ts";
+import { createHash } from "node:crypto";
+import type { Failure } from "../outcomes.ts";
 import { inPieces, type Piece } from "../pieces.ts";
 import type { Replacement } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";
-import type { ProviderAnswer } from "../transport.ts";
 import { refuseTaken } from "../webdav/changing.ts";
 import type { DavClient } from "../webdav/client.ts";
 import { pause, type DavCore } from "../webdav/core.ts";
 import { isPlain } from "../webdav/failures.ts";
 import type { Seen } from "../webdav/items.ts";
-import { readFile } from "../webdav/reading.ts";
-import { judge, refusedName, undone, type Answered } from "../webdav/relocate.ts";
 import {
-  isOther,
   openBody,
   toUploadPlace,
   typeOf,
   type Upload,
   type UploadBody,
 } from "../webdav/uploading.ts";
+import {
+  listChunks,
+  toKeptChunks,
+  toKeptFolder,
+  type ContinuedChunks,
+  type KeptChunks,
+} from "./kept-chunks.ts";
+import { assemble, determineOutcome, judgeAnswer, recognize, type Wanted } from "./assembling.ts";
 import type { UnfinishedUploads } from "./unfinished-uploads.ts";
 
 /** Collaborators and limits of uploads. */
@@ -37,13 +41,10 @@ export interface CloudUploads {
 const SMALL_BYTES = 64 * 1024;
 const PIECES_MAX = 10_000;
 const PIECE_ATTEMPTS_MAX = 3;
-/** Assembling a large file takes long, and a proxy may time out earlier. */
-const ASSEMBLING_MS = 300_000;
-const POLLS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 30_000, 30_000, 30_000];
 
 /**
  * Creates a file: by one conditional request, or by chunks that the server assembles at the end. Chunks are sent
- * while the source is received, so that no length is needed in advance.
+ * while the source is received, so that no length is needed in advance. With a session the chunks are kept for another call.
  */
 export async function uploadToCloud(uploads: CloudUploads, upload: Upload): Promise<ItemOutcome> {
   try {
@@ -53,13 +54,22 @@ export async function uploadToCloud(uploads: CloudUploads, upload: Upload): Prom
     const wanted = toWanted(core, place);
     const body = await openBody(upload, Math.min(SMALL_BYTES, pieceBytes), wanted.see);
     if (body.bytes !== undefined) return await uploadWhole(uploads, upload, wanted, body);
-    const refusal = await refuseTaken(core, wanted.segments, upload.signal);
+    const { session, signal } = upload;
+    const kept = toKeptChunks(session?.saved);
+    const before = kept && (await listChunks(uploads.client, kept, signal));
+    if (before !== undefined && before.kind !== "continued") return before;
+    const refusal = await refuseTaken(core, wanted.segments, signal);
+    if (refusal?.kind === "conflict" && before !== undefined)
+      return await recognize(core, wanted, body, refusal, signal);
     if (refusal !== undefined) return refusal;
-    return uploads.chunks && (upload.size === undefined || upload.size > pieceBytes)
-      ? await uploads.unfinished.withFolder((folder) =>
-          uploadPieces(folder, uploads, upload, wanted, body),
-        )
-      : await uploadWhole(uploads, upload, wanted, body);
+    if (!uploads.chunks || (upload.size !== undefined && upload.size <= pieceBytes))
+      return await uploadWhole(uploads, upload, wanted, body);
+    if (before?.sizes !== undefined)
+      return await uploadPieces(before.folder, uploads, upload, wanted, body, before);
+    const send = (folder: string) => uploadPieces(folder, uploads, upload, wanted, body);
+    return session === undefined
+      ? await uploads.unfinished.withFolder(send)
+      : await send(toKeptFolder(core.deps));
   } finally {
     upload.content.destroy();
   }
@@ -108,19 +118,6 @@ function toWanted(
   return wanted;
 }
 
-interface Wanted {
-  readonly parent: readonly string[];
-  readonly segments: readonly string[];
-  /** The version that is replaced. Undefined: the name must be free. */
-  readonly over: Seen | undefined;
-  /** Bytes read from the source so far. */
-  size: number;
-  /** Modification time to set, in epoch seconds. */
-  readonly seconds: number;
-  /** Digest of the bytes that were sent. */
-  readonly sent: Hash;
-}
-
 async function uploadWhole(
   { core }: CloudUploads,
   upload: Upload,
@@ -150,30 +147,37 @@ async function uploadPieces(
   upload: Upload,
   wanted: Wanted,
   body: UploadBody,
+  continued?: ContinuedChunks,
 ): Promise<ItemOutcome> {
   const { core, client } = uploads;
-  const { signal } = upload;
+  const { session, signal } = upload;
+  const pieceBytes =
+    continued?.pieceBytes ??
+    Math.max(uploads.pieceBytes, Math.ceil((upload.size ?? 0) / PIECES_MAX));
   const headers = {
     destination: core.client.destination({ segments: wanted.segments, isFolder: false }),
     ...(upload.size === undefined ? {} : { "oc-total-length": String(upload.size) }),
   };
-  const made = await client.send({
-    method: "MKCOL",
-    place: { segments: [folder], isFolder: true },
-    headers,
-    signal,
-  });
-  if (made.kind !== "answered") return made;
-  const failure = client.refuse(made);
-  if (made.status !== 201) return failure.kind === "stale" ? offline("no_uploads") : failure;
+  if (continued === undefined) {
+    const made = await client.send({
+      method: "MKCOL",
+      place: { segments: [folder], isFolder: true },
+      headers,
+      signal,
+    });
+    if (made.kind !== "answered") return made;
+    const failure = client.refuse(made);
+    if (made.status !== 201) return failure.kind === "stale" ? offline("no_uploads") : failure;
+    await session?.save(JSON.stringify({ folder, pieceBytes } satisfies KeptChunks));
+  }
 
   let isOver = false;
   try {
-    const pieceBytes = Math.max(uploads.pieceBytes, Math.ceil((upload.size ?? 0) / PIECES_MAX));
     let number = 0;
     for await (const piece of inPieces(body.stream, pieceBytes, upload.size)) {
       if (number === PIECES_MAX) return { kind: "unsupported", reason: "too_large" };
       const name = String(++number).padStart(5, "0");
+      if (continued?.sizes?.get(name) === piece.bytes.length) continue;
       const refused = await putPiece(client, [folder, name], piece, headers, upload, core);
       if (refused !== undefined) {
         // Servers throttle clients that repeat a refused request.
@@ -186,12 +190,14 @@ async function uploadPieces(
     const outcome = await core.alone([wanted.segments], async () => {
       const taken =
         wanted.over === undefined ? await refuseTaken(core, wanted.segments, signal) : undefined;
-      return taken ?? (await assemble(uploads, folder, wanted, headers, signal));
+      return (
+        taken ?? (await assemble(uploads, folder, wanted, headers, signal, continued !== undefined))
+      );
     });
     isOver = outcome.kind === "ok" || outcome.kind === "reauth";
     return outcome;
   } finally {
-    if (!isOver) await uploads.unfinished.discard(folder);
+    if (!isOver && session === undefined) await uploads.unfinished.discard(folder);
   }
 }
 
@@ -219,153 +225,6 @@ async function putPiece(
       return failure.kind === "stale" ? offline("upload_expired") : failure;
     if (!(await pause(core.deps, 200 * 2 ** attempt, signal))) return failure;
   }
-}
-
-/**
- * Requests the assembly of the chunks. A proxy may cut off a long request while the server continues: then the request is
- * not repeated while it may still be running, but the file is polled for.
- */
-async function assemble(
-  { core, client }: CloudUploads,
-  folder: string,
-  wanted: Wanted,
-  headers: Readonly<Record<string, string>> & { readonly destination: string },
-  signal: AbortSignal,
-): Promise<ItemOutcome> {
-  for (let attempt = 1; ; attempt++) {
-    const answer = await client.send({
-      method: "MOVE",
-      place: { segments: [folder, ".file"], isFolder: false },
-      headers: {
-        ...headers,
-        "oc-total-length": String(wanted.size),
-        ...toCondition(wanted, headers.destination),
-        "x-oc-mtime": String(wanted.seconds),
-      },
-      headTimeoutMs: ASSEMBLING_MS,
-      signal,
-    });
-    const answered = await judgeAnswer(core, answer);
-    const isUnderWay =
-      (answered.kind === "lost" && answered.failure.sent) ||
-      (answered.kind === "refused" && answered.status === 423);
-    // A server refuses the second of two requests when the first has succeeded.
-    if (!isUnderWay) return determineOutcome(core, wanted, answered, signal, attempt > 1);
-    const waited = await waitForFile(core, client, folder, wanted, signal);
-    if (waited !== "still_not_there") return waited;
-    if (attempt >= 2)
-      return answered.kind === "lost"
-        ? undone(answered)
-        : { kind: "locked", note: "still_assembling" };
-  }
-}
-
-/** Returns the precondition of the assembly: a free name, or the tag of the file there. */
-function toCondition({ over }: Wanted, destination: string): Readonly<Record<string, string>> {
-  return over === undefined
-    ? { overwrite: "F" }
-    : { overwrite: "T", if: `<${destination}> ([${over.strongTag ?? ""}])` };
-}
-
-/** Polls until the file exists, or the chunks are gone without it. */
-async function waitForFile(
-  core: DavCore,
-  client: DavClient,
-  folder: string,
-  wanted: Wanted,
-  signal: AbortSignal,
-): Promise<ItemOutcome | "still_not_there"> {
-  for (const waitMs of [0, ...POLLS_MS]) {
-    if (waitMs > 0 && !(await pause(core.deps, waitMs, signal)))
-      return { kind: "unknown_outcome", note: "aborted" };
-    const found = await core.look(wanted.segments, signal);
-    if (found.kind === "ok" && found.seen.item.version !== wanted.over?.item.version)
-      return (await isOurs(core, found.seen, wanted, signal))
-        ? { kind: "ok", item: found.seen.item }
-        : toTaken(wanted, found.seen);
-    if (found.kind === "reauth") return found;
-    if (found.kind !== "not_found" && found.kind !== "ok") continue;
-    const gone = await core.refuseParent(wanted.parent, signal);
-    if (gone?.kind === "stale") return gone;
-    const pieces = await client.propfind(
-      { place: { segments: [folder], isFolder: true }, depth: "0", props: [], signal },
-      () => undefined,
-    );
-    if (pieces.kind === "refused" && pieces.answer.status === 404) {
-      // The chunks disappear the moment the file appears.
-      const last = await core.look(wanted.segments, signal);
-      return last.kind === "ok" && (await isOurs(core, last.seen, wanted, signal))
-        ? { kind: "ok", item: last.seen.item }
-        : { kind: "unknown_outcome", note: "pieces_gone" };
-    }
-  }
-  return "still_not_there";
-}
-
-async function determineOutcome(
-  core: DavCore,
-  wanted: Wanted,
-  answered: Answered,
-  signal: AbortSignal,
-  wasAskedBefore = false,
-): Promise<ItemOutcome> {
-  if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
-  if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
-  const found = await core.lookAfter(wanted.segments, signal);
-  if (found.kind === "ok") {
-    const { item } = found.seen;
-    const mayBeOurs = answered.kind !== "refused" || wasAskedBefore;
-    const isMade =
-      answered.kind === "accepted" ||
-      (mayBeOurs && (await isOurs(core, found.seen, wanted, signal)));
-    if (!isMade) return toTaken(wanted, found.seen);
-    return isOther(found.seen, item.name, wanted.size)
-      ? { kind: "unknown_outcome", note: "other_bytes" }
-      : { kind: "ok", item };
-  }
-  if (found.kind !== "not_found") return { kind: "unknown_outcome", note: "look_failed" };
-  const gone = await core.refuseParent(wanted.parent, signal);
-  if (gone !== undefined)
-    return gone.kind === "invalid_destination" ? { kind: "stale", note: "parent_is_a_file" } : gone;
-  if (answered.kind === "refused") return refusedName(answered.status, answered.failure);
-  return answered.kind === "lost" ? answered.failure : undone(answered);
-}
-
-/** Returns the failure when another file has the name. */
-function toTaken({ over }: Wanted, { item }: Seen): Failure {
-  if (over === undefined) return { kind: "conflict", existingName: item.name };
-  // A precondition that fails although nothing has changed is useless on this server.
-  return item.version === over.item.version
-    ? { kind: "offline", sent: true, note: "useless_tag" }
-    : { kind: "stale", note: "changed" };
-}
-
-/** Returns whether a file is the uploaded one: by its size and time or, on servers that keep no times, by its bytes. */
-async function isOurs(
-  core: DavCore,
-  { item }: Seen,
-  wanted: Wanted,
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (item.kind !== "file" || item.size !== wanted.size) return false;
-  if (item.modifiedAt === wanted.seconds * 1000) return true;
-  const read = await readFile(core, { id: item.id, version: item.version, signal });
-  if (read.kind !== "ok") return false;
-  const held = createHash("sha256");
-  try {
-    for await (const chunk of read.stream as AsyncIterable<Uint8Array>) held.update(chunk);
-  } catch (error) {
-    if (error instanceof StreamAborted || signal.aborted) return false;
-    throw error;
-  }
-  return held.digest().equals(wanted.sent.copy().digest());
-}
-
-async function judgeAnswer(
-  core: DavCore,
-  answer: ProviderAnswer | Extract<Failure, { kind: "offline" }>,
-): Promise<Answered> {
-  return answer.kind === "answered" ? judge(core, answer) : { kind: "lost", failure: answer };
 }
 
 function offline(note: string): Failure {

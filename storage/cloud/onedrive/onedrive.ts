@@ -21,7 +21,8 @@ import { createGraph, type Graph } from "./graph.ts";
 import { toDriveId, toItemId } from "./items.ts";
 import { readFile } from "./read.ts";
 import { replace } from "./replace.ts";
-import { upload, type UploadSizes } from "./upload.ts";
+import { cancel, type UploadSizes } from "./session.ts";
+import { upload } from "./upload.ts";
 
 /** 16 times 320 KiB: large enough to be fast, small enough to be in memory for each running upload. */
 export const usualSizes: UploadSizes = {
@@ -81,6 +82,10 @@ function createOneDrive(
     read: (input) => readFile(graph, drive, input),
     createFolder: ({ parent, name, signal }) => changes.createFolder(parent, name, signal),
     upload: (input) => upload(input, uploadDeps),
+    async discardSession({ session }) {
+      const url = graph.toSigned(session);
+      if (url !== undefined) await cancel(url, uploadDeps);
+    },
     replace: (input) => replace(input, uploadDeps),
     rename: ({ id, name, expected, signal }) => changes.rename(id, name, expected, signal),
     move: ({ id, parent, expected, signal }) => changes.move(id, parent, expected, signal),

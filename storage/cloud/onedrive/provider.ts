@@ -4,7 +4,7 @@
 import { createOAuthSpec, toEndpoint, type OAuthVendor } from "../oauth.ts";
 import type { CloudProviderType, Powers, ServerSettings } from "../provider.ts";
 import { openOneDrive, usualSizes } from "./onedrive.ts";
-import type { UploadSizes } from "./upload.ts";
+import type { UploadSizes } from "./session.ts";
 
 /** Sign-in at Microsoft. Every renewal issues another refresh token. */
 const microsoft: OAuthVendor = {

@@ -8,17 +8,8 @@ import { toChangeFailure } from "./changes.ts";
 import type { GraphAnswer } from "./graph.ts";
 import { isHeaderValue, type DriveItem } from "./items.ts";
 import { createQuickXorHash } from "./quick-xor-hash.ts";
-import {
-  cancel,
-  isPassing,
-  isSame,
-  readWhole,
-  sendFragment,
-  TRIES_MAX,
-  waitMs,
-  type Sent,
-  type UploadDeps,
-} from "./upload.ts";
+import { cancel, isPassing, sendFragment, TRIES_MAX, waitMs, type UploadDeps } from "./session.ts";
+import { isSame, readWhole, type Sent } from "./upload.ts";
 
 /**
  * Replaces a file if it is still the expected version. A small one is one request with the precondition `If-Match`. A

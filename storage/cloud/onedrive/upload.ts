@@ -1,49 +1,30 @@
-import type { Readable } from "node:stream";
-import { asText, readJsonObject, type JsonObject } from "../json.ts";
+import type { JsonObject } from "../json.ts";
 import { STRANGE_ANSWER } from "../guarded-change.ts";
-import { mayRetryRead } from "../outcomes.ts";
-import { inPieces } from "../pieces.ts";
+import { inPieces, pieceFrom } from "../pieces.ts";
 import type { ItemOutcome } from "../item.ts";
 import { isAsSent, isRewritten } from "../comparison.ts";
-import type { ProviderAnswer } from "../transport.ts";
 import { toChangeFailure } from "./changes.ts";
-import type { Drive } from "./drive.ts";
 import type { GraphFailure } from "./failures.ts";
-import type { Graph, GraphAnswer } from "./graph.ts";
+import type { GraphAnswer } from "./graph.ts";
 import { isPossibleId, type DriveItem } from "./items.ts";
 import { brokenOneDriveRule } from "./names.ts";
 import { createQuickXorHash } from "./quick-xor-hash.ts";
+import {
+  begin,
+  cancel,
+  continueSession,
+  isPassing,
+  sendFragment,
+  sessionGone,
+  TRIES_MAX,
+  waitMs,
+  type Progress,
+  type Upload,
+  type UploadDeps,
+} from "./session.ts";
 
-/** The parameters of one upload, as in the contract. */
-export interface Upload {
-  readonly parent: string;
-  readonly name: string;
-  readonly content: Readable;
-  readonly size: number | undefined;
-  readonly signal: AbortSignal;
-}
-
-export interface UploadSizes {
-  /** Files up to this size are sent as one request. */
-  readonly simpleBytesMax: number;
-  /** Size of a fragment of an upload session: a multiple of 320 KiB. */
-  readonly fragmentBytes: number;
-}
-
-export interface UploadDeps {
-  readonly graph: Graph;
-  readonly drive: Drive;
-  readonly sizes: UploadSizes;
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
-}
-
-/** The most attempts of a fragment, the first included. */
-export const TRIES_MAX = 4;
-const FIRST_WAIT_MS = 500;
 /** How long a new file may take to become visible. */
 const SEEN_AFTER_MS = 5_000;
-/** Time-out of discarding a session. */
-const CANCEL_MS = 10_000;
 
 /** The uploaded content, to recognize the file after a lost response. */
 export interface Sent {
@@ -51,15 +32,10 @@ export interface Sent {
   readonly quickXorHash: string;
 }
 
-/** The state of an upload session. */
-type Progress =
-  | { readonly kind: "next"; readonly offset: number }
-  | { readonly kind: "done"; readonly value: JsonObject }
-  | GraphFailure;
-
 /**
  * Creates a file. A small one is sent as one request, a larger one through an upload session, fragment by fragment; nothing
- * is visible before the last one. Discards the session when the upload fails. Throws what the source throws.
+ * is visible before the last one. Discards the session when the upload fails, unless it is kept for another call. Throws
+ * what the source throws.
  */
 export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
   const { content, name, size, signal } = what;
@@ -126,164 +102,36 @@ async function uploadInSession(
   what: Upload & { readonly size: number },
   deps: UploadDeps,
 ): Promise<ItemOutcome> {
-  const { name, size, signal } = what;
-  const begun = await begin(what, deps);
-  if (begun.kind !== "ok")
-    return begun.kind === "conflict" ? { ...begun, existingName: name } : toChangeFailure(begun);
-  const { url } = begun;
+  const { name, size, session, signal } = what;
+  const begun = (await continueSession(what, deps)) ?? (await begin(what, deps));
+  if (begun.kind === "conflict") return { ...begun, existingName: name };
+  if (begun.kind !== "ok" && begun.kind !== "finished") return toChangeFailure(begun);
 
   let isOver = false;
   try {
     const hash = createQuickXorHash();
-    let last: Progress = { kind: "next", offset: 0 };
+    let last: Progress =
+      begun.kind === "finished" ? sessionGone : { kind: "next", offset: begun.offset };
     for await (const piece of inPieces(what.content, deps.sizes.fragmentBytes, size)) {
       hash.update(piece.bytes);
-      last = await sendFragment(url, piece.start, piece.bytes, size, signal, deps);
+      const rest = last.kind === "next" ? pieceFrom(piece, last.offset) : undefined;
+      if (rest === undefined || begun.kind === "finished") continue;
+      last = await sendFragment(begun.url, rest.start, rest.bytes, size, signal, deps);
       if (last.kind !== "next") break;
     }
-    if (last.kind === "next") return { kind: "offline", sent: true, note: "session_wants_more" };
+    if (last.kind === "next") {
+      // It has all bytes and no file: another session begins from the start.
+      await session?.save(undefined);
+      return { kind: "offline", sent: true, note: "session_wants_more" };
+    }
     const sent: Sent = { size, quickXorHash: hash.digest() };
     isOver = last.kind === "done";
     return last.kind === "done"
       ? await confirm(last.value, sent, what, deps)
       : await determineOutcome(last, sent, what, deps);
   } finally {
-    if (!isOver) await cancel(url, deps);
+    if (begun.kind === "ok" && !isOver && session === undefined) await cancel(begun.url, deps);
   }
-}
-
-/**
- * Opens a session. A session whose response is lost has no effect and expires; until then work drives reserve the name
- * for it, although no file has it.
- */
-async function begin(
-  what: Upload & { readonly size: number },
-  deps: UploadDeps,
-): Promise<{ readonly kind: "ok"; readonly url: string } | GraphFailure> {
-  const { parent, name, signal } = what;
-  // Some work drives overwrite a file through a session that forbids it.
-  const taken = await deps.drive.lookAtChild(parent, name, signal);
-  if (taken.kind === "ok") return { kind: "conflict", existingName: taken.found.item.name };
-  if (taken.kind !== "not_found") return taken;
-  let mayHaveBegun = false;
-  for (let tries = 1; ; tries++) {
-    const answer = await deps.graph.call({
-      method: "POST",
-      path: `${deps.drive.addressOfChild(parent, name)}/createUploadSession`,
-      // Work drives refuse `fileSize`, which is documented for personal drives only.
-      body: { item: { "@microsoft.graph.conflictBehavior": "fail", name } },
-      signal,
-    });
-    if (answer.kind === "ok") {
-      const url = deps.graph.toSigned(answer.value["uploadUrl"]);
-      return url === undefined
-        ? { kind: "offline", sent: true, note: "strange_session" }
-        : { kind: "ok", url };
-    }
-    if (answer.kind === "conflict" && mayHaveBegun) {
-      const rival = await deps.drive.lookAtChild(parent, name, signal);
-      return rival.kind === "not_found" ? { kind: "locked", note: "own_session" } : answer;
-    }
-    mayHaveBegun ||= answer.kind === "offline" && answer.sent;
-    if (!isPassing(answer) || tries === TRIES_MAX || signal.aborted) return answer;
-    await deps.sleep(waitMs(answer, tries), signal);
-  }
-}
-
-/** The session is finished and the response was lost, or it was discarded, or the folder is gone: a lookup decides. */
-const sessionGone: GraphFailure = { kind: "offline", sent: true, note: "session_gone" };
-
-/** Sends one fragment until the session has all of it; resumes at the offset that the session reports. */
-export async function sendFragment(
-  url: string,
-  start: number,
-  bytes: Uint8Array,
-  total: number,
-  signal: AbortSignal,
-  deps: UploadDeps,
-): Promise<Progress> {
-  const end = start + bytes.length;
-  let offset = start;
-  for (let tries = 1; ; tries++) {
-    signal.throwIfAborted();
-    const answer = await deps.graph.callSigned({
-      method: "PUT",
-      url,
-      headers: { "content-range": `bytes ${offset}-${end - 1}/${total}` },
-      body: bytes.subarray(offset - start),
-      signal,
-    });
-    let progress = answer.kind === "answered" ? await toProgress(answer, deps) : answer;
-    if (progress.kind === "not_found") return sessionGone;
-    const isFinal = progress.kind !== "next" && !isPassing(progress);
-    if (isFinal || tries === TRIES_MAX) return progress;
-    if (progress.kind !== "next") {
-      await deps.sleep(waitMs(progress, tries), signal);
-      progress = await askProgress(url, signal, deps);
-      if (progress.kind === "not_found") return sessionGone;
-    }
-    if (progress.kind !== "next") continue;
-    if (progress.offset < start || progress.offset > end)
-      return { kind: "offline", sent: true, note: "strange_range" };
-    if (progress.offset < end) offset = progress.offset;
-    else if (end < total) return progress;
-  }
-}
-
-/** Returns whether the failure may be temporary: then the same bytes are sent again; the source cannot be read again. */
-export function isPassing(outcome: ItemOutcome | Progress): boolean {
-  switch (outcome.kind) {
-    case "ok":
-    case "next":
-    case "done":
-      return false;
-    default:
-      return mayRetryRead(outcome);
-  }
-}
-
-export function waitMs(failure: Progress | ItemOutcome, tries: number): number {
-  return failure.kind === "rate_limited" && failure.retryAfterSeconds !== undefined
-    ? failure.retryAfterSeconds * 1000
-    : FIRST_WAIT_MS * 2 ** (tries - 1);
-}
-
-async function toProgress(answer: ProviderAnswer, deps: UploadDeps): Promise<Progress> {
-  const { status } = answer;
-  if (status === 416) {
-    answer.discard();
-    return { kind: "offline", sent: true, note: "416" };
-  }
-  if (status < 200 || status > 299) {
-    const failure = await deps.graph.toFailure(answer);
-    // The session's URL has expired; the sign-in may still be valid.
-    return failure.kind === "reauth"
-      ? { kind: "unknown_outcome", note: "session_refused" }
-      : failure;
-  }
-  const body = await readJsonObject(answer);
-  if (body.kind !== "ok") return body;
-  if (status === 200 || status === 201) {
-    if (asText(body.value["id"]) !== undefined) return { kind: "done", value: body.value };
-  }
-  const ranges: unknown = body.value["nextExpectedRanges"];
-  const first: unknown = Array.isArray(ranges) ? ranges[0] : undefined;
-  const offset = typeof first === "string" ? /^(\d{1,15})-/.exec(first)?.[1] : undefined;
-  return offset === undefined
-    ? { kind: "offline", sent: true, note: "strange_progress" }
-    : { kind: "next", offset: Number(offset) };
-}
-
-async function askProgress(url: string, signal: AbortSignal, deps: UploadDeps): Promise<Progress> {
-  const answer = await deps.graph.callSigned({ method: "GET", url, signal });
-  return answer.kind === "answered" ? toProgress(answer, deps) : answer;
-}
-
-export async function cancel(url: string, deps: UploadDeps): Promise<void> {
-  // The caller's signal may be aborted, so this request has its own.
-  const signal = AbortSignal.timeout(CANCEL_MS);
-  const answer = await deps.graph.callSigned({ method: "DELETE", url, signal });
-  if (answer.kind === "answered") answer.discard();
 }
 
 /** Returns the file as the drive stores it after a successful response. */

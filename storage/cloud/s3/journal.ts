@@ -28,10 +28,13 @@ export type JournalEntry =
       readonly key: string;
       /** Absent until the server has returned it. */
       readonly uploadId?: string;
+      /** Another call may continue it until then (epoch milliseconds); recovery aborts it afterwards. */
+      readonly keptUntil?: number;
     };
 
 /** A stored entry. */
 export interface Journaled {
+  readonly key: string;
   /** Replaces its content. */
   rewrite(entry: JournalEntry): Promise<Failure | undefined>;
   /** Removes it. If that fails, recovery removes it later without another effect. */
@@ -48,15 +51,16 @@ const OWN_OBJECTS_MAX = 1_000;
 
 /**
  * Records an operation in the journal, then runs it. Holds the lock of the entry meanwhile, so that recovery in this process
- * does not take it for an entry of an earlier run.
+ * does not take it for an entry of an earlier run. `at` is the key of an earlier entry of the same operation.
  */
 export async function withJournal<T>(
   store: Store,
   entry: JournalEntry,
   signal: AbortSignal,
   work: (journal: Journaled) => Promise<T>,
+  at?: string,
 ): Promise<T | Failure> {
-  const key = `${beginningOfOwn(store)}${store.deps.newId()}`;
+  const key = at ?? `${beginningOfOwn(store)}${store.deps.newId()}`;
   const write = async (what: JournalEntry) => {
     const body = Buffer.from(JSON.stringify(what));
     const send = () => store.client.ask({ method: "PUT", key, body, signal });
@@ -68,13 +72,13 @@ export async function withJournal<T>(
   return store.deps.locks.withLocks([toLockKey(store, key)], async () => {
     const failed = await write(entry);
     if (failed !== undefined) return failed;
-    return work({ rewrite: write, end: () => purge(store, key, AbortSignal.timeout(END_MS)) });
+    return work({ key, rewrite: write, end: () => purge(store, key, AbortSignal.timeout(END_MS)) });
   });
 }
 
 /**
  * Recovers operations of earlier runs of this daemon in this connection. A move whose copy exists is finished by
- * deleting the source; a multipart upload is aborted. Skips entries of running calls, and entries of other
+ * deleting the source; a multipart upload is aborted, unless another call may continue it. Skips entries of running calls, and entries of other
  * daemons until they are old. With `everything`, also removes old entries of other connections and old probes.
  * Returns `pending` when an entry cannot be decided yet: the server may still be copying, or another call uses the name.
  */
@@ -120,6 +124,7 @@ async function recover(
   const read = await readEntry(store, key, signal);
   if (read === undefined || !("entry" in read)) return read;
   const { entry, writtenAt } = read;
+  if (entry.kind === "upload" && (entry.keptUntil ?? 0) > store.deps.clock()) return undefined;
   const failed =
     entry.kind === "move"
       ? await recoverMove(store, entry, writtenAt, signal)
@@ -364,7 +369,13 @@ function toEntry(value: JsonObject | undefined, store: Store): JournalEntry | un
       ...(modifiedAt === undefined ? {} : { modifiedAt }),
       ...(copied === undefined ? {} : { copied }),
     };
+  const keptUntil = asCount(value?.["keptUntil"]);
   if (value?.["kind"] === "upload" && uploaded !== undefined)
-    return { kind: "upload", key: uploaded, ...(uploadId === undefined ? {} : { uploadId }) };
+    return {
+      kind: "upload",
+      key: uploaded,
+      ...(uploadId === undefined ? {} : { uploadId }),
+      ...(keptUntil === undefined ? {} : { keptUntil }),
+    };
   return undefined;
 }

@@ -3,7 +3,9 @@ import type { Failure } from "../outcomes.ts";
 import { createOnly, NEW_HEADERS, underTag, type Changed } from "./changing.ts";
 import { toVersionId, unquote } from "../../s3/client.ts";
 import { findObject, type Store } from "./context.ts";
+import type { KeptSession } from "../provider.ts";
 import { withJournal } from "./journal.ts";
+import type { KeptUpload } from "./kept-upload.ts";
 import { isPrecondition, isRace, mayHaveLanded, type Refused } from "../../s3/failures.ts";
 import { abortUpload, BEGINNING_MS } from "../../s3/multipart-uploads.ts";
 
@@ -20,16 +22,24 @@ export interface PartUpload {
   readonly over?: string | undefined;
   /** Properties of the object. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Keeps the upload for another call. */
+  readonly session?: KeptSession | undefined;
+  /** The upload of an earlier call, whose parts the server still has. */
+  readonly continued?: KeptUpload | undefined;
+  /** Of all parts but the last; saved with a kept upload. */
+  readonly partBytes?: number;
   readonly signal: AbortSignal;
 }
 
+/** A kept upload may be continued so long; its caller discards it earlier. */
+const KEPT_MS = 72 * 3_600_000;
 /** Aborting ignores the caller's signal: an upload without a record would stay forever. */
 const ABORT_MS = 15_000;
 
 /**
  * Creates an object by a multipart upload, or replaces the one of `over`. The object is invisible before `complete`, which
- * `commit` calls after a last check; otherwise the parts are discarded. A journal entry, written before the upload,
- * lets the next start abort it if the daemon dies. Rejects with what `sendParts` throws.
+ * `commit` calls after a last check; otherwise the parts are discarded, unless they are kept for another call. A journal
+ * entry, written before the upload, lets the next start abort it if the daemon dies. Rejects with what `sendParts` throws.
  */
 export async function uploadInParts(
   store: Store,
@@ -38,31 +48,46 @@ export async function uploadInParts(
   commit: (complete: () => Promise<Changed | Failure>) => Promise<Changed | Failure>,
 ): Promise<Changed | Failure> {
   const { client } = store;
-  const { key } = upload;
+  const { key, session, continued, partBytes = 0 } = upload;
+  const keptUntil = session === undefined ? {} : { keptUntil: store.deps.clock() + KEPT_MS };
+  const announced = continued && { uploadId: continued.uploadId, ...keptUntil };
   const beginning = AbortSignal.timeout(BEGINNING_MS);
-  return withJournal(store, { kind: "upload", key }, beginning, async (journal) => {
-    const uploadId = await begin(store, upload, beginning);
-    if (typeof uploadId !== "string") {
-      // If the upload has started despite the failure, recovery finds it later.
-      if (uploadId.kind === "refused" && !mayHaveLanded(uploadId)) await journal.end();
-      return uploadId;
-    }
-    let isOver = false;
-    try {
-      const unwritten = await journal.rewrite({ kind: "upload", key, uploadId });
-      if (unwritten !== undefined) return unwritten;
-      const parts = await sendParts(uploadId);
-      if (!isParts(parts)) return parts;
-      const completed = await commit(() => complete(store, upload, uploadId, parts));
-      isOver = completed.kind === "done";
-      return completed;
-    } finally {
-      isOver ||=
-        (await abortUpload(client, key, uploadId, AbortSignal.timeout(ABORT_MS))) === undefined;
-      // Recovery aborts an upload that could not be aborted here.
-      if (isOver) await journal.end();
-    }
-  });
+  return withJournal(
+    store,
+    { kind: "upload", key, ...announced },
+    beginning,
+    async (journal) => {
+      const uploadId = continued?.uploadId ?? (await begin(store, upload, beginning));
+      if (typeof uploadId !== "string") {
+        // If the upload has started despite the failure, recovery finds it later.
+        if (uploadId.kind === "refused" && !mayHaveLanded(uploadId)) await journal.end();
+        return uploadId;
+      }
+      let isOver = false;
+      let isKept = continued !== undefined;
+      try {
+        if (continued === undefined) {
+          const unwritten = await journal.rewrite({ kind: "upload", key, uploadId, ...keptUntil });
+          if (unwritten !== undefined) return unwritten;
+          const kept: KeptUpload = { key, uploadId, partBytes, entry: journal.key };
+          await session?.save(JSON.stringify(kept));
+          isKept = session !== undefined;
+        }
+        const parts = await sendParts(uploadId);
+        if (!isParts(parts)) return parts;
+        const completed = await commit(() => complete(store, upload, uploadId, parts));
+        isOver = completed.kind === "done";
+        return completed;
+      } finally {
+        isOver ||=
+          !isKept &&
+          (await abortUpload(client, key, uploadId, AbortSignal.timeout(ABORT_MS))) === undefined;
+        // Recovery aborts an upload that could not be aborted here.
+        if (isOver) await journal.end();
+      }
+    },
+    continued?.entry,
+  );
 }
 
 /** The id of a new upload. */
@@ -146,7 +171,7 @@ async function findCompleted(
 }
 
 /** Returns the MD5 of the parts' MD5s, and their number. */
-function toCommonTag(parts: readonly Part[]): string {
+export function toCommonTag(parts: readonly Part[]): string {
   const digests = Buffer.concat(parts.map(({ etag }) => Buffer.from(etag, "hex")));
   return `${createHash("md5").update(digests).digest("hex")}-${parts.length}`;
 }

@@ -4,6 +4,7 @@ import { putNew, removeObject } from "./changing.ts";
 import { find, hasKeys, toLockKey, type Store } from "./context.ts";
 import { toFacts } from "./facts.ts";
 import { recoverJournal } from "./journal.ts";
+import { discardUpload } from "./kept-upload.ts";
 import { refuseName, splitId } from "./keys.ts";
 import { isThereBeside, listFolder, toFolderItem, toItem } from "./listing.ts";
 import { refuseDestination, refusePlace, toPlace, type Place } from "./names.ts";
@@ -69,6 +70,8 @@ export function createS3(store: Store, can: Powers, isRecovered: boolean): Cloud
       const at = { scope: store.scope, prefix: place.parentPrefix };
       return store.listings.uploading(at, () => upload(store, { to: place, ...source }));
     },
+
+    discardSession: ({ session, signal }) => discardUpload(store, session, signal),
 
     async replace(what) {
       await recover(what.signal);

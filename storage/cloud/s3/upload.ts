@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { contentTypeOf } from "../content-type.ts";
 import { mayRetryRead, type Failure } from "../outcomes.ts";
 import { inPieces, type Piece } from "../pieces.ts";
-import type { Replacement } from "../provider.ts";
+import type { KeptSession, Replacement } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";
 import { isExpected, isRewritten } from "../comparison.ts";
 import { putNew, putOver, removeObject, type Changed } from "./changing.ts";
@@ -11,7 +11,9 @@ import { unquote } from "../../s3/client.ts";
 import { find, findObject, toLockKey, type Store } from "./context.ts";
 import { splitId } from "./keys.ts";
 import { findShared, isThereBeside, toItem } from "./listing.ts";
-import { uploadInParts, type Part } from "./multipart.ts";
+import { toCommonTag, uploadInParts, type Part } from "./multipart.ts";
+import { purge } from "./journal.ts";
+import { continueUpload, type ContinuedUpload, type KeptUpload } from "./kept-upload.ts";
 import { refusePlace, toPlace, type Place } from "./names.ts";
 import { mayHaveLanded, toChangeFailure, type Refused } from "../../s3/failures.ts";
 
@@ -23,6 +25,7 @@ export interface Upload {
   readonly content: Readable;
   readonly size: number | undefined;
   readonly contentType: string | undefined;
+  readonly session?: KeptSession | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -42,18 +45,39 @@ export async function upload(store: Store, what: Upload): Promise<ItemOutcome> {
   const abort = () => content.destroy(new Aborted());
   signal.addEventListener("abort", abort, { once: true });
   try {
-    const partBytes = toPartBytes(store, size);
+    const before = await continueUpload(store, what.session, what.to.key, signal);
+    if (before !== undefined && before.kind !== "continued") return before;
+    const partBytes = before?.partBytes ?? toPartBytes(store, size);
     if (partBytes === undefined) return { kind: "unsupported", reason: "file_too_large" };
     let sentBytes = 0;
     const pieces = counted(inPieces(content, partBytes, size), (bytes) => {
       sentBytes = bytes;
     });
+    if (before !== undefined && before.parts === undefined) {
+      const there = await findObject(store, what.to.key, signal);
+      if (there?.kind === "refused") return toChangeFailure(there.failure);
+      if (there !== undefined) {
+        // The upload is over and the name is taken: maybe by our file.
+        const isOurs = there.etag === (await toTag(pieces));
+        const { etag, versionId } = there;
+        return isOurs
+          ? await confirm(
+              store,
+              what,
+              { kind: "done", etag, versionId, isMarked: false },
+              sentBytes,
+            )
+          : { kind: "conflict", existingName: what.to.name };
+      }
+      await purge(store, before.entry, signal);
+    }
+    const continued = before?.parts === undefined ? undefined : { ...before, parts: before.parts };
     const first = await pieces.next();
     if (first.done === true) throw new Error("a stream has at least one piece");
     if (signal.aborted) throw new Aborted();
     const sent = first.value.isLast
       ? await putWhole(store, what, first.value.bytes)
-      : await putParts(store, what, first.value, pieces);
+      : await putParts(store, { ...what, partBytes, continued }, first.value, pieces);
     return await confirm(store, what, sent, sentBytes);
   } catch (error) {
     if (error instanceof Aborted) return { kind: "offline", sent: true, note: "aborted" };
@@ -90,6 +114,17 @@ export async function replace(store: Store, what: Replacement): Promise<ItemOutc
 }
 
 class Aborted extends Error {}
+
+/** Returns the tag that servers commonly give a file of these parts. */
+async function toTag(pieces: AsyncIterable<Piece>): Promise<string> {
+  const parts: Part[] = [];
+  for await (const { bytes } of pieces)
+    parts.push({
+      number: parts.length + 1,
+      etag: createHash("md5").update(bytes).digest("hex"),
+    });
+  return toCommonTag(parts);
+}
 
 /** Yields the same pieces and reports the number of bytes so far. */
 async function* counted(
@@ -162,9 +197,17 @@ async function findOurs(
     : undefined;
 }
 
+interface PartsOfUpload extends Upload {
+  readonly partBytes: number;
+  /** The upload of an earlier call. */
+  readonly continued: (KeptUpload & { readonly parts: PartsThere }) | undefined;
+}
+
+type PartsThere = NonNullable<ContinuedUpload["parts"]>;
+
 async function putParts(
   store: Store,
-  { to, over, contentType, signal }: Upload,
+  { to, over, contentType, session, partBytes, continued, signal }: PartsOfUpload,
   first: Piece,
   rest: AsyncGenerator<Piece, void, undefined>,
 ): Promise<Changed | Failure> {
@@ -176,8 +219,9 @@ async function putParts(
   const headers = type === undefined ? {} : { "content-type": type };
   return uploadInParts(
     store,
-    { key: to.key, over, headers, signal },
-    (uploadId) => sendParts(store, { key: to.key, uploadId, signal }, first, rest),
+    { key: to.key, over, headers, session, continued, partBytes, signal },
+    (uploadId) =>
+      sendParts(store, { key: to.key, uploadId, there: continued?.parts, signal }, first, rest),
     (complete) =>
       store.deps.locks.withLocks([toLockKey(store, to.key)], async () => {
         // The upload took a while: the folder may be gone, the name taken.
@@ -189,6 +233,8 @@ async function putParts(
 interface PartTarget {
   readonly key: string;
   readonly uploadId: string;
+  /** The parts that the server has. */
+  readonly there: PartsThere | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -205,6 +251,8 @@ async function sendParts(
   const onTheirWay = new Set<Promise<void>>();
   let failed: Refused | undefined;
   const start = (piece: Piece, number: number) => {
+    const there = target.there?.get(number);
+    if (there?.size === piece.bytes.length) return void parts.push({ number, etag: there.etag });
     const sending = sendPart(store, { ...target, signal }, piece, number).then((sent) => {
       onTheirWay.delete(sending);
       if (sent.kind === "part") parts.push(sent.part);

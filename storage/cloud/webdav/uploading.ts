@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { contentTypeOf } from "../content-type.ts";
 import type { Failure } from "../outcomes.ts";
 import { WrongLength } from "../pieces.ts";
+import type { KeptSession } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";
 import { isRewritten } from "../comparison.ts";
 import { toSegments } from "./address.ts";
@@ -20,6 +21,7 @@ export interface Upload {
   readonly content: Readable;
   readonly size: number | undefined;
   readonly contentType: string | undefined;
+  readonly session?: KeptSession | undefined;
   readonly signal: AbortSignal;
 }
 

@@ -26,6 +26,7 @@ export const sealedColumns = {
   vaultCredentials: { table: "vault_connections", key: "id", column: "credentials" },
   vaultApiKeys: { table: "vault_ai_providers", key: "provider_id", column: "api_key" },
   vaultCodeVerifiers: { table: "vault_oauth_states", key: "state_hash", column: "code_verifier" },
+  vaultUploadSessions: { table: "vault_uploads", key: "id", column: "sealed_session" },
   /** JSON with a sealed part. */
   queuedMails: {
     table: "jobs",

@@ -15,7 +15,12 @@ export interface OpenUpload {
   /** Of the client's file. */
   readonly fingerprint: string;
   readonly expiresAt: number;
+  /** The session at the provider that has received some of the bytes, sealed. */
+  readonly sealedSession: string | undefined;
 }
+
+/** An upload expires so long after its begin. */
+export const UPLOAD_EXPIRES_AFTER_MS = 48 * 3600 * 1000;
 
 /** Returns the upload of an id, if it belongs to this connection and has not expired. */
 export async function findOpenUpload(
@@ -64,7 +69,10 @@ export async function countOpenUploads(tx: Transaction, userId: AccountId): Prom
   return Number(row?.count ?? 0);
 }
 
-export async function insertUpload(tx: Transaction, upload: OpenUpload): Promise<void> {
+export async function insertUpload(
+  tx: Transaction,
+  upload: Omit<OpenUpload, "sealedSession">,
+): Promise<void> {
   await tx.run(
     `INSERT INTO vault_uploads
        (id, connection_id, user_id, parent_ref, name, content_type, size, fingerprint, created_at, expires_at)
@@ -87,6 +95,44 @@ export async function deleteUpload(db: Queries, id: string): Promise<void> {
   await db.run("DELETE FROM vault_uploads WHERE id = ?", id);
 }
 
+/** Returns the upload of an id, expired or not. */
+export async function findUpload(db: Queries, id: string): Promise<OpenUpload | undefined> {
+  const row = await db.get<UploadRow>(`SELECT ${COLUMNS} FROM vault_uploads WHERE id = ?`, id);
+  return row && toUpload(row);
+}
+
+/** Saves or removes the session at the provider. */
+export async function updateUploadSession(
+  db: Queries,
+  id: string,
+  sealedSession: string | undefined,
+): Promise<void> {
+  await db.run(
+    "UPDATE vault_uploads SET sealed_session = ? WHERE id = ?",
+    sealedSession ?? null,
+    id,
+  );
+}
+
+/** Returns whether there is a row of this id, expired or not. */
+export async function uploadExists(db: Queries, id: string): Promise<boolean> {
+  return (await db.get("SELECT 1 AS found FROM vault_uploads WHERE id = ?", id)) !== undefined;
+}
+
+/** Deletes all uploads. */
+export async function deleteAllUploads(db: Queries): Promise<void> {
+  await db.run("DELETE FROM vault_uploads");
+}
+
+/** Returns the ids of all uploads that were begun before a time, expired ones included. */
+export async function listUploadIds(db: Queries, before: number): Promise<readonly string[]> {
+  const rows = await db.all<{ id: string }>(
+    "SELECT id FROM vault_uploads WHERE created_at < ? ORDER BY id",
+    before,
+  );
+  return rows.map(({ id }) => id);
+}
+
 interface UploadRow {
   id: string;
   connection_id: ConnectionId;
@@ -97,10 +143,11 @@ interface UploadRow {
   size: number;
   fingerprint: string;
   expires_at: number;
+  sealed_session: string | null;
 }
 
 const COLUMNS =
-  "id, connection_id, user_id, parent_ref, name, content_type, size, fingerprint, expires_at";
+  "id, connection_id, user_id, parent_ref, name, content_type, size, fingerprint, expires_at, sealed_session";
 
 function toUpload(row: UploadRow): OpenUpload {
   return {
@@ -113,5 +160,6 @@ function toUpload(row: UploadRow): OpenUpload {
     size: Number(row.size),
     fingerprint: row.fingerprint,
     expiresAt: Number(row.expires_at),
+    sealedSession: row.sealed_session ?? undefined,
   };
 }

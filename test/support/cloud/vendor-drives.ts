@@ -3,7 +3,7 @@ import { createDropboxType } from "../../../storage/cloud/dropbox/provider.ts";
 import type { GoogleDriveTuning } from "../../../storage/cloud/google-drive/google-drive.ts";
 import { createGoogleDriveType } from "../../../storage/cloud/google-drive/provider.ts";
 import { createOneDriveType } from "../../../storage/cloud/onedrive/provider.ts";
-import type { UploadSizes } from "../../../storage/cloud/onedrive/upload.ts";
+import type { UploadSizes } from "../../../storage/cloud/onedrive/session.ts";
 import type {
   CloudProvider,
   ConnectOutcome,

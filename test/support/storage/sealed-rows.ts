@@ -74,6 +74,18 @@ export async function addSealedRows(db: Database, keyring: Keyring, hooks = 1): 
       code_verifier: seal("vaultCodeVerifiers", "s1"),
       expires_at: tx.now,
     });
+    await insert("vault_uploads", {
+      id: "p1",
+      connection_id: "c1",
+      user_id: "u1",
+      parent_ref: "",
+      name: "large.bin",
+      size: 9,
+      fingerprint: "f",
+      created_at: tx.now,
+      expires_at: tx.now,
+      sealed_session: seal("vaultUploadSessions", "p1"),
+    });
     for (let id = 1; id <= hooks; id += 1)
       await insert("forge_hooks", {
         id,
@@ -187,6 +199,7 @@ export function sealedTexts(hooks = 1): string[] {
     "vaultCredentials c1",
     "vaultApiKeys openai",
     "vaultCodeVerifiers s1",
+    "vaultUploadSessions p1",
     "queuedMails m1",
   ];
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import type { Failure } from "../../../../storage/cloud/outcomes.ts";
+import type { KeptSession } from "../../../../storage/cloud/provider.ts";
 import type { ProviderItem } from "../../../../storage/cloud/item.ts";
 import { isDiskFull } from "../../../../storage/system-errors.ts";
 import { spool, type Spooled } from "../../../../storage/spool.ts";
@@ -29,6 +30,8 @@ export interface Upload {
   readonly content: Readable;
   /** Undefined when it is only known at the end. */
   readonly size: number | undefined;
+  /** Continues what an earlier attempt sent; with it `content` has all bytes and `size` is known. */
+  readonly session?: KeptSession | undefined;
 }
 
 export type UploadResult =
@@ -152,6 +155,7 @@ export function createUploads(
               content: spooled?.stream ?? stream,
               size: spooled?.size ?? upload.size,
               contentType: upload.contentType,
+              session: upload.session,
               signal: new AbortController().signal,
             }),
           ),

@@ -1,7 +1,6 @@
 import { Readable } from "node:stream";
 import { z } from "zod";
 import type { Failure } from "../../../../storage/cloud/outcomes.ts";
-import type { Database } from "../../../../storage/engine/database.ts";
 import { createLocks } from "../../../../storage/locks.ts";
 import type { PartFiles } from "../../../../storage/part-files.ts";
 import { isDiskFull } from "../../../../storage/system-errors.ts";
@@ -11,8 +10,10 @@ import {
   deleteUpload,
   findOpenUpload,
   findSameUpload,
+  findUpload,
   insertUpload,
   type OpenUpload,
+  UPLOAD_EXPIRES_AFTER_MS,
 } from "../../../../storage/tables/vault/uploads.ts";
 import { AppError } from "../../../errors.ts";
 import { parsePayload } from "../../../jobs/job-kind.ts";
@@ -22,6 +23,7 @@ import type { CloudUploads, UploadResult } from "../changes/uploads.service.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
+import { createProviderSessions, type ProviderSessionsDeps } from "./provider-sessions.ts";
 
 /** An upload and how far it is. */
 export interface UploadProgress {
@@ -45,7 +47,8 @@ export interface UploadPlace {
 
 /**
  * Uploads in parts. The bytes are gathered in a file of the daemon, so that every kind of storage can be resumed, and are stored
- * at the provider in one upload when they are complete: nothing is visible before. An upload expires two days after its begin.
+ * at the provider in one upload when they are complete: nothing is visible before. When that upload fails or the daemon dies,
+ * the next `complete` sends what the provider's session has not confirmed. An upload expires two days after its begin.
  */
 export interface ResumableUploads {
   /** Returns the open upload of the same file, or begins one. A taken name is a `conflict`. */
@@ -77,8 +80,7 @@ export interface ResumableUploads {
   cancel(caller: VaultCaller, place: UploadPlace): Promise<void>;
 }
 
-export interface ResumableUploadsDeps {
-  readonly db: Database;
+export interface ResumableUploadsDeps extends ProviderSessionsDeps {
   readonly newId: () => string;
   /** Epoch milliseconds. */
   readonly clock: () => number;
@@ -89,7 +91,6 @@ export interface ResumableUploadsDeps {
 
 /** The most open uploads of an account: each may take the largest upload of disk space. */
 export const OPEN_UPLOADS_MAX = 8;
-const EXPIRES_AFTER_MS = 48 * 3600 * 1000;
 const EXPIRE_JOB = "cloud.expire_upload";
 const payloadSchema = z.object({ upload_id: z.string() });
 
@@ -104,11 +105,13 @@ const PASSING: ReadonlySet<string> = new Set([
 
 export function createResumableUploads(
   deps: ResumableUploadsDeps,
-  adapters: Pick<Adapters, "own">,
+  adapters: Pick<Adapters, "open" | "own">,
   uploads: Pick<CloudUploads, "upload">,
 ): ResumableUploads {
   const { db, clock, partFiles } = deps;
   const locks = createLocks();
+  const sessions = createProviderSessions(deps, adapters);
+  const completing = new Map<string, Promise<CompleteResult>>();
 
   deps.jobs.register({
     kind: EXPIRE_JOB,
@@ -118,8 +121,15 @@ export function createResumableUploads(
     },
   });
 
-  /** Deletes the row last: until then the job finds the file again after a crash. */
+  /** Ends an upload that did not become a file. */
   async function discard(id: string): Promise<void> {
+    const upload = await findUpload(db, id);
+    if (upload !== undefined) await sessions.discard(upload);
+    await remove(id);
+  }
+
+  /** Deletes the row last: until then the job finds the file again after a crash. */
+  async function remove(id: string): Promise<void> {
     await partFiles.remove(id);
     await deleteUpload(db, id);
   }
@@ -148,7 +158,7 @@ export function createResumableUploads(
       if (taken !== undefined) return { kind: "conflict", existingName: taken.name };
       const upload = await unlessDeleted(db, connection, () =>
         db.transaction(async (tx) => {
-          const wanted: OpenUpload = {
+          const wanted = {
             id: deps.newId(),
             connectionId: connection.id,
             userId: caller.userId,
@@ -157,7 +167,7 @@ export function createResumableUploads(
             contentType: file.content_type ?? undefined,
             size: file.size,
             fingerprint: file.fingerprint,
-            expiresAt: tx.now + EXPIRES_AFTER_MS,
+            expiresAt: tx.now + UPLOAD_EXPIRES_AFTER_MS,
           };
           const same = await findSameUpload(tx, wanted);
           if (same !== undefined) return same;
@@ -173,10 +183,10 @@ export function createResumableUploads(
             payload: { upload_id: wanted.id } satisfies z.input<typeof payloadSchema>,
             runAt: wanted.expiresAt,
           });
-          return wanted;
+          return { ...wanted, sealedSession: undefined };
         }),
       );
-      return { kind: "open", upload, offset: await partFiles.sizeOf(upload.id) };
+      return { kind: "open", upload, offset: await partFiles.create(upload.id) };
     },
 
     async append(caller, place, { offset, content }) {
@@ -194,29 +204,48 @@ export function createResumableUploads(
       }
     },
 
-    complete: (caller, place, sha256) =>
-      withUpload(caller, place, async (upload): Promise<CompleteResult> => {
-        if ((await partFiles.sizeOf(upload.id)) !== upload.size) return { kind: "incomplete" };
-        if (upload.size > 0 && (await partFiles.hash(upload.id)) !== sha256) {
-          await discard(upload.id);
-          return { kind: "hash_mismatch" };
-        }
-        if (upload.size === 0) await appendTo(upload, Readable.from([]));
-        const content = await partFiles.open(upload.id);
-        try {
-          const { parentRef, name, contentType, size } = upload;
-          const parent = parentRef === "" ? undefined : parentRef;
-          const file = { parentRef: parent, name, contentType, content, size };
-          const result = await uploads.upload(caller, place.connection_id, file);
-          if (!PASSING.has(result.kind)) await discard(upload.id);
-          return result.kind === "conflict" ? { existingName: name, ...result } : result;
-        } finally {
-          content.destroy();
-        }
-      }),
+    async complete(caller, place, sha256) {
+      const connection = await adapters.own(caller.userId, place.connection_id);
+      // A client whose connection broke off asks again, and gets the result of the request that still runs.
+      const key = `${connection.id} ${place.upload_id} ${sha256}`;
+      const running =
+        completing.get(key) ??
+        complete(caller, place, sha256).finally(() => completing.delete(key));
+      completing.set(key, running);
+      return running;
+    },
 
     cancel: (caller, place) => withUpload(caller, place, ({ id }) => discard(id)),
   };
+
+  function complete(
+    caller: VaultCaller,
+    place: UploadPlace,
+    sha256: string,
+  ): Promise<CompleteResult> {
+    return withUpload(caller, place, async (upload): Promise<CompleteResult> => {
+      if ((await partFiles.sizeOf(upload.id)) !== upload.size) return { kind: "incomplete" };
+      if (upload.size > 0 && (await partFiles.hash(upload.id)) !== sha256) {
+        await discard(upload.id);
+        return { kind: "hash_mismatch" };
+      }
+      if (upload.size === 0) await appendTo(upload, Readable.from([]));
+      const content = await partFiles.open(upload.id);
+      try {
+        const { parentRef, name, contentType, size } = upload;
+        const parent = parentRef === "" ? undefined : parentRef;
+        const session = sessions.keep(upload);
+        const file = { parentRef: parent, name, contentType, content, size, session };
+        const result = await uploads.upload(caller, place.connection_id, file);
+        if (result.kind === "uploaded" || result.kind === "recording_failed")
+          await remove(upload.id);
+        else if (!PASSING.has(result.kind)) await discard(upload.id);
+        return result.kind === "conflict" ? { existingName: name, ...result } : result;
+      } finally {
+        content.destroy();
+      }
+    });
+  }
 
   async function appendTo({ id, size }: OpenUpload, content: Readable) {
     try {

@@ -3,14 +3,14 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
+import type { CloudProvider, CloudProviderType } from "../../../../../storage/cloud/provider.ts";
 import { createMemoryStorage } from "../../../../support/cloud/memory-provider.ts";
 import { openTestCloud } from "../../../../support/cloud/vault-cloud.ts";
 
 const bytes = Buffer.from("the bytes of a file");
 const sha256 = createHash("sha256").update(bytes).digest("hex");
 
-async function openScene() {
-  const storage = createMemoryStorage();
+async function openScene(storage = createMemoryStorage()) {
   const t = await openTestCloud({ providerTypes: [storage.type] });
   const mira = await t.addUser("mira");
   const made = await t.cloud.connections.create(mira, {
@@ -87,4 +87,49 @@ test("the bytes of a connection that was deleted are removed by the same job", a
   t.now += 49 * 3600 * 1000;
   await t.queue.runDue();
   expect(await scene.parts()).toEqual([]);
+});
+
+test("the provider's session is sealed in the row, continued by the next attempt and discarded with the upload", async () => {
+  const storage = createMemoryStorage();
+  const seen: (string | undefined)[] = [];
+  const discarded: string[] = [];
+  const type: CloudProviderType = {
+    ...storage.type,
+    async connect(...input) {
+      const outcome = await storage.type.connect(...input);
+      if (outcome.kind !== "ok") return outcome;
+      const provider: CloudProvider = {
+        ...outcome.provider,
+        async upload({ content, session }) {
+          content.destroy();
+          seen.push(session?.saved);
+          await session?.save("https://storage.example/session?secret");
+          return { kind: "offline", sent: true };
+        },
+        discardSession: async ({ session }) => void discarded.push(session),
+      };
+      return { ...outcome, provider };
+    },
+  };
+  await using scene = await openScene({ ...storage, type });
+  const { t, mira, place } = scene;
+  for (let attempt = 0; attempt < 2; attempt += 1)
+    expect((await t.cloud.resumable.complete(mira, place, sha256)).kind).toBe("offline");
+  expect(seen).toEqual([undefined, "https://storage.example/session?secret"]);
+  const rows = await t.db.all<{ sealed_session: string }>("SELECT * FROM vault_uploads");
+  expect(rows).toHaveLength(1);
+  expect(rows[0]?.sealed_session).not.toContain("storage.example");
+  await t.cloud.resumable.cancel(mira, place);
+  expect(discarded).toEqual(["https://storage.example/session?secret"]);
+  expect(await scene.parts()).toEqual([]);
+});
+
+test("two requests to complete an upload get the result of one", async () => {
+  await using scene = await openScene();
+  const { t, mira, place } = scene;
+  const results = await Promise.all(
+    [1, 2].map(() => t.cloud.resumable.complete(mira, place, sha256)),
+  );
+  expect(results.map(({ kind }) => kind)).toEqual(["uploaded", "uploaded"]);
+  expect(await t.audit()).toHaveLength(1);
 });

@@ -1,0 +1,194 @@
+import { createHash, type Hash } from "node:crypto";
+import { isOther, type UploadBody } from "../webdav/uploading.ts";
+import { StreamAborted, type Failure } from "../outcomes.ts";
+import type { ItemOutcome } from "../item.ts";
+import type { ProviderAnswer } from "../transport.ts";
+import type { DavClient } from "../webdav/client.ts";
+import { pause, type DavCore } from "../webdav/core.ts";
+import { isPlain } from "../webdav/failures.ts";
+import type { Seen } from "../webdav/items.ts";
+import { readFile } from "../webdav/reading.ts";
+import { judge, refusedName, undone, type Answered } from "../webdav/relocate.ts";
+
+/** A file on its way to its name. */
+export interface Wanted {
+  readonly parent: readonly string[];
+  readonly segments: readonly string[];
+  /** The version that is replaced. Undefined: the name must be free. */
+  readonly over: Seen | undefined;
+  /** Bytes read from the source so far. */
+  size: number;
+  /** Modification time to set, in epoch seconds. */
+  readonly seconds: number;
+  /** Digest of the bytes that were sent. */
+  readonly sent: Hash;
+}
+
+/** Assembling a large file takes long, and a proxy may time out earlier. */
+const ASSEMBLING_MS = 300_000;
+const POLLS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 30_000, 30_000, 30_000];
+
+/**
+ * Requests the assembly of the chunks. A proxy may cut off a long request while the server continues: then the request is
+ * not repeated while it may still be running, but the file is polled for. `isContinued`: an earlier call may have requested it.
+ */
+export async function assemble(
+  { core, client }: { readonly core: DavCore; readonly client: DavClient },
+  folder: string,
+  wanted: Wanted,
+  headers: Readonly<Record<string, string>> & { readonly destination: string },
+  signal: AbortSignal,
+  isContinued: boolean,
+): Promise<ItemOutcome> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await client.send({
+      method: "MOVE",
+      place: { segments: [folder, ".file"], isFolder: false },
+      headers: {
+        ...headers,
+        "oc-total-length": String(wanted.size),
+        ...toCondition(wanted, headers.destination),
+        "x-oc-mtime": String(wanted.seconds),
+      },
+      headTimeoutMs: ASSEMBLING_MS,
+      signal,
+    });
+    const answered = await judgeAnswer(core, answer);
+    const isUnderWay =
+      (answered.kind === "lost" && answered.failure.sent) ||
+      (answered.kind === "refused" && answered.status === 423);
+    // A server refuses the second of two requests when the first has succeeded.
+    if (!isUnderWay)
+      return determineOutcome(core, wanted, answered, signal, isContinued || attempt > 1);
+    const waited = await waitForFile(core, client, folder, wanted, signal);
+    if (waited !== "still_not_there") return waited;
+    if (attempt >= 2)
+      return answered.kind === "lost"
+        ? undone(answered)
+        : { kind: "locked", note: "still_assembling" };
+  }
+}
+
+/** The outcome when a file has the name that an earlier call may have completed: ours has exactly the sent bytes. */
+export async function recognize(
+  core: DavCore,
+  wanted: Wanted,
+  body: UploadBody,
+  taken: Failure,
+  signal: AbortSignal,
+): Promise<ItemOutcome> {
+  // Reading counts and hashes the bytes.
+  for await (const _ of body.stream);
+  const found = await core.look(wanted.segments, signal);
+  return found.kind === "ok" && (await isOurs(core, found.seen, wanted, signal))
+    ? { kind: "ok", item: found.seen.item }
+    : taken;
+}
+
+/** Returns the precondition of the assembly: a free name, or the tag of the file there. */
+function toCondition({ over }: Wanted, destination: string): Readonly<Record<string, string>> {
+  return over === undefined
+    ? { overwrite: "F" }
+    : { overwrite: "T", if: `<${destination}> ([${over.strongTag ?? ""}])` };
+}
+
+/** Polls until the file exists, or the chunks are gone without it. */
+async function waitForFile(
+  core: DavCore,
+  client: DavClient,
+  folder: string,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<ItemOutcome | "still_not_there"> {
+  for (const waitMs of [0, ...POLLS_MS]) {
+    if (waitMs > 0 && !(await pause(core.deps, waitMs, signal)))
+      return { kind: "unknown_outcome", note: "aborted" };
+    const found = await core.look(wanted.segments, signal);
+    if (found.kind === "ok" && found.seen.item.version !== wanted.over?.item.version)
+      return (await isOurs(core, found.seen, wanted, signal))
+        ? { kind: "ok", item: found.seen.item }
+        : toTaken(wanted, found.seen);
+    if (found.kind === "reauth") return found;
+    if (found.kind !== "not_found" && found.kind !== "ok") continue;
+    const gone = await core.refuseParent(wanted.parent, signal);
+    if (gone?.kind === "stale") return gone;
+    const pieces = await client.propfind(
+      { place: { segments: [folder], isFolder: true }, depth: "0", props: [], signal },
+      () => undefined,
+    );
+    if (pieces.kind === "refused" && pieces.answer.status === 404) {
+      // The chunks disappear the moment the file appears.
+      const last = await core.look(wanted.segments, signal);
+      return last.kind === "ok" && (await isOurs(core, last.seen, wanted, signal))
+        ? { kind: "ok", item: last.seen.item }
+        : { kind: "unknown_outcome", note: "pieces_gone" };
+    }
+  }
+  return "still_not_there";
+}
+
+export async function determineOutcome(
+  core: DavCore,
+  wanted: Wanted,
+  answered: Answered,
+  signal: AbortSignal,
+  wasAskedBefore = false,
+): Promise<ItemOutcome> {
+  if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
+  if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
+  const found = await core.lookAfter(wanted.segments, signal);
+  if (found.kind === "ok") {
+    const { item } = found.seen;
+    const mayBeOurs = answered.kind !== "refused" || wasAskedBefore;
+    const isMade =
+      answered.kind === "accepted" ||
+      (mayBeOurs && (await isOurs(core, found.seen, wanted, signal)));
+    if (!isMade) return toTaken(wanted, found.seen);
+    return isOther(found.seen, item.name, wanted.size)
+      ? { kind: "unknown_outcome", note: "other_bytes" }
+      : { kind: "ok", item };
+  }
+  if (found.kind !== "not_found") return { kind: "unknown_outcome", note: "look_failed" };
+  const gone = await core.refuseParent(wanted.parent, signal);
+  if (gone !== undefined)
+    return gone.kind === "invalid_destination" ? { kind: "stale", note: "parent_is_a_file" } : gone;
+  if (answered.kind === "refused") return refusedName(answered.status, answered.failure);
+  return answered.kind === "lost" ? answered.failure : undone(answered);
+}
+
+/** Returns the failure when another file has the name. */
+function toTaken({ over }: Wanted, { item }: Seen): Failure {
+  if (over === undefined) return { kind: "conflict", existingName: item.name };
+  // A precondition that fails although nothing has changed is useless on this server.
+  return item.version === over.item.version
+    ? { kind: "offline", sent: true, note: "useless_tag" }
+    : { kind: "stale", note: "changed" };
+}
+
+/** Returns whether a file is the uploaded one: by its size and time or, on servers that keep no times, by its bytes. */
+async function isOurs(
+  core: DavCore,
+  { item }: Seen,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (item.kind !== "file" || item.size !== wanted.size) return false;
+  if (item.modifiedAt === wanted.seconds * 1000) return true;
+  const read = await readFile(core, { id: item.id, version: item.version, signal });
+  if (read.kind !== "ok") return false;
+  const held = createHash("sha256");
+  try {
+    for await (const chunk of read.stream as AsyncIterable<Uint8Array>) held.update(chunk);
+  } catch (error) {
+    if (error instanceof StreamAborted || signal.aborted) return false;
+    throw error;
+  }
+  return held.digest().equals(wanted.sent.copy().digest());
+}
+
+export async function judgeAnswer(
+  core: DavCore,
+  answer: ProviderAnswer | Extract<Failure, { kind: "offline" }>,
+): Promise<Answered> {
+  return answer.kind === "answered" ? judge(core, answer) : { kind: "lost", failure: answer };
+}

@@ -1,0 +1,54 @@
+import { asCount, asText, parseJsonObject } from "../json.ts";
+import type { Failure } from "../outcomes.ts";
+import type { ProviderDeps } from "../provider.ts";
+import type { DavClient } from "../webdav/client.ts";
+
+/** A folder of chunks that another call continues, as it is saved. Sweeps leave it alone: the server removes it after a day. */
+export interface KeptChunks {
+  readonly folder: string;
+  /** Of all chunks but the last. */
+  readonly pieceBytes: number;
+}
+
+/** Kept chunks and the sizes of those that the server has, by name; undefined sizes when the folder is gone. */
+export interface ContinuedChunks extends KeptChunks {
+  readonly kind: "continued";
+  readonly sizes: ReadonlyMap<string, number> | undefined;
+}
+
+const LENGTH = { uri: "DAV:", local: "getcontentlength" } as const;
+
+/** Returns a name that no sweep takes for a leftover. */
+export function toKeptFolder({ home, newId }: Pick<ProviderDeps, "home" | "newId">): string {
+  return `croft-${home}-${newId()}.kept`;
+}
+
+export function toKeptChunks(saved: string | undefined): KeptChunks | undefined {
+  const value = parseJsonObject(saved ?? "");
+  const folder = asText(value?.["folder"]);
+  const pieceBytes = asCount(value?.["pieceBytes"]);
+  return folder === undefined || !pieceBytes ? undefined : { folder, pieceBytes };
+}
+
+/** Asks the server which chunks it has. `client` is that of the user's folder of uploads. */
+export async function listChunks(
+  client: DavClient,
+  kept: KeptChunks,
+  signal: AbortSignal,
+): Promise<ContinuedChunks | Failure> {
+  const sizes = new Map<string, number>();
+  const looked = await client.propfind(
+    { place: { segments: [kept.folder], isFolder: true }, depth: "1", props: [LENGTH], signal },
+    ({ props }, path) => {
+      const size = Number(props.get(`{${LENGTH.uri}}${LENGTH.local}`) ?? Number.NaN);
+      if (path !== undefined && Number.isSafeInteger(size)) sizes.set(path.at(-1) ?? "", size);
+    },
+  );
+  if (looked.kind === "ok") return { kind: "continued", ...kept, sizes };
+  if (looked.kind === "offline") return looked;
+  const { status } = looked.answer;
+  if (status === 404) return { kind: "continued", ...kept, sizes: undefined };
+  return status === 401
+    ? { kind: "reauth", note: "uploads" }
+    : { kind: "offline", sent: true, note: `status_${status}` };
+}
