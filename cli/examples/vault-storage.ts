@@ -98,6 +98,10 @@ export const examples: Examples = {
   ],
   "vault item copy": [
     ["Copy a file", "croft vault item copy Papers:/notes.md Papers:/2026"],
+    [
+      "Copy a folder with everything in it",
+      "croft vault item copy --recursive Papers:/2026 Papers:/archive",
+    ],
     ["Show the request only", "croft vault item copy Papers:/notes.md Papers:/2026 --dry-run"],
   ],
   "vault item watch": [

@@ -42,6 +42,15 @@ export function toItemAddress(word: string): ItemAddress {
   return { kind: "id", connection: colon > 0 ? word.slice(0, colon) : undefined, id };
 }
 
+/**
+ * Whether a word has a connection in front, where a local path is possible too. Paths that begin with a dot, a slash or a
+ * tilde are local; on Windows so is a letter with a colon, which is a drive there.
+ */
+export function isConnectionAddress(word: string, platform: NodeJS.Platform): boolean {
+  if (platform === "win32" && /^[A-Za-z]:/.test(word)) return false;
+  return /^[^./~\\][^/\\]*:/.test(word);
+}
+
 /** The same for what has to be a path, such as a place that nothing is at yet. */
 export function toPathAddress(word: string): Extract<ItemAddress, { kind: "path" }> {
   const address = toItemAddress(word);

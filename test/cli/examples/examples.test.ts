@@ -75,6 +75,7 @@ const stored = {
   "2026/": "",
   "2026/report.pdf": "pdf",
   "2026/invoice.pdf": "pdf",
+  "archive/": "",
   "notes.md": "# Notes",
   "more.md": "# More",
 };

@@ -7,7 +7,7 @@ import { size } from "../../../output/cells.ts";
 import { shapeList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runTasks } from "../../../support/batch.ts";
 import { createItemFinder } from "../../../support/find-item.ts";
-import { toItemAddress } from "../../../support/item-address.ts";
+import { isConnectionAddress, toItemAddress } from "../../../support/item-address.ts";
 import { assertRawOutput } from "../../../support/raw-output.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import { createDownloads, type Downloaded } from "./downloads.ts";
@@ -118,8 +118,8 @@ async function runItemDownload(cli: CliContext, options: ItemDownloadOptions): P
  */
 async function assertItems(cli: CliContext, items: readonly string[]): Promise<void> {
   const last = items.at(-1) ?? "";
-  if (items.length < 2 || last.includes(":")) return;
-  const isPath = /^(?:[./~]|[A-Za-z]:\\)/.test(last);
+  if (items.length < 2 || isConnectionAddress(last, cli.system.platform)) return;
+  const isPath = /^[./~]|:/.test(last);
   if (!isPath && (await isKnownItem(cli, last))) return;
   throw usageError(
     `${last} is not an item`,

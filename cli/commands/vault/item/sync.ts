@@ -8,7 +8,7 @@ import { shapeList } from "../../../output/spec.ts";
 import type { Progress } from "../../../output/progress.ts";
 import { finishBatch, resultFields, runTasks } from "../../../support/batch.ts";
 import { createItemFinder } from "../../../support/find-item.ts";
-import { toItemAddress } from "../../../support/item-address.ts";
+import { isConnectionAddress, toItemAddress } from "../../../support/item-address.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import { carryOut, type Done, toTask } from "./carry-out.ts";
 import { createRemoteOrigin } from "./remote-origin.ts";
@@ -73,6 +73,7 @@ async function runItemSync(
   cli: CliContext,
   { source, target, deletes }: ItemSyncOptions,
 ): Promise<void> {
+  const isRemote = (word: string) => isConnectionAddress(word, cli.system.platform);
   const [isFromRemote, isToRemote] = [isRemote(source), isRemote(target)];
   if (!isFromRemote && !isToRemote)
     throw usageError("one of the two at least is a folder of a connection, CONNECTION:/path");
@@ -181,11 +182,6 @@ function toPlanText(steps: readonly SyncStep[]): string {
     0,
   );
   return `Plan: ${of("copy").length} to copy, ${of("replace").length} to replace (${toSizeText(bytes)}), ${of("delete").length} to delete, ${of("keep").length} are the same.`;
-}
-
-/** A word with a connection in front; `C:\` and paths that begin with a dot or slash are local. */
-function isRemote(word: string): boolean {
-  return /^[^./~\\][^/\\]*:/.test(word) && !/^[A-Za-z]:[\\/]/.test(word);
 }
 
 async function openRemote(cli: CliContext, word: string): Promise<SyncedFolder> {
