@@ -16,6 +16,8 @@ export interface DataDirectory {
   /** Mails as `.eml` files when there is no mail server. */
   readonly outbox: string;
   readonly exports: string;
+  /** The bytes of uploads that are sent in parts, until they are complete. */
+  readonly uploads: string;
   readonly backups: string;
   readonly keys: string;
   /** Staging files; on the same file system as the rest, so that a rename is atomic. */
@@ -68,6 +70,7 @@ export function toDataDirectory(root: string): DataDirectory {
     packages: join(root, "packages"),
     outbox: join(root, "outbox"),
     exports: join(root, "exports"),
+    uploads: join(root, "uploads"),
     backups: join(root, "backups"),
     keys: join(root, "keys"),
     tmp: join(root, "tmp"),

@@ -2,7 +2,7 @@ import { constants, copyFile, link, readdir, rename, rm, stat } from "node:fs/pr
 import { dirname, join } from "node:path";
 import { syncFile, syncFolder } from "./sync.ts";
 import type { DataDirectory } from "./data-directory.ts";
-import { StorageError } from "./engine/database.ts";
+import { type Queries, StorageError } from "./engine/database.ts";
 import { migrate, readMigrations } from "./engine/migrate.ts";
 import { copyTime, isCopyName } from "./engine/rotating-backup.ts";
 import { openSqlite } from "./engine/sqlite.ts";
@@ -59,10 +59,16 @@ export async function restoreDatabase(
 const ENDS = ["", "-wal", "-shm"] as const;
 
 /**
- * Checks a copy of the database at `path` and brings its schema up to date. `copy` names it in errors.
+ * Checks a copy of the database at `path`, brings its schema up to date and lets `adapt` change its rows. `copy` names it in
+ * errors.
  * @throws StorageError `corrupt` when it is damaged, empty or not croft's
  */
-export async function prepareCopy(path: string, copy: string, clock: () => number): Promise<void> {
+export async function prepareCopy(
+  path: string,
+  copy: string,
+  clock: () => number,
+  adapt?: (db: Queries) => Promise<void>,
+): Promise<void> {
   if ((await stat(path)).size === 0) throw new StorageError("corrupt", `${copy} is empty`);
   const db = open(path, copy, clock);
   try {
@@ -72,6 +78,7 @@ export async function prepareCopy(path: string, copy: string, clock: () => numbe
     await migrate(db, readMigrations());
     if ((await findInstanceValue(db, "initialised_at")) === undefined)
       throw new StorageError("corrupt", `${copy} holds no accounts; take another copy`);
+    await adapt?.(db);
   } finally {
     await db.close();
   }

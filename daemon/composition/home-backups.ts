@@ -1,4 +1,5 @@
 import { createReadStream, existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
 import {
@@ -11,6 +12,7 @@ import {
   type BackupSource,
   restoreBackup,
   type RestoredHome,
+  type RestoreOptions,
 } from "../../storage/backup/restore-backup.ts";
 import {
   type BackupOptions,
@@ -56,38 +58,49 @@ const KEEP_ALIVE_MS = 30_000;
 /** See `backUp` in main.ts. */
 export async function backUpHome(
   input: DaemonInput,
-  options: Pick<BackupOptions, "passphrase" | "write">,
+  options: Pick<BackupOptions, "passphrase" | "target" | "write"> & BackupProgress,
 ): Promise<BackupSummary> {
-  return writeBackup({ ...(await findHome(input)), ...options });
+  const home = await findHome(input);
+  const total = await estimateBackup(home);
+  return writeBackup({
+    ...home,
+    passphrase: options.passphrase,
+    target: options.target,
+    write: withProgress(options.write, total, options),
+  });
+}
+
+/** How the writing of a backup is watched and ended. `total` is an estimate. */
+export interface BackupProgress {
+  readonly signal: AbortSignal;
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+function withProgress(
+  write: BackupOptions["write"],
+  total: number,
+  { signal, onProgress }: BackupProgress,
+): BackupOptions["write"] {
+  let done = 0;
+  return async (chunk) => {
+    signal.throwIfAborted();
+    await write(chunk);
+    onProgress((done += chunk.byteLength), total);
+  };
 }
 
 /** See `backUpToBucket` in main.ts. */
 export async function backUpHomeToBucket(
   input: BackupInput,
-  options: Pick<BackupOptions, "passphrase"> & {
-    readonly place: BucketSetting;
-    readonly signal: AbortSignal;
-    readonly onProgress: (done: number, total: number) => void;
-  },
+  options: Pick<BackupOptions, "passphrase"> & BackupProgress & { readonly place: BucketSetting },
 ): Promise<BackupSummary & { readonly address: string }> {
-  const { place, passphrase, signal, onProgress } = options;
+  const { place, passphrase, signal } = options;
   const home = await findHome(input);
   return inBucket(input, place, signal, async (backups) => {
-    const total = await estimateBackup(home.directory);
+    const total = await estimateBackup(home);
     const { name, result } = await backups.put(
       { now: home.now, home: undefined, bytes: total },
-      (write) => {
-        let done = 0;
-        return writeBackup({
-          ...home,
-          passphrase,
-          write: async (chunk) => {
-            signal.throwIfAborted();
-            await write(chunk);
-            onProgress((done += chunk.byteLength), total);
-          },
-        });
-      },
+      (write) => writeBackup({ ...home, passphrase, write: withProgress(write, total, options) }),
     );
     return { ...result, address: toBucketUrl(place, name) };
   });
@@ -130,7 +143,7 @@ export function createNightlyBackup(
       if (place === undefined) return;
       const id = await claimInstanceValue(db, HOME, newId().replaceAll("-", "").slice(-8), clock());
       await inBucket(input, place, signal, async (backups) => {
-        const bytes = await estimateBackup(home.directory);
+        const bytes = await estimateBackup(home);
         await backups.put({ now: home.now, home: id, bytes }, (write) =>
           writeBackup({ ...home, write }),
         );
@@ -148,25 +161,26 @@ export function createNightlyBackup(
 /** See `restoreHome` in main.ts. */
 export async function restoreArchive(
   input: BackupInput,
-  options: {
+  options: Pick<RestoreOptions, "passphrase" | "signal" | "onProgress"> & {
     readonly from: RestoreFrom;
-    readonly passphrase: string | undefined;
-    readonly signal: AbortSignal;
   },
 ): Promise<RestoredHome & { readonly archive: string }> {
-  const { from, passphrase, signal } = options;
+  const { from, signal } = options;
   assertEmbedded(input.settings.databaseUrl);
   if (from.kind === "bucket")
     return inBucket(input, from.place, signal, async (backups) =>
-      restoreFrom(input, await findSource(backups, from), passphrase),
+      restoreFrom(input, await findSource(backups, from), options),
     );
-  if (from.kind === "file" && !existsSync(from.path))
-    throw new AppError("not_found", `there is no file ${from.path}`);
-  const source: BackupSource =
-    from.kind === "file"
-      ? { name: from.path, open: async () => readBytes(from.path) }
-      : { name: "standard input", open: async () => from.stream };
-  return restoreFrom(input, source, passphrase);
+  if (from.kind === "stream")
+    return restoreFrom(
+      input,
+      { name: "standard input", bytes: undefined, open: async () => from.stream },
+      options,
+    );
+  const { path } = from;
+  if (!existsSync(path)) throw new AppError("not_found", `there is no file ${path}`);
+  const { size: bytes } = await stat(path);
+  return restoreFrom(input, { name: path, bytes, open: async () => readBytes(path) }, options);
 }
 
 async function* readBytes(path: string): AsyncGenerator<Uint8Array, void, void> {
@@ -180,7 +194,7 @@ const READ_BYTES = 256 * 1024;
 async function restoreFrom(
   { paths, clock, process }: DaemonInput,
   source: BackupSource,
-  passphrase: string | undefined,
+  { passphrase, signal, onProgress }: Pick<RestoreOptions, "passphrase" | "signal" | "onProgress">,
 ): Promise<RestoredHome & { readonly archive: string }> {
   const { pid, mark, userId } = process;
   const directory = await openDataDirectory(paths.dataDirectory, {
@@ -189,7 +203,14 @@ async function restoreFrom(
   });
   const lock = await takeLock(directory, { pid, mark, startedAt: clock() });
   try {
-    const restored = await restoreBackup({ source, directory, passphrase, clock });
+    const restored = await restoreBackup({
+      source,
+      directory,
+      passphrase,
+      clock,
+      signal,
+      onProgress,
+    });
     return { ...restored, archive: source.name };
   } finally {
     await lock.release();
@@ -205,7 +226,11 @@ async function findSource(
   const backup =
     name === "latest" ? latestOf(there, folder) : there.find((one) => one.name === name);
   if (backup !== undefined)
-    return { name: toBucketUrl(place, backup.name), open: () => backups.open(backup) };
+    return {
+      name: toBucketUrl(place, backup.name),
+      bytes: backup.bytes,
+      open: () => backups.open(backup),
+    };
   const known = there.length === 0 ? "there are none" : `the newest is ${there.at(-1)?.name}`;
   const what = name === "latest" ? "backup" : `backup ${JSON.stringify(name)}`;
   throw new AppError("not_found", `there is no ${what} in ${folder}; ${known}`);
@@ -235,6 +260,7 @@ function toHome({ settings, paths, version, clock, process }: DaemonInput) {
   const directory = toDataDirectory(paths.dataDirectory);
   return {
     directory,
+    repositories: settings.repositoriesDir,
     exportKeys: () => exportKeyFiles(toKeyringOptions(settings, directory, false)),
     configFile: paths.configFile,
     version,

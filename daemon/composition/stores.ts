@@ -211,6 +211,7 @@ export async function* checkStores(
       repositories: settings.repositoriesDir,
       git: createGit({ searchPath: env["PATH"] ?? "" }),
       hasObjectFiles: settings.objectsUrl === undefined,
+      clock,
       ...options,
     });
   } finally {

@@ -1,6 +1,5 @@
 import { hash, randomBytes, randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
 import { createByteCache, type ByteCache } from "../../storage/cache/byte-cache.ts";
@@ -109,7 +108,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     log,
     listingMaxAgeMs: settings.listingMaxAgeSeconds * 1000,
     temporaryDirectory: directory.tmp,
-    partFiles: createPartFiles(join(directory.root, "uploads")),
+    partFiles: createPartFiles(directory.uploads),
     uploadBytesMax: settings.maxUploadBytes,
     defaultCacheBytes: settings.byteCacheBytes,
     publicUrl: addresses.publicUrl,

@@ -21,7 +21,10 @@ export const KEY_RECORD = "master.json";
 
 export const MANIFEST = "MANIFEST.sha256";
 
-/** The folders of a data directory that are backed up; caches, locks, logs and older copies are not. */
+/**
+ * The folders of a data directory that are backed up; caches, locks, logs, older copies and the bytes of unfinished uploads,
+ * which their senders still have, are not.
+ */
 export const FOLDERS = ["objects", "packages", "repositories", "outbox", "files"] as const;
 
 export const backupInfo = z.object({

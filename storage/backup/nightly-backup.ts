@@ -1,10 +1,10 @@
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { copyTime } from "../engine/rotating-backup.ts";
 import { syncFolder } from "../sync.ts";
 import { type BackupOptions, writeBackup } from "./write-backup.ts";
 
-export interface NightlyBackupOptions extends Omit<BackupOptions, "write"> {
+export interface NightlyBackupOptions extends Omit<BackupOptions, "target" | "write"> {
   /** The folder of the backups; it is created. Other files in it stay untouched. */
   readonly folder: string;
   /** The number of backups to keep, this one included. */
@@ -30,6 +30,7 @@ export async function writeNightlyBackup(options: NightlyBackupOptions): Promise
   try {
     await writeBackup({
       ...options,
+      target: folder,
       write: async (chunk) => {
         signal.throwIfAborted();
         await file.writeFile(chunk);
@@ -44,8 +45,11 @@ export async function writeNightlyBackup(options: NightlyBackupOptions): Promise
   await file.close();
   await rename(path + PARTIAL, path);
   await syncFolder(folder);
-  const backups = (await readdir(folder)).filter((name) => NAME.test(name)).toSorted();
-  for (const old of backups.slice(0, Math.max(0, backups.length - kept)))
+  // The new one stays even when the clock was set back and older ones have later names.
+  const others = (await readdir(folder))
+    .filter((name) => NAME.test(name) && name !== basename(path))
+    .toSorted();
+  for (const old of others.slice(0, Math.max(0, others.length + 1 - kept)))
     await rm(join(folder, old), { force: true });
   return path;
 }

@@ -19,6 +19,7 @@ import { StorageError } from "../engine/database.ts";
 import { copyTime } from "../engine/rotating-backup.ts";
 import { prepareCopy } from "../restore-database.ts";
 import { syncFolder } from "../sync.ts";
+import { deleteAllUploads } from "../tables/vault/uploads.ts";
 import {
   backupInfo,
   CONFIG,
@@ -48,6 +49,8 @@ export interface RestoredHome {
 export interface BackupSource {
   /** The name of the archive in errors. */
   readonly name: string;
+  /** Its size; undefined when it is only known at the end. */
+  readonly bytes: number | undefined;
   /** Opens it. A failure of the storage that it lies in ends the bytes with `StorageError`. */
   open(): Promise<AsyncIterable<Uint8Array>>;
 }
@@ -58,28 +61,34 @@ export interface RestoreOptions {
   /** Opens the keys of the archive; undefined leaves them out. */
   readonly passphrase: string | undefined;
   readonly clock: () => number;
+  /** Ends the unpacking; ignored once files are replaced. */
+  readonly signal: AbortSignal;
+  /** Receives the bytes of the archive that have been read, and its size. */
+  readonly onProgress: (done: number, total: number | undefined) => void;
 }
 
 /**
  * Replaces the contents of a data directory by those of a backup. The archive is unpacked aside and verified whole, its
  * database included, before anything is replaced; what is replaced is moved to `replaced-<time>/` in the data directory. The
  * database is moved away first and put in place last: a run that was interrupted leaves a home that does not start, and is
- * repeated. Only for the holder of the instance lock.
+ * repeated. Uploads that were open when the backup was made are ended: it does not hold their bytes. Only for the holder of
+ * the instance lock.
  * @throws StorageError `corrupt` for a damaged or incomplete archive, `failed` for a wrong passphrase; nothing is replaced
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoredHome> {
-  const { source, directory, passphrase, clock } = options;
+  const { source, directory, passphrase, clock, signal } = options;
   const { name } = source;
   const stage = join(directory.tmp, "restore");
   await rm(stage, { recursive: true, force: true });
   try {
     await mkdir(stage, { mode: 0o700 });
-    const files = await unpack(source, stage);
-    const info = backupInfo.safeParse(JSON.parse(await readFile(join(stage, INFO), "utf8")));
+    const files = await unpack(options, stage);
+    const info = backupInfo.safeParse(await readJson(join(stage, INFO)));
     if (!info.success)
       throw new StorageError("corrupt", `${name} is a backup of a later croft: upgrade croft`);
     const hasKeys = await restoreKeys(stage, passphrase);
-    await prepareCopy(join(stage, DATABASE), name, clock);
+    await prepareCopy(join(stage, DATABASE), name, clock, deleteAllUploads);
+    signal.throwIfAborted();
     const kept = await swap(stage, directory, copyTime(clock()));
     const keys = hasKeys ? "restored" : await restoreKeyRecord(stage, directory);
     return { files, createdAt: info.data.created_at, keys, kept };
@@ -88,8 +97,21 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
   }
 }
 
+/** Returns undefined for a file that is no JSON. */
+async function readJson(path: string): Promise<unknown> {
+  const text = await readFile(path, "utf8");
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Unpacks and verifies an archive. Returns the number of its files. */
-async function unpack(source: BackupSource, stage: string): Promise<number> {
+async function unpack(
+  { source, signal, onProgress }: RestoreOptions,
+  stage: string,
+): Promise<number> {
   const damaged = (reason: string, cause?: unknown) =>
     new StorageError(
       "corrupt",
@@ -99,7 +121,15 @@ async function unpack(source: BackupSource, stage: string): Promise<number> {
   const archive = await source.open();
   const found = await open(join(stage, ".found"), "w", 0o600);
   const extract = createExtract();
-  const reading = pipeline(archive, (chunks) => refuseCompressed(chunks, source.name), extract);
+  let done = 0;
+  async function* counted(chunks: AsyncIterable<Uint8Array>) {
+    for await (const chunk of refuseCompressed(chunks, source.name)) {
+      signal.throwIfAborted();
+      onProgress((done += chunk.byteLength), source.bytes);
+      yield chunk;
+    }
+  }
+  const reading = pipeline(archive, counted, extract);
   // Reported by the loop, which ends with it.
   reading.catch(() => undefined);
   let files = 0;
@@ -128,6 +158,7 @@ async function unpack(source: BackupSource, stage: string): Promise<number> {
     }
     await reading;
   } catch (error) {
+    signal.throwIfAborted();
     if (error instanceof StorageError || isFileError(error)) throw error;
     throw damaged(error instanceof Error ? error.message : String(error), error);
   } finally {
@@ -162,9 +193,10 @@ async function* refuseCompressed(
   }
 }
 
-/** Failures of this disk are not the archive's. */
+/** Failures of this disk are not the archive's, other than those of names that an archive of croft never has. */
 function isFileError(error: unknown): boolean {
-  return /^E[A-Z]+$/.test(String((error as NodeJS.ErrnoException).code ?? ""));
+  const code = String((error as NodeJS.ErrnoException).code ?? "");
+  return /^E[A-Z]+$/.test(code) && !["EEXIST", "ENOTDIR", "EISDIR", "ENAMETOOLONG"].includes(code);
 }
 
 async function writeSynced(path: string, content: AsyncIterable<Buffer>): Promise<string> {
@@ -229,6 +261,7 @@ async function swap(stage: string, directory: DataDirectory, at: string): Promis
   const replaced = [
     ...["", "-wal", "-shm"].map((end) => DATABASE + end),
     ...FOLDERS,
+    "uploads",
     ...["keys", CONFIG].filter((name) => staged.includes(name)),
   ];
   // A home that was just created holds empty folders: nothing of it is worth keeping.

@@ -18,6 +18,10 @@ import {
 
 export interface BackupOptions {
   readonly directory: DataDirectory;
+  /** The folder of repositories, which may lie outside of the data directory. */
+  readonly repositories: string;
+  /** The file or folder that the backup goes to, which may lie in the home; it is not backed up itself. */
+  readonly target?: string | undefined;
   /** The file of the settings; it need not exist. */
   readonly configFile: string;
   /** Includes `keys/`, sealed with this passphrase. */
@@ -51,25 +55,33 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
   const copy = join(directory.tmp, `backup-${mark}.db`);
   const manifest = join(directory.tmp, `backup-${mark}.sha256`);
   try {
+    // A process of this mark may have died in the middle.
+    await rm(copy, { force: true });
     await backupDatabase(directory.database, copy);
     const pack = createPack();
-    const writing = writeContents(pack, options, copy, manifest);
+    const contents = writeContents(pack, options, copy, manifest);
     // The reader below reports the failure.
-    const produced = writing.catch((error: Error) => {
+    const produced = contents.catch((error: Error) => {
       pack.destroy(error);
       return 0;
     });
     let bytes = 0;
+    // One chunk is written while the next one is read and hashed.
+    let writing = Promise.resolve();
     try {
       for await (const chunk of pack) {
         bytes += (chunk as Uint8Array).byteLength;
-        await write(chunk as Uint8Array);
+        await writing;
+        writing = write(chunk as Uint8Array);
+        // Reported by the next turn, or after the last one.
+        writing.catch(() => undefined);
       }
+      await writing;
     } finally {
       pack.destroy();
       await produced;
     }
-    return { files: await writing, bytes };
+    return { files: await contents, bytes };
   } finally {
     await rm(copy, { force: true });
     await rm(manifest, { force: true });
@@ -77,7 +89,10 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
 }
 
 /** Estimates the bytes of a backup: the sizes of all files, as far as they can be read, with their headers. */
-export async function estimateBackup(directory: DataDirectory): Promise<number> {
+export async function estimateBackup({
+  directory,
+  repositories,
+}: Pick<BackupOptions, "directory" | "repositories">): Promise<number> {
   let bytes = (await sizeOf(directory.database)) ?? 0;
   const count = async (path: string): Promise<void> => {
     const entries = await readdir(path, { withFileTypes: true }).catch(ignoreMissing);
@@ -87,8 +102,16 @@ export async function estimateBackup(directory: DataDirectory): Promise<number> 
       else bytes += HEADER_BYTES + ((await sizeOf(at)) ?? 0);
     }
   };
-  for (const folder of FOLDERS) await count(join(directory.root, folder));
+  for (const folder of FOLDERS) await count(pathOf(folder, directory, repositories));
   return bytes;
+}
+
+function pathOf(
+  folder: (typeof FOLDERS)[number],
+  { root }: DataDirectory,
+  repositories: string,
+): string {
+  return folder === "repositories" ? repositories : join(root, folder);
 }
 
 /** A header and the padding of a file in a tar archive. */
@@ -96,7 +119,16 @@ const HEADER_BYTES = 1024;
 
 async function writeContents(
   pack: Pack,
-  { directory, configFile, passphrase, exportKeys, version, now }: BackupOptions,
+  {
+    directory,
+    repositories,
+    target,
+    configFile,
+    passphrase,
+    exportKeys,
+    version,
+    now,
+  }: BackupOptions,
   copy: string,
   manifestPath: string,
 ): Promise<number> {
@@ -124,6 +156,15 @@ async function writeContents(
     const bytes = await readFile(path).catch(ignoreMissing);
     if (bytes !== undefined) await addBytes(name, bytes);
   };
+  /** A daemon that starts meanwhile empties `tmp/`: without these files an archive cannot be restored. */
+  const addOwn = async (name: string, path: string) => {
+    if ((await sizeOf(path)) === undefined)
+      throw new StorageError(
+        "failed",
+        `${path} was removed while the backup ran, as by a daemon that started; back up once more`,
+      );
+    await addFile(name, path);
+  };
   const addFolder = async (name: string, path: string): Promise<void> => {
     const entries = await readdir(path, { withFileTypes: true }).catch(ignoreMissing);
     if (entries === undefined) return;
@@ -131,6 +172,7 @@ async function writeContents(
     const isObjects = (entry: { readonly name: string }) => Number(entry.name === "objects");
     for (const entry of entries.toSorted((a, b) => isObjects(a) - isObjects(b))) {
       const [below, at] = [`${name}/${entry.name}`, join(path, entry.name)];
+      if (at === target) continue;
       if (entry.isDirectory()) await addFolder(below, at);
       else if (entry.isFile()) await addFile(below, at);
     }
@@ -139,7 +181,7 @@ async function writeContents(
   try {
     const info = { format: 1, version, created_at: mtime.toISOString() };
     await addBytes(INFO, Buffer.from(`${JSON.stringify(info)}\n`));
-    await addFile(DATABASE, copy);
+    await addOwn(DATABASE, copy);
     await addFile(CONFIG, configFile);
     await addFile(KEY_RECORD, join(directory.keys, KEY_RECORD));
     if (passphrase !== undefined)
@@ -147,11 +189,11 @@ async function writeContents(
         SEALED_KEYS,
         sealKeys(await readKeys(directory, await exportKeys()), passphrase),
       );
-    for (const folder of FOLDERS) await addFolder(folder, join(directory.root, folder));
+    for (const folder of FOLDERS) await addFolder(folder, pathOf(folder, directory, repositories));
   } finally {
     await manifest.close();
   }
-  await addFile(MANIFEST, manifestPath);
+  await addOwn(MANIFEST, manifestPath);
   pack.finalize();
   return files;
 }

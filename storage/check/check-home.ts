@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { hashFile } from "../cache/cache-hits.ts";
 import type { DataDirectory } from "../data-directory.ts";
 import type { Queries } from "../engine/database.ts";
+import { openSqlite } from "../engine/sqlite.ts";
 import { openSqliteReader } from "../engine/sqlite-reader.ts";
 import type { Git } from "../git/git.ts";
 import { isObjectReferenced, listObjectReferences } from "../tables/common/object-references.ts";
@@ -13,6 +14,12 @@ import {
   listRepositoriesAfter,
 } from "../tables/forge/repositories/repositories.ts";
 import { listCacheEntriesAfter } from "../tables/vault/cache.ts";
+import {
+  deleteUpload,
+  listUploadIds,
+  UPLOAD_EXPIRES_AFTER_MS,
+  uploadExists,
+} from "../tables/vault/uploads.ts";
 
 export interface CheckHomeOptions {
   readonly directory: DataDirectory;
@@ -21,22 +28,25 @@ export interface CheckHomeOptions {
   readonly git: Git;
   /**
    * Repairs what can be repaired without losing anything: damaged objects move to quarantine, where an equal upload
-   * replaces them, and damaged cache files are deleted. Needs the instance lock.
+   * replaces them; damaged cache files, files that belong to no upload and uploads without a file are deleted. Needs the
+   * instance lock.
    */
   readonly repair: boolean;
   /** False when objects are in a bucket, where each read verifies them. */
   readonly hasObjectFiles: boolean;
   readonly signal: AbortSignal;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
   /** Called before each thing that is checked, for progress. */
   readonly onProgress: (part: CheckedPart, name: string) => void;
 }
 
-export type CheckedPart = "database" | "object" | "repository" | "cache";
+export type CheckedPart = "database" | "object" | "repository" | "cache" | "upload";
 
 /** One problem of a home. */
 export interface CheckFinding {
   readonly part: CheckedPart;
-  /** The object that has the problem: the SHA-256 of an object, `owner/name.git`, the key of a cache file. */
+  /** The thing that has the problem: the SHA-256 of an object, `owner/name.git`, the key of a cache file, the id of an upload. */
   readonly name: string;
   readonly problem: string;
   readonly isRepaired: boolean;
@@ -59,6 +69,7 @@ export async function* checkHome(
     if (options.hasObjectFiles) yield* checkObjects(db, options);
     yield* checkRepositories(db, options);
     yield* checkCache(db, options);
+    yield* checkUploads(db, options);
   } finally {
     db.close();
   }
@@ -155,6 +166,43 @@ async function* checkCache(
   }
 }
 
+/** A file of an unfinished upload and its row belong together; the sender of a broken one begins again. */
+async function* checkUploads(
+  db: Queries,
+  { directory, repair, signal, clock, onProgress }: CheckHomeOptions,
+): AsyncGenerator<CheckFinding, void, void> {
+  // The row is written first, and its file a moment later.
+  const begun = new Set(await listUploadIds(db, clock() - BEGINNING_MS));
+  const files = (await readdir(directory.uploads).catch(ifMissing)) ?? [];
+  for (const name of new Set([...begun, ...files])) {
+    signal.throwIfAborted();
+    onProgress("upload", name);
+    const path = join(directory.uploads, name);
+    const file = await stat(path).catch(ifMissing);
+    const hasRow = await uploadExists(db, name);
+    if (file === undefined && hasRow && begun.has(name)) {
+      if (repair) await endUpload(directory.database, name, clock);
+      const problem = repair ? "had lost its bytes; it was ended" : "has lost its bytes";
+      yield { part: "upload", name, problem, isRepaired: repair };
+    }
+    // The row of a deleted connection goes at once; a job deletes the file when the upload would have expired.
+    if (file !== undefined && !hasRow && file.mtimeMs < clock() - UPLOAD_EXPIRES_AFTER_MS) {
+      if (repair) await rm(path, { force: true });
+      const problem = repair ? "belonged to no upload; it was deleted" : "belongs to no upload";
+      yield { part: "upload", name, problem, isRepaired: repair };
+    }
+  }
+}
+
+async function endUpload(database: string, id: string, clock: () => number): Promise<void> {
+  const db = openSqlite({ path: database, clock });
+  try {
+    await deleteUpload(db, id);
+  } finally {
+    await db.close();
+  }
+}
+
 async function inspectFile(
   path: string,
   sha256: string,
@@ -175,6 +223,9 @@ function ifMissing(error: NodeJS.ErrnoException): undefined {
 }
 
 const ROWS_PER_PAGE = 1_000;
+
+/** What an upload needs at most between its row and its file. */
+const BEGINNING_MS = 60_000;
 
 /** Reads rows page by page: an open cursor would hold back the checkpoints of a daemon that serves the home. */
 async function* readAll<Row, Key>(

@@ -4,8 +4,8 @@ import type { backUp } from "../../../daemon/main.ts";
 import { type BucketSetting, toBucketUrl } from "../../../daemon/settings/types.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, DryRun, usageError } from "../../errors.ts";
-import type { Transfer } from "../../output/progress.ts";
 import { shape } from "../../output/spec.ts";
+import { withByteProgress } from "../../support/byte-progress.ts";
 import { toDaemonFailure } from "../../support/daemon-failures.ts";
 import { readNewSecret } from "../../support/secrets.ts";
 import type { CommandModule } from "../../tree/entry.ts";
@@ -106,8 +106,10 @@ async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): P
     address !== undefined
       ? await writeBucket(cli, input, { place: address.place, passphrase })
       : isStream
-        ? await writeTo(cli, input, passphrase, (chunk) => cli.io.write(chunk))
-        : await writeFileWhole(path, (write) => writeTo(cli, input, passphrase, write));
+        ? await writeTo(cli, input, { name: "backup", passphrase }, (chunk) => cli.io.write(chunk))
+        : await writeFileWhole(path, (target, write) =>
+            writeTo(cli, input, { name: path, passphrase, target }, write),
+          );
   const { files, bytes } = written;
   const name = written.address ?? path;
   const sentence = `Backed up ${data}: ${files} files, ${bytes} bytes${isStream ? "" : ` in ${name}`}.`;
@@ -127,20 +129,24 @@ async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): P
 async function writeTo(
   cli: CliContext,
   input: DaemonInput,
-  passphrase: string | undefined,
+  {
+    name,
+    passphrase,
+    target,
+  }: {
+    readonly name: string;
+    readonly passphrase: string | undefined;
+    readonly target?: string;
+  },
   write: (chunk: Uint8Array) => Promise<void>,
 ): Promise<BackupSummary> {
-  const daemon = await import("../../../daemon/main.ts");
-  const backedUp = daemon.backUp(input, {
-    passphrase,
-    write: (chunk) => {
-      cli.signal.throwIfAborted();
-      return write(chunk);
-    },
-  });
-  return backedUp.catch((error: unknown) => {
-    throw toDaemonFailure(error, { not_found: "not_found", invalid_argument: "unsupported" });
-  });
+  const { backUp } = await import("../../../daemon/main.ts");
+  const { signal } = cli;
+  return withByteProgress(cli, name, (onProgress) =>
+    backUp(input, { passphrase, target, write, signal, onProgress }).catch((error: unknown) => {
+      throw toDaemonFailure(error, { not_found: "not_found", invalid_argument: "unsupported" });
+    }),
+  );
 }
 
 /** Uploads the backup, with its progress. A stop signal waits until the upload is aborted. */
@@ -151,36 +157,22 @@ async function writeBucket(
 ): Promise<BackupSummary & { readonly address: string }> {
   const { backUpToBucket } = await import("../../../daemon/main.ts");
   cli.holdStops();
-  const progress = await cli.progress();
-  let transfer: Transfer | undefined;
-  let isDone = false;
-  try {
-    const written = await backUpToBucket(input, {
-      place,
-      passphrase,
-      signal: cli.signal,
-      onProgress(done, total) {
-        transfer ??= progress.begin(toBucketUrl(place), total);
-        transfer.update(done);
-      },
-    });
-    isDone = true;
-    return written;
-  } catch (error) {
-    throw toDaemonFailure(error, {
-      not_found: "not_found",
-      invalid_argument: "invalid_config",
-      conflict: "conflict",
-    });
-  } finally {
-    transfer?.end(isDone ? "done" : "failed");
-  }
+  const { signal } = cli;
+  return withByteProgress(cli, toBucketUrl(place), (onProgress) =>
+    backUpToBucket(input, { place, passphrase, signal, onProgress }).catch((error: unknown) => {
+      throw toDaemonFailure(error, {
+        not_found: "not_found",
+        invalid_argument: "invalid_config",
+        conflict: "conflict",
+      });
+    }),
+  );
 }
 
 /** Writes a file beside its place, syncs and renames it. A crash leaves `<path>.partial`, which the next run replaces. */
 async function writeFileWhole<Result>(
   path: string,
-  work: (write: (chunk: Uint8Array) => Promise<void>) => Promise<Result>,
+  work: (partial: string, write: (chunk: Uint8Array) => Promise<void>) => Promise<Result>,
 ): Promise<Result> {
   if ((await stat(path).catch(() => undefined)) !== undefined)
     throw new CliError("conflict", `${path} exists`, { hint: "name a new file" });
@@ -192,7 +184,7 @@ async function writeFileWhole<Result>(
     });
   });
   try {
-    const result = await work((chunk) => file.writeFile(chunk));
+    const result = await work(partial, (chunk) => file.writeFile(chunk));
     await file.sync();
     await file.close();
     await rename(partial, path);

@@ -22,7 +22,7 @@ interface ShownFinding {
 export const checkDaemon = {
   operations: [],
   output: shapeList({
-    part: { enum: ["database", "object", "repository", "cache"] },
+    part: { enum: ["database", "object", "repository", "cache", "upload"] },
     name: "string",
     problem: "string",
     repaired: "boolean",
@@ -31,7 +31,7 @@ export const checkDaemon = {
     command
       .option(
         "--repair",
-        "move damaged objects to quarantine and delete damaged cache files; the daemon must be stopped",
+        "move damaged objects to quarantine, delete damaged cache files and what is left of uploads; the daemon must be stopped",
       )
       .action((flags: { repair?: true }) => run(cli, { repair: flags.repair === true }));
   },
@@ -45,7 +45,7 @@ async function runDaemonCheck(cli: CliContext, { repair }: DaemonCheckOptions): 
   const { pid, userId, stderr, processMark } = cli.system;
   const process = { pid, mark: processMark(pid), userId };
   const input = { settings, paths, version, clock: cli.clock, process, logTo: stderr };
-  const counts = { database: 0, object: 0, repository: 0, cache: 0 };
+  const counts = { database: 0, object: 0, repository: 0, cache: 0, upload: 0 };
   const showsProgress = cli.io.isErrorTerminal && !cli.output.isMachine;
   const findings: ShownFinding[] = [];
   try {
@@ -70,7 +70,7 @@ async function runDaemonCheck(cli: CliContext, { repair }: DaemonCheckOptions): 
   }
   await cli.output.list(wholeList(findings), columns);
   const left = findings.filter(({ repaired }) => !repaired).length;
-  const checked = `${counts.object} objects, ${counts.repository} repositories and ${counts.cache} cache files`;
+  const checked = `${counts.object} objects, ${counts.repository} repositories, ${counts.cache} cache files and ${counts.upload} unfinished uploads`;
   if (left === 0) return cli.io.note(`Checked the database, ${checked}.`);
   const hint = repair
     ? '"croft daemon restore" brings back what a backup has'

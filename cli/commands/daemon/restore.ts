@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { restoreHome } from "../../../daemon/main.ts";
 import type { Settings } from "../../../daemon/settings/settings.ts";
 import { toBucketUrl } from "../../../daemon/settings/types.ts";
@@ -7,6 +7,7 @@ import { DryRun, usageError } from "../../errors.ts";
 import { type Column, size, time } from "../../output/cells.ts";
 import { wholeList } from "../../output/pages.ts";
 import { shapeOrList } from "../../output/spec.ts";
+import { withByteProgress } from "../../support/byte-progress.ts";
 import { toDaemonFailure } from "../../support/daemon-failures.ts";
 import { readSecret } from "../../support/secrets.ts";
 import type { CommandModule } from "../../tree/entry.ts";
@@ -168,21 +169,32 @@ async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): P
   const daemon = await import("../../../daemon/main.ts");
   const { pid, userId, stderr, processMark } = cli.system;
   const process = { pid, mark: processMark(pid), userId };
-  const restored = await daemon
-    .restoreHome(
-      { settings, paths, version, clock: cli.clock, process, logTo: stderr },
-      { from: source, passphrase, signal: cli.signal },
-    )
-    .catch((error: unknown) => {
-      throw toDaemonFailure(error, {
-        conflict: "already_running",
-        not_found: "not_found",
-        invalid_argument: source.kind === "bucket" ? "invalid_config" : "unsupported",
-      });
-    });
+  const input = { settings, paths, version, clock: cli.clock, process, logTo: stderr };
+  const { signal } = cli;
+  // A stop signal waits until what was unpacked is removed, or until all files are replaced.
+  cli.holdStops();
+  const restored = await withByteProgress(cli, shown, (onProgress) =>
+    daemon
+      .restoreHome(input, { from: source, passphrase, signal, onProgress })
+      .catch((error: unknown) => {
+        throw toDaemonFailure(error, {
+          conflict: "already_running",
+          not_found: "not_found",
+          invalid_argument: source.kind === "bucket" ? "invalid_config" : "unsupported",
+        });
+      }),
+  );
   const { kept, keys, archive } = restored;
   const advice = keyAdvice[keys];
   if (advice !== undefined) cli.io.warn(advice);
+  // The restored config.yaml may name another folder than the one before.
+  const { repositoriesDir } = readAllSettings(cli.system, cli.flags, {}).settings;
+  const repositories = join(data, "repositories");
+  if (resolve(repositoriesDir) !== resolve(repositories))
+    cli.io.warn(
+      `The repositories were restored to ${repositories}, but repositories_dir names ${repositoriesDir}: ` +
+        "move them there, or remove the setting.",
+    );
   const before = kept === null ? "" : `; what was there is kept in ${kept}`;
   await cli.output.done(
     { restored: true, copy: archive, kept, data, files: restored.files, keys },

@@ -50,6 +50,7 @@ describe("a data directory", () => {
       "packages",
       "repositories",
       "tmp",
+      "uploads",
     ]);
     expect(directory.database).toBe(join(root, "croft.db"));
     for (const name of ["", ...names]) {

@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { run } from "../../../../cli/main.ts";
 import { startDaemon } from "../../../../daemon/main.ts";
@@ -27,11 +28,13 @@ beforeAll(async () => {
   source = await temporaryHome();
   const repository = join(source.path, "repositories", "mira", "notes.git");
   const running = await startDaemon(testInput(source.path, {}, []));
+  addUnfinishedUpload(join(source.path, "croft.db"));
   try {
     await mkdir(join(repository, "refs", "heads"), { recursive: true });
     await writeFile(join(repository, "HEAD"), "ref: refs/heads/main\n");
     await writeFile(join(source.path, "packages", longName), Buffer.alloc(3_000_000, 7));
     await writeFile(join(source.path, "cache", "cached"), "not backed up");
+    await writeFile(join(source.path, "uploads", "unfinished"), "not backed up");
     await writeFile(join(source.path, "config.yaml"), "log_level: warn\n");
     archive = join(source.path, "home.tar");
     const words = ["backup", archive, "--with-keys", "--passphrase-stdin"];
@@ -44,6 +47,17 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => source[Symbol.asyncDispose]());
 
+/** The row of an upload whose bytes no backup holds. */
+function addUnfinishedUpload(database: string): void {
+  const connection = new Sqlite(database);
+  connection.exec(
+    `INSERT INTO vault_connections (id, user_id, provider, display_name, settings, credentials, status, generation, created_at)
+     SELECT 'c', id, 'webdav', 'mine', '{}', '', 'connected', 0, 0 FROM vault_users LIMIT 1;
+     INSERT INTO vault_uploads (id, connection_id, user_id, parent_ref, name, size, fingerprint, created_at, expires_at)
+     SELECT 'unfinished', 'c', id, '', 'large.bin', 9, 'f', 0, 0 FROM vault_users LIMIT 1`,
+  );
+  connection.close();
+}
 const restore = (home: string, file: string, words: readonly string[] = [], stdin?: string) =>
   line(home, ["restore", file, "--yes", ...words], stdin);
 
@@ -52,6 +66,7 @@ async function otherHome() {
   const home = await temporaryHome();
   await (await startDaemon(testInput(home.path, {}, []))).stop();
   await writeFile(join(home.path, "packages", "mine"), "mine");
+  await writeFile(join(home.path, "uploads", "mine"), "part of mine");
   return home;
 }
 
@@ -104,6 +119,11 @@ describe("daemon restore of a backup", () => {
     expect(await readdir(join(notes, "refs"))).toEqual(["heads"]);
     expect(await readFile(join(home.path, "config.yaml"), "utf8")).toBe("log_level: warn\n");
     expect(await readdir(join(home.path, "cache"))).not.toContain("cached");
+    expect(await readFile(join(kept, "uploads", "mine"), "utf8")).toBe("part of mine");
+    expect(await readdir(home.path)).not.toContain("uploads");
+    const restored = new Sqlite(join(home.path, "croft.db"), { readonly: true });
+    expect(restored.prepare("SELECT count(*) FROM vault_uploads").pluck().get()).toBe(0);
+    restored.close();
     const running = await startDaemon(testInput(home.path, {}, []));
     expect(running.firstStart).toBeUndefined();
     await running.stop();

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -174,4 +174,35 @@ test("every column that names objects is checked", () => {
   const promised = "vault_document_uploads.promised_sha256";
   const checked = objectColumns.map(({ table, hash }) => `${table}.${hash}`);
   expect([...checked, promised].toSorted()).toEqual(columns.toSorted());
+});
+
+test("reports files of no upload and uploads without a file, and repair removes both", async () => {
+  const dayMs = 86_400_000;
+  const folder = join(home.path, "uploads");
+  const addUpload = (id: string, begunAgoMs: number) =>
+    withRows((connection) => {
+      connection
+        .prepare(
+          `INSERT INTO vault_uploads (id, connection_id, user_id, parent_ref, name, size, fingerprint, created_at, expires_at)
+           SELECT ?, 'c', id, '', 'large.bin', 9, 'f', ?, ? FROM vault_users LIMIT 1`,
+        )
+        .run(id, Date.now() - begunAgoMs, Date.now() + dayMs);
+    });
+  addUpload("whole", dayMs);
+  addUpload("lost", dayMs);
+  addUpload("beginning", 0);
+  for (const name of ["whole", "left", "recent"]) await put(join(folder, name), "bytes");
+  const old = new Date(Date.now() - 3 * dayMs);
+  await utimes(join(folder, "left"), old, old);
+  const ofUploads = ["--jq", 'map(select(.part == "upload") | [.name, .problem, .repaired])'];
+  expect(JSON.parse((await check(...ofUploads)).out)).toEqual([
+    ["lost", "has lost its bytes", false],
+    ["left", "belongs to no upload", false],
+  ]);
+  expect(JSON.parse((await check("--repair", ...ofUploads)).out)).toEqual([
+    ["lost", "had lost its bytes; it was ended", true],
+    ["left", "belonged to no upload; it was deleted", true],
+  ]);
+  expect((await readdir(folder)).toSorted()).toEqual(["recent", "whole"]);
+  expect(JSON.parse((await check(...ofUploads)).out)).toEqual([]);
 });

@@ -1,0 +1,117 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pack as createPack } from "tar-stream";
+import { expect, test } from "vitest";
+import { startDaemon } from "../../../../daemon/main.ts";
+import { writeBackup } from "../../../../storage/backup/write-backup.ts";
+import { toDataDirectory } from "../../../../storage/data-directory.ts";
+import { testInput } from "../../../support/daemon.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+
+/** A home that was served. */
+async function servedHome() {
+  const home = await temporaryHome();
+  await (await startDaemon(testInput(home.path, {}, []))).stop();
+  return home;
+}
+
+test("holds repositories that lie outside of the home, and not the backup itself", async () => {
+  await using home = await servedHome();
+  await using outside = await temporaryHome();
+  await mkdir(join(outside.path, "mira", "notes.git"), { recursive: true });
+  await writeFile(join(outside.path, "mira", "notes.git", "HEAD"), "ref: refs/heads/main\n");
+  const env = { CROFT_KEY_SOURCE: "file", CROFT_REPOSITORIES_DIR: outside.path };
+  await mkdir(join(home.path, "files"), { recursive: true });
+  const file = join(home.path, "files", "home.tar");
+  const backedUp = await runCli(["daemon", "backup", file, "--json"], { home: home.path, env });
+  expect({ code: backedUp.code, partial: backedUp.out.includes("partial") }).toEqual({
+    code: 0,
+    partial: false,
+  });
+  expect(await readFile(file, "latin1")).not.toContain("home.tar.partial");
+  await using restored = await temporaryHome();
+  const ran = await runCli(["daemon", "restore", file, "--yes"], { home: restored.path, env });
+  expect(ran.err).toContain(`repositories_dir names ${outside.path}`);
+  const notes = join(restored.path, "repositories", "mira", "notes.git");
+  expect(await readFile(join(notes, "HEAD"), "utf8")).toBe("ref: refs/heads/main\n");
+});
+
+test("fails when a daemon that starts empties tmp/ meanwhile", async () => {
+  await using home = await servedHome();
+  await writeFile(join(home.path, "packages", "large"), Buffer.alloc(20_000_000, 1));
+  let isEmptied = false;
+  const backedUp = writeBackup({
+    directory: toDataDirectory(home.path),
+    repositories: join(home.path, "repositories"),
+    configFile: join(home.path, "config.yaml"),
+    passphrase: undefined,
+    exportKeys: async () => new Map(),
+    version: "0",
+    now: 0,
+    mark: "test",
+    async write() {
+      if (isEmptied) return;
+      isEmptied = true;
+      for (const name of await readdir(join(home.path, "tmp")))
+        await rm(join(home.path, "tmp", name));
+    },
+  });
+  await expect(backedUp).rejects.toThrow(/removed while the backup ran/);
+});
+
+test.each([
+  ["an entry above the folder", [{ name: "packages/../../evil" }]],
+  ["an absolute path", [{ name: "/tmp/evil" }]],
+  ["a folder above", [{ name: "packages/../../evil/", type: "directory" as const }]],
+  ["a symbolic link", [{ name: "packages/a", type: "symlink" as const, linkname: "/etc" }]],
+  ["a hard link", [{ name: "packages/a", type: "link" as const, linkname: "../croft.db" }]],
+  ["a device", [{ name: "packages/a", type: "character-device" as const }]],
+  ["a backslash", [{ name: "packages/..\\evil" }]],
+  ["a file of the settings' folder", [{ name: "keys/master.key" }]],
+  ["one name twice", [{ name: "packages/a" }, { name: "packages/a" }]],
+  ["a file that is a folder too", [{ name: "packages/a" }, { name: "packages/a/b" }]],
+  ["a name that no disk takes", [{ name: `packages/${"n".repeat(300)}` }]],
+  ["a manifest of nothing", [{ name: "MANIFEST.sha256" }]],
+  ["no database", [{ name: "backup.json" }]],
+])("refuses an archive with %s", async (_what, entries) => {
+  await using home = await temporaryHome();
+  const pack = createPack();
+  for (const entry of entries) pack.entry({ mode: 0o600, ...entry }, "");
+  pack.finalize();
+  const file = join(tmpdir(), `hostile-${randomUUID()}.tar`);
+  await writeFile(file, pack as AsyncIterable<Buffer>);
+  try {
+    const ran = await runCli(["daemon", "restore", file, "--yes", "--json"], { home: home.path });
+    expect(ran.error()).toMatchObject({ code: "storage_unusable", exit_code: 17 });
+    expect(ran.error()["message"]).toMatch(/is not a whole backup/);
+    expect(await readdir(home.path)).not.toContain("croft.db");
+    expect(await readdir(join(home.path, "tmp"))).toEqual([]);
+  } finally {
+    await rm(file);
+  }
+});
+
+test("backup and restore show their progress where a person looks or a script asks, and nothing else", async () => {
+  await using home = await servedHome();
+  const archive = join(home.path, "home.tar");
+  const go = async (words: readonly string[], hasTerminal = false) => {
+    await using other = await temporaryHome();
+    return await runCli(["daemon", ...words], {
+      home: words[0] === "backup" ? home.path : other.path,
+      env: { CROFT_KEY_SOURCE: "file" },
+      terminal: { err: hasTerminal },
+    });
+  };
+  const restore = ["restore", archive, "--yes"];
+  expect((await go(["backup", archive], true)).err).toMatch(/\d%/);
+  const { size } = await stat(archive);
+  const events = (await go([...restore, "--progress", "json", "--json"])).err
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line) as unknown);
+  expect(events).toContainEqual({ event: "done", item: archive, bytes: size, total: size });
+  expect((await go([...restore, "--json"])).err).not.toContain("%");
+  expect((await go(restore, true)).err).toMatch(/\d%/);
+});
