@@ -65,17 +65,24 @@ export function createOutput({
     if (spec.kind === "bytes" && isMachine && flags.format !== undefined)
       throw usageError("--format does not go with bytes");
     if (flags.jq !== undefined) await (await import("./jq.ts")).assertJq(flags.jq);
-    if (flags.template !== undefined)
-      (await import("./template.ts")).compileTemplate(flags.template);
+    const templateFields = flags.template === undefined ? [] : await checkTemplate(flags.template);
     const isSeparated = flags.format === "csv" || flags.format === "tsv";
-    if (fields === undefined && !isSeparated) return;
+    if (fields === undefined && !isSeparated && templateFields.length === 0) return;
     const { toFieldNames } = await import("./schema.ts");
     const known = toFieldNames(spec);
+    if (known.length > 0) assertKnownFields(templateFields, known);
     if (fields?.length === 1 && fields[0] === "?") throw new FieldList(known);
     if (fields !== undefined && (known.length > 0 || hasKnownForm(spec)))
       assertKnownFields(fields, known);
     if (known.length === 0) return;
     columnNames ??= known;
+  }
+
+  /** Returns the fields that it names. @throws CliError `usage` when it is no template */
+  async function checkTemplate(template: string): Promise<readonly string[]> {
+    const { compileTemplate, toTemplateFields } = await import("./template.ts");
+    compileTemplate(template);
+    return toTemplateFields(template);
   }
 
   async function resource<T extends object>(value: T, columns: readonly Column<T>[]) {
@@ -117,6 +124,7 @@ export function createOutput({
       const rows = shown.map((item) => toHumanRow(item, columns, clock()));
       const table = toTable({
         headers: columns.map(() => ""),
+        fixed: columns.map(isFixed),
         rows,
         width: io.columns,
         paintHeader: () => "",
@@ -237,11 +245,23 @@ export function createOutput({
       io.note("Nothing to show.");
       return;
     }
-    const { toTable } = await import("./table.ts");
+    const { fits, toCard, toTable } = await import("./table.ts");
     const now = clock();
     const rows = items.map((item) => toHumanRow(item, columns, now));
     const headers = columns.map(({ header }) => header.toUpperCase());
-    await io.write(toTable({ headers, rows, width: io.columns, paintHeader: io.style.bold }));
+    const fixed = columns.map(isFixed);
+    const width = io.columns;
+    if (fits({ headers, fixed, rows, width }))
+      await io.write(toTable({ headers, fixed, rows, width, paintHeader: io.style.bold }));
+    else {
+      const cards = rows.map((row) =>
+        toCard(
+          columns.map(({ header }, column) => [header, row[column] ?? ""]),
+          io.style.bold,
+        ),
+      );
+      await io.write(cards.join("\n"));
+    }
     if (!last.hasMore) return;
     const of = last.total === null ? "" : ` of ${last.total}`;
     const next = last.page === null ? "" : `, --page ${last.page + 1} the next`;
@@ -257,6 +277,11 @@ export function createOutput({
       has_more: last.hasMore,
     };
   }
+}
+
+/** A person types an id again: it is never cut. */
+function isFixed({ header }: { readonly header: string }): boolean {
+  return header === "id";
 }
 
 function toHumanRow<T>(item: T, columns: readonly Column<T>[], now: number): string[] {

@@ -22,6 +22,11 @@ export function compileTemplate(template: string): (item: unknown) => string {
       .join("");
 }
 
+/** The fields of an item that a template names: the first part of each `{{.owner.login}}`. */
+export function toTemplateFields(template: string): readonly string[] {
+  return [...template.matchAll(/\{\{\s*\.([\w-]+)/g)].map(([, field = ""]) => field);
+}
+
 function followPath(item: unknown, path: readonly string[]): unknown {
   let value = item;
   for (const name of path) {

@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
-import { toCard, toTable } from "../../../cli/output/table.ts";
+import { fits, toCard, toTable } from "../../../cli/output/table.ts";
 
 const plain = (text: string) => text;
 
@@ -33,6 +33,16 @@ describe("a table", () => {
     const text = toTable({ headers: ["NAME"], rows: [[family]], width: 11, paintHeader: plain });
     expect(text.split("\n")[1]).toBe(`${"👩‍👩‍👧".repeat(5)}…`);
   });
+});
+
+test("an id is never cut, and what cannot be read beside it is no table", () => {
+  const id = "01a2078a-c1fe-7725-9f75-eab37bdaaa06";
+  const headers = ["NAME", "STATUS", "ID"];
+  const fixed = [false, false, true];
+  const rows = [["a long name of a connection", "connected", id]];
+  expect(toTable({ headers, fixed, rows, width: 60, paintHeader: plain })).toContain(id);
+  expect(fits({ headers, fixed, rows, width: 60 })).toBe(true);
+  expect(fits({ headers, fixed, rows, width: 40 })).toBe(false);
 });
 
 test("a card aligns its values", () => {
