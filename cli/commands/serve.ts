@@ -181,9 +181,22 @@ async function toShown(
   if (firstStart === undefined) return undefined;
   if (cli.io.isOutputTerminal) return { ...firstStart, password_file: null };
   const { writePrivateFile } = await import("../profile/write-private-file.ts");
-  const path = join(folder, "first-password");
+  const path = await findFreeName(join(folder, "first-password"));
   await writePrivateFile(path, `${firstStart.password}\n`);
   return { ...firstStart, password: null, password_file: path };
+}
+
+/** The password of an earlier home is kept: a backup of that home may be restored. */
+async function findFreeName(path: string): Promise<string> {
+  const { access } = await import("node:fs/promises");
+  for (let number = 1; ; number += 1) {
+    const candidate = number === 1 ? path : `${path}-${number}`;
+    const isTaken = await access(candidate).then(
+      () => true,
+      () => false,
+    );
+    if (!isTaken) return candidate;
+  }
 }
 
 async function announce(

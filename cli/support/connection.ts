@@ -18,7 +18,7 @@ export async function readConnections(cli: CliContext): Promise<readonly WireCon
 
 /**
  * The connection with this id or name; without a word, the only one. Names are compared exactly first, then without
- * case. @throws CliError `not_found`, or `usage` when several fit
+ * case; the beginning of an id will do when it is unique. @throws CliError `not_found`, or `usage` when several fit
  */
 export function pickConnection(
   connections: readonly WireConnection[],
@@ -36,6 +36,9 @@ export function pickConnection(
     connections.filter(({ id }) => id === word.toLowerCase()),
     connections.filter(({ display_name: name }) => name === word),
     connections.filter(({ display_name: name }) => name.toLowerCase() === word.toLowerCase()),
+    /^[\da-f]{4}[\da-f-]*$/i.test(word)
+      ? connections.filter(({ id }) => id.startsWith(word.toLowerCase()))
+      : [],
   ].find((found) => found.length > 0);
   const [found, ...others] = fits ?? [];
   if (found === undefined)
@@ -46,8 +49,8 @@ export function pickConnection(
           : `the connections are: ${names}`,
     });
   if (others.length > 0)
-    throw new CliError("usage", `several connections are called ${JSON.stringify(word)}`, {
-      hint: "name it by its id",
+    throw new CliError("usage", `${JSON.stringify(word)} names several connections`, {
+      hint: `name one by its id: ${[found, ...others].map(({ id, provider }) => `${id} (${provider})`).join(", ")}`,
     });
   return found;
 }

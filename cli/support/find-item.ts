@@ -43,8 +43,16 @@ export function createItemFinder(cli: CliContext): ItemFinder {
     async find(address) {
       const found = await finder.findIfThere(address);
       if (found !== undefined) return found;
-      if (address.kind === "path")
-        throw noSuchItem(address.connection, address.path, address.isFolder);
+      if (address.kind === "path") {
+        // Each folder was looked up already, so this sends no requests.
+        let depth = address.path.length - 1;
+        while (depth > 0) {
+          const path = address.path.slice(0, depth);
+          if ((await finder.findIfThere({ ...address, path, isFolder: true })) !== undefined) break;
+          depth -= 1;
+        }
+        throw noSuchItem(address.connection, address.path, address.isFolder, depth);
+      }
       throw noSuchItem(address.connection ?? "", [address.id]);
     },
     async findIfThere(address) {

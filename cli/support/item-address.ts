@@ -66,14 +66,15 @@ export function toAddressText(connection: string, path: readonly string[]): stri
   return `${connection}:/${path.join("/")}`;
 }
 
-/** The error for an item that is not at its path. */
+/** The error for an item that is not at its path. `found` is the number of folders of the path that exist. */
 export function noSuchItem(
   connection: string,
   path: readonly string[],
   isFolder = false,
+  found = path.length - 1,
 ): CliError {
   const slash = isFolder && path.length > 0 ? "/" : "";
-  const above = toAddressText(connection, path.slice(0, -1));
+  const above = toAddressText(connection, path.slice(0, Math.max(0, found)));
   return new CliError("not_found", `there is no ${toAddressText(connection, path)}${slash}`, {
     service: "vault",
     hint: /[*?[]/.test(path.at(-1) ?? "")

@@ -1,9 +1,10 @@
+import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { restoreHome } from "../../../daemon/main.ts";
 import type { Settings } from "../../../daemon/settings/settings.ts";
 import { toBucketUrl } from "../../../daemon/settings/types.ts";
 import type { CliContext } from "../../context.ts";
-import { DryRun, usageError } from "../../errors.ts";
+import { CliError, DryRun, usageError } from "../../errors.ts";
 import { type Column, size, time } from "../../output/cells.ts";
 import { wholeList } from "../../output/pages.ts";
 import { shapeOrList } from "../../output/spec.ts";
@@ -157,6 +158,7 @@ async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): P
   const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
   const data = paths.dataDirectory;
   const { source, shown } = toSource(cli, options, settings);
+  if (source.kind === "file") await assertIsFile(source.path);
   if (cli.flags.dryRun) throw new DryRun({ restore: { file: shown, data } });
   await cli.prompts.confirm(`Replace ${data} with the backup ${shown}?`);
   const passphrase = options.withKeys
@@ -200,7 +202,8 @@ async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): P
     { restored: true, copy: archive, kept, data, files: restored.files, keys },
     `Restored ${data} from ${archive}, made ${restored.createdAt}${before}.`,
   );
-  cli.io.note('"croft daemon start" starts it, "croft login forge" signs in.');
+  if (keys !== "missing")
+    cli.io.note('"croft daemon start" starts it, "croft login forge" signs in.');
 }
 
 /** What is to be done before a restored home starts. */
@@ -212,6 +215,20 @@ const keyAdvice: Readonly<Partial<Record<string, string>>> = {
     "The master key of this home was kept in the system's keyring or in the environment: on another machine, name a " +
     "file with the key in CROFT_MASTER_KEY_FILE. A backup with keys is restored with --with-keys.",
 };
+
+/** Before anything is asked. @throws CliError `not_found` */
+async function assertIsFile(path: string): Promise<void> {
+  if (
+    await stat(path).then(
+      (found) => found.isFile(),
+      () => false,
+    )
+  )
+    return;
+  throw new CliError("not_found", `there is no file ${path}`, {
+    hint: '"croft daemon backup FILE" writes one; "croft daemon restore --from --list" lists those of a bucket',
+  });
+}
 
 type RestoreSource = Parameters<typeof restoreHome>[1]["from"];
 

@@ -75,7 +75,14 @@ async function runItemMkdir(cli: CliContext, { folder, parents }: ItemMkdirOptio
   let parent = await finder.findIfThere({ ...folder, path: folder.path.slice(0, depth) });
   while (parents && parent === undefined && depth > 0)
     parent = await finder.findIfThere({ ...folder, path: folder.path.slice(0, --depth) });
-  if (parent === undefined || parent.item?.kind === "file")
+  if (parent === undefined) {
+    const above = toAddressText(folder.connection, folder.path.slice(0, depth));
+    throw new CliError("not_found", `there is no ${above}`, {
+      service: "vault",
+      hint: "--parents creates it",
+    });
+  }
+  if (parent.item?.kind === "file")
     throw noSuchItem(folder.connection, folder.path.slice(0, depth));
   let { id } = parent;
   for (const name of folder.path.slice(depth)) {

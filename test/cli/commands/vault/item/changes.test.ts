@@ -109,6 +109,17 @@ describe("item mkdir", () => {
     expect((await go(["mkdir", "home:/"], {})).ran.code).toBe(2);
     expect((await go(["mkdir", "home:/top.txt/new"], {})).ran.code).toBe(6);
   });
+
+  test("mkdir below a folder that does not exist points to --parents", async () => {
+    const { ran } = await go(["mkdir", "home:/no/deeper/new"], {});
+    expect(ran.code).toBe(6);
+    expect(ran.err).toBe("croft: there is no home:/no/deeper\n--parents creates it\n");
+  });
+
+  test("the hint for an item that does not exist names a folder that does", async () => {
+    const { ran } = await go(["rename", "home:/no/deeper/file", "new"], {});
+    expect(ran.err).toContain('"croft vault item list home:/" shows what is there');
+  });
 });
 
 describe("item rename", () => {
