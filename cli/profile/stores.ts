@@ -72,7 +72,7 @@ export function createKeyringStore({ load, sleep, onStuck }: KeyringOptions): Cr
       return await Promise.race([load().then(work), wait]);
     } catch (error) {
       if (error instanceof CliError) throw error;
-      throw unavailable(error instanceof Error ? error.message : String(error), error);
+      throw unavailable(toReason(error), error);
     } finally {
       done.abort();
     }
@@ -90,6 +90,14 @@ export async function probeStore(store: CredentialStore, secret: string): Promis
   await store.delete(key);
   if (read !== secret) throw unavailable("it did not return the value that was stored");
   if ((await store.get(key)) !== undefined) throw unavailable("it keeps what was deleted");
+}
+
+/** The loader of the library lists the folders of its build. */
+function toReason(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.includes("native addon")
+    ? "its library cannot be loaded; on Linux it needs libsecret (libsecret-1-0 in Debian)"
+    : text;
 }
 
 function unavailable(reason: string, cause?: unknown): CliError {

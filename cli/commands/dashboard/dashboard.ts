@@ -7,7 +7,7 @@ import { wholeList } from "../../output/pages.ts";
 import { shapeList } from "../../output/spec.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import { canShowScreen } from "../../ui/can-show-screen.ts";
-import type { DashboardSection } from "../../ui/dashboard/section.ts";
+import { type DashboardSection, toneOfFailure } from "../../ui/dashboard/section.ts";
 import { showLiveScreen } from "../../ui/live-screen.ts";
 import { listForgeSections } from "./forge-sections.ts";
 import { listVaultSections } from "./vault-sections.ts";
@@ -77,7 +77,8 @@ async function summarize(section: DashboardSection): Promise<Summary> {
     const { summary, tone } = await section.load("");
     return { area, state: summary, tone, error: null };
   } catch (error) {
-    return { area, state: "unknown", tone: "bad", error: toCliError(error).message };
+    const failure = toCliError(error);
+    return { area, state: "unknown", tone: toneOfFailure(failure), error: failure.message };
   }
 }
 

@@ -10,7 +10,13 @@ import type { LiveScreen } from "../live-screen.ts";
 import type { Size } from "../screen.tsx";
 import { createTaskQueue } from "../task-queue.ts";
 import { type DashboardState, drawDashboard, helpOf, listHeight } from "./dashboard-view.ts";
-import type { DashboardRow, DashboardSection, RowAction, SectionContent } from "./section.ts";
+import {
+  type DashboardRow,
+  type DashboardSection,
+  type RowAction,
+  type SectionContent,
+  toneOfFailure,
+} from "./section.ts";
 
 export interface DashboardDeps {
   /** The overview comes first by itself. */
@@ -224,7 +230,7 @@ function createOverview(
       const hint = failure?.details.hint;
       return {
         id: section.title,
-        tone: failure === undefined ? (content?.tone ?? "idle") : "bad",
+        tone: failure === undefined ? (content?.tone ?? "idle") : toneOfFailure(failure),
         cells: [section.title, state],
         details: [["state", state], ...(hint === undefined ? [] : [["hint", hint] as const])],
         actions: [],

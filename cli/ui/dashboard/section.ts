@@ -1,5 +1,12 @@
+import type { CliError } from "../../errors.ts";
+
 /** The mark and colour of a row. */
 export type Tone = "good" | "warning" | "bad" | "idle";
+
+/** The tone of a section that was not loaded. One that this account may not see, or has not signed in for, has not failed. */
+export function toneOfFailure({ code }: CliError): Tone {
+  return code === "forbidden" || code === "not_signed_in" ? "idle" : "bad";
+}
 
 /** Something that a person can do to a row. */
 export interface RowAction {

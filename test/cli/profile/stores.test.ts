@@ -44,7 +44,7 @@ describe("a keyring that", () => {
     [
       "is absent",
       keyring({}, () => Promise.reject(new Error("Failed to load keytar native addon"))),
-      "Failed to load keytar native addon",
+      "its library cannot be loaded; on Linux it needs libsecret",
     ],
     [
       "has no service behind it",

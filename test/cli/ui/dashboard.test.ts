@@ -179,7 +179,7 @@ test("the overview has a line for each section, with what cannot be read", async
       "  x Runs      1 run, 0 not ended",
       "  . Runners   0 runners, 0 online",
       "  + Tasks     1 scheduled",
-      "  x Users     Administrators only.",
+      "  . Users     Administrators only.",
       "  ! Storage   1 connection",
       "  x Jobs      0 waiting or running, 1 failed permanently",
       "  + Audit     1 record, the last auth.login_failed",
@@ -279,7 +279,7 @@ test("without a terminal it prints a line for each section, and why one cannot b
   expect(JSON.parse(out)).toContainEqual({
     area: "Users",
     state: "unknown",
-    tone: "bad",
+    tone: "idle",
     error: "Administrators only.",
   });
   expect(JSON.parse(out)).toContainEqual({
