@@ -1,6 +1,14 @@
 import { toJson } from "./output/sanitize.ts";
 import { type CliErrorCode, errorCodes, type ExitCode } from "./exit-codes.ts";
 
+/** A value that the server refused. */
+export interface Problem {
+  /** The name on the wire, in any spelling: `username`, `FullName`; empty for the request as a whole. */
+  readonly field: string;
+  /** The server's text: a sentence, or the name of a rule such as `Required`. */
+  readonly text: string;
+}
+
 /** Details of an error besides its code and message. */
 export interface CliErrorDetails {
   /** What the user can do about it. */
@@ -12,6 +20,8 @@ export interface CliErrorDetails {
   readonly reason?: string | undefined;
   readonly requestId?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
+  /** The values that the server refused. */
+  readonly problems?: readonly Problem[] | undefined;
   readonly cause?: unknown;
 }
 

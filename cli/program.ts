@@ -1,7 +1,7 @@
 // Runs a line: finds its command, loads the file of that command only, parses, runs and reports. tree/ holds the tree.
 // CONTRIBUTING.md has the recipe for a new command.
 import { type Command, CommanderError } from "commander";
-import { toChoiceMessage } from "./choices.ts";
+import { suggest } from "../daemon/settings/suggest.ts";
 import { commandGroups, commands } from "./commands/root.ts";
 import { type CliRun, createContext } from "./context.ts";
 import { CliError, usageError } from "./errors.ts";
@@ -73,12 +73,16 @@ async function runLine(
     onFlags(readCommonFlags(leaf));
     // A completion script's call prints nothing but values.
     if (!verb.hidden) await warnOfVariables(cli);
+    const { assertKnownValues } = await import("./tree/usage-errors.ts");
+    assertKnownValues(leaf, [...path, verb].map(({ name }) => name).join(" "), module);
     await cli.output.prepare(module.output);
   });
   try {
     await parse(leaf, markPlainJson(rest, leaf), cli);
   } catch (error) {
-    throw await withListHint(error, path, verb);
+    if (!(error instanceof CliError)) throw error;
+    const { explainError } = await import("./tree/explain-error.ts");
+    throw await explainError(error, { path, verb, leaf, cli });
   }
 }
 
@@ -103,18 +107,6 @@ function asksForHelp(words: readonly string[]): boolean {
   return (end < 0 ? words : words.slice(0, end)).some((word) => word === "--help" || word === "-h");
 }
 
-/** Adds a hint with the noun's `list` command to a `not_found` error that has no hint. */
-async function withListHint(error: unknown, path: readonly Noun[], verb: Verb): Promise<unknown> {
-  if (!(error instanceof CliError) || error.code !== "not_found" || verb.name === "list")
-    return error;
-  const { entries = [] } = (await path.at(-1)?.load()) ?? {};
-  const hasList = entries.some(({ kind, name }) => kind === "verb" && name === "list");
-  if (error.details.hint !== undefined || !hasList) return error;
-  const line = ["croft", ...path.map(({ name }) => name), "list"].join(" ");
-  const hint = `"${line}" shows what there is`;
-  return new CliError(error.code, error.message, { ...error.details, hint });
-}
-
 /** Handles a line that stops at a group: prints its help, or fails because the command is missing. */
 async function runGroup(
   path: readonly Noun[],
@@ -136,7 +128,10 @@ async function runGroup(
   }
   const flag = rest.find((word) => word.startsWith("-") && !isCommonFlag(word));
   if (flag !== undefined)
-    throw usageError(`unknown flag ${flag}`, "flags of a command come after it");
+    throw usageError(
+      `unknown flag ${flag}${suggest(flag, ["--help", ...(path.length === 0 ? ["--version"] : [])])}`,
+      "flags of a command come after it",
+    );
   throw usageError(`"${lineOf(group)}" takes a command`, `"${lineOf(group)} --help" lists them`);
 }
 
@@ -170,28 +165,9 @@ async function parse(leaf: Command, words: readonly string[], cli: CliRun): Prom
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === "commander.helpDisplayed") return;
-    const code = missing.has(error.code) ? "missing_input" : "usage";
-    throw new CliError(code, toMessage(error), { hint: `see "${lineOf(leaf)} --help"` });
+    const { toUsageFailure } = await import("./tree/usage-errors.ts");
+    throw toUsageFailure(error, leaf);
   } finally {
     await cli.flush();
   }
-}
-
-/** commander's codes for missing arguments and flags. */
-const missing: ReadonlySet<string> = new Set([
-  "commander.missingArgument",
-  "commander.missingMandatoryOptionValue",
-]);
-
-function toMessage(error: CommanderError): string {
-  return error.message
-    .replace(/^error: /, "")
-    .replaceAll(/\boption(?= ')/g, "flag")
-    .replace("not specified", "is missing")
-    .replaceAll("\n(", " (")
-    .replace(
-      /^flag '(.*)' argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s,
-      (_, flag: string, given: string, choices: string) =>
-        toChoiceMessage(flag, choices.split(", "), given),
-    );
 }

@@ -1,4 +1,4 @@
-import { CliError, type CliErrorDetails } from "../errors.ts";
+import { CliError, type CliErrorDetails, type Problem } from "../errors.ts";
 import type { CliErrorCode } from "../exit-codes.ts";
 import { findStorageMessage, type StorageMessage } from "./storage-messages.ts";
 import { vaultHints } from "./vault-hints.ts";
@@ -107,6 +107,7 @@ export function toFailure(facts: ResponseFacts): CliError | undefined {
     const knownHint =
       facts.service === "vault" ? vaultHints[textOf(fields["detail"]) ?? ""] : undefined;
     const words = byKind === undefined ? undefined : findStorageMessage(kind, reason);
+    const message = messageOf(fields, code, status, words);
     const details: CliErrorDetails = {
       httpStatus: status,
       service: facts.service,
@@ -114,9 +115,14 @@ export function toFailure(facts: ResponseFacts): CliError | undefined {
       reason: aiFailure === undefined ? reason : errorCode,
       requestId: facts.requestId,
       retryAfterSeconds: seconds,
-      hint: knownHint ?? aiFailure?.[1] ?? hintOf(code, facts.service, seconds) ?? words?.hint,
+      problems: problemsOf(fields),
+      hint:
+        knownHint ??
+        aiFailure?.[1] ??
+        hintOf(code, facts.service, seconds, message) ??
+        words?.hint,
     };
-    return new CliError(code, messageOf(fields, code, status, words), details);
+    return new CliError(code, message, details);
   }
 }
 
@@ -145,7 +151,11 @@ function messageOf(
   const { detail } = fields;
   const text = textOf(detail) ?? textOf(fields["message"]);
   if (text !== undefined && text !== "") return text;
-  if (Array.isArray(detail)) return detail.map(problemOf).join("; ");
+  if (Array.isArray(detail))
+    return detail
+      .map(toProblem)
+      .map(({ field, text: why }) => `${field}: ${why}`)
+      .join("; ");
   const kind = textOf(fields["kind"]);
   const reason = textOf(fields["reason"]);
   const existing = textOf(fields["existing_name"]);
@@ -162,17 +172,25 @@ function messageOf(
   return `the server answered ${status}`;
 }
 
-/** One line of a failed validation: `body.email: not an e-mail address`. */
-function problemOf(problem: unknown): string {
-  if (!isObject(problem)) return String(problem);
-  const where = Array.isArray(problem["loc"]) ? problem["loc"].join(".") : "";
-  return `${where}: ${textOf(problem["msg"]) ?? "invalid"}`;
+/** The values that the server refused: the vault lists them all, the forge writes the first as `[Field]: Rule`. */
+function problemsOf({ detail, message }: Readonly<Record<string, unknown>>): readonly Problem[] {
+  if (Array.isArray(detail)) return detail.map(toProblem);
+  const [, field, text] = /^\[(\w*)\]: (.+)$/s.exec(textOf(message) ?? "") ?? [];
+  return field === undefined || text === undefined ? [] : [{ field, text }];
+}
+
+function toProblem(problem: unknown): Problem {
+  if (!isObject(problem)) return { field: "", text: String(problem) };
+  const where = Array.isArray(problem["loc"]) ? problem["loc"] : [];
+  const path = where[0] === "body" || where[0] === "query" ? where.slice(1) : where;
+  return { field: path.join("."), text: textOf(problem["msg"]) ?? "invalid" };
 }
 
 function hintOf(
   code: CliErrorCode,
   service: "forge" | "vault",
   seconds: number | undefined,
+  message: string,
 ): string | undefined {
   switch (code) {
     case "invalid_credentials":
@@ -181,7 +199,9 @@ function hintOf(
     case "rate_limited":
     case "provider_offline":
     case "provider_failed":
-      return seconds === undefined ? undefined : `try again in ${seconds} s`;
+      return seconds === undefined || /try again in/i.test(message)
+        ? undefined
+        : `try again in ${seconds} s`;
     case "reauth_required":
       return '"croft vault connection reconnect" renews the connection\'s credentials';
     case "challenge_required":

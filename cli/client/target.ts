@@ -76,7 +76,7 @@ function toAbsence(dataDirectory: string, isStarting: boolean): CliError {
         hint: '"croft daemon wait" waits for it',
       })
     : new CliError("daemon_unreachable", `no daemon runs on ${dataDirectory}`, {
-        hint: '"croft serve" starts it; --url or CROFT_URL names one elsewhere',
+        hint: '"croft daemon start" starts it; --url or CROFT_URL names one elsewhere',
       });
 }
 

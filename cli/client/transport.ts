@@ -194,7 +194,7 @@ function toNetworkError(error: unknown, url: URL, signal: AbortSignal): Error {
   return new CliError("daemon_unreachable", `cannot reach the daemon at ${url.origin}: ${text}`, {
     hint:
       isLoopbackHost(url.hostname) && code !== "EPROTO"
-        ? '"croft serve" starts it'
+        ? '"croft daemon start" starts it'
         : "check the address with --url, CROFT_URL or the profile",
     cause: error,
   });

@@ -75,7 +75,7 @@ async function runInit(cli: CliContext, options: InitOptions): Promise<void> {
     { header: "forge token", cell: ({ forge }) => forge.token },
     { header: "vault user", cell: ({ vault }) => `${vault.handle} (${vault.email})` },
   ]);
-  cli.io.note('"croft serve" starts the daemon, "croft login vault" signs in to the vault.');
+  cli.io.note('"croft daemon start" starts the daemon, "croft login vault" signs in to the vault.');
 }
 
 /** The home is made already: where the token cannot be kept it is still printed. */

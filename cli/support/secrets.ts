@@ -1,3 +1,4 @@
+import { STRENGTH_RULES } from "../../daemon/vault/accounts/password-rules.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 
@@ -38,11 +39,18 @@ export async function readSecretLines(
   return Object.fromEntries(names.map((name, at) => [name, lines[at] ?? ""]));
 }
 
-/** Reads a new secret; a typed one is prompted for twice, because it is not shown. */
+/** All rules of a password of the vault, which refuses with the first that is broken. */
+export const vaultPasswordRules = `a password has ${toList(STRENGTH_RULES.map(({ wish }) => wish))}`;
+
+/**
+ * Reads a new secret; a typed one is prompted for twice, because it is not shown. `rules` are printed before the prompt.
+ */
 export async function readNewSecret(
   cli: Pick<CliContext, "io" | "prompts">,
-  source: SecretSource,
+  source: SecretSource & { readonly rules?: string },
 ): Promise<string> {
+  if (!source.fromInput && source.rules !== undefined && (await cli.prompts.canAsk()))
+    cli.io.note(source.rules.replace(/^./, (letter) => letter.toUpperCase()));
   const secret = await readSecret(cli, source);
   if (source.fromInput) return secret;
   const again = await cli.prompts.secret(
@@ -51,6 +59,10 @@ export async function readNewSecret(
   );
   if (again !== secret) throw new CliError("cancelled", "the two do not match; nothing was done");
   return secret;
+}
+
+function toList(words: readonly string[]): string {
+  return `${words.slice(0, -1).join(", ")} and ${words.at(-1) ?? ""}`;
 }
 
 /**

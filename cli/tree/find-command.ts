@@ -40,7 +40,7 @@ export async function findCommand(
       rest.push(word);
       continue;
     }
-    if (entry === undefined) throw unknownCommand(word, path, entries);
+    if (entry === undefined) throw await unknownCommand(word, path, entries, topEntries);
     if (entry.kind === "verb")
       return { path, verb: entry, rest: [...rest, ...argv.slice(index + 1)] };
     path.push(entry);
@@ -49,17 +49,47 @@ export async function findCommand(
   return { path, verb: undefined, rest };
 }
 
-function unknownCommand(word: string, path: readonly Noun[], entries: readonly Entry[]): CliError {
+async function unknownCommand(
+  word: string,
+  path: readonly Noun[],
+  entries: readonly Entry[],
+  topEntries: readonly Entry[],
+): Promise<CliError> {
   const line = ["croft", ...path.map(({ name }) => name)].join(" ");
   const names = entries
     .filter((entry) => entry.kind === "noun" || !entry.hidden)
-    .map(({ name }) => name);
+    .flatMap(({ name, aliases }) => [name, ...aliases]);
   const near = suggest(word, names);
+  const ending = [...path.slice(-1).map(({ name }) => name), word];
+  const elsewhere = near === "" ? await findElsewhere(ending, topEntries) : [];
+  const shown = elsewhere.slice(0, elsewhereShown).map((found) => `"croft ${found}"`);
+  const meant = shown.length === 0 ? near : `; did you mean ${shown.join(" or ")}?`;
   return new CliError(
     "unknown_command",
-    `unknown command ${JSON.stringify(word)} for "${line}"${near}`,
-    {
-      hint: `"${line} --help" lists the commands`,
-    },
+    `unknown command ${JSON.stringify(word)} for "${line}"${meant}`,
+    { hint: `"${line} --help" lists the commands` },
   );
+}
+
+const elsewhereShown = 3;
+
+/** Commands anywhere in the tree whose last words are `ending`. */
+async function findElsewhere(
+  ending: readonly string[],
+  topEntries: readonly Entry[],
+): Promise<readonly string[]> {
+  const search = async (entries: readonly Entry[], above: readonly string[]): Promise<string[]> => {
+    const found: string[] = [];
+    for (const entry of entries) {
+      if (entry.kind === "verb" && entry.hidden) continue;
+      const words = [...above, entry.name];
+      const isMeant =
+        words.slice(-ending.length, -1).join(" ") === ending.slice(0, -1).join(" ") &&
+        [entry.name, ...entry.aliases].includes(ending.at(-1) ?? "");
+      if (isMeant) found.push(words.join(" "));
+      if (entry.kind === "noun") found.push(...(await search((await entry.load()).entries, words)));
+    }
+    return found;
+  };
+  return search(topEntries, []);
 }

@@ -7,6 +7,7 @@ import {
   password as wirePassword,
   PASSWORD_BYTES_MAX,
 } from "../contract/vault/common.ts";
+import { isUserName } from "../contract/forge/rules.ts";
 import { AppError } from "../errors.ts";
 import type { DaemonInput, FirstAdministrator } from "./daemon-input.ts";
 import type { Addresses } from "./network.ts";
@@ -170,20 +171,20 @@ export function generatePassword(): string {
   return [capitalised, group(), group(), group() + pick(digits)].join("-");
 }
 
-/** Refuses credentials that sign-in does not accept: the home would have no accessible account. */
-function assertCanSignIn({ email, password }: FirstAdministrator, lengthMin: number): void {
-  if (Buffer.byteLength(password) < lengthMin)
-    throw new AppError("unprocessable", `the password must have at least ${lengthMin} characters`);
-  if (!wirePassword.safeParse(password).success)
-    throw new AppError(
-      "unprocessable",
-      `the password must be text of at most ${PASSWORD_BYTES_MAX} bytes`,
-    );
-  if (!wireEmail.safeParse(email).success)
-    throw new AppError(
-      "unprocessable",
+/** Refuses credentials that sign-in does not accept, with all that is wrong: the home would have no accessible account. */
+function assertCanSignIn(first: FirstAdministrator, lengthMin: number): void {
+  const { username, email, password } = first;
+  const wrong = [
+    !isUserName(username) &&
+      `${JSON.stringify(username)} is not a user name: it takes letters and digits, with single "-", "_" or "." between them`,
+    !wireEmail.safeParse(email).success &&
       `${JSON.stringify(email)} is not an e-mail address of the form name@example.org`,
-    );
+    Buffer.byteLength(password) < lengthMin &&
+      `the password must have at least ${lengthMin} characters`,
+    !wirePassword.safeParse(password).success &&
+      `the password must be text of at most ${PASSWORD_BYTES_MAX} bytes`,
+  ].filter((problem) => problem !== false);
+  if (wrong.length > 0) throw new AppError("unprocessable", wrong.join("; "));
 }
 
 function alreadyInitialised(deps: ServiceDeps): AppError {

@@ -185,14 +185,86 @@ describe("a command line", () => {
 
   test.each([
     [["repo", "lst"], "did you mean list?"],
-    [["repo", "list", "--limt", "3"], "Did you mean --limit?"],
+    [["repo", "list", "--limt", "3"], "unknown flag --limt; did you mean --limit?"],
     [["repo", "list", "--format", "ymal"], "did you mean yaml?"],
     [["job", "list", "--state", "waitng"], 'waiting, running or dead, not "waitng"; did you mean'],
     [["issue", "list", "a/b", "--state", "closd"], 'not "closd"; did you mean closed?'],
+    [["admin", "user", "edit", "a", "--visibility", "pubic"], 'not "pubic"; did you mean public?'],
+    [["--verison"], "unknown flag --verison; did you mean --version?"],
+    [["status"], 'did you mean "croft daemon status"'],
+    [["user", "list"], 'did you mean "croft admin user list"'],
+    [["org", "create", "--name", "x"], "unknown flag --name; <name> is given without a flag"],
   ])("%j suggests what comes near", async (words, hint) => {
     const ran = await runCli(words, { home: "/nowhere" });
     expect(ran.code).toBe(2);
     expect(ran.err).toContain(hint);
+  });
+});
+
+describe("a usage error", () => {
+  test.each([
+    [["vault", "share", "create"], "<document> and --to <handle> are missing"],
+    [["vault", "register"], "--handle <handle> and --email <address> are missing"],
+    [["admin", "hook", "create", "--url", "x"], "--url is a flag of every command"],
+    [
+      ["issue", "view", "a/b", "1"],
+      '"croft issue view" takes one argument, not "a/b" "1"\nwrite: croft issue view <issue> [flags]',
+    ],
+    [["vault", "register", "--handle"], "--handle <handle> takes a value"],
+  ])("%j says all that is wrong and how the line is written", async (words, text) => {
+    const ran = await runCli(words, { home: "/nowhere" });
+    expect(ran.code).toBe(2);
+    expect(ran.err).toContain(text);
+  });
+});
+
+test("a template with a field that the output does not have is refused before anything is done", async () => {
+  const ran = await runCli(["admin", "user", "list", "--template", "{{.login}} {{ .nope }}"], {
+    home: "/nowhere",
+  });
+  expect(ran).toMatchObject({ code: 2, out: "" });
+  expect(ran.error()).toMatchObject({ code: "unknown_field", message: 'unknown field "nope"' });
+});
+
+describe("a refusal of the daemon", () => {
+  test.each([
+    ["[Username]: invalid username", '--username: "a b" is not a user name'],
+    ["[Email]: Email", '--email: "x" is not an e-mail address'],
+    ["[FullName]: MaxSize", '--full-name: "F" is too long'],
+    ["[SourceID]: Required", "source id: is missing"],
+    ["user already exists [name: a b]", "user already exists"],
+  ])("%j names the flag and what is allowed", async (message, text) => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "POST /api/v1/admin/users": () => ({ status: 422, body: { message } }),
+    });
+    await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+    const line = ["admin", "user", "create", "--username", "a b", "--email", "x", "--full-name"];
+    const ran = await runCli([...line, "F", "--random-password"], { home: home.path });
+    expect(ran.code).toBe(12);
+    expect(ran.err).toContain(text);
+  });
+
+  test("a refused token of the environment is not helped by signing in alone", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "GET /api/v1/user/repos": () => ({ status: 401, body: { message: "invalid" } }),
+    });
+    const env = { CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: "a".repeat(40) };
+    const ran = await runCli(["repo", "list"], { home: home.path, env });
+    expect(ran).toMatchObject({ code: 4 });
+    expect(ran.err).toContain("the token comes from CROFT_FORGE_TOKEN");
+  });
+
+  test("names what was not found", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "GET /api/v1/repos/a/b/actions/runs": () => ({ status: 404, body: { message: "not found" } }),
+    });
+    await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+    const ran = await runCli(["run", "list", "a/b"], { home: home.path });
+    expect(ran).toMatchObject({ code: 6 });
+    expect(ran.err).toBe('croft: not found: a/b\n"croft repo list" shows your repositories\n');
   });
 });
 
@@ -268,7 +340,7 @@ test("a missing name suggests the list command", async () => {
   expect(view.error()).toMatchObject({
     code: "not_found",
     http_status: 404,
-    message: "not found",
+    message: "not found: 9",
     hint: '"croft admin hook list" shows what there is',
   });
   const list = await runCli(["admin", "hook", "list", "--json"], { home: home.path });

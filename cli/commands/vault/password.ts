@@ -2,7 +2,7 @@ import { vault } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import { resourceOf } from "../../output/spec.ts";
-import { readNewSecret, readSecret } from "../../support/secrets.ts";
+import { readNewSecret, readSecret, vaultPasswordRules } from "../../support/secrets.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 import { toEndedText } from "./session.ts";
 
@@ -126,7 +126,8 @@ async function readTwoSecrets(
 ): Promise<{ readonly given: string; readonly fresh: string }> {
   if (!fromInput) {
     const given = await readSecret(cli, { fromInput, flag, question: first });
-    return { given, fresh: await readNewSecret(cli, { fromInput, flag, question: second }) };
+    const rules = vaultPasswordRules;
+    return { given, fresh: await readNewSecret(cli, { fromInput, flag, question: second, rules }) };
   }
   const [given = "", fresh = "", ...more] = (await cli.io.readInput(64 * 1024)).split(/\r?\n/);
   if (given === "" || fresh === "" || more.length > 0)

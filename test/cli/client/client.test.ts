@@ -104,7 +104,7 @@ describe("a request", () => {
     expect(ran.error()).toMatchObject({
       code: "daemon_unreachable",
       message: "cannot reach the daemon at http://127.0.0.1:9: connection refused",
-      hint: '"croft serve" starts it',
+      hint: '"croft daemon start" starts it',
     });
   });
 

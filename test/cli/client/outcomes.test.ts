@@ -155,9 +155,7 @@ test("failed validation names each place", () => {
     requestId: undefined,
     retryAfter: undefined,
   } as const;
-  expect(toFailure(facts)?.message).toBe(
-    "body.email: not an e-mail address; query.page: too small",
-  );
+  expect(toFailure(facts)?.message).toBe("email: not an e-mail address; page: too small");
 });
 
 describe("what a storage made of a change", () => {

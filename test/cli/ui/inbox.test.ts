@@ -558,7 +558,7 @@ describe("trouble", () => {
       { home: home.path },
       async (screen) => {
         await screen.sees("Cannot reach the daemon at http://127.0.0.1:9: connection refused.");
-        await screen.press("q", '"croft serve" starts it.');
+        await screen.press("q", '"croft daemon start" starts it.');
       },
     );
     expect(ran.code).toBe(10);

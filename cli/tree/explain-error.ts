@@ -1,0 +1,130 @@
+import type { Command, Option } from "commander";
+import type { CliEnvironment } from "../environment.ts";
+import { CliError, type CliErrorDetails, type Problem } from "../errors.ts";
+import { lineOf } from "./command-tree.ts";
+import type { Noun, Verb } from "./entry.ts";
+
+/** The command that failed. */
+interface FailedCommand {
+  /** The groups on the way, outermost first. */
+  readonly path: readonly Noun[];
+  readonly verb: Verb;
+  /** Parsed. */
+  readonly leaf: Command;
+  readonly cli: Pick<CliEnvironment, "config">;
+}
+
+/**
+ * Words a failure for the person at the line: by the flag or argument that gave a refused value, with the name of what was
+ * not found, and with a next step that can help. The server's text stays where nothing better is known.
+ */
+export async function explainError(error: CliError, failed: FailedCommand): Promise<CliError> {
+  const { leaf } = failed;
+  const { problems = [] } = error.details;
+  if (problems.length > 0)
+    return reword(error, problems.map((problem) => toSentence(problem, leaf)).join("; "));
+  if (error.message.startsWith("Password must have "))
+    return reword(error, error.message, {
+      hint: (await import("../support/secrets.ts")).vaultPasswordRules,
+    });
+  if (error.code === "not_found") return explainNotFound(error, failed);
+  if (error.code === "invalid_credentials" || error.code === "session_revoked")
+    return explainRefusal(error, failed);
+  return error;
+}
+
+async function explainNotFound(error: CliError, failed: FailedCommand): Promise<CliError> {
+  const hint = error.details.hint ?? (await findListHint(failed));
+  const named = failed.leaf.args.join(" ");
+  // The forge says no more than that, of whatever was asked for.
+  const isBare = /^not found$/i.test(error.message) && named !== "";
+  return reword(error, isBare ? `not found: ${named}` : error.message, { hint });
+}
+
+/** The `list` command of the nearest noun: of a list that failed, that of the noun above. */
+async function findListHint({ path, verb, leaf }: FailedCommand): Promise<string | undefined> {
+  const above = verb.name === "list" ? path.slice(0, -1) : path;
+  for (let depth = above.length; depth > 0; depth -= 1) {
+    const { entries = [] } = (await above[depth - 1]?.load()) ?? {};
+    if (!entries.some(({ kind, name }) => kind === "verb" && name === "list")) continue;
+    const line = ["croft", ...above.slice(0, depth).map(({ name }) => name), "list"].join(" ");
+    return `"${line}" shows what there is`;
+  }
+  return leaf.args.some((word) => word.includes("/"))
+    ? '"croft repo list" shows your repositories'
+    : undefined;
+}
+
+/** Signing in again helps neither with a token from the environment nor where signing in has just failed. */
+async function explainRefusal(error: CliError, { leaf, cli }: FailedCommand): Promise<CliError> {
+  const { service } = error.details;
+  if (service === undefined) return error;
+  if (lineOf(leaf).startsWith("croft login"))
+    return error.details.hint === toLoginHint(service)
+      ? reword(error, error.message, { hint: "check the name and the password, and try again" })
+      : error;
+  const { forgeToken, vaultToken, tokenCommand } = await cli.config();
+  const variable =
+    (service === "forge" ? forgeToken : vaultToken) !== undefined
+      ? `CROFT_${service.toUpperCase()}_TOKEN`
+      : tokenCommand === undefined
+        ? undefined
+        : "CROFT_TOKEN_COMMAND";
+  if (variable === undefined) return error;
+  return reword(error, error.message, {
+    hint: `the token comes from ${variable}: replace it, or unset it and sign in with "croft login ${service}"`,
+  });
+}
+
+const toLoginHint = (service: "forge" | "vault") => `"croft login ${service}" signs in`;
+
+function reword(error: CliError, message: string, more: CliErrorDetails = {}): CliError {
+  return new CliError(error.code, message, { ...error.details, cause: error, ...more });
+}
+
+/** `--email: "mira" is not an e-mail address`. */
+function toSentence({ field, text }: Problem, leaf: Command): string {
+  if (field === "") return `the server cannot read the request: ${text}`;
+  const name = toKebab(field);
+  const option = leaf.options.find(({ long }) => long === `--${name}`);
+  const position = leaf.registeredArguments.findIndex((argument) => argument.name() === name);
+  const where = option?.long ?? (position < 0 ? name.replaceAll("-", " ") : `<${name}>`);
+  const given: unknown =
+    option === undefined ? leaf.args[position] : leaf.getOptionValue(option.attributeName());
+  const value = typeof given === "string" && given !== "" ? `${JSON.stringify(given)} ` : "";
+  return `${where}: ${toRuleText(text, value, option)}`;
+}
+
+/** The rules that the forge names by a keyword; anything else is a sentence already. */
+function toRuleText(rule: string, value: string, option: Option | undefined): string {
+  const known = ruleTexts[rule];
+  if (known !== undefined) return `${value}${known}`;
+  if (rule === "In") {
+    const allowed = option === undefined ? "" : `; it is for: ${option.description}`;
+    return `${value}is not one of the allowed values${allowed}`;
+  }
+  const parsed = /^Value could not be parsed as (.+)$/.exec(rule)?.[1];
+  return parsed === undefined ? rule : `${value}is not of the type ${parsed}`;
+}
+
+const ruleTexts: Readonly<Record<string, string>> = {
+  Required: "is missing",
+  MaxSize: "is too long",
+  MinSize: "is too short",
+  Email: "is not an e-mail address of the form name@example.org",
+  Url: "is not a URL that begins with http:// or https://",
+  AlphaDashDot: "may have letters, digits, '-', '_' and '.' only",
+  GitRefName: "is not a name that git takes for a branch or tag",
+  GlobPattern: "is not a glob pattern",
+  "invalid username":
+    "is not a user name: it takes letters and digits, with single '-', '_' or '.' between them, 40 at most",
+  "invalid slug": "is not a slug: it takes letters, digits, '-', '_' and '.'",
+};
+
+/** `FullName` and `full_name` as the flag is spelled: `full-name`. */
+function toKebab(field: string): string {
+  return field
+    .replace(/([a-z0-9])([A-Z])/g, "$1-$2")
+    .replaceAll(/[._]/g, "-")
+    .toLowerCase();
+}

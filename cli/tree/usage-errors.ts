@@ -1,0 +1,108 @@
+import type { Command, CommanderError, Option } from "commander";
+import { suggest } from "../../daemon/settings/suggest.ts";
+import { toChoice, toChoiceMessage } from "../choices.ts";
+import { completionOfFlag } from "../commands/completion/kinds.ts";
+import { CliError } from "../errors.ts";
+import { lineOf } from "./command-tree.ts";
+import type { CommandModule } from "./entry.ts";
+
+/** The failure of a line that commander could not parse: everything that is missing at once, and how the line is written. */
+export function toUsageFailure(error: CommanderError, leaf: Command): CliError {
+  const missing = findMissing(leaf);
+  switch (error.code) {
+    case "commander.missingArgument":
+    case "commander.missingMandatoryOptionValue":
+      return new CliError("missing_input", `${toList(missing)} missing`, {
+        hint: toHint(leaf, findMistakenFlag(leaf)),
+      });
+    case "commander.excessArguments": {
+      const most = leaf.registeredArguments.length;
+      const takes = most === 0 ? "no arguments" : most === 1 ? "one argument" : `${most} arguments`;
+      const given = leaf.args.map((word) => JSON.stringify(word)).join(" ");
+      return new CliError("usage", `"${lineOf(leaf)}" takes ${takes}, not ${given}`, {
+        hint: toHint(leaf),
+      });
+    }
+    case "commander.unknownOption": {
+      const flag = /'(.+)'/s.exec(error.message)?.[1] ?? "";
+      return new CliError("usage", `unknown flag ${flag}${suggestFlag(flag, leaf)}`, {
+        hint: toHint(leaf),
+      });
+    }
+    default:
+      return new CliError("usage", toMessage(error), { hint: toHint(leaf) });
+  }
+}
+
+/** The line of a command with the flags that it requires: `croft vault share create <document> --to <handle> [flags]`. */
+export function toUsageLine(leaf: Command): string {
+  const required = leaf.options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags);
+  return `${lineOf(leaf)} ${leaf.usage().replace("[flags]", [...required, "[flags]"].join(" "))}`;
+}
+
+/**
+ * Refuses a flag's value that is none of its fixed words, before a request.
+ * @throws CliError `usage` that names the words and the nearest one
+ */
+export function assertKnownValues(leaf: Command, line: string, module: CommandModule): void {
+  for (const option of leaf.options) {
+    const given: unknown = leaf.getOptionValue(option.attributeName());
+    const choices = completionOfFlag(line, module, option);
+    if (typeof given === "string" && Array.isArray(choices) && isFromLine(leaf, option))
+      toChoice(option.long ?? option.flags, choices as readonly string[], given);
+  }
+}
+
+function isFromLine(leaf: Command, option: Option): boolean {
+  return leaf.getOptionValueSource(option.attributeName()) === "cli";
+}
+
+function findMissing(leaf: Command): readonly string[] {
+  const absent = leaf.registeredArguments.slice(leaf.args.length);
+  const words = absent.filter(({ required }) => required).map((argument) => `<${argument.name()}>`);
+  const flags = leaf.options
+    .filter(
+      (option) => option.mandatory && leaf.getOptionValue(option.attributeName()) === undefined,
+    )
+    .map(({ flags: shown }) => shown);
+  return [...words, ...flags];
+}
+
+/** `--url` names the daemon everywhere, but a command may have an argument `<url>` that a person tries to give by it. */
+function findMistakenFlag(leaf: Command): string | undefined {
+  return leaf.registeredArguments
+    .map((argument) => argument.name())
+    .find((name) => leaf.getOptionValueSource(name) === "cli");
+}
+
+function toHint(leaf: Command, mistaken?: string): string {
+  const note = mistaken === undefined ? "" : `--${mistaken} is a flag of every command; `;
+  return `${note}write: ${toUsageLine(leaf)}; see "${lineOf(leaf)} --help"`;
+}
+
+function suggestFlag(flag: string, leaf: Command): string {
+  const [name = ""] = flag.split("=");
+  const bare = name.replace(/^--?/, "");
+  if (leaf.registeredArguments.some((argument) => argument.name() === bare))
+    return `; <${bare}> is given without a flag`;
+  const known = leaf.options.flatMap(({ long, hidden }) => (long && !hidden ? [long] : []));
+  return suggest(name, [...known, "--help"]);
+}
+
+function toList(words: readonly string[]): string {
+  const last = words.at(-1) ?? "";
+  return words.length < 2 ? `${last} is` : `${words.slice(0, -1).join(", ")} and ${last} are`;
+}
+
+function toMessage({ message }: CommanderError): string {
+  return message
+    .replace(/^error: /, "")
+    .replaceAll(/\boption(?= ')/g, "flag")
+    .replaceAll("\n(", " (")
+    .replace(/^flag '(.*)' argument missing$/s, "$1 takes a value")
+    .replace(
+      /^flag '(.*)' argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s,
+      (_, flag: string, given: string, choices: string) =>
+        toChoiceMessage(flag, choices.split(", "), given),
+    );
+}
