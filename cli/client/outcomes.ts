@@ -117,10 +117,7 @@ export function toFailure(facts: ResponseFacts): CliError | undefined {
       retryAfterSeconds: seconds,
       problems: problemsOf(fields),
       hint:
-        knownHint ??
-        aiFailure?.[1] ??
-        hintOf(code, facts.service, seconds, message) ??
-        words?.hint,
+        knownHint ?? aiFailure?.[1] ?? hintOf(code, facts.service, seconds, message) ?? words?.hint,
     };
     return new CliError(code, message, details);
   }

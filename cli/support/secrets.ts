@@ -1,4 +1,3 @@
-import { STRENGTH_RULES } from "../../daemon/vault/accounts/password-rules.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 
@@ -39,9 +38,6 @@ export async function readSecretLines(
   return Object.fromEntries(names.map((name, at) => [name, lines[at] ?? ""]));
 }
 
-/** All rules of a password of the vault, which refuses with the first that is broken. */
-export const vaultPasswordRules = `a password has ${toList(STRENGTH_RULES.map(({ wish }) => wish))}`;
-
 /**
  * Reads a new secret; a typed one is prompted for twice, because it is not shown. `rules` are printed before the prompt.
  */
@@ -50,7 +46,7 @@ export async function readNewSecret(
   source: SecretSource & { readonly rules?: string },
 ): Promise<string> {
   if (!source.fromInput && source.rules !== undefined && (await cli.prompts.canAsk()))
-    cli.io.note(source.rules.replace(/^./, (letter) => letter.toUpperCase()));
+    cli.io.note(source.rules);
   const secret = await readSecret(cli, source);
   if (source.fromInput) return secret;
   const again = await cli.prompts.secret(
@@ -59,10 +55,6 @@ export async function readNewSecret(
   );
   if (again !== secret) throw new CliError("cancelled", "the two do not match; nothing was done");
   return secret;
-}
-
-function toList(words: readonly string[]): string {
-  return `${words.slice(0, -1).join(", ")} and ${words.at(-1) ?? ""}`;
 }
 
 /**

@@ -1,4 +1,8 @@
 import type { Command, Option } from "commander";
+import {
+  describeStrengthRules,
+  WEAK_PASSWORD,
+} from "../../daemon/contract/vault/password-rules.ts";
 import type { CliEnvironment } from "../environment.ts";
 import { CliError, type CliErrorDetails, type Problem } from "../errors.ts";
 import { lineOf } from "./command-tree.ts";
@@ -23,10 +27,8 @@ export async function explainError(error: CliError, failed: FailedCommand): Prom
   const { problems = [] } = error.details;
   if (problems.length > 0)
     return reword(error, problems.map((problem) => toSentence(problem, leaf)).join("; "));
-  if (error.message.startsWith("Password must have "))
-    return reword(error, error.message, {
-      hint: (await import("../support/secrets.ts")).vaultPasswordRules,
-    });
+  if (error.message.startsWith(WEAK_PASSWORD))
+    return reword(error, error.message, { hint: describeStrengthRules() });
   if (error.code === "not_found") return explainNotFound(error, failed);
   if (error.code === "invalid_credentials" || error.code === "session_revoked")
     return explainRefusal(error, failed);

@@ -1,10 +1,11 @@
+import { describeStrengthRules } from "../../../daemon/contract/vault/password-rules.ts";
 import type { z } from "zod";
 import type { account, quota, user } from "../../../daemon/contract/vault/auth.ts";
 import { vault } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import { type Column, size, time } from "../../output/cells.ts";
 import { resourceOf } from "../../output/spec.ts";
-import { readNewSecret, vaultPasswordRules } from "../../support/secrets.ts";
+import { readNewSecret } from "../../support/secrets.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 
 export interface RegisterOptions {
@@ -40,7 +41,7 @@ async function runRegister(cli: CliContext, options: RegisterOptions): Promise<v
     fromInput: passwordFromInput,
     question: "Password:",
     flag: "--password-stdin",
-    rules: vaultPasswordRules,
+    rules: `${describeStrengthRules()}.`,
   });
   const { body } = await cli.client.call(
     vault.register,

@@ -1,8 +1,9 @@
+import { describeStrengthRules } from "../../../daemon/contract/vault/password-rules.ts";
 import { vault } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import { resourceOf } from "../../output/spec.ts";
-import { readNewSecret, readSecret, vaultPasswordRules } from "../../support/secrets.ts";
+import { readNewSecret, readSecret } from "../../support/secrets.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 import { toEndedText } from "./session.ts";
 
@@ -126,7 +127,7 @@ async function readTwoSecrets(
 ): Promise<{ readonly given: string; readonly fresh: string }> {
   if (!fromInput) {
     const given = await readSecret(cli, { fromInput, flag, question: first });
-    const rules = vaultPasswordRules;
+    const rules = `${describeStrengthRules()}.`;
     return { given, fresh: await readNewSecret(cli, { fromInput, flag, question: second, rules }) };
   }
   const [given = "", fresh = "", ...more] = (await cli.io.readInput(64 * 1024)).split(/\r?\n/);

@@ -1,4 +1,4 @@
-import { STRENGTH_RULES } from "../accounts/password-rules.ts";
+import { STRENGTH_RULES } from "../../contract/vault/password-rules.ts";
 import { createPage, escapeHtml, type Page } from "./page.ts";
 
 /** Path of reset links below the frontend's address. */
