@@ -158,7 +158,7 @@ async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): P
   const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
   const data = paths.dataDirectory;
   const { source, shown } = toSource(cli, options, settings);
-  if (source.kind === "file") await assertIsFile(source.path);
+  if (source.kind === "file") await assertExists(source.path);
   if (cli.flags.dryRun) throw new DryRun({ restore: { file: shown, data } });
   await cli.prompts.confirm(`Replace ${data} with the backup ${shown}?`);
   const passphrase = options.withKeys
@@ -217,10 +217,10 @@ const keyAdvice: Readonly<Partial<Record<string, string>>> = {
 };
 
 /** Before anything is asked. @throws CliError `not_found` */
-async function assertIsFile(path: string): Promise<void> {
+async function assertExists(path: string): Promise<void> {
   if (
     await stat(path).then(
-      (found) => found.isFile(),
+      (found) => !found.isDirectory(),
       () => false,
     )
   )
