@@ -303,7 +303,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     },
     async close() {
       await dispatcher.destroy();
-      await Promise.all([miscellaneous.close(), code.close()]);
+      await Promise.all([miscellaneous.close(), code.close(), workflows.close()]);
     },
   };
 }

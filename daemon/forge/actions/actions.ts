@@ -39,6 +39,7 @@ import { createRunHooks, joinRunReports } from "./runs/run-hooks.ts";
 import { createRunMails } from "./runs/run-mails.ts";
 import { createRunNotifications } from "./runs/run-notifications.ts";
 import { workflowRoutes } from "./runs/workflows.routes.ts";
+import { createWorkflowParser } from "./runs/workflow-parser.ts";
 import { createWorkflows } from "./runs/workflows.service.ts";
 import { createPushedWorkflows } from "./runs/pushed-workflows.ts";
 import { createActionLevels } from "./secrets/levels.service.ts";
@@ -126,10 +127,12 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const open = (tx: Transaction, runId: number) => openRun(tx, urls, runId);
   const reruns = createReruns({ db, engine, open });
   const findCommit = createCommitFinder(deps);
-  const resolveCalls = createCallResolver({ ...deps, findCommit });
-  const schedules = createWorkflowSchedules({ ...deps, findCommit, starter, resolveCalls });
+  const parser = createWorkflowParser();
+  const files = { ...deps, parser, findCommit };
+  const resolveCalls = createCallResolver(files);
+  const schedules = createWorkflowSchedules({ ...files, starter, resolveCalls });
   const pushes = createPushedWorkflows({
-    ...deps,
+    ...files,
     enqueue: jobs.enqueue,
     starter,
     schedules,
@@ -155,7 +158,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
       }),
       ...runnerRoutes({ levels, runners: createRunners({ db, clock, registration, tasks }) }),
       ...workflowRoutes({
-        workflows: createWorkflows({ ...deps, findCommit, starter, resolveCalls }),
+        workflows: createWorkflows({ ...files, starter, resolveCalls }),
         urls,
       }),
       ...secretRoutes({ levels, secrets }),
@@ -190,5 +193,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     },
     /** Answers held requests of runners, which would keep a stopping daemon waiting. */
     beginStop: () => stop.abort(),
+    /** Terminates the threads that parse workflow files. */
+    close: parser.close,
   };
 }

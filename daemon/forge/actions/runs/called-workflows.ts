@@ -14,7 +14,7 @@ import { type ForgeUrls, toUrl } from "../../urls.ts";
 import { findCallError, type JobCall, parseUses } from "../workflows/workflow-call.ts";
 import type { JobDefinition, Workflow } from "../workflows/workflow.ts";
 import { WORKFLOW_BYTES_MAX } from "../workflows/yaml-source.ts";
-import { readWorkflow, type WorkflowFileDeps } from "./workflow-files.ts";
+import type { WorkflowFileDeps } from "./workflow-files.ts";
 
 export interface CalledWorkflowsDeps extends WorkflowFileDeps {
   readonly db: Database;
@@ -60,7 +60,7 @@ class CallError extends Error {}
 export type ResolveCalls = ReturnType<typeof createCallResolver>;
 
 export function createCallResolver(deps: CalledWorkflowsDeps) {
-  const { db, git, locate, findCommit, urls } = deps;
+  const { db, git, locate, parser, findCommit, urls } = deps;
 
   /**
    * Returns a workflow with every workflow that it calls, also through others, as they are at this moment; or the reason
@@ -148,7 +148,8 @@ export function createCallResolver(deps: CalledWorkflowsDeps) {
       bytes += text.length;
       if (bytes > FILES_BYTES_MAX)
         throw refuse(`called workflows have at most ${FILES_BYTES_MAX / 1024} KiB together`);
-      const workflow = readWorkflow(file.label, text);
+      const ownerId = run.what.owner.id;
+      const workflow = await parser.parse({ file: file.label, text, ownerId });
       if (typeof workflow === "string") throw new CallError(workflow);
       const jobs = await resolve(file, workflow, path);
       calls[file.address] = { ...workflow, jobs };

@@ -11,12 +11,7 @@ import { type ForgeUrls, toUrl } from "../../urls.ts";
 import type { Mapping } from "../workflows/mapping.ts";
 import { matchesPush } from "../workflows/triggers.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
-import {
-  hasActions,
-  readWorkflow,
-  readWorkflowFiles,
-  type WorkflowFileDeps,
-} from "./workflow-files.ts";
+import { hasActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
 import type { WorkflowSchedules } from "./schedules.ts";
 import type { RunTrigger, StartRun } from "./start-run.ts";
 
@@ -42,7 +37,7 @@ export interface PushedWorkflowsDeps extends WorkflowFileDeps {
  * event, so a job that is repeated after a crash makes no second run.
  */
 export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
-  const { db, enqueue, readPush, starter, urls, schedules, resolveCalls } = deps;
+  const { db, enqueue, parser, readPush, starter, urls, schedules, resolveCalls } = deps;
   return createPushJob({
     kind: "forge.actions.push",
     enqueue,
@@ -91,7 +86,8 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
     text: string | undefined,
     paths: readonly string[] | undefined,
   ): Promise<void> {
-    const workflow = readWorkflow(trigger.file, text);
+    const { what, headSha: commit, folder, file, actor } = trigger;
+    const workflow = await parser.parse({ file, text, ownerId: what.owner.id });
     if (typeof workflow === "string") {
       // An invalid file has no events: it is shown once, as a failed run of the push.
       if (trigger.event === "push")
@@ -101,7 +97,6 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
     const filters = workflow.triggers[trigger.event];
     if (filters === undefined) return;
     if (trigger.event === "push" && !matchesPush(filters, { ref: trigger.ref, paths })) return;
-    const { what, headSha: commit, folder, file, actor } = trigger;
     const resolved = await resolveCalls({ what, commit, folder, file, actor }, workflow);
     await db.transaction((tx) =>
       typeof resolved === "string"

@@ -20,13 +20,9 @@ import type { FindCommit } from "../../git/commit-readers.ts";
 import type { OwnedRepository } from "../../repositories/events.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import { nextCronTime } from "./cron-times.ts";
-import {
-  hasActions,
-  readWorkflow,
-  readWorkflowFiles,
-  type WorkflowFileDeps,
-} from "./workflow-files.ts";
+import { hasActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
 import type { RunTrigger, StartRun } from "./start-run.ts";
+import type { WorkflowText } from "./workflow-parser.ts";
 
 export interface WorkflowSchedulesDeps extends WorkflowFileDeps {
   readonly db: Database;
@@ -45,17 +41,17 @@ const PAGE = 50;
 export type WorkflowSchedules = ReturnType<typeof createWorkflowSchedules>;
 
 export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
-  const { db, clock, findCommit, starter, resolveCalls } = deps;
+  const { db, clock, parser, findCommit, starter, resolveCalls } = deps;
   return {
     /** Replaces the schedules of a repository by those of the files of its default branch. */
     async replace(repository: ForgeRepository, files: readonly FolderFile[]): Promise<void> {
       const now = clock();
-      const schedules = files.flatMap(({ name: file, text }) =>
-        readCronLines(file, text).flatMap((cron) => {
+      const schedules: Pick<ActionSchedule, "file" | "cron" | "nextAt">[] = [];
+      for (const { name: file, text } of files)
+        for (const cron of await readCronLines({ file, text, ownerId: repository.ownerId })) {
           const nextAt = nextCronTime(cron, now);
-          return nextAt === undefined ? [] : [{ file, cron, nextAt }];
-        }),
-      );
+          if (nextAt !== undefined) schedules.push({ file, cron, nextAt });
+        }
       await db.transaction((tx) => replaceSchedules(tx, repository.id, schedules));
     },
 
@@ -132,7 +128,7 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
       if (head === undefined) return undefined;
       const { folder, files } = await readWorkflowFiles(deps, repository, head.id);
       const text = files.find(({ name }) => name === file)?.text;
-      const workflow = readWorkflow(file, text);
+      const workflow = await parser.parse({ file, text, ownerId: what.owner.id });
       if (typeof workflow === "string") return undefined;
       const isListed = workflow.triggers["schedule"]?.cron?.includes(cron) === true;
       if (!isListed) return undefined;
@@ -143,9 +139,9 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
       throw error;
     }
   }
-}
 
-function readCronLines(file: string, text: string | undefined): readonly string[] {
-  const workflow = readWorkflow(file, text);
-  return typeof workflow === "string" ? [] : (workflow.triggers["schedule"]?.cron ?? []);
+  async function readCronLines(source: WorkflowText): Promise<readonly string[]> {
+    const workflow = await parser.parse(source);
+    return typeof workflow === "string" ? [] : (workflow.triggers["schedule"]?.cron ?? []);
+  }
 }

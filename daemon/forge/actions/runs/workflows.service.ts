@@ -18,12 +18,7 @@ import { refusing } from "../../repositories/git-refusals.ts";
 import type { RepositoryPath } from "../../repositories/repositories.service.ts";
 import { readDispatchInputs } from "../workflows/dispatch-inputs.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
-import {
-  hasActions,
-  readWorkflow,
-  readWorkflowFiles,
-  type WorkflowFileDeps,
-} from "./workflow-files.ts";
+import { hasActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
 import type { StartRun } from "./start-run.ts";
 
 export interface WorkflowsDeps extends WorkflowFileDeps {
@@ -53,7 +48,7 @@ export type Workflows = ReturnType<typeof createWorkflows>;
 
 /** Functions throw `not_found` for what the caller may not see, and `forbidden` for changes without write access. */
 export function createWorkflows(deps: WorkflowsDeps) {
-  const { db, git, locate, newUuid, findCommit, starter, resolveCalls } = deps;
+  const { db, git, locate, parser, newUuid, findCommit, starter, resolveCalls } = deps;
   return {
     /** Lists the workflow files of the default branch. */
     async list(path: RepositoryPath, caller: ForgeCaller | undefined): Promise<SeenWorkflow[]> {
@@ -99,7 +94,8 @@ export function createWorkflows(deps: WorkflowsDeps) {
         throw new AppError("not_found", `workflow ${JSON.stringify(path.workflow_id)} not found`);
       if ((await listDisabledWorkflows(db, repository.id)).has(file.name))
         throw new AppError("forbidden", "workflow is disabled");
-      const workflow = readWorkflow(file.name, file.text);
+      const ownerId = owner.id;
+      const workflow = await parser.parse({ file: file.name, text: file.text, ownerId });
       if (typeof workflow === "string") throw new AppError("unprocessable", workflow);
       const event = workflow.triggers["workflow_dispatch"];
       if (event === undefined)
@@ -150,12 +146,21 @@ export function createWorkflows(deps: WorkflowsDeps) {
     if (head === undefined) return [];
     const { folder, files } = await refusing(() => readWorkflowFiles(deps, repository, head.id));
     const disabled = await listDisabledWorkflows(db, repository.id);
-    return files.map(({ name: file, text }) => {
-      const workflow = readWorkflow(file, text);
+    const seen: SeenWorkflow[] = [];
+    for (const { name: file, text } of files) {
+      const workflow = await parser.parse({ file, text, ownerId: owner.id });
       const name = typeof workflow === "string" || workflow.name === "" ? file : workflow.name;
       const isDisabled = disabled.has(file);
-      return { what: { repository, owner }, file, folder, name, isDisabled, at: head.author.at };
-    });
+      seen.push({
+        what: { repository, owner },
+        file,
+        folder,
+        name,
+        isDisabled,
+        at: head.author.at,
+      });
+    }
+    return seen;
   }
 
   async function getSeen(what: OwnedRepository, id: string): Promise<SeenWorkflow> {

@@ -11,7 +11,7 @@ export class WorkflowError extends Error {
   }
 }
 
-/** Largest workflow file in bytes. Parsing blocks the daemon: the worst known file of this size takes less than a second. */
+/** Largest workflow file in bytes: the worst known file of this size takes half a second. */
 export const WORKFLOW_BYTES_MAX = 128 * 1024;
 /** Nodes that aliases may add; the parser counts what each alias expands to. */
 const ALIASES_MAX = 100;

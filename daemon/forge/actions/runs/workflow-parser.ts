@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import { AppError, assertNever } from "../../../errors.ts";
+import { createThreadPool, type ThreadOutcome } from "../../../jobs/thread-pool.ts";
+import type { Workflow } from "../workflows/workflow.ts";
+import { WORKFLOW_BYTES_MAX } from "../workflows/yaml-source.ts";
+import type { InvalidWorkflow, ParsedWorkflow } from "./workflow.worker.ts";
+
+/** A workflow file as git has it. */
+export interface WorkflowText {
+  /** The name or path that errors show. */
+  readonly file: string;
+  /** Undefined for a file that is too large. */
+  readonly text: string | undefined;
+  /** The owner of the repository: threads are shared fairly between owners. */
+  readonly ownerId: number;
+}
+
+/** Parses workflow files in worker threads. */
+export interface WorkflowParser {
+  /**
+   * Parses a file; returns the reason with file and line when it is invalid or takes too much time or memory. Throws
+   * `unavailable` with `Retry-After` when too many files wait or no thread can start.
+   */
+  parse(source: WorkflowText): Promise<Workflow | string>;
+  /** Terminates the threads. */
+  close(): Promise<void>;
+}
+
+/** Processor time of one file. The worst known file takes half a second, and the first one loads the parser. */
+const BUDGET_MS = 2_000;
+/** The length of the workflows, as JSON, that stay parsed: the files of a push are needed twice, lists again and again. */
+const CACHE_LENGTH_MAX = 8 * 1024 * 1024;
+const RETRY_AFTER_SECONDS = 5;
+
+/**
+ * Creates the parser; its threads start with the first file. One owner uses one of the two threads, so that files which
+ * use up their budgets delay no other owner.
+ * @param budgetMs processor time of one file
+ */
+export function createWorkflowParser(budgetMs = BUDGET_MS): WorkflowParser {
+  const threads = createThreadPool<string, ParsedWorkflow>({
+    workerUrl: new URL("./workflow.worker.ts", import.meta.url),
+    workerData: undefined,
+    threadsMax: 2,
+    runningPerCallerMax: 1,
+    queue: { lengthMax: 512, lengthPerCallerMax: 64, sizeMax: 32 * 1024 * 1024 },
+    idleMs: 30_000,
+    resourceLimits: { maxOldGenerationSizeMb: 128 },
+  });
+  // The least recently used one is first.
+  const cache = new Map<string, ParsedWorkflow>();
+  let cachedLength = 0;
+
+  return {
+    async parse({ file, text, ownerId }) {
+      if (text === undefined)
+        return `${file}:1: a workflow has at most ${WORKFLOW_BYTES_MAX} bytes`;
+      const key = createHash("sha256").update(text).digest("base64");
+      const parsed = takeCached(key) ?? toParsed(await run(text, ownerId));
+      keep(key, parsed);
+      const { workflow } = parsed;
+      return "reason" in workflow ? `${file}:${workflow.line}: ${workflow.reason}` : workflow;
+    },
+    close: () => threads.close(),
+  };
+
+  function run(text: string, ownerId: number): Promise<ThreadOutcome<ParsedWorkflow>> {
+    return threads.run(text, { budgetMs, caller: String(ownerId), size: text.length });
+  }
+
+  function takeCached(key: string): ParsedWorkflow | undefined {
+    const cached = cache.get(key);
+    if (cached !== undefined && cache.delete(key)) cachedLength -= cached.length;
+    return cached;
+  }
+
+  function keep(key: string, parsed: ParsedWorkflow): void {
+    // Another request may have parsed the same file meanwhile.
+    takeCached(key);
+    if (parsed.length > CACHE_LENGTH_MAX / 4) return;
+    cache.set(key, parsed);
+    cachedLength += parsed.length;
+    for (const oldest of cache.keys()) {
+      if (cachedLength <= CACHE_LENGTH_MAX) break;
+      takeCached(oldest);
+    }
+  }
+}
+
+function toParsed(outcome: ThreadOutcome<ParsedWorkflow>): ParsedWorkflow {
+  switch (outcome.kind) {
+    case "done":
+      return outcome.value;
+    case "timed_out":
+      return toInvalid("the file takes too long to parse");
+    case "out_of_memory":
+      return toInvalid("the file takes too much memory to parse");
+    case "failed":
+      throw outcome.error;
+    case "queue_full":
+      throw new AppError("unavailable", "Too many workflow files wait. Try again later.", {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      });
+    case "not_started":
+      throw new AppError("unavailable", "The server is busy. Try again in a moment.", {
+        cause: outcome.error,
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      });
+    default:
+      return assertNever(outcome);
+  }
+}
+
+function toInvalid(reason: string): ParsedWorkflow {
+  const workflow: InvalidWorkflow = { line: 1, reason };
+  return { workflow, length: reason.length };
+}
