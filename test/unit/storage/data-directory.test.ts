@@ -185,7 +185,7 @@ describe("a data directory is refused", () => {
     const link = join(folder, "link");
     await symlink(join(folder, "gone"), link);
     expect((await refusal(openDataDirectory(link, options))).message).toContain(
-      "leads to no folder",
+      "is a link to a missing folder",
     );
     const circle = join(folder, "circle");
     await symlink(circle, circle);

@@ -244,7 +244,7 @@ describe("item addresses", () => {
   test("an invalid item path is refused with the expected form", async () => {
     const hintOf = async (word: string) =>
       (await go(["view", word, "--json"], {})).ran.error()["hint"];
-    expect(await hintOf("home:")).toContain("write home:/ for its top");
+    expect(await hintOf("home:")).toContain("write home:/ for its root");
     expect(await hintOf("home:/docs/*.txt")).toContain("patterns are not matched");
     expect(await hintOf("home:/docs/none")).toContain('"croft vault item list home:/docs"');
   });
