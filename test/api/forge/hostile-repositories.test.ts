@@ -191,7 +191,9 @@ describe("names", () => {
     const path = `/repos/mira/${name}`;
     const page = await open(`/mira/${name}`);
     expect(page.text).not.toContain("<script>");
-    const links = [...page.text.matchAll(/<li><a href="([^"]+)"/g)].map(([, href]) => href ?? "");
+    const links = [
+      ...(page.text.split("recent-activity", 1)[0] ?? "").matchAll(/<li><a href="([^"]+)"/g),
+    ].map(([, href]) => href ?? "");
     expect(links).toHaveLength(NAMES.length);
     for (const link of links) {
       const shown = await open(link.replaceAll("&#x27;", "'"));
