@@ -41,7 +41,7 @@ export function toUsageLine(leaf: Command): string {
 }
 
 /**
- * Refuses a flag's value that is none of its fixed words, before a request.
+ * Refuses a value of a flag that takes fixed words only, before a request is sent.
  * @throws CliError `usage` that names the words and the nearest one
  */
 export function assertKnownValues(leaf: Command, line: string, module: CommandModule): void {

@@ -50,19 +50,21 @@ export function createActivityRecorder({
         activityIds.push(await insertActivity(tx, made, receivers));
       }
       if (activityIds.length === 0) return;
-      const what = { repositoryId, activityIds };
-      const after = await insertWatchersOf(tx, what, { after: 0, limit });
-      if (after !== undefined) await enqueue(tx, { kind: KIND, payload: { ...what, after } });
+      const delivery = { repositoryId, activityIds };
+      const after = await insertWatchersOf(tx, delivery, { after: 0, limit });
+      if (after !== undefined) await enqueue(tx, { kind: KIND, payload: { ...delivery, after } });
     },
 
     job: {
       kind: KIND,
       async run(payload) {
-        const { after, ...what } = parsePayload(payloadSchema, payload);
+        const { after, ...delivery } = parsePayload(payloadSchema, payload);
         let last: number | undefined = after;
         while (last !== undefined) {
           const from: number = last;
-          last = await db.transaction((tx) => insertWatchersOf(tx, what, { after: from, limit }));
+          last = await db.transaction((tx) =>
+            insertWatchersOf(tx, delivery, { after: from, limit }),
+          );
         }
       },
     },

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { AppError, assertNever } from "../../errors.ts";
 import { createThreadPool, type ThreadOutcome, type ThreadPool } from "../../jobs/thread-pool.ts";
+import { createLruCache } from "../../utilities/lru-cache.ts";
 import {
   toFormat,
   toMode,
@@ -101,7 +102,10 @@ export function createRenderingThreads(
 
 /** Creates the service. No untrusted text is parsed on the calling thread. */
 export function createRendering(deps: RenderingDeps): Rendering {
-  const cache = createHtmlCache();
+  const cache = createLruCache<string>({
+    valueLengthMax: CACHED_HTML_LENGTH_MAX,
+    lengthMax: CACHE_LENGTH_MAX,
+  });
 
   const toInput = async (request: RenderRequest, mode: RenderMode): Promise<RenderInput> => {
     const { text, context, filePath } = request;
@@ -130,7 +134,8 @@ export function createRendering(deps: RenderingDeps): Rendering {
       // The reference's answer to a failure of its engine: the text as it was written (18.1).
       if (outcome.kind === "failed") return { kind: "rendered", html: escapeHtml(input.text) };
       const rendered = toRendered(outcome);
-      if (key !== undefined && rendered.kind === "rendered") cache.set(key, rendered.html);
+      if (key !== undefined && rendered.kind === "rendered")
+        cache.set(key, rendered.html, rendered.html.length);
       return rendered;
     },
     close: () => deps.threads.close(),
@@ -170,29 +175,4 @@ function toKey({ text, ...rest }: RenderInput): string {
     .update("\0")
     .update(text)
     .digest("base64");
-}
-
-/** Least recently used HTML by content hash, bounded by its total length. */
-function createHtmlCache() {
-  const entries = new Map<string, string>();
-  let length = 0;
-  return {
-    get(key: string): string | undefined {
-      const html = entries.get(key);
-      if (html === undefined) return undefined;
-      entries.delete(key);
-      entries.set(key, html);
-      return html;
-    },
-    set(key: string, html: string): void {
-      if (html.length > CACHED_HTML_LENGTH_MAX || entries.has(key)) return;
-      entries.set(key, html);
-      length += html.length;
-      for (const [oldest, { length: freed }] of entries) {
-        if (length <= CACHE_LENGTH_MAX) break;
-        entries.delete(oldest);
-        length -= freed;
-      }
-    },
-  };
 }

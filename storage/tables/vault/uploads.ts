@@ -19,7 +19,7 @@ export interface OpenUpload {
   readonly sealedSession: string | undefined;
 }
 
-/** An upload expires so long after its begin. */
+/** How long an upload may take before it expires. */
 export const UPLOAD_EXPIRES_AFTER_MS = 48 * 3600 * 1000;
 
 /** Returns the upload of an id, if it belongs to this connection and has not expired. */

@@ -65,6 +65,7 @@ export function createRunnerHandler(
   const ofRunners = createHandlers(deps, MESSAGE_BYTES_MAX);
   const ofStrangers = createHandlers(deps, STRANGER_BYTES_MAX);
 
+  /** Credentials are checked again after the body, which may take minutes to arrive. */
   async function findRunner({ headers }: IncomingMessage): Promise<number | undefined> {
     try {
       const uuid = String(headers["x-runner-uuid"] ?? "");

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { AppError, assertNever } from "../../../errors.ts";
 import { createThreadPool, type ThreadOutcome } from "../../../jobs/thread-pool.ts";
+import { createLruCache } from "../../../utilities/lru-cache.ts";
 import type { Workflow } from "../workflows/workflow.ts";
 import { WORKFLOW_BYTES_MAX } from "../workflows/yaml-source.ts";
 import type { InvalidWorkflow, ParsedWorkflow } from "./workflow.worker.ts";
@@ -47,17 +48,18 @@ export function createWorkflowParser(budgetMs = BUDGET_MS): WorkflowParser {
     idleMs: 30_000,
     resourceLimits: { maxOldGenerationSizeMb: 128 },
   });
-  // The least recently used one is first.
-  const cache = new Map<string, ParsedWorkflow>();
-  let cachedLength = 0;
+  const cache = createLruCache<ParsedWorkflow>({
+    valueLengthMax: CACHE_LENGTH_MAX / 4,
+    lengthMax: CACHE_LENGTH_MAX,
+  });
 
   return {
     async parse({ file, text, ownerId }) {
       if (text === undefined)
         return `${file}:1: a workflow has at most ${WORKFLOW_BYTES_MAX} bytes`;
       const key = createHash("sha256").update(text).digest("base64");
-      const parsed = takeCached(key) ?? toParsed(await run(text, ownerId));
-      keep(key, parsed);
+      const parsed = cache.get(key) ?? toParsed(await run(text, ownerId));
+      cache.set(key, parsed, parsed.length);
       const { workflow } = parsed;
       return "reason" in workflow ? `${file}:${workflow.line}: ${workflow.reason}` : workflow;
     },
@@ -66,24 +68,6 @@ export function createWorkflowParser(budgetMs = BUDGET_MS): WorkflowParser {
 
   function run(text: string, ownerId: number): Promise<ThreadOutcome<ParsedWorkflow>> {
     return threads.run(text, { budgetMs, caller: String(ownerId), size: text.length });
-  }
-
-  function takeCached(key: string): ParsedWorkflow | undefined {
-    const cached = cache.get(key);
-    if (cached !== undefined && cache.delete(key)) cachedLength -= cached.length;
-    return cached;
-  }
-
-  function keep(key: string, parsed: ParsedWorkflow): void {
-    // Another request may have parsed the same file meanwhile.
-    takeCached(key);
-    if (parsed.length > CACHE_LENGTH_MAX / 4) return;
-    cache.set(key, parsed);
-    cachedLength += parsed.length;
-    for (const oldest of cache.keys()) {
-      if (cachedLength <= CACHE_LENGTH_MAX) break;
-      takeCached(oldest);
-    }
   }
 }
 

@@ -1,0 +1,38 @@
+/** A cache in memory that evicts the least recently used values. */
+export interface LruCache<T> {
+  get(key: string): T | undefined;
+  /**
+   * Keeps a value unless its length exceeds the limit or the key has one already.
+   * @param length of the value, such as its characters
+   */
+  set(key: string, value: T, length: number): void;
+}
+
+/** Creates an empty cache, bounded by the length of one value and of all together. */
+export function createLruCache<T>(limits: {
+  readonly valueLengthMax: number;
+  readonly lengthMax: number;
+}): LruCache<T> {
+  // A Map keeps the order of insertion: a value that is used is inserted again.
+  const entries = new Map<string, { readonly value: T; readonly length: number }>();
+  let total = 0;
+  return {
+    get(key) {
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      entries.delete(key);
+      entries.set(key, entry);
+      return entry.value;
+    },
+    set(key, value, length) {
+      if (length > limits.valueLengthMax || entries.has(key)) return;
+      entries.set(key, { value, length });
+      total += length;
+      for (const [oldest, { length: freed }] of entries) {
+        if (total <= limits.lengthMax) break;
+        entries.delete(oldest);
+        total -= freed;
+      }
+    },
+  };
+}
