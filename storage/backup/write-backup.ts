@@ -226,9 +226,12 @@ async function* readExactly(path: string, size: number): AsyncGenerator<Buffer, 
     throw new StorageError("failed", `${path} was changed while it was read; back up once more`);
 }
 
+/** Resolves when an entry can take more. @throws Error when the archive was or is closed early */
 function drained(entry: ReturnType<Pack["entry"]>): Promise<void> {
   return new Promise((resolve, reject) => {
     const close = () => reject(new Error("the archive was closed early"));
+    // An entry that was closed while a file was read sends no event any more.
+    if (entry.destroyed) return close();
     entry.once("close", close);
     entry.once("drain", () => {
       entry.removeListener("close", close);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { pack as createPack } from "tar-stream";
 import { expect, test } from "vitest";
 import { startDaemon } from "../../../../daemon/main.ts";
@@ -36,6 +37,33 @@ test("holds repositories that lie outside of the home, and not the backup itself
   expect(ran.err).toContain(`repositories_dir names ${outside.path}`);
   const notes = join(restored.path, "repositories", "mira", "notes.git");
   expect(await readFile(join(notes, "HEAD"), "utf8")).toBe("ref: refs/heads/main\n");
+});
+
+test("ends whenever its destination fails, also while a file is read", async () => {
+  await using home = await servedHome();
+  await writeFile(join(home.path, "packages", "large"), Buffer.alloc(8_000_000, 1));
+  // Some of these ends meet the archive while its writer reads the next part of a file.
+  for (let failsAt = 1; failsAt <= 40; failsAt += 1) {
+    let chunks = 0;
+    const backedUp = writeBackup({
+      directory: toDataDirectory(home.path),
+      repositories: join(home.path, "repositories"),
+      configFile: join(home.path, "config.yaml"),
+      passphrase: undefined,
+      exportKeys: async () => new Map(),
+      version: "0",
+      now: 0,
+      mark: "test",
+      async write() {
+        chunks += 1;
+        // Longer than a turn: the writer of the archive goes on meanwhile.
+        for (let turn = 0; turn < failsAt % 7; turn += 1) await setImmediate();
+        if (chunks === failsAt) throw new Error("the disk is full");
+      },
+    });
+    await expect(backedUp).rejects.toThrow("the disk is full");
+    expect(await readdir(join(home.path, "tmp"))).toEqual([]);
+  }
 });
 
 test("fails when a daemon that starts empties tmp/ meanwhile", async () => {
