@@ -190,7 +190,7 @@ async function copyPlain(program: string, home: string, to: string): Promise<voi
     await run("cp", ["-r", join(home, folder), to]).catch((error: Error) => {
       if (!/No such file/.test(error.message)) throw error;
     });
-  // What a backup promises: the bytes are on the disk.
+  // A backup promises that its bytes are on the disk, so the copy is synced too.
   await run("sync", ["-f", to]);
 }
 

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { H3, toNodeHandler } from "h3";
 
-// The least that h3 can do: what the daemon's own routes are held against.
+// A minimal h3 server: the baseline for the daemon's own routes.
 const app = new H3();
 app.get("/api/v1/version", () => ({ version: "28.2.0" }));
 const server = createServer(toNodeHandler(app) as never);

@@ -14,7 +14,7 @@ import { atLeast, atMost, median, report, residentMiB } from "./measure.ts";
 import { call, copyDurably, curl, registerUser, watchMemory } from "./vault-client.ts";
 import type { ConnectionId } from "../storage/tables/vault/ids.ts";
 
-// Cloud storage: what the byte cache and the records cost over the storage itself.
+// Cloud storage: the overhead of the byte cache and the records over the storage itself.
 
 const MIB = 1024 ** 2;
 const MISS_BYTES = 200 * MIB;

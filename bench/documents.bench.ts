@@ -12,7 +12,7 @@ import {
 import { putSearchEntry, searchEntries } from "../storage/tables/vault/search.ts";
 import { insertVaultUser } from "../storage/tables/vault/users.ts";
 import { atMost, median, report, type Figure } from "./measure.ts";
-import { toAccountId } from "../storage/tables/vault/ids.ts";
+import { toAccountId, toDocumentId } from "../storage/tables/vault/ids.ts";
 
 // Documents of one user: pages of the list and the search, beside the same search written by hand in FTS5.
 const DOCUMENTS = 200_000;
@@ -22,7 +22,7 @@ const ROUNDS = 50;
 const BROAD_ROUNDS = 7;
 /** For searches well under a millisecond: of fewer rounds the p99 is the longest pause of the machine. */
 const RARE_ROUNDS = 2_000;
-/** A word of one document, and one of none. */
+/** A word of one document, and a word of no document. */
 const RARE = ["150000", "wzz"];
 
 const folder = await mkdtemp(join(tmpdir(), "croft-bench-"));
@@ -61,7 +61,7 @@ async function fill(db: SqliteDatabase): Promise<void> {
   for (let from = 0; from < DOCUMENTS; from += BATCH)
     await db.transaction(async (tx) => {
       for (let index = from; index < from + BATCH; index++) {
-        const id = `d${String(index).padStart(7, "0")}`;
+        const id = toDocumentId(`d${String(index).padStart(7, "0")}`);
         const filename = `${wordOf(next())} ${wordOf(next())} ${index}.txt`;
         const body = Array.from({ length: WORDS_PER_TEXT }, () => wordOf(next())).join(" ");
         await insertDocument(tx, {

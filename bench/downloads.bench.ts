@@ -26,7 +26,7 @@ const SIZES = [
   { name: "512 MiB", bytes: 512 * 1024 ** 2, aim: 0.4, connections: 2 },
 ] as const;
 
-/** Access tokens are bound to these: wrk must send what the sign-in sent. */
+/** Access tokens are bound to these headers: wrk must send the same ones as the sign-in. */
 const CLIENT = { "User-Agent": "bench", "Accept-Language": "en" } as const;
 
 const nginx = await findProgram("nginx", "/usr/sbin/nginx");
@@ -67,7 +67,7 @@ async function measure(nginxProgram: string): Promise<void> {
       `${daemon.url}/api/cloud/connections/${id}/items/${encodeURIComponent(`${name}.bin`)}/download`;
     for (const { name } of SIZES) await discard(await fetch(addressOf(name), { headers }));
     const filled = await residentMiB(daemon.pid);
-    // What filling the cache left behind in the process is no part of what answering from it takes.
+    // A new process, so that memory used to fill the cache does not count for answering from it.
     await daemon.end("SIGTERM");
     daemon = await serve();
     const figures: Figure[] = [];

@@ -22,7 +22,7 @@ const MANY = 100_000;
 const RATIO_AIM = 3;
 const ROUNDS = 60;
 
-/** What is measured; `deep` is the page that is furthest from both ends. */
+/** The measured lists; `deep` is the page that is furthest from both ends. */
 const lists: readonly { readonly path: string; readonly query: string; readonly deep: boolean }[] =
   [
     ...both("/admin/users", ""),

@@ -5,7 +5,7 @@ import { startForgeApp } from "../test/support/forge/forge-app.ts";
 import { newRepositoryRow } from "../test/support/forge/forge-rows.ts";
 import { atMost, median, report } from "./measure.ts";
 
-// Lists of 10,000 jobs against those of 1,000, in memory: what grows with their number is seen at once.
+// Lists of 10,000 jobs against those of 1,000, in memory: costs that grow with their number show at once.
 
 const SMALL = 1_000;
 const LARGE = 10_000;
@@ -50,7 +50,7 @@ function runs({ app: { db }, repositoryId }: Opened) {
   return listRuns(db, { repositoryId, ref: "refs/heads/b1" }, { limit: 50, offset: 0 });
 }
 
-/** A repository with so many jobs, of which as many wait and have failed whatever their number. */
+/** Opens a repository with this number of jobs; the number of waiting and failed ones is constant. */
 async function open(jobs: number) {
   const app = await startForgeApp();
   const { id } = await app.addUser({ username: "mira" });

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** One line of the report. A ratio has an aim; a plain figure has none. */
+/** One line of the report. A ratio has an aim; a plain figure does not. */
 export interface Figure {
   readonly what: string;
   readonly value: string;

@@ -9,7 +9,7 @@ import { startForgeApp } from "../test/support/forge/forge-app.ts";
 import { atMost, report } from "./measure.ts";
 import { newRepositoryRow } from "../test/support/forge/forge-rows.ts";
 
-// A mailbox of 100,000 threads against one of 1,000, in memory: what grows with the mailbox is seen at once.
+// A mailbox of 100,000 threads against one of 1,000, in memory: costs that grow with the mailbox show at once.
 
 const SMALL = 1_000;
 const LARGE = 100_000;

@@ -85,7 +85,7 @@ async function compare(
   return new Map([...times].map(([name, values]) => [name, tenth(values)]));
 }
 
-/** What the fastest tenth stays under: with others at work on the machine, the median says more about them. */
+/** Returns the tenth percentile: on a busy machine the median says more about the other processes. */
 function tenth(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 10)] ?? Number.NaN;
 }

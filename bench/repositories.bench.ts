@@ -125,11 +125,18 @@ async function historyFigures(url: string): Promise<void> {
   const middle = await same(`${url}/keeper/history/commits/branch/main?page=150`);
   const page = await same(`${url}/keeper/history`);
   const folder = await same(`${url}/keeper/history/src/branch/main/folder-3/part-33`);
+  const folders = Array.from({ length: REQUESTS }, (_, index) =>
+    toPath((index * 37) % FOLDERS, 0).replace(/\/[^/]*$/, ""),
+  );
+  const listed = await timesOf(folders.map((path) => `${repository}/contents/${path}`));
+  const top = await same(`${repository}/contents`);
   const diff = await same(`${repository}/git/commits/${sha}.diff`);
   const diffPage = await same(`${url}/keeper/history/commit/${sha}`);
   report(`a repository of ${COMMITS} commits and ${FOLDERS * FILES_PER_FOLDER} files, medians`, [
     atMost("contents of a file, each for the first time", median(contents), 15, "ms"),
     atMost("contents of a file again", median(again), 15, "ms"),
+    { what: "list of a folder of 100 files, first", value: `${median(listed).toFixed(0)} ms` },
+    { what: "list of the top folder", value: `${median(top).toFixed(0)} ms` },
     atMost("page of commits, the first", median(first), 30, "ms"),
     atMost("page of commits, the 150th", median(middle), 30, "ms"),
     atMost(`diff of ${DIFF_LINES} lines`, median(diff), 100, "ms"),

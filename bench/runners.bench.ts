@@ -11,7 +11,7 @@ import { runnerService } from "../daemon/forge/actions/protocol/schema.ts";
 import { makeHome } from "./daemon.ts";
 import { atMost, median, report } from "./measure.ts";
 
-// What runners cost: from a push to the hand-over of its job, a hundred that wait, and four that send logs.
+// The cost of runners: from a push to the hand-over of its job, a hundred that wait, and four that send logs.
 
 const PUSHES = 10;
 const IDLE_RUNNERS = 100;

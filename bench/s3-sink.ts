@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-// A server that takes multipart uploads like S3 and keeps only their sizes: what is measured is croft, not a disk. It prints
+// A server that takes multipart uploads like S3 and keeps only their sizes: this measures croft, not a disk. It prints
 // its origin when it is ready.
 
 const BUCKET = "sink";

@@ -78,7 +78,7 @@ async function compareReads(): Promise<Figure[]> {
   ];
 }
 
-/** `WRITES` calls by so many callers, each of which waits for its own call before the next. */
+/** Makes `WRITES` calls by `callers` concurrent callers, each of which awaits a call before its next one. */
 async function together(callers: number, call: () => Promise<unknown>): Promise<void> {
   let left = WRITES;
   const caller = async (): Promise<void> => {

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { PASSWORD } from "./daemon.ts";
 import { residentMiB } from "./measure.ts";
 
-// Requests of a vault user in the benchmarks, and what they are compared with.
+// Requests of a vault user in the benchmarks, and their baselines.
 
 const run = promisify(execFile);
 

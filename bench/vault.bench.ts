@@ -15,7 +15,7 @@ import {
 } from "./measure.ts";
 
 // The vault's accounts: sign-ins against the bare hash, a signed-in request against a bare h3 handler, and whether the
-// time of a refused sign-in tells who has an account.
+// time of a refused sign-in reveals that an account exists.
 
 const ROUNDS = 5;
 const SECONDS = 3;

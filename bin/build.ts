@@ -12,7 +12,7 @@ Bundles croft into dist/ and makes the single executable dist/croft.
   --if-stale       do nothing that a build newer than the sources already did
 `;
 
-/** What a build is made from; a change in any of it makes the build stale. */
+/** The inputs of a build; a change in any of them makes the build stale. */
 const inputs = [
   "bin",
   "cli",
@@ -55,7 +55,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The build appears whole or not at all; what a failed one leaves is the build before it. Two at once do no harm. */
+/** Replaces the build atomically; after a failure the previous build remains. Concurrent builds do no harm. */
 async function replaceBundle(): Promise<void> {
   // Beside dist, so that a rename is enough, and where neither git nor the tools look.
   const workshop = await mkdtemp(join(root, "node_modules", ".croft-build-"));
@@ -72,7 +72,7 @@ async function replaceBundle(): Promise<void> {
   }
 }
 
-/** For what another build may have done in the meantime. */
+/** Ignores errors that a concurrent build may cause. */
 function ignore(...codes: readonly string[]) {
   return (error: NodeJS.ErrnoException): undefined => {
     if (error.code === undefined || !codes.includes(error.code)) throw error;

@@ -23,8 +23,8 @@ export function omitDevtools(): Plugin {
 
 /**
  * Adds the paths (from `root`) of the files and folders that the code names beside itself to `dataFiles`, bundles the
- * scripts named that way as entries of worker threads, and rewrites the addresses to where both come to lie: all chunks
- * are in one folder, which stands for the root. Fails on any other use of `import.meta`.
+ * scripts named that way as entries of worker threads, and rewrites the addresses to the new places of both: all chunks
+ * are in one folder, which represents the root. Fails on any other use of `import.meta`.
  */
 export function locateFiles(root: string, dataFiles: Set<string>): Plugin {
   return {

@@ -61,8 +61,9 @@ export async function bundle(root: string, output: string): Promise<void> {
       entryFileNames: "[name].js",
       // All chunks lie side by side, so that one relative address is right in each of them.
       chunkFileNames: "[name]-[hash].js",
-      // A file costs a quarter of a millisecond to load, however small: what every command loads is one file, and so is
-      // what the daemon loads at once. Each group takes the module with all its static imports, so nothing lazy is drawn in.
+      // Loading a file costs a quarter of a millisecond, however small it is. So the modules that every command loads
+      // are one file, and those that the daemon loads at once are another. Each group takes the module with all its
+      // static imports, so nothing lazy is drawn in.
       codeSplitting: {
         groups: [
           { name: "start", test: /[\\/]bin[\\/]entry\.ts$/, priority: 4 },

@@ -42,8 +42,8 @@ function start(): void {
     keepUnpacked(folder, runtime, userId, (look) => setInterval(look, oneMinuteMs).unref());
     process.dlopen = guardAddons(folder, runtime, process.dlopen);
     enableCompileCache(join(folder, "compile-cache"));
-    // A script inside an executable can import nothing but Node's own modules, but what it requires from a folder can import
-    // its neighbours.
+    // A script inside an executable can import only Node's own modules, but a module that it requires from a folder can
+    // import its neighbours.
     createRequire(join(folder, "/"))("./entry.js");
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

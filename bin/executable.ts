@@ -9,7 +9,10 @@ import { listFiles } from "./paths.ts";
 
 const target = `${process.platform}-${process.arch}`;
 
-/** What the executable takes from node_modules: the packages that are not bundled, cut down to what it uses, and what they require. */
+/**
+ * The files that the executable takes from node_modules: those that it uses of packages that are not bundled, and their
+ * dependencies.
+ */
 const packagedFiles = [
   ["better-sqlite3", ["package.json", "LICENSE", "lib", `prebuilds/${target}.node`]],
   ["argon2", ["package.json", "LICENSE", "argon2.cjs", `prebuilds/${target}`]],

@@ -160,7 +160,7 @@ function assertOwned(folder: string, userId: number | undefined): Stats {
   return stats;
 }
 
-/** `path`, or what is nearest above it and there. */
+/** Returns `path`, or its nearest ancestor that exists. */
 function nearestFolder(path: string): string {
   const above = dirname(path);
   return existsSync(path) || above === path ? path : nearestFolder(above);
@@ -194,7 +194,7 @@ function moveIntoPlace(fresh: string, folder: string, runtime: Runtime): void {
   }
 }
 
-/** False when the target is in the way or the source is gone: another process was quicker. */
+/** Returns false when the target exists or the source is missing: another process was quicker. */
 function tryRename(from: string, to: string): boolean {
   try {
     renameSync(from, to);

@@ -9,9 +9,9 @@ export interface Problem {
   readonly text: string;
 }
 
-/** Details of an error besides its code and message. */
+/** Details of an error in addition to its code and message. */
 export interface CliErrorDetails {
-  /** What the user can do about it. */
+  /** The remedy, usually as a command. */
   readonly hint?: string | undefined;
   readonly httpStatus?: number | undefined;
   readonly service?: "forge" | "vault" | undefined;

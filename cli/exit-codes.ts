@@ -1,4 +1,4 @@
-/** Every exit code with what it means. `croft help exit-codes` and docs/exit-codes.md are made from it. */
+/** Every exit code with its meaning. `croft help exit-codes` and docs/exit-codes.md are made from it. */
 export const exitCodes = {
   0: "done; an empty list too",
   1: "unexpected error, or a 5xx answer without a kind",
@@ -8,7 +8,7 @@ export const exitCodes = {
   5: "forbidden",
   6: "not found",
   7: "conflict: stale, name collision, invalid destination, already initialised, already running",
-  8: "not finished yet (--check)",
+  8: "not finished yet (--check, --wait)",
   9: "rate limited",
   10: "daemon unreachable",
   11: "provider failed or offline",
@@ -38,13 +38,14 @@ const code = (exit: ExitCode, meaning: string): ErrorCodeFacts => ({ exit, meani
  */
 export const errorCodes = {
   unexpected: code(1, "an unexpected error, most likely a bug in croft"),
-  server_error: code(1, "the daemon answered 5xx without saying what kind of failure it is"),
+  server_error: code(1, "the daemon answered 5xx without a more specific code"),
   unexpected_answer: code(1, "the server does not speak croft's API"),
   checks_failed: code(1, "`croft doctor --check` found something broken"),
+  task_failed: code(1, "the awaited task ended without success (`--wait`)"),
   git_failed: code(1, "git, run by croft, failed; its own message is above"),
 
   usage: code(2, "an unknown or incomplete flag or argument, or two that exclude each other"),
-  unknown_command: code(2, "there is no such command"),
+  unknown_command: code(2, "the command does not exist"),
   missing_input: code(2, "a required value is missing and prompting is not possible"),
   unknown_field: code(2, "the output has no such field"),
   invalid_config: code(2, "a setting, profile or config file cannot be used"),
@@ -66,7 +67,7 @@ export const errorCodes = {
   already_initialised: code(7, "this home has been initialised"),
   already_running: code(7, "another daemon holds this data directory, or the address is taken"),
 
-  not_finished: code(8, "what `--check` or `wait` checks is still in progress"),
+  not_finished: code(8, "the task is still in progress (`--check`, `--wait`, `wait`)"),
   rate_limited: code(9, "too many requests; retry_after_s says when to try again"),
   daemon_unreachable: code(10, "nothing answers at the daemon's address"),
 

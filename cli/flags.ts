@@ -18,7 +18,7 @@ export interface CommonFlags {
   /** False with `--no-input`. */
   readonly input: boolean;
   readonly yes: boolean;
-  /** The typed name of what shall be destroyed. */
+  /** The typed name of the object to delete. */
   readonly confirm: string | undefined;
   readonly dryRun: boolean;
   readonly progress: ProgressMode | undefined;
@@ -37,7 +37,7 @@ export interface CommonFlags {
 type OutputFormat = "json" | "csv" | "tsv" | "yaml";
 export type ProgressMode = "bar" | "json" | "none";
 
-/** Which groups of flags a command takes besides those of every command. */
+/** The groups of flags that a command takes in addition to the common ones. */
 interface FlagGroups {
   /** It prints a list of pages. */
   readonly list: boolean;
@@ -64,7 +64,7 @@ export const valueFlags: ReadonlySet<string> = new Set([
 
 /**
  * Adds the common flags to a command that has its own. The help shows them in groups; the command's action is given its
- * own flags only, so that none of the common ones ends up in a request. `readCommonFlags` reads those.
+ * own flags only, so that no common flag ends up in a request. `readCommonFlags` reads those.
  */
 export function addCommonFlags(command: Command, groups: FlagGroups): void {
   const own = command.options.map((option) => option.attributeName());
@@ -75,8 +75,8 @@ export function addCommonFlags(command: Command, groups: FlagGroups): void {
   if (groups.list) {
     command.optionsGroup("List flags:");
     command
-      .option("--page <number>", "which page, from 1", toCount("--page"))
-      .option("--limit <number>", "items on a page", toCount("--limit"))
+      .option("--page <number>", "number of the page, from 1", toCount("--page"))
+      .option("--limit <number>", "items per page", toCount("--limit"))
       .option("--all", "follow the pages and print all items")
       .option("--meta", "print {items, page, limit, total, has_more} around the list");
   }

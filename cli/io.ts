@@ -12,7 +12,7 @@ export interface Style {
   yellow(text: string): string;
 }
 
-/** The three streams, and what they are attached to. */
+/** The three standard streams and the terminals that they are attached to. */
 export interface Io {
   readonly isInputTerminal: boolean;
   readonly isOutputTerminal: boolean;
@@ -59,7 +59,7 @@ export function createIo(system: System, flags: () => IoFlags): Io {
     system.stdout.columns || system.stderr.columns || 80;
   const draw = (text: string, widthOf = (line: string) => line.length) => {
     const lines = sanitizeText(text).split("\n");
-    // A terminal that was made narrower has wrapped what it showed.
+    // A terminal that was made narrower has wrapped the lines that it showed.
     const before = drawnWidths.reduce(
       (rows, width) => rows + Math.max(1, Math.ceil(width / columns())),
       0,

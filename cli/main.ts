@@ -1,6 +1,7 @@
 // cli: the command line process. A line runs through main.ts (run), program.ts (finds, loads and parses the command),
 // commands/ (does the work with the values of context.ts), client/ (requests) and output/ (prints). profile/ holds
-// configuration and credentials, ui/ the full-screen views, support/ what several commands share, tree/ the command tree.
+// configuration and credentials, ui/ the full-screen views, support/ the helpers of several commands, tree/ the command
+// tree.
 import { exitCodeOf, toCliError, toErrorLine } from "./errors.ts";
 import type { StopSignal, System } from "./system.ts";
 import { version } from "./version.ts";
@@ -173,7 +174,7 @@ function canSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
 
 /**
  * Reads a process's state (`Z` for a zombie) and start time in clock ticks since boot from Linux's /proc. Undefined on
- * other systems, and for a process that is gone.
+ * other systems, and for an ended process.
  */
 function processFacts(
   pid: number,
@@ -185,7 +186,7 @@ function processFacts(
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     return { state: fields[0], startedAt: fields[19] };
   } catch {
-    // Gone, or a system that hides it: then its id alone has to do.
+    // The process has ended, or the system hides it: use its id alone.
     return undefined;
   }
 }

@@ -24,14 +24,14 @@ import {
   isCommonFlag,
   lineOf,
 } from "./tree/command-tree.ts";
-import type { Entry, Noun, Verb } from "./tree/entry.ts";
+import type { CommandModule, Entry, Noun, Verb } from "./tree/entry.ts";
 import { findCommand } from "./tree/find-command.ts";
 import { version } from "./version.ts";
 
 /** The result of a run. */
 interface ProgramEnd {
   readonly exitCode: number;
-  /** A native call may not come back, or a pipe not end: the process must be ended by force. */
+  /** A native call may never return, or a pipe never end: the process must be ended by force. */
   readonly isStuck: boolean;
 }
 
@@ -71,14 +71,20 @@ async function runLine(
   if (asksForHelp(rest)) await addExamples(leaf, path, verb);
   leaf.hook("preAction", async () => {
     onFlags(readCommonFlags(leaf));
-    // A completion script's call prints nothing but values.
-    if (!verb.hidden) await warnOfVariables(cli);
-    const { assertKnownValues } = await import("./tree/usage-errors.ts");
-    assertKnownValues(leaf, [...path, verb].map(({ name }) => name).join(" "), module);
+    const line = [...path, verb].map(({ name }) => name).join(" ");
+    // A completion script's call prints nothing but values, and `serve` refuses such variables itself.
+    if (!verb.hidden && line !== "serve") await warnOfVariables(cli);
+    const { assertKnownValues, isMissing } = await import("./tree/usage-errors.ts");
+    assertKnownValues(leaf, line, module);
     await cli.output.prepare(module.output);
+    // A dry run may need fewer values: it stops at the first prompt.
+    if (module.prompted !== undefined && !cli.flags.dryRun)
+      await cli.prompts.require(
+        module.prompted.map((flag) => ({ flag, isMissing: isMissing(flag, leaf) })),
+      );
   });
   try {
-    await parse(leaf, markPlainJson(rest, leaf), cli);
+    await parse(leaf, markPlainJson(rest, leaf), cli, module);
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     const { explainError } = await import("./tree/explain-error.ts");
@@ -86,7 +92,7 @@ async function runLine(
   }
 }
 
-/** Machine output has room for one line of error on standard error, and for no warnings. `serve` refuses such variables. */
+/** Machine output has room for one line of error on standard error, and for no warnings. */
 async function warnOfVariables(cli: CliRun): Promise<void> {
   if (cli.output.isMachine) return;
   for (const mistake of await findVariableMistakes(cli.system)) cli.io.warn(`warning: ${mistake}`);
@@ -136,7 +142,7 @@ async function runGroup(
 }
 
 const helpEnd =
-  '\n"croft COMMAND --help" explains a command, "croft help topics" lists what else is explained.\n';
+  '\n"croft COMMAND --help" explains a command, "croft help topics" lists further topics.\n';
 
 /** The commands of the top in the order of their groups, in which commander shows the headings. */
 function inGroups(entries: readonly Entry[]): readonly Entry[] {
@@ -159,14 +165,21 @@ function attachGroups(path: readonly Noun[], cli: CliRun): Command {
   }, createRoot(cli));
 }
 
-async function parse(leaf: Command, words: readonly string[], cli: CliRun): Promise<void> {
+async function parse(
+  leaf: Command,
+  words: readonly string[],
+  cli: CliRun,
+  { prompted }: CommandModule,
+): Promise<void> {
   try {
     await leaf.parseAsync([...words], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === "commander.helpDisplayed") return;
     const { toUsageFailure } = await import("./tree/usage-errors.ts");
-    throw toUsageFailure(error, leaf);
+    // The flags of the line are not known where it could not be parsed.
+    const canAsk = !asksForMachineOutput(words) && (await cli.prompts.canAsk());
+    throw toUsageFailure(error, leaf, canAsk ? [] : prompted);
   } finally {
     await cli.flush();
   }

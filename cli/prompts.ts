@@ -1,6 +1,7 @@
 import type { CliEnvironment } from "./environment.ts";
 import { CliError } from "./errors.ts";
 import { sanitizeLine } from "./output/sanitize.ts";
+import { toShellWord } from "./output/shell-word.ts";
 
 /** One of several answers. */
 interface Choice {
@@ -12,10 +13,18 @@ interface Choice {
   readonly disabled?: string;
 }
 
+/** A value that a command would prompt for, and whether its flag is missing. */
+interface MissingFlag {
+  readonly flag: string;
+  readonly isMissing: boolean;
+}
+
 /** Prompts on standard error. Each throws `missing_input` when prompting is not possible. */
 export interface Prompts {
   /** Whether prompting is possible: terminals on both ends, no machine output, no `--no-input`. */
   canAsk(): Promise<boolean>;
+  /** Throws `missing_input` that names all missing flags when prompting is not possible. */
+  require(flags: readonly MissingFlag[]): Promise<void>;
   /**
    * Prompts for a line of text. `flag` is named by the error when no prompt is possible. An empty line means `byDefault`.
    */
@@ -51,14 +60,18 @@ export function createPrompts(cli: PromptsDeps): Prompts {
         !(await cli.config()).noInput
       );
     },
+    async require(given) {
+      const missing = given.filter(({ isMissing }) => isMissing).map(({ flag }) => flag);
+      if (missing.length > 0 && !(await prompts.canAsk())) throw missingInput(missing);
+    },
     async text(question, flag, byDefault) {
-      await assertCanAsk(question, flag);
+      await assertCanAsk(flag);
       const { input } = await import("@inquirer/prompts");
       const settings = byDefault === undefined ? { required: true } : { default: byDefault };
       return ask(() => input({ message: sanitizeLine(question), ...settings }, streams()));
     },
     async choose(question, choices, flag, byDefault) {
-      await assertCanAsk(question, flag);
+      await assertCanAsk(flag);
       const { select } = await import("@inquirer/prompts");
       const settings = byDefault === undefined ? {} : { default: byDefault };
       return ask(() =>
@@ -69,7 +82,7 @@ export function createPrompts(cli: PromptsDeps): Prompts {
       );
     },
     async secret(question, flag) {
-      await assertCanAsk(question, flag);
+      await assertCanAsk(flag);
       const { password } = await import("@inquirer/prompts");
       return ask(() => password({ message: sanitizeLine(question), mask: false }, streams()));
     },
@@ -78,7 +91,7 @@ export function createPrompts(cli: PromptsDeps): Prompts {
       if (flags.dryRun) return;
       if (name !== undefined) return confirmName(question, name);
       if (flags.yes) return;
-      await assertCanAsk(question, "--yes");
+      await assertCanConfirm(question, "--yes");
       const { confirm } = await import("@inquirer/prompts");
       const agreed = await ask(() =>
         confirm({ message: sanitizeLine(question), default: false }, streams()),
@@ -93,7 +106,7 @@ export function createPrompts(cli: PromptsDeps): Prompts {
       if (flags.confirm === name) return;
       throw new CliError("usage", `--confirm takes the name ${JSON.stringify(name)}`);
     }
-    await assertCanAsk(question, `--confirm ${name}`);
+    await assertCanConfirm(question, `--confirm ${toShellWord(name)}`);
     const typed = await prompts.text(
       `${question} Type ${JSON.stringify(name)} to continue:`,
       "--confirm",
@@ -102,14 +115,16 @@ export function createPrompts(cli: PromptsDeps): Prompts {
       throw new CliError("cancelled", "the name does not match; nothing was changed");
   }
 
-  async function assertCanAsk(question: string, flag: string): Promise<void> {
+  async function assertCanAsk(flag: string): Promise<void> {
+    if (!(await prompts.canAsk())) throw missingInput([flag]);
+  }
+
+  async function assertCanConfirm(question: string, flag: string): Promise<void> {
     if (await prompts.canAsk()) return;
     throw new CliError(
       "missing_input",
-      `${question.replace(/[?:]$/, "")}: prompting is not possible`,
-      {
-        hint: `give ${flag}`,
-      },
+      `${JSON.stringify(question)} must be confirmed, and prompting is not possible`,
+      { hint: `give ${flag}` },
     );
   }
 
@@ -128,6 +143,17 @@ export function createPrompts(cli: PromptsDeps): Prompts {
       throw error;
     }
   }
+}
+
+/** The failure of a command that cannot prompt for the values of these flags. */
+function missingInput(flags: readonly string[]): CliError {
+  const list = [flags.slice(0, -1).join(", "), flags.at(-1)].filter((one) => one !== "");
+  const verb = flags.length === 1 ? "is" : "are";
+  return new CliError(
+    "missing_input",
+    `${list.join(" and ")} ${verb} missing, and prompting is not possible`,
+    { hint: `give ${list.join(" and ")}` },
+  );
 }
 
 /** Names of providers, connections and settings come from the server. */

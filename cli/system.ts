@@ -46,7 +46,7 @@ export interface System {
    */
   readonly http: () => typeof http;
   readonly https: () => typeof https;
-  /** The operating system's keyring. Loads native code, which throws where the system has none. */
+  /** The operating system's keyring. Loads native code, which throws on systems without a keyring. */
   readonly keyring: () => Promise<KeyringLibrary>;
   /** Epoch milliseconds. */
   readonly clock: () => number;
@@ -72,6 +72,6 @@ export interface System {
   readonly openFile: (path: string) => boolean;
   /** Calls `listener` for each stop signal until the returned function is called. */
   readonly onStop: (listener: (signal: StopSignal) => void) => () => void;
-  /** Ends the process at once: for a second stop signal, and when a native call does not come back. */
+  /** Ends the process at once: for a second stop signal, and when a native call does not return. */
   readonly exitNow: (code: number) => void;
 }

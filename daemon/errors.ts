@@ -43,8 +43,8 @@ export interface ErrorData {
   /** With `unprocessable`: the values that fail validation. */
   readonly failures?: readonly FieldFailure[];
   /**
-   * Distinguishes refusals of one code that an API renders differently: a former name whose owner is gone, an account
-   * that may not act at present, a text that cannot be rendered, an item that the storage does not have.
+   * Distinguishes refusals of one code that an API renders differently: a former name whose owner was deleted, an
+   * account that may not act at present, a text that cannot be rendered, an item that the storage does not have.
    */
   readonly reason?: "former_name" | "account_state" | "not_rendered" | "item_not_found";
 }

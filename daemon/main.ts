@@ -160,7 +160,8 @@ function createDoor(handler: NodeHandler): {
 /**
  * Initialises a home without serving it: data directory, master key, the forge's site administrator with an access token of
  * scope `all`, the vault's administrator with the same e-mail and password. Refuses with `AppError` `conflict`, without any
- * change, when the home is initialised or a daemon holds it.
+ * change, when the home is initialised or a daemon holds it, and with `unprocessable` a password that the accounts could not
+ * choose.
  */
 export async function initialise(
   input: DaemonInput,
@@ -169,7 +170,7 @@ export async function initialise(
   const log = await openLog(input);
   const stores = await openStores(input, log);
   try {
-    return await createAdministrators(toServiceDeps(input, stores, log), first);
+    return await createAdministrators(toServiceDeps(input, stores, log), first, true);
   } finally {
     await stores.close();
   }
@@ -255,9 +256,9 @@ export function restoreHome(
 }
 
 /**
- * Checks the database, objects, repositories and cache of the home, served or not, and yields what is wrong. With `repair`,
- * no daemon may hold the home. Refuses with `AppError` `not_found` without a home, `invalid_argument` when the database is on
- * a server, `conflict` when a daemon holds a home to repair; throws `StorageError`.
+ * Checks the database, objects, repositories and cache of the home, served or not, and yields the faults. With
+ * `repair`, no daemon may hold the home. Refuses with `AppError` `not_found` without a home, `invalid_argument` when
+ * the database is on a server, `conflict` when a daemon holds a home to repair; throws `StorageError`.
  */
 export function check(
   input: DaemonInput,

@@ -25,9 +25,9 @@ export interface DataDirectory {
 }
 
 /**
- * The reason why a data directory cannot be used. `exposed`: other users may write to it. `not_ours`: it belongs to another
- * user. `database_missing`: it was in use, but its database is gone. `missing_parent`: the folder above does not exist.
- * `readonly`: it cannot be written. `full`: no space left.
+ * The reason why a data directory cannot be used. `exposed`: other users may write to it. `not_ours`: it belongs to
+ * another user. `database_missing`: it was in use, but its database is missing. `missing_parent`: the folder above does
+ * not exist. `readonly`: it cannot be written. `full`: no space left.
  */
 export type DataDirectoryErrorCode =
   | "not_a_folder"
@@ -289,7 +289,7 @@ function toError(path: string, error: unknown): DataDirectoryError {
     case "ENOTDIR":
       return refuse("not_a_folder", `${path} cannot be made: something above it is not a folder`);
     case "ELOOP":
-      return refuse("not_a_folder", `${path} is a link that leads in a circle; mend it`);
+      return refuse("not_a_folder", `${path} is part of a cycle of symbolic links; correct it`);
     case "ENAMETOOLONG":
       return refuse("failed", `${path} is longer than the system allows; name another folder`);
     case "EACCES":

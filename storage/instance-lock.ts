@@ -68,7 +68,7 @@ export async function acquireInstanceLock(
   return { kind: "acquired", lock: { announce, release } };
 }
 
-/** Returns the holder that `daemon.json` names; after a crash it may be gone. */
+/** Returns the holder that `daemon.json` names; after a crash that process may have ended. */
 export async function findInstanceHolder(root: string): Promise<InstanceHolder | undefined> {
   let text: string;
   try {

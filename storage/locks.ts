@@ -1,32 +1,77 @@
 /** Locks by name, for the calls of one process. */
 export interface Locks {
   /**
-   * Runs `work` while holding the locks of all `keys`, and returns or throws what it does. Waiters acquire a lock in the
-   * order of their calls. All locks of one call are acquired together, so there is no deadlock. Not reentrant.
+   * Runs `work` while holding the locks of all `keys`, and returns its result or rethrows its error. Waiters acquire a
+   * lock in the order of their calls. All locks of one call are acquired together, so there is no deadlock. Not
+   * reentrant.
    */
   withLocks<T>(keys: readonly string[], work: () => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` while holding the lock of `key` together with other calls of `withSharedLock`: never while `withLocks` holds
+   * it. A call waits behind each earlier call of `withLocks`, so neither kind starves.
+   */
+  withSharedLock<T>(key: string, work: () => Promise<T>): Promise<T>;
   /** Returns whether a lock is held or waited for. */
   isLocked(key: string): boolean;
 }
 
+/** The calls of one key that have not ended. */
+interface Queue {
+  /** The last exclusive call. */
+  exclusive: Promise<void> | undefined;
+  /** The shared calls since then. */
+  readonly shared: Set<Promise<void>>;
+}
+
 /** Creates a set of locks; two sets do not know each other's keys. */
 export function createLocks(): Locks {
-  const lasts = new Map<string, Promise<void>>();
+  const queues = new Map<string, Queue>();
+
+  function remove(key: string, mine: Promise<void>): void {
+    const queue = queues.get(key);
+    if (queue === undefined) return;
+    queue.shared.delete(mine);
+    if (queue.exclusive === mine) queue.exclusive = undefined;
+    if (queue.exclusive === undefined && queue.shared.size === 0) queues.delete(key);
+  }
+
   return {
     async withLocks(keys, work) {
       const mine = Promise.withResolvers<void>();
       const unique = [...new Set(keys)];
-      const before = unique.map((key) => lasts.get(key)).filter((last) => last !== undefined);
-      for (const key of unique) lasts.set(key, mine.promise);
+      const before = unique.flatMap((key) => {
+        const queue = queues.get(key);
+        return [
+          ...(queue?.exclusive === undefined ? [] : [queue.exclusive]),
+          ...(queue?.shared ?? []),
+        ];
+      });
+      for (const key of unique) queues.set(key, { exclusive: mine.promise, shared: new Set() });
       try {
         await Promise.all(before);
         return await work();
       } finally {
-        for (const key of unique) if (lasts.get(key) === mine.promise) lasts.delete(key);
+        for (const key of unique) remove(key, mine.promise);
         mine.resolve();
       }
     },
-    isLocked: (key) => lasts.has(key),
+
+    async withSharedLock(key, work) {
+      const mine = Promise.withResolvers<void>();
+      const queue = queues.get(key) ?? { exclusive: undefined, shared: new Set() };
+      queues.set(key, queue);
+      queue.shared.add(mine.promise);
+      try {
+        await queue.exclusive;
+        return await work();
+      } finally {
+        remove(key, mine.promise);
+        // An exclusive call behind this one has replaced the queue, and waits for its promise.
+        mine.resolve();
+      }
+    },
+
+    isLocked: (key) => queues.has(key),
   };
 }
 

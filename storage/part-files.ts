@@ -3,15 +3,16 @@ import { mkdir, open, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 
-/** Files that grow by parts, one for each id. What was appended stays after a failure and a crash. */
+/** Files that grow by parts, one for each id. Appended bytes survive a failure and a crash. */
 export interface PartFiles {
-  /** Creates the file unless it is there. Returns its size. */
+  /** Creates the file unless it exists. Returns its size. */
   create(id: string): Promise<number>;
   /** Bytes of the file; 0 when it is missing. */
   sizeOf(id: string): Promise<number>;
   /**
-   * Appends a stream at the end, up to `sizeMax` bytes in all, and syncs the file. Returns its size. What arrived before an
-   * error of the source is kept; the error is rethrown. `too_long` when the source has more: then nothing beyond is kept.
+   * Appends a stream at the end, up to `sizeMax` bytes in all, and syncs the file. Returns its size. Bytes that arrived
+   * before an error of the source are kept; the error is rethrown. Returns `too_long` when the source has more; bytes
+   * beyond `sizeMax` are not kept.
    */
   append(id: string, content: Readable, sizeMax: number): Promise<number | "too_long">;
   /** Returns the SHA-256 of the file in hex. */

@@ -14,7 +14,7 @@ export interface Reserve {
   isKept(): Promise<boolean>;
   /** Frees the space. Returns whether there was any: then a failed write may be retried. */
   release(): Promise<boolean>;
-  /** Reserves the space again where enough is free. Idempotent; a failure only means that there is no reserve. */
+  /** Reserves the space again where enough is free. Idempotent; after a failure there is only no reserve. */
   refill(): Promise<void>;
 }
 

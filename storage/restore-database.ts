@@ -9,7 +9,9 @@ import { openSqlite } from "./engine/sqlite.ts";
 import { toFileStorageError } from "./engine/sqlite-errors.ts";
 import { findInstanceValue } from "./tables/common/instance.ts";
 
-/** Where a restored database came from, and where the one that it replaced is kept; null when there was none. */
+/**
+ * Where a restored database came from, and where the one that it replaced is kept; null when no database was replaced.
+ */
 export interface RestoredDatabase {
   readonly copy: string;
   readonly kept: string | null;
@@ -84,7 +86,7 @@ export async function prepareCopy(
   }
 }
 
-/** The file that is opened is croft's own; what is wrong with it is wrong with the copy that it was made of. */
+/** The opened file is croft's own, made from the copy, so errors name the copy. */
 function open(path: string, copy: string, clock: () => number): ReturnType<typeof openSqlite> {
   try {
     return openSqlite({ path, clock });

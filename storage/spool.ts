@@ -17,7 +17,7 @@ export async function spool(
   path: string,
   options: {
     readonly signal?: AbortSignal;
-    /** Called before each chunk is written; what it throws ends the writing. */
+    /** Called before each chunk is written; an error ends the writing. */
     readonly onBytes?: (bytes: number) => void;
   } = {},
 ): Promise<Spooled> {

@@ -10,7 +10,10 @@ export async function syncFile(path: string): Promise<void> {
   }
 }
 
-/** Waits until the names in a folder are on its disk: what was made, renamed or removed in it, not what is in the files. */
+/**
+ * Syncs a folder: waits until creations, renames and deletions in it are on disk. The contents of its files are not
+ * synced.
+ */
 export async function syncFolder(path: string): Promise<void> {
   // Folders cannot be opened there.
   if (process.platform === "win32") return;

@@ -11,7 +11,7 @@ import type { RunResults } from "./support/reporter.ts";
 interface Check {
   readonly name: string;
   readonly command: readonly string[];
-  /** What a developer runs when the check fails. */
+  /** The command to run when the check fails. */
   readonly remedy?: string;
 }
 
@@ -36,6 +36,7 @@ const environment = testEnvironment(process.env);
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<number> {
+  const startedAt = performance.now();
   const onExecutable = args.includes("--executable");
   const filters = args.filter((arg) => arg !== "--executable");
   const failures: string[] = [];
@@ -51,10 +52,14 @@ async function main(args: readonly string[]): Promise<number> {
   ]);
   failures.push(...tests.failures);
   printSkipped(tests);
+  printLayers(tests);
   if (failures.length > 0)
     console.log(`\nFailed:\n${failures.map((name) => `  ${name}`).join("\n")}`);
   passed += tests.passed;
-  console.log(`\n${passed} passed, ${failures.length} failed, ${tests.skipped.length} skipped`);
+  const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
+  // .ci/run reads the last line.
+  console.log(`\nTook ${minutes} min.`);
+  console.log(`${passed} passed, ${failures.length} failed, ${tests.skipped.length} skipped`);
   return failures.length === 0 ? 0 : 1;
 }
 
@@ -77,7 +82,7 @@ async function runCheck(check: Check): Promise<boolean> {
   return false;
 }
 
-/** A run that ends without results (a crash, no such file) is one failure. */
+/** A run that ends without results (a crash, a missing file) is one failure. */
 async function runTests(args: readonly string[]): Promise<RunResults> {
   const folder = await mkdtemp(join(tmpdir(), "croft-test-"));
   try {
@@ -86,7 +91,8 @@ async function runTests(args: readonly string[]): Promise<RunResults> {
     const { code } = await run(["vitest", "run", ...args], "show");
     const text = await readFile(resultsFile, "utf8").catch(() => undefined);
     if (text === undefined) {
-      return { passed: 0, failures: [`vitest ended early, with exit code ${code}`], skipped: [] };
+      const failures = [`vitest ended early, with exit code ${code}`];
+      return { passed: 0, failures, skipped: [], layers: [] };
     }
     const results: RunResults = JSON.parse(text);
     const unexplained = code !== 0 && results.failures.length === 0;
@@ -108,6 +114,14 @@ function printSkipped({ skipped }: RunResults): void {
       else for (const { name } of names) console.log(`    ${file} > ${name}`);
     }
   }
+}
+
+/** The workers run side by side, so the sum of the layers is longer than the run. */
+function printLayers({ layers }: RunResults): void {
+  if (layers.length === 0) return;
+  console.log("\nTime of the workers:");
+  for (const { layer, files, seconds } of layers)
+    console.log(`  ${layer.padEnd(10)} ${seconds.toFixed(0).padStart(5)} s  ${files} files`);
 }
 
 async function run(

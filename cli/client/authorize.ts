@@ -10,7 +10,7 @@ import { createVaultSession, type VaultSession } from "./vault-session.ts";
 export interface Authorization {
   /** The value of the `Authorization` header. */
   readonly header: string;
-  /** Gives another header after this one was refused; absent when there is no other. */
+  /** Returns another header after this one was refused; absent when there is only one. */
   readonly renew?: () => Promise<string>;
 }
 

@@ -67,7 +67,7 @@ export function downloadFailure(
   return failure ?? new CliError("unexpected_answer", `the daemon answered ${status}`);
 }
 
-/** Sends a form with a file and reads the answer whole. What goes wrong with the file itself is thrown as it is. */
+/** Sends a form with a file and reads the whole response. Errors of reading the file are rethrown unchanged. */
 export async function sendUpload(
   transport: Transport,
   request: StreamRequest & {
@@ -90,12 +90,12 @@ export async function sendUpload(
   try {
     return await transport.send({ ...rest, headers, body });
   } catch (error) {
-    // The connection broke off because there was nothing more to send.
+    // The connection closed early because reading the file failed.
     throw request.signal.aborted ? error : (failures[0] ?? error);
   }
 }
 
-/** The same chunks; what reading them fails with is kept. */
+/** Yields the same chunks and records an error of reading them. */
 async function* noting(
   chunks: AsyncGenerator<Uint8Array>,
   failures: unknown[],

@@ -15,12 +15,15 @@ import { createTransport, type IncomingResponse, type Transport } from "./transp
 import { createTrust } from "./trust.ts";
 import { parseJson } from "./vault-session.ts";
 
-/** Values for one call; what the endpoint requires, the type requires. */
+/** Values for one call; the type requires the same ones as the endpoint. */
 export type CallInput<E extends AnyEndpoint> = InputOf<E>;
 
 /** Options of one call. */
 export interface CallOptions {
-  /** `none` sends no credentials; a text is the `Authorization` header itself. The endpoint's service signs in otherwise. */
+  /**
+   * `none` sends no credentials; a text is the `Authorization` header itself. Defaults to the credentials for the
+   * endpoint's service.
+   */
   readonly authorization?: "none" | string;
   /** Further headers. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -92,6 +95,8 @@ export interface Client {
       readonly body: () => string | Readable;
       /** False when `body` can be called only once. */
       readonly canRestart?: boolean;
+      /** The request changes nothing: a dry run sends it. */
+      readonly onlyReads?: boolean;
     },
   ): Promise<ByteDownload>;
   /** Calls an operation that takes a multipart form with a file at its end. */
@@ -180,10 +185,10 @@ export function createClient(
       if (answer.body === undefined) return answer;
       throw downloadFailure(service, answer.status, answer.headers, answer.body);
     },
-    async exchange(operation, input, { contentType, headers: more, body, canRestart }) {
+    async exchange(operation, input, { contentType, headers: more, body, canRestart, onlyReads }) {
       const path = toAddress(operation.path, input.params, input.query);
       const service = serviceOf(operation);
-      await stopDryRun(operation, path, undefined);
+      if (onlyReads !== true) await stopDryRun(operation, path, undefined);
       const { downloadFailure, openDownload } = await import("./bytes.ts");
       const answer = await withRenewal(service, canRestart, async (headers) =>
         openDownload(transport, {

@@ -1,5 +1,6 @@
-// cli/client: sends requests to the daemon: operations, transports, credentials, the vault session, errors of responses.
-// Start with client.ts; operations.ts lists what can be called, transport.ts sends, authorize.ts adds the credentials.
+// cli/client: sends requests to the daemon: operations, transports, credentials, the vault session, errors of
+// responses. Start with client.ts; operations.ts lists the operations, transport.ts sends, authorize.ts adds the
+// credentials.
 import type {
   AnyEndpoint,
   InputOf as EndpointInput,

@@ -126,12 +126,13 @@ export function toFailure(facts: ResponseFacts): CliError | undefined {
 function codeByStatus({ service, status, body }: ResponseFacts): CliErrorCode {
   const detail = isObject(body) ? textOf(body["detail"]) : undefined;
   if (status === 401 && detail === "Session revoked") return "session_revoked";
-  if (status === 401 && service === "vault" && /reconnect/i.test(detail ?? ""))
+  if ((status === 401 || status === 503) && service === "vault" && /reconnect/i.test(detail ?? ""))
     return "reauth_required";
   if (status === 413 && /quota/i.test(detail ?? "")) return "quota_exceeded";
   if (service === "vault" && /storage is full/i.test(detail ?? "")) return "quota_exceeded";
   if (service === "vault" && isObject(body) && body["reason"] === "not_found") return "not_found";
-  if (service === "vault" && (status === 502 || (status === 503 && /provider/i.test(detail ?? ""))))
+  const isStorage = /provider|connected storage/i.test(detail ?? "");
+  if (service === "vault" && (status === 502 || (status === 503 && isStorage)))
     return "provider_failed";
   const known = codeOfStatus[status];
   if (known !== undefined) return known;

@@ -26,7 +26,7 @@ interface RawRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** The longest time without data while it is wanted. */
+  /** Maximum time without data while the reader waits for it. */
   readonly idleMs: number;
   /** Returns the error of a failed connection. */
   readonly toError: (error: unknown) => Error;
@@ -51,7 +51,7 @@ export function openRaw(request: RawRequest): Promise<RawResponse | undefined> {
   const { url, signal, toError } = request;
   const head = toHead(request);
   const free = Array.from({ length: BUFFERS - 1 }, () => Buffer.allocUnsafeSlow(BUFFER_BYTES));
-  /** Takes what arrives after a pause: the socket has asked for its memory before. */
+  /** Receives the bytes that arrive after a pause: the socket requested its memory before the pause. */
   const spare = Buffer.allocUnsafeSlow(ROOM_BYTES_MIN);
   let filling: Buffer<ArrayBuffer> | undefined = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   let filled = 0;
@@ -148,7 +148,7 @@ export function openRaw(request: RawRequest): Promise<RawResponse | undefined> {
       return false;
     }
 
-    /** Hands full buffers on. Returns whether the socket can go on. */
+    /** Passes full buffers on. Returns whether the socket can continue to read. */
     function proceed(): boolean {
       if (left < 0) {
         left = 0;
@@ -170,7 +170,7 @@ export function openRaw(request: RawRequest): Promise<RawResponse | undefined> {
       return filling !== undefined;
     }
 
-    /** Writes what has arrived; its buffer is filled again afterwards. */
+    /** Writes the received bytes; their buffer is filled again afterwards. */
     function flush(): void {
       const buffer = filling;
       const to = write;

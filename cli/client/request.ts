@@ -1,7 +1,7 @@
 import { usageError } from "../errors.ts";
 
 /**
- * The path of a request: `:name` is one segment, encoded whole; `**:name` keeps its slashes and encodes what is
+ * The path of a request: `:name` is one segment, encoded whole; `**:name` keeps its slashes and encodes the texts
  * between them. Query values that are undefined or null are left out, lists repeat their name.
  * @throws CliError `usage` for a name that a path cannot carry: empty, `.` or `..`
  */
@@ -62,7 +62,9 @@ function encodeSegment(text: string, name: string): string {
   return encodeURIComponent(text);
 }
 
-/** Slashes stay, except where a path would not carry what is between them: then the whole becomes one segment. */
+/**
+ * Encodes the segments of a text. If a path cannot carry one of them, such as `..`, the whole text becomes one segment.
+ */
 function encodeSegments(text: string, name: string): string {
   const parts = text.split("/");
   return parts.every(isCarried)

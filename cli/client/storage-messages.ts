@@ -89,7 +89,9 @@ const words: Readonly<Record<string, StorageMessage>> = {
   },
 };
 
-/** The words for a typed outcome of the vault (vault API, Errors); undefined for one that has none. */
+/**
+ * Returns the message for a typed outcome of the vault (vault API, Errors); undefined for an outcome without a message.
+ */
 export function findStorageMessage(
   kind: string | undefined,
   reason: string | undefined,

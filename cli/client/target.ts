@@ -86,13 +86,13 @@ export function toTarget(url: string): Target {
   return { url: trimmed, isLoopback: isLoopbackHost(new URL(trimmed).hostname) };
 }
 
-/** The notice of the daemon that runs on this data directory; undefined when none runs. */
+/** The notice of the daemon that runs on this data directory; undefined when no daemon runs. */
 export function findDaemonNotice(
   dataDirectory: string,
   system: NoticeSystem,
 ): DaemonNotice | undefined {
   const notice = parseNotice(readTextFile(join(dataDirectory, "daemon.json")));
-  // After a crash the file speaks of a daemon that is gone, and its port may be another program's.
+  // After a crash the file names a daemon that has ended, and its port may belong to another program.
   return notice !== undefined && isAlive(notice, system) ? notice : undefined;
 }
 
@@ -111,7 +111,7 @@ function parseNotice(text: string | undefined): DaemonNotice | undefined {
   try {
     value = JSON.parse(text) as typeof value;
   } catch {
-    // Being written, or not ours: as good as none.
+    // The file is being written or has other contents: treat it as missing.
     return undefined;
   }
   const { pid, process_mark: mark, started_at: startedAt, urls } = value ?? {};

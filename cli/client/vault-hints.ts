@@ -44,3 +44,10 @@ export const vaultHints: Readonly<Record<string, string>> = {
   "Administrators cannot use this route":
     'administrators have no files: sign in with a regular account, which "croft vault register" makes',
 };
+
+/** Messages for the daemon's reasons to refuse a refresh token, which people do not know. */
+export const sessionEnds: Readonly<Record<string, string>> = {
+  "": "your session in the vault has ended",
+  "Session revoked": "your session in the vault was revoked",
+  "Invalid or expired refresh token": "your session in the vault has expired or was revoked",
+};

@@ -108,7 +108,7 @@ export function createVaultSession(
     stored: StoredSession,
     answer: IncomingResponse,
   ): Promise<never> {
-    const [{ toFailure }, { vaultHints }] = await Promise.all([
+    const [{ toFailure }, { sessionEnds, vaultHints }] = await Promise.all([
       import("./outcomes.ts"),
       import("./vault-hints.ts"),
     ]);
@@ -122,15 +122,19 @@ export function createVaultSession(
     if (answer.status !== 401)
       throw failure ?? new CliError("unexpected_answer", "the session could not be renewed");
     if (isIssuer(stored.url)) await cli.credentials.remove(profile, "vault");
-    throw new CliError("session_revoked", failure?.message ?? "the session has ended", {
+    const message = failure?.message ?? "";
+    throw new CliError("session_revoked", sessionEnds[message] ?? message, {
       httpStatus: 401,
       service: "vault",
-      hint: vaultHints[failure?.message ?? ""] ?? '"croft login vault" signs in again',
+      hint: vaultHints[message] ?? '"croft login vault" signs in again',
     });
   }
 }
 
-/** The session in a sign-in or refresh answer. @throws CliError `unexpected_answer` when it holds none */
+/**
+ * Returns the session in the response to a sign-in or refresh. @throws CliError `unexpected_answer` when it has no
+ * session
+ */
 export function toStoredSession(answer: IncomingResponse, url: string, now: number): StoredSession {
   const body = parseJson(answer.body) as { readonly access_token?: unknown } | undefined;
   const cookie = (answer.headers["set-cookie"] ?? []).find((one) => one.startsWith(cookiePrefix));

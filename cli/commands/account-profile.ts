@@ -10,7 +10,7 @@ import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const avatarEntries: readonly Entry[] = [
   verb("set", "Upload a picture of yourself", () => setAvatar),
-  verb("delete", "Go back to the picture that is drawn for you", () => deleteAvatar, {
+  verb("delete", "Delete your picture and use the generated one", () => deleteAvatar, {
     aliases: ["rm"],
   }),
 ];
@@ -79,7 +79,7 @@ export const editAccount = {
   },
 } satisfies CommandModule;
 
-/** Changes the caller's profile and prints it; what is not given stays. */
+/** Changes the caller's profile and prints it; absent fields keep their values. */
 async function runAccountEdit(cli: CliContext, options: AccountEditOptions): Promise<void> {
   const { fullName, hideEmail, hideActivity, emailNotifications, ...rest } = options;
   const { body } = await cli.client.call(forge.editUserSettings, {

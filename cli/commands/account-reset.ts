@@ -38,6 +38,7 @@ export interface ConfirmResetOptions {
 export const confirmReset = {
   operations: [forge.confirmUserPasswordReset],
   output: shape({ changed: "boolean" }),
+  prompted: ["--password-stdin"],
   define(command, cli, run = runConfirmReset): void {
     command
       .option("--password-stdin", "read the link and the new password, a line each")

@@ -3,6 +3,7 @@ import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { shape } from "../output/spec.ts";
 import { readNewSecret, readSecret, readSecretLines } from "../support/secrets.ts";
+import { addTotpFlag, readTotp, type TotpFlags, toTotpHeaders } from "../support/totp-flag.ts";
 import { type CommandModule, type Entry, noun, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -25,7 +26,7 @@ export const entries: readonly Entry[] = [
   verb("password", "Change your forge password", () => changePassword),
   verb(
     "reset-password",
-    "Mail yourself a link for choosing a forgotten password again",
+    "Mail yourself a link to reset a forgotten password",
     async () => (await import("./account-reset.ts")).requestReset,
   ),
   verb(
@@ -40,7 +41,7 @@ export interface AccountPasswordOptions {
   readonly username?: string;
   readonly passwordStdin?: true;
   /** A code of the second factor. */
-  readonly otp?: string;
+  readonly totp?: string;
 }
 
 export const changePassword = {
@@ -48,28 +49,36 @@ export const changePassword = {
   output: shape({ changed: "boolean", username: "string" }),
   define(command, cli, run = runPasswordChange): void {
     command
-      .option("--username <name>", "your user name; by default, who is signed in")
-      .option("--password-stdin", "read the current and the new password, a line each")
-      .option("--otp <code>", "a code of your second factor")
-      .action((options: AccountPasswordOptions) => run(cli, options));
+      .option("--username <name>", "your user name; by default, the user who is signed in")
+      .option("--password-stdin", "read the current and the new password, a line each");
+    addTotpFlag(command).action(
+      ({ totp, otp, ...rest }: Omit<AccountPasswordOptions, "totp"> & TotpFlags) => {
+        const code = readTotp({ totp, otp });
+        return run(cli, { ...rest, ...(code === undefined ? {} : { totp: code }) });
+      },
+    );
   },
 } satisfies CommandModule;
 
 /** Changes the caller's password. Works before the first sign-in, and leaves tokens as they are. */
 async function runPasswordChange(
   cli: CliContext,
-  { username: given, passwordStdin, otp }: AccountPasswordOptions,
+  { username: given, passwordStdin, totp }: AccountPasswordOptions,
 ): Promise<void> {
   const { forge: signedIn } = await cli.profiles.inUse();
-  const username =
-    given ?? signedIn?.username ?? (await cli.prompts.text("User name:", "--username"));
+  const known = given ?? signedIn?.username;
+  await cli.prompts.require([
+    { flag: "--username", isMissing: known === undefined },
+    { flag: "--password-stdin", isMissing: passwordStdin !== true },
+  ]);
+  const username = known ?? (await cli.prompts.text("User name:", "--username"));
   const { current, next } = await readPasswords(cli, username, passwordStdin === true);
   await cli.client.call(
     forge.changeOwnPassword,
     { body: { current_password: current, new_password: next } },
     {
       authorization: toBasic(username, current),
-      ...(otp === undefined ? {} : { headers: { "X-Gitea-OTP": otp } }),
+      ...toTotpHeaders(totp),
     },
   );
   await cli.output.done(

@@ -52,12 +52,12 @@ const listActivities = {
   define(command, cli, run = runList): void {
     command
       .option("--user <username>", "the feed of this user; your own by default")
-      .option("--org <organization>", "what happened in repositories of this organization")
-      .option("--team <team>", "what happened in repositories of this team, as ORG/TEAM or its id")
-      .option("--repo <repository>", "what happened in this repository, as OWNER/NAME")
+      .option("--org <organization>", "activities in repositories of this organization")
+      .option("--team <team>", "activities in repositories of this team, as ORG/TEAM or its id")
+      .option("--repo <repository>", "activities in this repository, as OWNER/NAME")
       .option(
         "--performed",
-        "only what the user did, without what happened in watched repositories",
+        "only activities of the user, without those of others in watched repositories",
       )
       .option("--date <day>", "only of this day in UTC, such as 2026-11-23")
       .action((options: ActivityOptions) => run(cli, options));

@@ -3,6 +3,7 @@ import { toChoice } from "../choices.ts";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { failureOf } from "../client/client.ts";
+import { forge, vault } from "../client/operations.ts";
 import { parseJson } from "../client/vault-session.ts";
 import type { IncomingResponse } from "../client/transport.ts";
 import type { CliContext } from "../context.ts";
@@ -29,6 +30,8 @@ export interface ApiOptions {
 
 interface Flags {
   readonly service?: string;
+  readonly method?: string;
+  readonly typedField?: Readonly<Record<string, unknown>>;
   readonly field?: Readonly<Record<string, unknown>>;
   readonly input?: string;
   readonly contentType?: string;
@@ -43,9 +46,19 @@ export const api = {
   writes: true,
   define(command, cli, run = runApi): void {
     command
-      .argument("<method>", "GET, POST, PUT, PATCH or DELETE")
-      .argument("<path>", "the address: /api/… in full, or without /api/v1 (forge) or /api (vault)")
-      .option("--service <name>", "forge or vault; derived from a full path")
+      .argument(
+        "<method-or-path>",
+        "GET, POST, PUT, PATCH or DELETE; without it GET, or POST with a body (--field, --input)",
+      )
+      .argument(
+        "[path]",
+        "the address: /api/… in full, or without /api/v1 (forge) or /api (vault), if only one of them has the path",
+      )
+      .option(
+        "-X, --method <method>",
+        "GET, POST, PUT, PATCH or DELETE, where the path stands alone",
+      )
+      .option("--service <name>", "forge or vault; derived from the path if only one has it")
       .option("-f, --field <key=value>", "a text; may be repeated", collectText)
       .option(
         "-F, --typed-field <key=value>",
@@ -57,11 +70,10 @@ export const api = {
       .option("-H, --header <name:value>", "a header; may be repeated", collectHeader)
       .option("-i, --include", "print the status and headers of the response first")
       .option("--paginate", "follow the pages of a list and print one array")
-      .action((method: string, path: string, flags: Flags & { readonly typedField?: object }) =>
+      .action((first: string, second: string | undefined, flags: Flags) =>
         run(cli, {
           service: toService(flags.service),
-          method: toMethod(method),
-          path,
+          ...toTarget(first, second, flags),
           fields: { ...flags.field, ...flags.typedField },
           input: flags.input,
           contentType: flags.contentType,
@@ -180,12 +192,37 @@ function toFullPath({ service, path }: ApiOptions): {
       service: service ?? apiOf({ path: rooted }),
       path: rooted,
     };
-  if (service === undefined)
+  const known = service ?? findService(rooted.replace(/[?#].*$/, ""));
+  if (known === undefined)
     throw usageError(
       "which service is not clear",
       "give --service forge or vault, or the path from /api/",
     );
-  return { service, path: service === "forge" ? `/api/v1${rooted}` : `/api${rooted}` };
+  return { service: known, path: known === "forge" ? `/api/v1${rooted}` : `/api${rooted}` };
+}
+
+/** Returns the only service that has this path, which is without its prefix; undefined when both or neither have it. */
+function findService(path: string): "forge" | "vault" | undefined {
+  const isForge = Object.values<Route>(forge).some((one) => matches(one, `/api/v1${path}`));
+  const isVault = Object.values<Route>(vault).some((one) => matches(one, `/api${path}`));
+  if (isForge === isVault) return undefined;
+  return isForge ? "forge" : "vault";
+}
+
+interface Route {
+  readonly path: string;
+}
+
+/** Whether a path fits a template such as `/repos/:owner/:repo/contents/**:filepath`. */
+function matches({ path: template }: Route, path: string): boolean {
+  const words = path.split("/");
+  const names = template.split("/");
+  const isOpen = names.at(-1)?.startsWith("**") === true;
+  if (isOpen ? words.length < names.length : words.length !== names.length) return false;
+  return names.every(
+    (name, at) =>
+      name.startsWith("**") || name === words[at] || (name.startsWith(":") && words[at] !== ""),
+  );
 }
 
 function withQuery(path: string, fields: Readonly<Record<string, unknown>>): string {
@@ -201,9 +238,29 @@ async function readBody(cli: CliContext, input: string): Promise<string | Uint8A
   return readFile(resolve(cli.system.workingDirectory, input));
 }
 
+const methods: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+
+/** Reads `PATH`, as in gh, or `METHOD PATH`. */
+function toTarget(
+  first: string,
+  second: string | undefined,
+  { method, field, typedField, input, paginate }: Flags,
+): Pick<ApiOptions, "method" | "path"> {
+  if (second !== undefined) {
+    if (method !== undefined)
+      throw usageError("--method and a method before the path exclude each other");
+    return { method: toMethod(first), path: second };
+  }
+  if (methods.includes(first.toUpperCase()) && !first.startsWith("/"))
+    throw usageError("the path is missing", "croft api GET /api/v1/version");
+  const hasBody = field !== undefined || typedField !== undefined || input !== undefined;
+  const usual = hasBody && paginate !== true ? "POST" : "GET";
+  return { method: method === undefined ? usual : toMethod(method), path: first };
+}
+
 function toMethod(given: string): string {
   const method = given.toUpperCase();
-  if (["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].includes(method)) return method;
+  if (methods.includes(method)) return method;
   throw usageError(`${JSON.stringify(given)} is not a method`, "croft api GET /api/v1/version");
 }
 

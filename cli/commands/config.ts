@@ -100,7 +100,7 @@ export const setConfig = {
     command
       .argument("<key>", "the setting, such as public_url")
       .argument("[value]", "its value; secrets are better given with --stdin")
-      .option("--unset", "take the setting out of the file")
+      .option("--unset", "remove the setting from the file")
       .option("--stdin", "read the value from standard input")
       .action(async (key: string, value: string | undefined, flags: ConfigSetFlags) => {
         const { toSettingValue } = await import("../profile/edit-config.ts");

@@ -140,7 +140,7 @@ async function lookAtStore(cli: CliContext): Promise<string | Warning> {
       };
 }
 
-/** Reports where the daemon of this home finds its master key, and whether the key is there. */
+/** Reports the place of the master key of this home, and whether the key exists. */
 async function lookAtMasterKey(cli: CliContext): Promise<string | Warning> {
   const { readAllSettings } = await import("../profile/settings.ts");
   const { paths, settings } = readAllSettings(cli.system, cli.flags, {});

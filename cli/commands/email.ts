@@ -1,9 +1,16 @@
 import type { WireEmail } from "../../daemon/contract/forge/accounts/admin-emails.ts";
 import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { listOf, shape } from "../output/spec.ts";
+import {
+  addIfAbsentFlag,
+  createIfAbsent,
+  type IfAbsentFlag,
+  isSameName,
+} from "../support/if-absent.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -28,12 +35,12 @@ async function runEmailList(cli: CliContext): Promise<void> {
   await cli.output.list(wholeList(body), emailColumns);
 }
 
-interface EmailOptions {
+interface EmailOptions extends IfAbsentFlag {
   readonly emails: readonly string[];
 }
 
 export const addEmail = {
-  operations: [forge.addOwnEmails],
+  operations: [forge.addOwnEmails, forge.listOwnEmails],
   output: {
     kind: "reply",
     operation: forge.addOwnEmails,
@@ -41,16 +48,40 @@ export const addEmail = {
     list: true,
   },
   define(command, cli, run = runEmailAdd): void {
-    command
+    addIfAbsentFlag(command)
       .argument("<email...>", "addresses that no account uses")
-      .action((emails: readonly string[]) => run(cli, { emails }));
+      .action((emails: readonly string[], flags: IfAbsentFlag) => run(cli, { emails, ...flags }));
   },
 } satisfies CommandModule;
 
-/** Adds addresses to the caller's account, all or none. */
-async function runEmailAdd(cli: CliContext, { emails }: EmailOptions): Promise<void> {
-  const { body } = await cli.client.call(forge.addOwnEmails, { body: { emails: [...emails] } });
-  await cli.output.list(wholeList(body), emailColumns);
+/** Adds addresses to the caller's account, atomically. With `--if-absent` those that it has are printed unchanged. */
+async function runEmailAdd(cli: CliContext, { emails, ifAbsent }: EmailOptions): Promise<void> {
+  const added: WireEmail[] = [];
+  if (ifAbsent !== true)
+    added.push(
+      ...(await cli.client.call(forge.addOwnEmails, { body: { emails: [...emails] } })).body,
+    );
+  else
+    // The addresses of one request are added together or not at all: those that exist would stand in the way of the others.
+    for (const email of emails) {
+      const { value } = await createIfAbsent<WireEmail>(cli, {
+        ifAbsent,
+        title: `the address ${email}`,
+        async find() {
+          const { body } = await cli.client.call(forge.listOwnEmails, {});
+          return body.find((one) => isSameName(one.email, email));
+        },
+        async create() {
+          const { body } = await cli.client.call(forge.addOwnEmails, { body: { emails: [email] } });
+          const [made] = body;
+          if (made === undefined)
+            throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
+          return made;
+        },
+      });
+      added.push(value);
+    }
+  await cli.output.list(wholeList(added), emailColumns);
 }
 
 const deleteEmail = {
@@ -65,7 +96,7 @@ const deleteEmail = {
   },
 } satisfies CommandModule;
 
-/** Deletes addresses of the caller's account, all or none. */
+/** Deletes addresses of the caller's account, atomically. */
 async function runEmailDelete(cli: CliContext, { emails }: EmailOptions): Promise<void> {
   await cli.client.call(forge.deleteOwnEmails, { body: { emails: [...emails] } });
   const names = emails.join(", ");

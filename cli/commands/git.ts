@@ -33,7 +33,7 @@ export const setupGit = {
   destructive: true,
   define(command, cli, run = runGitSetup): void {
     command
-      .option("--undo", "take the entries away")
+      .option("--undo", "remove the entries")
       .action(({ undo }: { readonly undo?: true }) => run(cli, { undo: undo === true }));
   },
 } satisfies CommandModule;

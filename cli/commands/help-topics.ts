@@ -7,7 +7,7 @@ export interface HelpTopic {
   readonly text: () => string;
 }
 
-/** The topics besides `exit-codes`, which is a table. */
+/** The topics except `exit-codes`, which is a table. */
 export const helpTopics: readonly HelpTopic[] = [
   {
     name: "environment",
@@ -100,6 +100,21 @@ flag. Secrets come from standard input or variables, never from a flag's value.
   --confirm NAME     the name of what is destroyed, where --yes is not enough
   --dry-run          print the request instead of sending it
   --quiet            no notes and no progress on standard error
+  --if-absent        on commands that create: print what exists already, unchanged, and succeed
+  --wait             on commands that start something: wait for its end; --timeout 10m sets a limit
+  --if-match ETAG    on changes of items: only if the item still is this version
+
+--if-absent looks for a thing of the same name, as the server compares names, and creates it when there is none. Standard
+error says that it existed, and which of its settings are not those of the flags. Everything else that is in the way is
+still an error: an e-mail address of another user, an organization of others. "token create" does not have the flag: the
+secret of an existing token cannot be shown again.
+
+--wait ends with 0 when what was started has succeeded, with 1 and error.code task_failed when it has not, and with 8 after
+the timeout: it then goes on, and the hint names the command that shows it. The wait outlasts a restart of the daemon.
+
+--if-match guards "vault item rename", "move", "delete", "edit" and "upload" (where it replaces a single file). "vault item
+view ITEM --jq .etag" prints the version. When another client was faster, nothing is changed: exit code 7, error.code stale,
+error.reason precondition_failed.
 
 A failure of a command with machine output is one line of JSON on standard error, and standard output stays empty. Its
 error.code is stable; the exit code follows it.
@@ -108,9 +123,11 @@ Examples:
 
   croft daemon start --json | jq -r '.urls[0]'
   croft daemon wait --timeout 60
+  croft workflow run keeper/notes ci.yml --ref main --wait --timeout 30m --jq .run
   printf '%s' "$PASSWORD" | croft login vault --email mira@example.org --password-stdin
+  croft vault item upload list.csv Papers:/list.csv --if-match "$etag" --json
   croft vault item upload -r photos Papers:/ --ndjson --progress none
-  croft repo view keeper/notes --json >/dev/null 2>&1 || croft repo create notes
+  url=$(croft repo create notes --private --if-absent --jq .clone_url)
 
 "croft help exit-codes" lists the exit codes and error codes.
 `,

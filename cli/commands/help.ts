@@ -5,6 +5,7 @@ import { errorCodes, exitCodes } from "../exit-codes.ts";
 import type { Column } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { toJson } from "../output/sanitize.ts";
+import { wrapPage } from "../output/width.ts";
 import { shapeList, toObjectSchema } from "../output/spec.ts";
 import { neverStopping } from "../report.ts";
 import { loadAllCommands } from "../tree/command-tree.ts";
@@ -49,7 +50,7 @@ export const help = {
 /** Prints the help page of a command or group, or a topic. */
 async function runHelp(cli: CliContext, { words }: HelpOptions): Promise<void> {
   if (words[0] === "exit-codes" && words.length === 1)
-    return cli.output.page(toExitCodesText(), toExitCodesValue());
+    return cli.output.page(wrapPage(toExitCodesText(), widthOf(cli)), toExitCodesValue());
   if (words.length === 1 && (await printTopic(cli, words[0] ?? ""))) return;
   const { runProgram } = await import("../program.ts");
   const line = [...words, "--help"];
@@ -71,7 +72,7 @@ async function runHelp(cli: CliContext, { words }: HelpOptions): Promise<void> {
   await cli.output.text(text, { command: words.join(" "), text });
 }
 
-/** Prints a topic, or the list of topics; returns false when there is no such topic. */
+/** Prints a topic, or the list of topics; returns false for an unknown topic. */
 async function printTopic(cli: CliContext, word: string): Promise<boolean> {
   const { helpTopics } = await import("./help-topics.ts");
   const known = [
@@ -86,8 +87,13 @@ async function printTopic(cli: CliContext, word: string): Promise<boolean> {
     ].join("\n");
   const text = word === "topics" ? list() : helpTopics.find(({ name }) => name === word)?.text();
   if (text === undefined) return false;
-  await cli.output.page(text, { command: word, text });
+  await cli.output.page(wrapPage(text, widthOf(cli)), { command: word, text });
   return true;
+}
+
+/** Long lines are hard to read, also where a terminal has room for them. */
+function widthOf({ io }: CliContext): number {
+  return Math.min(io.isOutputTerminal ? io.columns : 80, 100);
 }
 
 /** The tables of exit codes and error codes for people. */
@@ -180,7 +186,7 @@ export const schema = {
   },
 } satisfies CommandModule;
 
-/** Prints the JSON Schema of what a command prints with `--json`. */
+/** Prints the JSON Schema of a command's output with `--json`. */
 async function runSchema(cli: CliContext, { words }: SchemaOptions): Promise<void> {
   const { verb, rest } = await findCommand(words, commands);
   if (verb === undefined || rest.length > 0)

@@ -1,3 +1,4 @@
+import { describeStrengthRules } from "../../daemon/contract/vault/password-rules.ts";
 import type { CliContext } from "../context.ts";
 import { DryRun, toCliError } from "../errors.ts";
 import { shape, toObjectSchema } from "../output/spec.ts";
@@ -26,6 +27,7 @@ export const init = {
     vault: toObjectSchema({ handle: "string", email: "string" }),
   }),
   writes: true,
+  prompted: ["--username", "--email", "--password-stdin"],
   define(command, cli, run = runInit): void {
     command
       .option("--username <name>", "name of the administrator of forge and vault")
@@ -52,6 +54,7 @@ async function runInit(cli: CliContext, options: InitOptions): Promise<void> {
     fromInput: options.passwordFromInput,
     question: "Password:",
     flag: "--password-stdin",
+    rules: `${describeStrengthRules()}.`,
   });
   const { initialise } = await import("../../daemon/main.ts");
   const { pid, userId, stderr, processMark } = cli.system;
@@ -75,7 +78,9 @@ async function runInit(cli: CliContext, options: InitOptions): Promise<void> {
     { header: "forge token", cell: ({ forge }) => forge.token },
     { header: "vault user", cell: ({ vault }) => `${vault.handle} (${vault.email})` },
   ]);
-  cli.io.note('"croft daemon start" starts the daemon, "croft login vault" signs in to the vault.');
+  cli.io.note(
+    '"croft daemon start" starts the daemon, "croft git setup" lets git use the forge, "croft vault register" makes an account for your own files: the vault\'s administrator has none.',
+  );
 }
 
 /** The home is made already: where the token cannot be kept it is still printed. */

@@ -19,7 +19,7 @@ import { version } from "../version.ts";
 export interface InstallOptions {
   /** The folder that gets `bin` and `share`; `~/.local` when undefined. */
   readonly prefix: string | undefined;
-  /** Take away what an earlier run put there. */
+  /** Remove the files that an earlier run installed. */
   readonly remove: boolean;
 }
 
@@ -33,8 +33,8 @@ export const install = {
   destructive: true,
   define(command, cli, run = runInstall): void {
     command
-      .option("--prefix <folder>", "where bin and share are; ~/.local unless given")
-      .option("--remove", "remove what was installed")
+      .option("--prefix <folder>", "the folder of bin and share; ~/.local by default")
+      .option("--remove", "remove the installed files")
       .action((flags: { prefix?: string; remove?: true }) =>
         run(cli, { prefix: flags.prefix, remove: flags.remove === true }),
       );

@@ -4,9 +4,10 @@ import type { job } from "../../daemon/contract/vault/jobs.ts";
 import { vault } from "../client/operations.ts";
 import { vaultPages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
-import { usageError } from "../errors.ts";
+import { CliError, usageError } from "../errors.ts";
 import { type Column, time } from "../output/cells.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
+import { addWaitFlags, assertWaitFlags, type WaitFlags, waitUntilEnded } from "../support/wait.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -85,18 +86,54 @@ async function runJobView(cli: CliContext, { id }: JobOptions): Promise<void> {
 }
 
 export const retryJob = {
-  operations: [vault.retryJob],
-  output: resourceOf(vault.retryJob),
+  operations: [vault.retryJob, vault.viewJob],
+  output: resourceOf(vault.retryJob, 200, { done: "boolean" }),
   define(command, cli, run = runJobRetry): void {
-    command.argument("<id>", "the job's id").action((id: string) => run(cli, toOptions(id)));
+    addWaitFlags(command, "wait until it has succeeded or failed for good")
+      .argument("<id>", "the job's id")
+      .action((id: string, flags: WaitFlags) => {
+        assertWaitFlags(flags);
+        return run(cli, { ...toOptions(id), ...flags });
+      });
   },
 } satisfies CommandModule;
 
-/** Runs a job now; a dead-lettered job starts with its first attempt. */
-async function runJobRetry(cli: CliContext, { id }: JobOptions): Promise<void> {
-  const { body } = await cli.client.call(vault.retryJob, { params: { job_id: id } });
-  await cli.output.resource(body, viewColumns);
+/**
+ * Runs a job now; a dead-lettered job starts with its first attempt. A failed attempt is repeated by the daemon, so
+ * `--wait` waits for the last one. @throws CliError with `--wait`: `task_failed` for a job that was given up
+ */
+async function runJobRetry(cli: CliContext, options: JobOptions & WaitFlags): Promise<void> {
+  const params = { job_id: options.id };
+  const { body } = await cli.client.call(vault.retryJob, { params });
+  if (options.wait !== true) return cli.output.resource(body, viewColumns);
+  let last: Job = body;
+  const end = await waitUntilEnded(cli, {
+    title: `job ${options.id}`,
+    timeout: options.timeout,
+    // A job that has succeeded is deleted.
+    async read() {
+      const accept = ({ status }: { readonly status: number }) => status === 404;
+      const answer = await cli.client.call(vault.viewJob, { params }, { accept });
+      if (answer.raw.status === 404) return undefined;
+      last = answer.body;
+      return answer.body;
+    },
+    stateOf: (job) => (job?.last_error ? `${job.state}, ${job.last_error}` : (job?.state ?? "")),
+    hasEnded: (job) => job === undefined || job.state === "dead",
+    lookWith: `croft job view ${options.id}`,
+  });
+  if (end === undefined) return cli.output.resource({ ...last, done: true }, doneColumns);
+  throw new CliError("task_failed", `job ${options.id} failed: ${end.last_error ?? "no reason"}`, {
+    service: "vault",
+    hint: `"croft job view ${options.id}" shows it`,
+  });
 }
+
+/** A job that has ended has no state, and does not run again. */
+const doneColumns: readonly Column<Job & { readonly done: boolean }>[] = [
+  ...viewColumns.filter(({ header }) => !["state", "runs at", "error"].includes(header)),
+  { header: "done", cell: ({ done }) => done },
+];
 
 export const cancelJob = {
   operations: [vault.cancelJob],

@@ -84,7 +84,10 @@ async function runKeyRotate(cli: CliContext, options: KeyRotateOptions): Promise
   }
 }
 
-/** A key in a command of the shell would be gone with it, and everything sealed with it: it is stored first. */
+/**
+ * A key that exists only in the shell's environment would be lost with the shell, and everything sealed with it. So the
+ * first step stores it.
+ */
 const environmentSteps =
   "make a new one (openssl rand -hex 32), store it where the daemon's comes from (CROFT_MASTER_KEY, or the file of " +
   'CROFT_MASTER_KEY_FILE) before the old one and a comma, and give this command both: "croft key rotate" again seals ' +

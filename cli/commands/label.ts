@@ -4,7 +4,14 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
-import { findLabelId, type LabelPlace, labelPages, toLabelPlace } from "../support/labels.ts";
+import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../support/if-absent.ts";
+import {
+  findLabelId,
+  findLabelNamed,
+  type LabelPlace,
+  labelPages,
+  toLabelPlace,
+} from "../support/labels.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -13,7 +20,7 @@ export const entries: readonly Entry[] = [
   }),
   verb("create", "Create a label", () => createLabel),
   verb("edit", "Edit a label", () => editLabel),
-  verb("delete", "Delete a label and take it off all issues", () => deleteLabel, {
+  verb("delete", "Delete a label and remove it from all issues", () => deleteLabel, {
     aliases: ["rm"],
   }),
 ];
@@ -33,23 +40,32 @@ async function runLabelList(cli: CliContext, place: LabelPlace): Promise<void> {
   await cli.output.list(labelPages(cli, place), labelColumns);
 }
 
-export interface LabelCreateOptions {
+export interface LabelCreateOptions extends IfAbsentFlag {
   readonly place: LabelPlace;
   readonly name: string;
-  readonly color: string;
+  readonly color?: string;
   readonly description?: string;
   readonly exclusive?: boolean;
 }
 
 export const createLabel = {
-  operations: [forge.createLabel, forge.createOrgLabel],
+  operations: [
+    forge.createLabel,
+    forge.createOrgLabel,
+    forge.listLabels,
+    forge.listOrgLabels,
+    forge.deleteLabel,
+    forge.deleteOrgLabel,
+  ],
   output: resourceOf(forge.createLabel, 201),
+  /** Only a duplicate that this command has just made is deleted. */
+  destructive: false,
   define(command, cli, run = runLabelCreate): void {
-    command
+    addIfAbsentFlag(command)
       .argument(...placeArgument)
       .argument("<name>", "the name of the label")
-      .option("--color <color>", "six hex digits, such as d73a4a", "ededed")
-      .option("--description <text>", "what it means")
+      .option("--color <color>", "six hex digits, such as d73a4a; ededed by default")
+      .option("--description <text>", "the meaning of the label")
       .option("--exclusive", "an issue has one label with the same part before the last slash")
       .action((given: string, name: string, flags: Omit<LabelCreateOptions, "place" | "name">) =>
         run(cli, { place: toLabelPlace(given), name, ...flags }),
@@ -60,13 +76,33 @@ export const createLabel = {
 /** Creates a label and prints it. */
 async function runLabelCreate(
   cli: CliContext,
-  { place, ...body }: LabelCreateOptions,
+  { place, ifAbsent, ...fields }: LabelCreateOptions,
 ): Promise<void> {
-  const { body: label } =
-    "org" in place
-      ? await cli.client.call(forge.createOrgLabel, { params: place, body })
-      : await cli.client.call(forge.createLabel, { params: place, body });
+  const { name, color = "ededed", description, exclusive } = fields;
+  const body = { ...fields, color };
+  const { value: label } = await createIfAbsent<WireLabel>(cli, {
+    ifAbsent,
+    title: `the label ${JSON.stringify(name)} of ${"org" in place ? place.org : `${place.owner}/${place.repo}`}`,
+    find: () => findLabelNamed(cli, place, name),
+    create: async () =>
+      "org" in place
+        ? (await cli.client.call(forge.createOrgLabel, { params: place, body })).body
+        : (await cli.client.call(forge.createLabel, { params: place, body })).body,
+    settings: (existing) => [
+      { flag: "--color", wanted: toDigits(fields.color), existing: toDigits(existing.color) },
+      { flag: "--description", wanted: description, existing: existing.description },
+      { flag: "--exclusive", wanted: exclusive, existing: existing.exclusive },
+    ],
+    editedBy: "croft label edit",
+    withdraw: ({ id }) => removeLabel(cli, place, String(id)),
+  });
   await cli.output.resource(label, labelColumns);
+}
+
+/** The server takes `#D73A4A` for `d73a4a`, and `#abc` for `aabbcc`. */
+function toDigits(color: string | undefined): string | undefined {
+  const digits = color?.trim().replace(/^#/, "").toLowerCase();
+  return digits?.length === 3 ? digits.replaceAll(/./g, "$&$&") : digits;
 }
 
 interface LabelEditOptions {
@@ -91,8 +127,8 @@ export const editLabel = {
       .option("--description <text>", "a new description")
       .option("--exclusive", "make it exclusive")
       .option("--no-exclusive", "let issues have several labels of its scope")
-      .option("--archived", "offer it no longer")
-      .option("--no-archived", "offer it again")
+      .option("--archived", "archive it")
+      .option("--no-archived", "unarchive it")
       .action((given: string, label: string, flags: Omit<LabelEditOptions, "place" | "label">) =>
         run(cli, { place: toLabelPlace(given), label, ...flags }),
       );
@@ -138,10 +174,14 @@ async function runLabelDelete(
   { place, label: name }: LabelDeleteOptions,
 ): Promise<void> {
   const id = await findLabelId(cli, place, name);
-  await cli.prompts.confirm(`Delete the label ${name} and take it off all issues?`);
+  await cli.prompts.confirm(`Delete the label ${name} and remove it from all issues?`);
+  await removeLabel(cli, place, id);
+  await cli.output.done({ deleted: true, name }, `Deleted the label ${name}.`);
+}
+
+async function removeLabel(cli: CliContext, place: LabelPlace, id: string): Promise<void> {
   if ("org" in place) await cli.client.call(forge.deleteOrgLabel, { params: { ...place, id } });
   else await cli.client.call(forge.deleteLabel, { params: { ...place, id } });
-  await cli.output.done({ deleted: true, name }, `Deleted the label ${name}.`);
 }
 
 const labelColumns: readonly Column<WireLabel>[] = [

@@ -6,6 +6,7 @@ import { CliError, usageError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
 import { waitOutLimits } from "../support/rate-limit.ts";
 import { readSecret } from "../support/secrets.ts";
+import { addTotpFlag, readTotp, type TotpFlags, toTotpHeaders } from "../support/totp-flag.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -18,14 +19,13 @@ export interface LoginForgeOptions {
   readonly username?: string;
   readonly secret: "password_input" | "token_input" | "person";
   /** A code of the second factor. */
-  readonly otp?: string;
+  readonly totp?: string;
 }
 
-interface LoginForgeFlags {
+interface LoginForgeFlags extends TotpFlags {
   readonly username?: string;
   readonly passwordStdin?: true;
   readonly tokenStdin?: true;
-  readonly otp?: string;
 }
 
 export const loginForge = {
@@ -40,22 +40,23 @@ export const loginForge = {
     command
       .option("--username <name>", "your user name")
       .option("--password-stdin", "read the password from standard input")
-      .option("--token-stdin", "read an access token from standard input")
-      .option("--otp <code>", "a code of your second factor")
-      .action(({ username, passwordStdin, tokenStdin, otp }: LoginForgeFlags) => {
-        if (passwordStdin === true && tokenStdin === true)
-          throw usageError("--password-stdin and --token-stdin exclude each other");
-        return run(cli, {
-          ...(username === undefined ? {} : { username }),
-          secret:
-            passwordStdin === true
-              ? "password_input"
-              : tokenStdin === true
-                ? "token_input"
-                : "person",
-          ...(otp === undefined ? {} : { otp }),
-        });
+      .option("--token-stdin", "read an access token from standard input");
+    addTotpFlag(command).action((flags: LoginForgeFlags) => {
+      const { username, passwordStdin, tokenStdin } = flags;
+      if (passwordStdin === true && tokenStdin === true)
+        throw usageError("--password-stdin and --token-stdin exclude each other");
+      const totp = readTotp(flags);
+      return run(cli, {
+        ...(username === undefined ? {} : { username }),
+        secret:
+          passwordStdin === true
+            ? "password_input"
+            : tokenStdin === true
+              ? "token_input"
+              : "person",
+        ...(totp === undefined ? {} : { totp }),
       });
+    });
   },
 } satisfies CommandModule;
 
@@ -64,6 +65,11 @@ export const loginForge = {
  * store before it prompts for a secret.
  */
 async function runLoginForge(cli: CliContext, options: LoginForgeOptions): Promise<void> {
+  const { username, secret } = options;
+  await cli.prompts.require([
+    { flag: "--username", isMissing: username === undefined && secret !== "token_input" },
+    { flag: "--password-stdin or --token-stdin", isMissing: secret === "person" },
+  ]);
   const profile = await cli.profiles.inUse();
   if (!cli.flags.dryRun) await cli.credentials.chooseStore(profile);
   const made =
@@ -116,7 +122,7 @@ async function makeToken(cli: CliContext, options: LoginForgeOptions): Promise<M
       { params: { username }, body: { name: `croft-cli-${suffix}`, scopes: ["all"] } },
       {
         authorization: toBasic(username, password),
-        ...(options.otp === undefined ? {} : { headers: { "X-Gitea-OTP": options.otp } }),
+        ...toTotpHeaders(options.totp),
       },
     ),
   );
@@ -148,12 +154,13 @@ export const loginVault = {
     profile: "string",
     url: "string",
   }),
+  prompted: ["--email", "--password-stdin"],
   define(command, cli, run = runLoginVault): void {
     command
       .option("--email <address>", "your e-mail address")
       .option("--password-stdin", "read the password from standard input")
       .option("--totp <code>", "a code of your authenticator app")
-      .option("--backup-code <code>", "a backup code in place of it")
+      .option("--backup-code <code>", "a backup code instead of a code of the app")
       .option("--remember", "stay signed in for 30 days instead of 16 hours")
       .action(({ email, passwordStdin, totp, backupCode, remember }: LoginVaultFlags) => {
         if (totp !== undefined && backupCode !== undefined)

@@ -6,7 +6,7 @@ import { type FieldType, shape, shapeList } from "../output/spec.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List the mails that lie in the outbox", () => listMails, {
+  verb("list", "List mail in the outbox", () => listMails, {
     aliases: ["ls"],
   }),
   verb("show", "Show a mail of the outbox", () => showMail),

@@ -4,7 +4,9 @@ import { forgePages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { type Column, time } from "../output/cells.ts";
+import { readPages } from "../output/pages.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
+import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../support/if-absent.ts";
 import { toDueDate, toListState } from "../support/issues.ts";
 import { readText, type RepositoryName, toRepositoryName } from "../support/repository.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
@@ -71,23 +73,29 @@ async function runMilestoneView(cli: CliContext, params: MilestoneOptions): Prom
   await cli.output.resource(body, milestoneLines);
 }
 
-interface MilestoneCreateOptions extends RepositoryName {
+interface MilestoneCreateOptions extends RepositoryName, IfAbsentFlag {
   readonly title: string;
   readonly description?: string;
   readonly due?: string;
 }
 
 const createMilestone = {
-  operations: [forge.createMilestone],
+  operations: [forge.createMilestone, forge.listMilestones, forge.deleteMilestone],
   output: resourceOf(forge.createMilestone, 201),
+  /** Only a duplicate that this command has just made is deleted. */
+  destructive: false,
   define(command, cli, run = runMilestoneCreate): void {
-    command
+    addIfAbsentFlag(command)
       .argument(...repositoryArgument)
       .argument("<title>", "the title")
-      .option("--description <text>", 'what it is about, as Markdown; "-" reads standard input')
-      .option("--due <date>", "the last day, such as 2026-12-31", toDueDate)
-      .action((given: string, title: string, flags: { description?: string; due?: string }) =>
-        run(cli, { ...toRepositoryName(given), title, ...flags }),
+      .option("--description <text>", 'the description as Markdown; "-" reads standard input')
+      .option("--due <date>", "the due date, such as 2026-12-31", toDueDate)
+      .action(
+        (
+          given: string,
+          title: string,
+          flags: Omit<MilestoneCreateOptions, "title" | keyof RepositoryName>,
+        ) => run(cli, { ...toRepositoryName(given), title, ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -95,17 +103,46 @@ const createMilestone = {
 /** Creates a milestone and prints it. */
 async function runMilestoneCreate(
   cli: CliContext,
-  { owner, repo, title, description, due }: MilestoneCreateOptions,
+  { owner, repo, title, description: given, due, ifAbsent }: MilestoneCreateOptions,
 ): Promise<void> {
-  const { body } = await cli.client.call(forge.createMilestone, {
-    params: { owner, repo },
-    body: {
-      title,
-      ...(description === undefined ? {} : { description: await readText(cli, description) }),
-      ...(due === undefined ? {} : { due_on: due }),
+  const description = given === undefined ? undefined : await readText(cli, given);
+  const { value } = await createIfAbsent<WireMilestone>(cli, {
+    ifAbsent,
+    title: `the milestone ${JSON.stringify(title)} of ${owner}/${repo}`,
+    find: () => findTitled(cli, { owner, repo }, title),
+    create: async () => {
+      const body = {
+        title,
+        ...(description === undefined ? {} : { description }),
+        ...(due === undefined ? {} : { due_on: due }),
+      };
+      return (await cli.client.call(forge.createMilestone, { params: { owner, repo }, body })).body;
+    },
+    settings: (existing) => [
+      { flag: "--description", wanted: description, existing: existing.description },
+      { flag: "--due", wanted: due?.slice(0, 10), existing: existing.due_on?.slice(0, 10) },
+    ],
+    editedBy: "croft milestone edit",
+    async withdraw({ id }) {
+      const params = { owner, repo, id: String(id) };
+      await cli.client.call(forge.deleteMilestone, { params });
     },
   });
-  await cli.output.resource(body, milestoneLines);
+  await cli.output.resource(value, milestoneLines);
+}
+
+/** Returns the milestone with exactly this title, open or closed; of several the oldest. */
+async function findTitled(
+  cli: CliContext,
+  params: RepositoryName,
+  title: string,
+): Promise<WireMilestone | undefined> {
+  const query = { state: "all", name: title };
+  const pages = forgePages(cli.client, forge.listMilestones, { params, query });
+  const found: WireMilestone[] = [];
+  for await (const { items } of readPages(pages, { page: undefined, limit: undefined, all: true }))
+    found.push(...items.filter((milestone) => milestone.title === title));
+  return found.toSorted((one, other) => one.id - other.id)[0];
 }
 
 interface MilestoneEditOptions extends MilestoneOptions {
@@ -125,7 +162,7 @@ export const editMilestone = {
       .argument(...milestoneArgument)
       .option("--title <text>", "a new title")
       .option("--description <text>", 'a new description; "-" reads standard input')
-      .option("--due <date>", "another last day, such as 2026-12-31", toDueDate)
+      .option("--due <date>", "a new due date, such as 2026-12-31", toDueDate)
       .option("--close", "close it")
       .option("--reopen", "open it again")
       .action((given: string, id: string, flags: Omit<MilestoneEditOptions, "owner">) =>

@@ -6,7 +6,7 @@ import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
   verb("set", "Upload the picture of an organization", () => setAvatar),
-  verb("delete", "Go back to the picture that is drawn for it", () => deleteAvatar, {
+  verb("delete", "Delete the picture and use the generated one", () => deleteAvatar, {
     aliases: ["rm"],
   }),
 ];

@@ -11,7 +11,7 @@ export const entries: readonly Entry[] = [
     aliases: ["rm"],
   }),
   verb("publicize", "Show a membership to everyone", () => publicize),
-  verb("conceal", "Hide a membership from others than members", () => conceal),
+  verb("conceal", "Hide a membership from non-members", () => conceal),
 ];
 
 const organizationArgument = ["<organization>", "the organization"] as const;

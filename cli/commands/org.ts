@@ -1,3 +1,4 @@
+import type { WireOrganization } from "../../daemon/contract/forge/accounts/orgs.ts";
 import { forge } from "../client/operations.ts";
 import { forgePages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
@@ -5,10 +6,13 @@ import { usageError } from "../errors.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import {
   addOrganizationFlags,
+  findOwnedOrganization,
   organizationColumns,
   type OrganizationFlags,
   organizationLines,
+  organizationSettings,
 } from "../support/organization.ts";
+import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../support/if-absent.ts";
 import { readTrueOrFalse } from "../support/flag-values.ts";
 import { type CommandModule, type Entry, noun, verb } from "../tree/entry.ts";
 
@@ -63,32 +67,47 @@ async function runOrgView(cli: CliContext, { name }: { readonly name: string }):
   await cli.output.resource(body, organizationLines);
 }
 
-export interface OrgCreateOptions extends OrganizationFlags {
+export interface OrgCreateOptions extends OrganizationFlags, IfAbsentFlag {
   readonly name: string;
 }
 
 export const createOrg = {
-  operations: [forge.createOwnOrganization],
+  operations: [
+    forge.createOwnOrganization,
+    forge.getOrganization,
+    forge.getOrganizationPermissions,
+    forge.getCurrentUser,
+  ],
   output: resourceOf(forge.createOwnOrganization, 201),
   define(command, cli, run = runOrgCreate): void {
-    addOrganizationFlags(command.argument("<name>", "its name")).action(
-      (name: string, flags: OrganizationFlags) => run(cli, { name, ...flags }),
+    addIfAbsentFlag(addOrganizationFlags(command.argument("<name>", "its name"))).action(
+      (name: string, flags: OrganizationFlags & IfAbsentFlag) => run(cli, { name, ...flags }),
     );
   },
 } satisfies CommandModule;
 
 /** Creates an organization that the caller owns. */
-async function runOrgCreate(
-  cli: CliContext,
-  { name, fullName, ...rest }: OrgCreateOptions,
-): Promise<void> {
-  const { body } = await cli.client.call(forge.createOwnOrganization, {
-    body: { username: name, full_name: fullName, ...rest },
+async function runOrgCreate(cli: CliContext, options: OrgCreateOptions): Promise<void> {
+  const { name, fullName, ifAbsent, ...rest } = options;
+  const { value } = await createIfAbsent<WireOrganization>(cli, {
+    ifAbsent,
+    title: `the organization ${name}`,
+    find: async () => {
+      const { body: caller } = await cli.client.call(forge.getCurrentUser);
+      return findOwnedOrganization(cli, name, caller.login);
+    },
+    create: async () => {
+      const body = { username: name, full_name: fullName, ...rest };
+      return (await cli.client.call(forge.createOwnOrganization, { body })).body;
+    },
+    settings: (existing) => organizationSettings(options, existing),
+    editedBy: "croft org edit",
   });
-  await cli.output.resource(body, organizationLines);
+  await cli.output.resource(value, organizationLines);
 }
 
-export interface OrgEditOptions extends OrgCreateOptions {
+export interface OrgEditOptions extends OrganizationFlags {
+  readonly name: string;
   readonly adminsChangeTeams?: string;
 }
 
@@ -112,7 +131,7 @@ export const editOrg = {
   },
 } satisfies CommandModule;
 
-/** Changes an organization; what is not given stays. */
+/** Changes an organization; absent fields keep their values. */
 async function runOrgEdit(cli: CliContext, options: OrgEditOptions): Promise<void> {
   const { name, fullName, adminsChangeTeams, ...rest } = options;
   const { body } = await cli.client.call(forge.editOrganization, {
@@ -173,7 +192,7 @@ const showPermission = {
   },
 } satisfies CommandModule;
 
-/** Prints what a user may do in an organization. */
+/** Prints the permissions of a user in an organization. */
 async function runPermission(cli: CliContext, name: string, username: string): Promise<void> {
   const { body } = await cli.client.call(forge.getOrganizationPermissions, {
     params: { username, org: name },

@@ -4,12 +4,13 @@ import type { Column } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { type FieldType, shape, shapeList } from "../output/spec.ts";
 import { defaultProfile, isProfileName, type Profile } from "../profile/profiles.ts";
+import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../support/if-absent.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
   verb("list", "List the profiles", () => listProfiles, { aliases: ["ls"] }),
   verb("add", "Add a profile for another daemon or account", () => addProfile),
-  verb("use", "Use a profile from here on", () => useProfile),
+  verb("use", "Make a profile the default", () => useProfile),
   verb("remove", "Remove a profile and its credentials", () => removeProfile, {
     aliases: ["rm"],
   }),
@@ -80,6 +81,7 @@ async function runProfileList(cli: CliContext): Promise<void> {
 export interface ProfileAddOptions {
   readonly name: string;
   readonly use: boolean;
+  readonly ifAbsent?: true;
 }
 
 export const addProfile = {
@@ -87,11 +89,11 @@ export const addProfile = {
   output: shape(profileFields),
   writes: true,
   define(command, cli, run = runProfileAdd): void {
-    command
+    addIfAbsentFlag(command)
       .argument("<name>", "a name for the profile")
-      .option("--use", "use it from here on")
-      .action((name: string, flags: { readonly use?: true }) =>
-        run(cli, { name, use: flags.use === true }),
+      .option("--use", "make it the default profile")
+      .action((name: string, { use, ...flags }: { readonly use?: true } & IfAbsentFlag) =>
+        run(cli, { name, use: use === true, ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -99,22 +101,33 @@ export const addProfile = {
 /**
  * Adds a profile. Without `--url` the profile uses the daemon of this machine. @throws CliError `conflict` when it exists
  */
-async function runProfileAdd(cli: CliContext, { name, use }: ProfileAddOptions): Promise<void> {
+async function runProfileAdd(
+  cli: CliContext,
+  { name, use, ifAbsent }: ProfileAddOptions,
+): Promise<void> {
   if (!isProfileName(name))
     throw usageError(
       `${JSON.stringify(name)} cannot be the name of a profile`,
       "letters, digits, . _ and -",
     );
-  const { profiles } = await cli.profiles.read();
-  if (name in profiles)
-    throw new CliError("conflict", `there is a profile ${JSON.stringify(name)} already`);
   const config = await cli.config();
   const url = (config.urlSource === "flag" ? config.url : undefined) ?? null;
-  if (cli.flags.dryRun) throw new DryRun({ add: { name, url, use } });
-  const added = await cli.profiles.updateProfile(name, (profile) => ({ ...profile, url }));
-  if (use) await cli.profiles.update((file) => ({ ...file, current: name }));
+  const find = async () => (await cli.profiles.read()).profiles[name];
+  const { value: profile } = await createIfAbsent(cli, {
+    ifAbsent,
+    title: `the profile ${JSON.stringify(name)}`,
+    find,
+    async create() {
+      if ((await find()) !== undefined)
+        throw new CliError("conflict", `there is a profile ${JSON.stringify(name)} already`);
+      if (cli.flags.dryRun) throw new DryRun({ add: { name, url, use } });
+      return cli.profiles.updateProfile(name, (before) => ({ ...before, url }));
+    },
+    settings: (existing) => [{ flag: "--url", wanted: url ?? undefined, existing: existing.url }],
+  });
+  if (use && !cli.flags.dryRun) await cli.profiles.update((file) => ({ ...file, current: name }));
   const { current } = await cli.profiles.read();
-  await cli.output.resource(toShownProfile(name, added, current), profileColumns);
+  await cli.output.resource(toShownProfile(name, profile, current), profileColumns);
 }
 
 export interface ProfileUseOptions {
@@ -159,7 +172,7 @@ const removeProfile = {
   },
 } satisfies CommandModule;
 
-/** Removes a profile with its credentials; sessions at the daemon go on (see `croft logout`). */
+/** Removes a profile with its credentials; sessions at the daemon stay valid (see `croft logout`). */
 async function runProfileRemove(cli: CliContext, { name }: ProfileRemoveOptions): Promise<void> {
   const { profiles } = await cli.profiles.read();
   const profile = profiles[name];

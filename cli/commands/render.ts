@@ -22,7 +22,7 @@ export const renderMarkdown = {
       .option("--mode <mode>", "markdown, gfm, comment or wiki; the server's default is markdown")
       .option(
         "--context <path>",
-        "/OWNER/REPO, or /OWNER/REPO/src/branch/NAME: what links are relative to",
+        "/OWNER/REPO, or /OWNER/REPO/src/branch/NAME: the base of relative links",
       )
       .option("--wiki", "as a page of the wiki")
       .option("--terminal", "format for reading in a terminal")
@@ -55,7 +55,7 @@ export const renderMarkup = {
       .option("--mode <mode>", "file, markdown, gfm, comment or wiki", "file")
       .option(
         "--context <path>",
-        "/OWNER/REPO, or /OWNER/REPO/src/branch/NAME: what links are relative to",
+        "/OWNER/REPO, or /OWNER/REPO/src/branch/NAME: the base of relative links",
       )
       .option("--wiki", "as a page of the wiki")
       .option("--terminal", "format for reading in a terminal")

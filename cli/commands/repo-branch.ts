@@ -4,6 +4,7 @@ import { forgePages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
 import { type Column, time } from "../output/cells.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
+import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../support/if-absent.ts";
 import {
   repositoryArgument,
   type RepositoryName,
@@ -76,32 +77,39 @@ async function runView(cli: CliContext, { owner, repo, branch }: BranchOptions):
   await cli.output.resource(body, branchColumns);
 }
 
-export interface BranchCreateOptions extends BranchOptions {
+export interface BranchCreateOptions extends BranchOptions, IfAbsentFlag {
   readonly from?: string;
 }
 
 export const createOne = {
-  operations: [forge.createBranch],
+  operations: [forge.createBranch, forge.getBranch],
   output: resourceOf(forge.createBranch, 201),
   define(command, cli, run = runCreate): void {
-    command
+    addIfAbsentFlag(command)
       .argument(...repositoryArgument)
       .argument("<branch>", "the new branch")
       .option("--from <ref>", "a branch, tag or commit; the default branch if it is not given")
-      .action((given: string, branch: string, flags: { from?: string }) =>
+      .action((given: string, branch: string, flags: { from?: string } & IfAbsentFlag) =>
         run(cli, { ...toRepositoryName(given), branch, ...flags }),
       );
   },
 } satisfies CommandModule;
 
-/** Creates a branch and prints it. */
+/** Creates a branch and prints it. An existing one may have moved on since, so `--from` is not compared. */
 async function runCreate(cli: CliContext, options: BranchCreateOptions): Promise<void> {
   const { owner, repo, branch, from } = options;
-  const { body } = await cli.client.call(forge.createBranch, {
-    params: { owner, repo },
-    body: { new_branch_name: branch, old_ref_name: from },
+  const params = { owner, repo };
+  const { value } = await createIfAbsent<WireBranch>(cli, {
+    ifAbsent: options.ifAbsent,
+    title: `the branch ${branch} of ${owner}/${repo}`,
+    find: async () =>
+      (await cli.client.call(forge.getBranch, { params: { ...params, branch } })).body,
+    create: async () => {
+      const body = { new_branch_name: branch, old_ref_name: from };
+      return (await cli.client.call(forge.createBranch, { params, body })).body;
+    },
   });
-  await cli.output.resource(body, branchColumns);
+  await cli.output.resource(value, branchColumns);
 }
 
 interface RenameOptions extends BranchOptions {

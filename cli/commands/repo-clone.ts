@@ -36,7 +36,7 @@ export const cloneRepo = {
           more: readonly string[],
           { ssh }: { readonly ssh?: true },
         ) => {
-          // Without a directory, the first flag stands in its place.
+          // Without a directory, the first flag is parsed in its place.
           const isFlag = directory?.startsWith("-") === true;
           return run(cli, {
             ...toRepositoryName(given),

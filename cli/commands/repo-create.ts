@@ -1,12 +1,16 @@
 import { basename, resolve } from "node:path";
+import type { WireRepository } from "../../daemon/contract/forge/repositories/repositories.ts";
 import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { resourceOf } from "../output/spec.ts";
 import { readGit, runGit, toHelperWords } from "../support/git.ts";
+import { createIfAbsent } from "../support/if-absent.ts";
 import {
   addNewRepositoryFlags,
+  findPresentRepository,
   type NewRepositoryFlags,
+  repositorySettings,
   toNewRepositoryBody,
 } from "../support/new-repository.ts";
 import { repositoryLines, toRepositoryName } from "../support/repository.ts";
@@ -36,6 +40,7 @@ export const createRepo = {
     forge.createOrganizationRepository,
     forge.generateRepository,
     forge.getCurrentUser,
+    forge.getRepository,
   ],
   output: resourceOf(forge.createOwnRepository, 201),
   define(command, cli, run = runRepoCreate): void {
@@ -76,6 +81,11 @@ function assertFlags(name: string | undefined, flags: RepoCreateOptions): void {
     throw usageError("--push and --remote take --source, the folder of a local repository");
   if (source !== undefined && (clone === true || init === true))
     throw usageError("--source excludes --clone and --init: the folder has the first commit");
+  if (clone === true && flags.ifAbsent === true)
+    throw usageError(
+      "--if-absent excludes --clone: the folder may exist as well",
+      '"croft repo clone" clones an existing repository',
+    );
   if (flags.with !== undefined && fromTemplate === undefined)
     throw usageError("--with takes --from-template");
   if (fromTemplate !== undefined) {
@@ -108,30 +118,64 @@ async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promi
       ? { default_branch: local.branch }
       : {}),
   };
-  const made =
-    options.fromTemplate !== undefined
-      ? await generate(cli, options.fromTemplate, name, options)
-      : org === undefined
-        ? await cli.client.call(forge.createOwnRepository, { body })
-        : await cli.client.call(forge.createOrganizationRepository, { params: { org }, body });
-  const repository = made.body;
+  const { value, isNew } = await createIfAbsent<WireRepository>(cli, {
+    ifAbsent: options.ifAbsent,
+    title: `the repository ${org === undefined ? name : `${org}/${name}`}`,
+    find: async () => {
+      const owner = org ?? (await cli.client.call(forge.getCurrentUser)).body.login;
+      return findPresentRepository(cli, { owner, repo: name });
+    },
+    create: async () => {
+      if (options.fromTemplate !== undefined)
+        return (await generate(cli, options.fromTemplate, name, options)).body;
+      return org === undefined
+        ? (await cli.client.call(forge.createOwnRepository, { body })).body
+        : (await cli.client.call(forge.createOrganizationRepository, { params: { org }, body }))
+            .body;
+    },
+    settings: (existing) => repositorySettings(options, existing),
+    editedBy: "croft repo edit",
+  });
+  let repository = value;
   if (local !== undefined) {
     const url = await toRemoteUrl(cli, repository, ssh);
-    cli.io.note(`Created repository ${repository.full_name}.`);
-    await runGit(cli, ["-C", local.path, "remote", "add", "--", remote, url]);
-    cli.io.note(`Added remote ${remote}: ${url}`);
+    if (isNew) cli.io.note(`Created repository ${repository.full_name}.`);
+    await addRemote(cli, local, remote, url);
     if (options.push === true) {
       const helper = await toHelperWords(cli, (await cli.client.target()).url);
       const quiet = cli.flags.quiet ? ["--quiet"] : [];
       const words = ["push", ...quiet, "--set-upstream", remote, "HEAD"];
       await runGit(cli, ["-C", local.path, ...helper, ...words]);
       cli.io.note(`Pushed commits to ${url}`);
+      const params = { owner: repository.owner.login, repo: repository.name };
+      ({ body: repository } = await cli.client.call(forge.getRepository, { params }));
     }
   }
   if (options.clone === true)
     await cloneRepository(cli, repository, { target: toFolderName(repository), ssh });
   await cli.output.resource(repository, repositoryLines);
 }
+
+/** A remote of a run before this one, with `--if-absent`, stays. @throws CliError `name_collision` */
+async function addRemote(
+  cli: CliContext,
+  { path, remoteUrl }: LocalRepository,
+  remote: string,
+  url: string,
+): Promise<void> {
+  if (remoteUrl === url) {
+    cli.io.note(`The remote ${remote} is ${url} already.`);
+    return;
+  }
+  if (remoteUrl !== undefined) throw remoteTaken(path, remote);
+  await runGit(cli, ["-C", path, "remote", "add", "--", remote, url]);
+  cli.io.note(`Added remote ${remote}: ${url}`);
+}
+
+const remoteTaken = (path: string, remote: string) =>
+  new CliError("name_collision", `${path} has a remote ${remote} already`, {
+    hint: "give another name with --remote",
+  });
 
 /** The parts that a repository may copy from its template, by the words of `--with`. */
 const templateItems: Readonly<Record<string, string>> = {
@@ -176,13 +220,15 @@ interface LocalRepository {
   readonly name: string;
   /** Undefined when HEAD names a commit and no branch. */
   readonly branch: string | undefined;
+  /** The address of a remote that exists already; only with `--if-absent`. */
+  readonly remoteUrl: string | undefined;
 }
 
 /** Checks everything about the local repository before the new one is created. */
 async function readLocal(
   cli: CliContext,
   source: string,
-  { remote = "origin", push }: RepoCreateOptions,
+  { remote = "origin", push, ifAbsent }: RepoCreateOptions,
 ): Promise<LocalRepository> {
   const path = resolve(cli.system.workingDirectory, source);
   const git = (...words: readonly string[]) => readGit(cli, ["-C", path, ...words]);
@@ -190,12 +236,15 @@ async function readLocal(
     throw new CliError("conflict", `${path} is not a git repository`, {
       hint: `run "git -C ${path} init" first`,
     });
-  if ((await git("remote", "get-url", "--", remote)).code === 0)
-    throw new CliError("name_collision", `${path} has a remote ${remote} already`, {
-      hint: "give another name with --remote",
-    });
+  const known = await git("remote", "get-url", "--", remote);
+  if (known.code === 0 && ifAbsent !== true) throw remoteTaken(path, remote);
   if (push === true && (await git("rev-parse", "--verify", "--quiet", "HEAD")).code !== 0)
     throw new CliError("conflict", `--push was given, but ${path} has no commits`);
   const head = await git("symbolic-ref", "--quiet", "--short", "HEAD");
-  return { path, name: basename(path), branch: head.code === 0 ? head.out : undefined };
+  return {
+    path,
+    name: basename(path),
+    branch: head.code === 0 ? head.out : undefined,
+    remoteUrl: known.code === 0 ? known.out : undefined,
+  };
 }

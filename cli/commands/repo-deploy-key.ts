@@ -3,7 +3,10 @@ import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { type Column, time } from "../output/cells.ts";
 import { resourceOf, shape } from "../output/spec.ts";
-import { readKeyFile, toKeyTitle } from "../support/public-key.ts";
+import { findFirst } from "../output/pages.ts";
+import { forgePages } from "../client/paging.ts";
+import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../support/if-absent.ts";
+import { isSameKey, readKeyFile, toKeyTitle } from "../support/public-key.ts";
 import {
   repositoryArgument,
   type RepositoryName,
@@ -32,7 +35,7 @@ const columns: readonly Column<WireDeployKey>[] = [
 /** The keys of a repository, the oldest first. */
 const listKeys = createRepositoryList(forge.listDeployKeys, columns);
 
-export interface DeployKeyAddOptions extends RepositoryName {
+export interface DeployKeyAddOptions extends RepositoryName, IfAbsentFlag {
   /** A path, or `-` for standard input. */
   readonly file: string;
   /** The file's name when absent. */
@@ -41,10 +44,10 @@ export interface DeployKeyAddOptions extends RepositoryName {
 }
 
 export const addKey = {
-  operations: [forge.addDeployKey],
+  operations: [forge.addDeployKey, forge.listDeployKeys],
   output: resourceOf(forge.addDeployKey, 201),
   define(command, cli, run = runAdd): void {
-    command
+    addIfAbsentFlag(command)
       .argument(...repositoryArgument)
       .argument("<file>", "a file with the public key; - is standard input")
       .option("--title <title>", "a title for the key; by default the file's name")
@@ -62,12 +65,28 @@ export const addKey = {
 /** Adds a key that opens one repository, for reading unless it may write. */
 async function runAdd(cli: CliContext, options: DeployKeyAddOptions): Promise<void> {
   const { owner, repo, file, title, allowWrite } = options;
+  const params = { owner, repo };
   const key = await readKeyFile(cli, file);
-  const { body } = await cli.client.call(forge.addDeployKey, {
-    params: { owner, repo },
-    body: { title: title ?? toKeyTitle(file), key, read_only: allowWrite !== true },
+  const { value } = await createIfAbsent<WireDeployKey>(cli, {
+    ifAbsent: options.ifAbsent,
+    title: `the deploy key of ${owner}/${repo}`,
+    find: async () => {
+      const pages = forgePages(cli.client, forge.listDeployKeys, { params });
+      const found = await findFirst(pages, (one) => isSameKey(one.key, key));
+      // The response to a creation does not repeat the repository.
+      const { repository: _, ...rest } = found ?? {};
+      return found && (rest as WireDeployKey);
+    },
+    create: async () => {
+      const body = { title: title ?? toKeyTitle(file), key, read_only: allowWrite !== true };
+      return (await cli.client.call(forge.addDeployKey, { params, body })).body;
+    },
+    settings: (existing) => [
+      { flag: "--title", wanted: title, existing: existing.title },
+      { flag: "--allow-write", wanted: allowWrite === true, existing: !existing.read_only },
+    ],
   });
-  await cli.output.resource(body, columns);
+  await cli.output.resource(value, columns);
 }
 
 interface DeployKeyOptions extends RepositoryName {

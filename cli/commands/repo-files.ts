@@ -74,7 +74,7 @@ export const catFile = {
   },
 } satisfies CommandModule;
 
-/** Prints a file: its bytes into a pipe, and on a terminal its text without what a terminal would obey. */
+/** Prints a file: its bytes into a pipe, and on a terminal its text without control sequences. */
 async function runCat(cli: CliContext, { owner, repo, path, ref }: FileOptions): Promise<void> {
   if (cli.output.isMachine)
     throw usageError("a file does not go with machine output", "the bytes are the output");

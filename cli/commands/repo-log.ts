@@ -78,7 +78,7 @@ export const repoShow = {
     command
       .argument(...repositoryArgument)
       .argument("<ref>", "a commit, branch or tag")
-      .option("--diff", "print what it changes")
+      .option("--diff", "print the changes")
       .option("--patch", "print it as a patch for git am")
       .action((given: string, ref: string, flags: Pick<ShowOptions, "diff" | "patch">) =>
         run(cli, { ...toRepositoryName(given), ref, ...flags }),
@@ -86,7 +86,7 @@ export const repoShow = {
   },
 } satisfies CommandModule;
 
-/** Prints a commit, or what it changes. */
+/** Prints a commit, or its changes. */
 async function runShow(cli: CliContext, options: ShowOptions): Promise<void> {
   const { owner, repo, ref: sha, diff, patch } = options;
   if (diff && patch) throw usageError("--diff and --patch exclude each other");
@@ -146,7 +146,7 @@ function assertNoDocument(cli: CliContext): void {
     throw usageError("--diff and --patch do not go with machine output", "the text is the output");
 }
 
-/** Prints a text line by line while it arrives, without what a terminal would obey. */
+/** Prints a text line by line while it arrives, without control sequences. */
 async function printText(cli: CliContext, { stream }: ByteDownload): Promise<void> {
   const decoder = new TextDecoder();
   let rest = "";

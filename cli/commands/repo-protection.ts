@@ -6,6 +6,7 @@ import type { Column } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { readTrueOrFalse } from "../support/flag-values.ts";
+import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../support/if-absent.ts";
 import {
   repositoryArgument,
   type RepositoryName,
@@ -84,30 +85,61 @@ export interface ProtectionOptions extends RuleOptions {
 }
 
 export const createOne = {
-  operations: [forge.createBranchProtection],
+  operations: [forge.createBranchProtection, forge.getBranchProtection],
   output: resourceOf(forge.createBranchProtection, 201),
   define(command, cli, run = runCreate): void {
-    command
+    addIfAbsentFlag(command)
       .argument(...repositoryArgument)
       .argument(...ruleArgument)
-      .option("--push <true|false>", "whether it takes pushes; false if it is not given")
+      .option("--push <true|false>", "whether pushes are allowed; false by default")
       .option("--push-user <name...>", "only these users push")
       .option("--push-team <name...>", "only the members of these teams push")
       .option("--force-push <true|false>", "whether those who push may also force")
-      .action((given: string, rule: string, flags: Omit<ProtectionOptions, keyof RuleOptions>) =>
-        run(cli, { ...toRepositoryName(given), rule, ...flags }),
+      .action(
+        (
+          given: string,
+          rule: string,
+          flags: Omit<ProtectionOptions, keyof RuleOptions> & IfAbsentFlag,
+        ) => run(cli, { ...toRepositoryName(given), rule, ...flags }),
       );
   },
 } satisfies CommandModule;
 
 /** Creates a rule and prints it. */
-async function runCreate(cli: CliContext, options: ProtectionOptions): Promise<void> {
+async function runCreate(
+  cli: CliContext,
+  options: ProtectionOptions & IfAbsentFlag,
+): Promise<void> {
   const { owner, repo, rule } = options;
-  const { body } = await cli.client.call(forge.createBranchProtection, {
-    params: { owner, repo },
-    body: { rule_name: rule, ...toBody(options) },
+  const wanted = toBody(options);
+  const { value } = await createIfAbsent<WireBranchProtection>(cli, {
+    ifAbsent: options.ifAbsent,
+    title: `the rule ${rule} of ${owner}/${repo}`,
+    find: async () =>
+      (await cli.client.call(forge.getBranchProtection, { params: { owner, repo, rule } })).body,
+    create: async () => {
+      const body = { rule_name: rule, ...wanted };
+      return (
+        await cli.client.call(forge.createBranchProtection, { params: { owner, repo }, body })
+      ).body;
+    },
+    settings: (existing) => [
+      { flag: "--push", wanted: options.push, existing: existing.enable_push },
+      {
+        flag: "--push-user",
+        wanted: options.pushUser?.toSorted().join(","),
+        existing: existing.push_whitelist_usernames.toSorted().join(","),
+      },
+      {
+        flag: "--push-team",
+        wanted: options.pushTeam?.toSorted().join(","),
+        existing: existing.push_whitelist_teams.toSorted().join(","),
+      },
+      { flag: "--force-push", wanted: options.forcePush, existing: existing.enable_force_push },
+    ],
+    editedBy: "croft repo protection edit",
   });
-  await cli.output.resource(body, ruleColumns);
+  await cli.output.resource(value, ruleColumns);
 }
 
 const editOne = {
@@ -117,7 +149,7 @@ const editOne = {
     command
       .argument(...repositoryArgument)
       .argument(...ruleArgument)
-      .option("--push <true|false>", "whether it takes pushes")
+      .option("--push <true|false>", "whether pushes are allowed")
       .option("--push-user <name...>", "only these users push")
       .option("--push-team <name...>", "only the members of these teams push")
       .option("--force-push <true|false>", "whether those who push may also force")

@@ -3,6 +3,7 @@ import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { type Column, time } from "../output/cells.ts";
 import { resourceOf, shape } from "../output/spec.ts";
+import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../support/if-absent.ts";
 import {
   repositoryArgument,
   type RepositoryName,
@@ -51,21 +52,21 @@ async function runView(cli: CliContext, { owner, repo, tag }: TagOptions): Promi
   await cli.output.resource(body, tagColumns);
 }
 
-export interface TagCreateOptions extends TagOptions {
+export interface TagCreateOptions extends TagOptions, IfAbsentFlag {
   readonly message?: string;
   readonly target?: string;
 }
 
 export const createOne = {
-  operations: [forge.createTag],
+  operations: [forge.createTag, forge.getTag, forge.getCommit],
   output: resourceOf(forge.createTag, 201),
   define(command, cli, run = runCreate): void {
-    command
+    addIfAbsentFlag(command)
       .argument(...repositoryArgument)
       .argument("<tag>", "the new tag")
       .option("-m, --message <text>", "makes an annotated tag with this message")
       .option("--target <ref>", "a branch, tag or commit; the default branch if it is not given")
-      .action((given: string, tag: string, flags: { message?: string; target?: string }) =>
+      .action((given: string, tag: string, flags: Omit<TagCreateOptions, keyof TagOptions>) =>
         run(cli, { ...toRepositoryName(given), tag, ...flags }),
       );
   },
@@ -74,11 +75,28 @@ export const createOne = {
 /** Creates a tag and prints it. */
 async function runCreate(cli: CliContext, options: TagCreateOptions): Promise<void> {
   const { owner, repo, tag, message, target } = options;
-  const { body } = await cli.client.call(forge.createTag, {
-    params: { owner, repo },
-    body: { tag_name: tag, message, target },
+  const params = { owner, repo };
+  let wanted: string | undefined;
+  const { value } = await createIfAbsent<WireTag>(cli, {
+    ifAbsent: options.ifAbsent,
+    title: `the tag ${tag} of ${owner}/${repo}`,
+    find: async () => {
+      const { body } = await cli.client.call(forge.getTag, { params: { ...params, tag } });
+      if (target !== undefined)
+        wanted = (await cli.client.call(forge.getCommit, { params: { ...params, sha: target } }))
+          .body.sha;
+      return body;
+    },
+    create: async () => {
+      const body = { tag_name: tag, message, target };
+      return (await cli.client.call(forge.createTag, { params, body })).body;
+    },
+    settings: (existing) => [
+      { flag: "--target", wanted, existing: existing.commit.sha },
+      { flag: "--message", wanted: message?.trimEnd(), existing: existing.message.trimEnd() },
+    ],
   });
-  await cli.output.resource(body, tagColumns);
+  await cli.output.resource(value, tagColumns);
 }
 
 export const deleteOne = {

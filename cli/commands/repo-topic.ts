@@ -15,7 +15,7 @@ export const entries: readonly Entry[] = [
   verb("search", "Search the topics of the repositories that you may read", () => searchAll),
   verb("add", "Add topics to a repository", () => addSome),
   verb("remove", "Remove topics from a repository", () => removeSome, { aliases: ["rm"] }),
-  verb("set", "Give a repository these topics and no others", () => setAll),
+  verb("set", "Replace the topics of a repository", () => setAll),
 ];
 
 const listAll = {

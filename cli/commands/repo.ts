@@ -127,7 +127,7 @@ const searchRepos = {
     command
       .argument("[term]", "a part of the name; commas separate several terms")
       .option("--description", "search descriptions, too")
-      .option("--topic", "take the term for the name of a topic")
+      .option("--topic", "treat the term as the name of a topic")
       .option("--archived <true|false>", "only archived ones, or none of them")
       .option("--sort <by>", "alpha, created, updated, size or id")
       .option("--order <asc|desc>", "the direction")
@@ -186,15 +186,18 @@ export const editRepo = {
   define(command, cli, run = runRepoEdit): void {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
-      .option("--description <text>", "what it is for; empty to clear it")
+      .option("--description <text>", "the description; empty to clear it")
       .option("--website <url>", "its website; empty to clear it")
       .option(
         "--private <true|false>",
         "whether only its owner, collaborators and administrators see it",
       )
-      .option("--as-template <true|false>", "whether others may begin from it")
+      .option("--as-template <true|false>", "whether it is a template repository")
       .option("--default-branch <name>", "the branch that clones begin with")
-      .option("--archived <true|false>", "whether it takes no more pushes, issues and comments")
+      .option(
+        "--archived <true|false>",
+        "whether it is archived and takes no pushes, issues or comments",
+      )
       .action((given: string, flags: Omit<RepoEditOptions, keyof RepositoryName>) => {
         if (Object.values(flags).every((value) => value === undefined))
           throw usageError(

@@ -31,7 +31,7 @@ export const commands: readonly Entry[] = [
   noun("milestone", "Manage milestones of issues", () => import("./milestone.ts")),
   noun("secret", "Manage secrets of workflows", () => import("./secret.ts")),
   noun("variable", "Manage variables of workflows", () => import("./variable.ts")),
-  noun("activity", "Show what happened", () => import("./activity.ts")),
+  noun("activity", "Show activities of users", () => import("./activity.ts")),
   noun("notification", "Manage notifications", () => import("./notification/notification.ts")),
   noun("git", "Let git use your sign-in", () => import("./git.ts")),
   noun("token", "Manage your forge access tokens", () => import("./token.ts")),
@@ -57,7 +57,7 @@ export const commands: readonly Entry[] = [
   ),
   verb(
     "apply",
-    "Make the home like a YAML file",
+    "Make the home match a YAML file",
     async () => (await import("./home-file/commands.ts")).applyHome,
     { aliases: ["import"] },
   ),

@@ -49,7 +49,7 @@ const LOOK_EVERY_MS = 1_000;
 const RUNS_MAX = 50;
 const JOBS_MAX = 256;
 
-/** Shows runs, their jobs and logs as they go on; without a terminal it prints each change until the run has ended. */
+/** Shows runs, their jobs and logs live; without a terminal it prints each change until the run has ended. */
 async function runWatch(cli: CliContext, options: WatchOptions): Promise<void> {
   const source = createSource(cli, options);
   if (!(await canShowScreen(cli)) || cli.output.isMachine)

@@ -10,6 +10,8 @@ import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
 import { readJobLog } from "../support/job-log.ts";
 import { type RunName, toRunName } from "../support/run-name.ts";
+import { addWaitFlags, assertWaitFlags, type WaitFlags } from "../support/wait.ts";
+import { toGoodConclusion, waitForRun } from "../support/wait-for-run.ts";
 import { type CommandModule, type Entry, noun, verb } from "../tree/entry.ts";
 import { watchRun } from "./run-watch.ts";
 
@@ -231,11 +233,24 @@ async function runLog(
     throw usageError("--follow prints lines as they come, which is no JSON");
   const whole: string[] = [];
   let rows = 0;
+  let told = "";
   for (;;) {
     // Fetched before the rows: the response that follows then has every row until the end of the job.
     const { body: job } = await cli.client.call(forge.getJob, {
       params: { owner, repo, job_id: id },
     });
+    if (job.runner_name === undefined) {
+      const reason = toReasonWithoutLog(job);
+      if (follow !== true)
+        throw new CliError("not_found", `the job has no log: ${reason}`, {
+          hint:
+            job.status === "completed"
+              ? undefined
+              : '--follow waits for it; "croft runner list" shows the runners',
+        });
+      if (reason !== told) cli.io.note(`No log yet: ${reason}.`);
+      told = reason;
+    }
     const range = step === undefined ? { from: rows } : toStepRange(job, step);
     if (range !== undefined && (follow !== true || job.runner_name !== undefined))
       for await (const text of readJobLog(cli.client, { owner, repo, id }, range)) {
@@ -249,7 +264,15 @@ async function runLog(
   if (cli.output.isMachine) await cli.output.text("", { log: whole.join("") });
 }
 
-/** Returns the rows of a step; undefined when it has none. Those of a running step go on to the end of the log. */
+/** Explains why a job that no runner has taken has no log. */
+function toReasonWithoutLog({ status, conclusion, labels }: WireJob): string {
+  if (status === "completed") return `no runner took it (${conclusion})`;
+  return status === "queued"
+    ? `it waits for a runner with the labels ${labels.join(", ")}`
+    : "it waits for other jobs";
+}
+
+/** Returns the rows of a step; undefined when it has no rows. Those of a running step extend to the end of the log. */
 function toStepRange(
   { steps }: WireJob,
   step: string,
@@ -267,38 +290,47 @@ function toStepRange(
 }
 
 const changedOutput = shape({ run: "integer" });
+const waitedOutput = shape({ run: "integer", conclusion: "string?" });
 
 export const cancelRun = {
-  operations: [forge.cancelRun],
-  output: changedOutput,
+  operations: [forge.cancelRun, forge.getRun],
+  output: waitedOutput,
   define(command, cli, run = runCancel): void {
-    command
+    addWaitFlags(command, "wait until its jobs have stopped")
       .argument("<run>", "the run as OWNER/NAME/ID")
-      .action((given: string) => run(cli, toRunName(given)));
+      .action((given: string, flags: WaitFlags) => {
+        assertWaitFlags(flags);
+        return run(cli, { ...toRunName(given), ...flags });
+      });
   },
 } satisfies CommandModule;
 
-/** Cancels a run. One that has ended stays as it is. */
-async function runCancel(cli: CliContext, { owner, repo, id }: RunName): Promise<void> {
+/** Cancels a run. One that has ended stays as it is. With `--wait` any end is a success. */
+async function runCancel(cli: CliContext, options: RunName & WaitFlags): Promise<void> {
+  const { owner, repo, id } = options;
   await cli.client.call(forge.cancelRun, { params: { owner, repo, run: id } });
-  await cli.output.done({ run: id }, `Cancelled run ${id}.`);
+  if (options.wait !== true)
+    return cli.output.done({ run: id, conclusion: null }, `Cancelled run ${id}.`);
+  const { conclusion = null } = await waitForRun(cli, options, options.timeout);
+  await cli.output.done({ run: id, conclusion }, `Run ${id} ended as ${conclusion}.`);
 }
 
-export interface RerunOptions extends RunName {
+export interface RerunOptions extends RunName, WaitFlags {
   readonly failed?: boolean;
   /** The id of one job. */
   readonly job?: number;
 }
 
 export const rerunRun = {
-  operations: [forge.rerunRun, forge.rerunFailedJobs, forge.rerunJob],
-  output: changedOutput,
+  operations: [forge.rerunRun, forge.rerunFailedJobs, forge.rerunJob, forge.getRun],
+  output: waitedOutput,
   define(command, cli, run = runRerun): void {
-    command
+    addWaitFlags(command, "wait for the end of the run, and fail when it fails")
       .argument("<run>", "the run as OWNER/NAME/ID")
       .option("--failed", "only failed jobs, and those that need them")
       .option("--job <id>", "only this job, and those that need it", toPositiveInteger)
-      .action((given: string, options: Pick<RerunOptions, "failed" | "job">) => {
+      .action((given: string, options: Omit<RerunOptions, keyof RunName>) => {
+        assertWaitFlags(options);
         if (options.failed === true && options.job !== undefined)
           throw usageError("give --failed or --job, not both");
         return run(cli, { ...toRunName(given), ...options });
@@ -306,7 +338,10 @@ export const rerunRun = {
   },
 } satisfies CommandModule;
 
-/** Starts the next attempt of a run that has ended. */
+/**
+ * Starts the next attempt of a run that has ended. @throws CliError with `--wait`: `task_failed` when it fails,
+ * `not_finished` after the timeout
+ */
 async function runRerun(cli: CliContext, options: RerunOptions): Promise<void> {
   const { owner, repo, id, failed, job } = options;
   const params = { owner, repo, run: id };
@@ -314,7 +349,11 @@ async function runRerun(cli: CliContext, options: RerunOptions): Promise<void> {
     await cli.client.call(forge.rerunJob, { params: { ...params, job_id: job } });
   else if (failed === true) await cli.client.call(forge.rerunFailedJobs, { params });
   else await cli.client.call(forge.rerunRun, { params });
-  await cli.output.done({ run: id }, `Run ${id} runs again.`);
+  const started = `Run ${id} runs again.`;
+  if (options.wait !== true) return cli.output.done({ run: id, conclusion: null }, started);
+  if (!cli.output.isMachine) cli.io.note(started);
+  const conclusion = toGoodConclusion(options, await waitForRun(cli, options, options.timeout));
+  await cli.output.done({ run: id, conclusion }, `Run ${id} ended as ${conclusion}.`);
 }
 
 function toPositiveInteger(given: string): number {

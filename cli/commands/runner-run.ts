@@ -4,13 +4,14 @@ import { CliError, DryRun, usageError } from "../errors.ts";
 import { toJson } from "../output/sanitize.ts";
 import { type JsonSchema, shape } from "../output/spec.ts";
 import type { RunnerState } from "../runner/runner-state.ts";
+import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../support/if-absent.ts";
 import { readSecret } from "../support/secrets.ts";
 import { type LevelFlags, toRunnerLevel, withRunnerLevel } from "../support/action-level.ts";
 import type { CommandModule } from "../tree/entry.ts";
 
 const texts: JsonSchema = { type: "array", items: { type: "string" } };
 
-interface RegisterOptions extends LevelFlags {
+interface RegisterOptions extends LevelFlags, IfAbsentFlag {
   readonly tokenStdin?: boolean;
   readonly name?: string;
   /** Separated by commas. */
@@ -36,7 +37,7 @@ export const register = {
   }),
   writes: true,
   define(command, cli, run = runRegister): void {
-    withRunnerLevel(command)
+    addIfAbsentFlag(withRunnerLevel(command))
       .option("--token-stdin", "read the registration token from standard input")
       .option("--name <name>", "the runner's name; that of this machine when absent")
       .option("--labels <labels>", "such as host:host,ubuntu-latest:docker://node:22")
@@ -61,14 +62,19 @@ async function runRegister(cli: CliContext, options: RegisterOptions): Promise<v
   const token = tokenStdin
     ? await readSecret(cli, { fromInput: true, question: "Token:", flag: "--token-stdin" })
     : undefined;
-  const { registerRunner } = await import("../runner/register-runner.ts");
-  const state = await registerRunner(cli, {
-    token,
-    level,
-    name,
-    labels,
-    allow,
-    isEphemeral: ephemeral,
+  const { findRegistered, registerRunner } = await import("../runner/register-runner.ts");
+  const { value: state } = await createIfAbsent(cli, {
+    ifAbsent: options.ifAbsent,
+    title: "the runner of this machine",
+    find: () => findRegistered(cli),
+    create: () =>
+      registerRunner(cli, { token, level, name, labels, allow, isEphemeral: ephemeral }),
+    settings: (existing) => [
+      { flag: "--name", wanted: name, existing: existing.name },
+      { flag: "--labels", wanted: labels, existing: existing.labels },
+      { flag: "--allow", wanted: options.allow, existing: existing.allow },
+      { flag: "--ephemeral", wanted: options.ephemeral, existing: existing.ephemeral },
+    ],
   });
   warnOfHostJobs(cli, state);
   await cli.output.resource(toShown(state), [
@@ -102,7 +108,11 @@ export const runRunnerCommand = {
     command
       .option("--allow <repositories...>", "from now on run only jobs of these repositories")
       .option("--capacity <jobs>", "jobs that run at a time", "1")
-      .option("--finish-within <seconds>", "how long jobs may go on after a stop signal", "10")
+      .option(
+        "--finish-within <seconds>",
+        "how long running jobs may continue after a stop signal",
+        "10",
+      )
       .action((options: RunOptions) => run(cli, options));
   },
 } satisfies CommandModule;
@@ -141,7 +151,10 @@ async function runRun(cli: CliContext, options: RunOptions): Promise<void> {
   });
 }
 
-/** Returns what prints a line about the runner: as JSON on standard output for scripts, else on standard error. */
+/**
+ * Returns a function that prints a line about the runner: as JSON on standard output for scripts, else on standard
+ * error.
+ */
 export function toNote(cli: CliContext): (message: string) => void {
   return (message) => {
     if (!cli.output.isMachine) return cli.io.note(message);

@@ -160,7 +160,7 @@ export const deleteRunner = {
 
 /** Deletes a runner; its running jobs fail. */
 async function runDelete(cli: CliContext, { level, id }: RunnerName): Promise<void> {
-  await cli.prompts.confirm(`Delete runner ${id}? What it is running fails.`);
+  await cli.prompts.confirm(`Delete runner ${id}? Its running jobs fail.`);
   await removeRunner(cli.client, level, id);
   await cli.output.done({ runner: id }, `Deleted runner ${id}.`);
 }

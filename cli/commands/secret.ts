@@ -68,11 +68,12 @@ export const setSecret = {
     forge.putInstanceSecret,
   ],
   output: changedOutput,
+  prompted: ["--value-stdin"],
   define(command, cli, run = runSet): void {
     withLevel(command)
       .argument("<name>", "the name, such as DEPLOY_KEY")
       .option("--value-stdin", "read the value from standard input")
-      .option("--description <text>", "what it is for")
+      .option("--description <text>", "the description")
       .action(
         (
           name: string,

@@ -34,7 +34,12 @@ export type ServeFlags = SettingFlags & { readonly background?: true; readonly r
 
 /** Adds the flags of the settings that have to do with serving. */
 export function addServeFlags(command: Command): void {
-  for (const { flag, help } of flagged) command.option(flag, help);
+  for (const { flag, help } of flagged) command.option(flag, toFlagHelp(help));
+}
+
+/** Flags are described in small letters, settings in sentences. */
+function toFlagHelp(help: string): string {
+  return help.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
 }
 
 /** The words of a line that gives `flags` again. */
@@ -46,7 +51,7 @@ export function toServeWords(flags: SettingFlags): string[] {
   });
 }
 
-/** The schema of what a first start made; null on later starts. */
+/** The schema of the accounts that a first start created; null on later starts. */
 export const firstStartSchema: JsonSchema = {
   anyOf: [
     toObjectSchema({
@@ -249,6 +254,7 @@ export function toReadyText(
       "",
       "Try next, in another terminal:",
       `  ${croft} admin user list`,
+      `  ${croft} git setup              # git over http uses this sign-in`,
       `  ${croft} login vault --email ${vault.email}`,
       // The vault's administrator manages accounts and has no files.
       `  ${croft} vault register --handle mira --email mira@example.org`,

@@ -1,8 +1,11 @@
+import type { WirePublicKey } from "../../daemon/contract/forge/accounts/keys.ts";
 import { forge } from "../client/operations.ts";
 import { forgePages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
-import { keyColumns, readKeyFile, toKeyTitle } from "../support/public-key.ts";
+import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../support/if-absent.ts";
+import { findFirst } from "../output/pages.ts";
+import { isSameKey, keyColumns, readKeyFile, toKeyTitle } from "../support/public-key.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -24,7 +27,7 @@ async function runKeyList(cli: CliContext): Promise<void> {
   await cli.output.list(forgePages(cli.client, forge.listOwnKeys, {}), keyColumns);
 }
 
-export interface KeyAddOptions {
+export interface KeyAddOptions extends IfAbsentFlag {
   /** A path, or `-` for standard input. */
   readonly file: string;
   /** The file's name when absent. */
@@ -32,23 +35,31 @@ export interface KeyAddOptions {
 }
 
 export const addKey = {
-  operations: [forge.addOwnKey],
+  operations: [forge.addOwnKey, forge.listOwnKeys],
   output: resourceOf(forge.addOwnKey, 201),
   define(command, cli, run = runKeyAdd): void {
-    command
+    addIfAbsentFlag(command)
       .argument("<file>", "a file with the public key; - is standard input")
       .option("--title <title>", "a title for the key; by default the file's name")
-      .action((file: string, flags: { readonly title?: string }) => run(cli, { file, ...flags }));
+      .action((file: string, flags: Omit<KeyAddOptions, "file">) => run(cli, { file, ...flags }));
   },
 } satisfies CommandModule;
 
 /** Adds a public key to the caller's account. */
-async function runKeyAdd(cli: CliContext, { file, title }: KeyAddOptions): Promise<void> {
+async function runKeyAdd(cli: CliContext, { file, title, ifAbsent }: KeyAddOptions): Promise<void> {
   const key = await readKeyFile(cli, file);
-  const { body } = await cli.client.call(forge.addOwnKey, {
-    body: { title: title ?? toKeyTitle(file), key },
+  const { value } = await createIfAbsent<WirePublicKey>(cli, {
+    ifAbsent,
+    title: "the public key",
+    find: () =>
+      findFirst(forgePages(cli.client, forge.listOwnKeys, {}), (one) => isSameKey(one.key, key)),
+    create: async () => {
+      const body = { title: title ?? toKeyTitle(file), key };
+      return (await cli.client.call(forge.addOwnKey, { body })).body;
+    },
+    settings: (existing) => [{ flag: "--title", wanted: title, existing: existing.title }],
   });
-  await cli.output.resource(body, keyColumns);
+  await cli.output.resource(value, keyColumns);
 }
 
 const deleteKey = {

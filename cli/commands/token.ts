@@ -1,13 +1,15 @@
+import { toChoice } from "../choices.ts";
 import { forge } from "../client/operations.ts";
 import { forgePages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
+import { scopeWords } from "../../daemon/contract/forge/token-scopes.ts";
 import { addOwnerFlags, findOwner, type OwnerFlags, tokenColumns } from "../support/token-owner.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
   verb("list", "List your forge access tokens", () => listTokens, { aliases: ["ls"] }),
-  verb("create", "Make a forge access token", () => createToken),
+  verb("create", "Create a forge access token", () => createToken),
   verb("delete", "Delete a forge access token", () => deleteToken, { aliases: ["rm"] }),
 ];
 
@@ -56,8 +58,9 @@ export const createToken = {
 /** Creates an access token and prints its secret, which is never shown again. */
 async function runTokenCreate(cli: CliContext, options: TokenCreateOptions): Promise<void> {
   const { name, scope } = options;
-  const { username, authorization } = await findOwner(cli, options);
   const scopes = scope.flatMap((given) => given.split(",")).map((one) => one.trim());
+  for (const word of scopes) if (word !== "") toChoice("--scope", scopeWords, word);
+  const { username, authorization } = await findOwner(cli, options);
   const input = { params: { username }, body: { name, scopes } };
   const { body } = await cli.client.call(forge.createToken, input, { authorization });
   // The answer's times are not filled in yet.

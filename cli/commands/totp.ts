@@ -85,6 +85,7 @@ export const disableTotp = {
   operations: [forge.disableTwoFactor, forge.getCurrentUser],
   output: shape({ enabled: "boolean" }),
   destructive: true,
+  prompted: ["--password-stdin", "--yes"],
   define(command, cli, run = runTotpDisable): void {
     addPasswordFlag(command)
       .argument("<code>", "a code of the authenticator app")

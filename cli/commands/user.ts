@@ -13,7 +13,7 @@ export const entries: readonly Entry[] = [
   verb("follow", "Follow a user or an organization", () => followUser),
   verb("unfollow", "Stop following a user or an organization", () => unfollowUser),
   verb("followers", "List the users who follow you or another user", () => listFollowers),
-  verb("following", "List whom you or another user follow", () => listFollowing),
+  verb("following", "List the users whom you or another user follow", () => listFollowing),
 ];
 
 const userArgument = ["<username>", "the user's name"] as const;

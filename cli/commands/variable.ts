@@ -126,12 +126,13 @@ export interface VariableSetOptions extends VariableName {
 export const setVariable = {
   operations: [...Object.values(operations.create), ...Object.values(operations.edit)],
   output: changedOutput,
+  prompted: ["--value or --value-stdin"],
   define(command, cli, run = runSet): void {
     withLevel(command)
       .argument("<name>", "the name, such as REGION")
-      .option("--value <text>", "the value; it is asked for when absent")
+      .option("--value <text>", "the value; prompted for when absent")
       .option("--value-stdin", "read the value from standard input")
-      .option("--description <text>", "what it is for")
+      .option("--description <text>", "the description")
       .action(
         (
           name: string,
@@ -172,7 +173,7 @@ async function runSet(cli: CliContext, options: VariableSetOptions): Promise<voi
 async function readValue(cli: CliContext, options: VariableSetOptions): Promise<string> {
   const { value, valueStdin, name } = options;
   if (value !== undefined) return value;
-  if (!valueStdin) return cli.prompts.text(`Value of ${name}:`, "--value-stdin");
+  if (!valueStdin) return cli.prompts.text(`Value of ${name}:`, "--value or --value-stdin");
   return (await cli.io.readInput(VALUE_BYTES_MAX)).replace(/\r?\n$/, "");
 }
 

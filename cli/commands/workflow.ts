@@ -6,6 +6,8 @@ import type { Column } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { listOf, shape } from "../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
+import { addWaitFlags, assertWaitFlags, type WaitFlags } from "../support/wait.ts";
+import { toGoodConclusion, waitForRun } from "../support/wait-for-run.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -45,41 +47,57 @@ export interface WorkflowName extends RepositoryName {
   readonly file: string;
 }
 
-export interface WorkflowRunOptions extends WorkflowName {
-  /** A branch or tag. */
-  readonly ref: string;
+export interface WorkflowRunOptions extends WorkflowName, WaitFlags {
+  /** A branch or tag; undefined for the default branch. */
+  readonly ref?: string;
   readonly inputs: Readonly<Record<string, string>>;
 }
 
 export const runWorkflow = {
-  operations: [forge.dispatchWorkflow],
-  output: shape({ run: "integer" }),
+  operations: [forge.getRepository, forge.dispatchWorkflow, forge.getRun],
+  output: shape({ run: "integer", conclusion: "string?" }),
   define(command, cli, run = runDispatch): void {
-    command
+    addWaitFlags(command, "wait for the end of the run, and fail when it fails")
       .argument(...repositoryArgument)
       .argument(...fileArgument)
-      .requiredOption("--ref <name>", "the branch or tag")
+      .option("--ref <name>", "the branch or tag; without it the default branch")
       .option("--input <name=value...>", "an input of the workflow; may be repeated")
-      .action(
-        (
-          given: string,
-          file: string,
-          { ref, input = [] }: { readonly ref: string; readonly input?: readonly string[] },
-        ) => run(cli, { ...toRepositoryName(given), file, ref, inputs: toInputs(input) }),
-      );
+      .action((given: string, file: string, { input = [], ...flags }: WorkflowRunFlags) => {
+        assertWaitFlags(flags);
+        return run(cli, { ...toRepositoryName(given), file, ...flags, inputs: toInputs(input) });
+      });
   },
 } satisfies CommandModule;
 
-/** Starts a workflow that has the event `workflow_dispatch`, and prints the id of its run. */
+interface WorkflowRunFlags extends WaitFlags {
+  readonly ref?: string;
+  readonly input?: readonly string[];
+}
+
+/**
+ * Starts a workflow that has the event `workflow_dispatch`, and prints the id of its run. With `--wait` it prints the run
+ * at its end, with the conclusion. @throws CliError `task_failed` when the run fails, `not_finished` after the timeout
+ */
 async function runDispatch(cli: CliContext, options: WorkflowRunOptions): Promise<void> {
-  const { owner, repo, file, ref, inputs } = options;
+  const { owner, repo, file, inputs } = options;
+  const ref = options.ref ?? (await readDefaultBranch(cli, { owner, repo }));
   const { body } = await cli.client.call(forge.dispatchWorkflow, {
     params: { owner, repo, workflow_id: file },
     query: { return_run_details: true },
     body: { ref, inputs },
   });
   const run = body?.workflow_run_id ?? 0;
-  await cli.output.done({ run }, `Started ${file} as ${owner}/${repo}/${run}.`);
+  const started = `Started ${file} as ${owner}/${repo}/${run}.`;
+  if (options.wait !== true) return cli.output.done({ run, conclusion: null }, started);
+  if (!cli.output.isMachine) cli.io.note(started);
+  const name = { owner, repo, id: run };
+  const conclusion = toGoodConclusion(name, await waitForRun(cli, name, options.timeout));
+  await cli.output.done({ run, conclusion }, `Run ${run} ended as ${conclusion}.`);
+}
+
+async function readDefaultBranch(cli: CliContext, params: RepositoryName): Promise<string> {
+  const { body } = await cli.client.call(forge.getRepository, { params });
+  return body.default_branch;
 }
 
 function toInputs(given: readonly string[]): Record<string, string> {

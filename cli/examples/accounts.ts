@@ -28,7 +28,7 @@ export const examples: Examples = {
     ["Change your password", "croft account password --password-stdin < passwords.txt"],
     [
       "Change it with a second factor",
-      "croft account password --otp 123456 --password-stdin < passwords.txt",
+      "croft account password --totp 123456 --password-stdin < passwords.txt",
     ],
   ],
   "token list": [
@@ -53,6 +53,7 @@ export const examples: Examples = {
   "ssh-key add": [
     ["Add a key", "croft ssh-key add laptop.pub"],
     ["Add a key with a title", 'croft ssh-key add laptop.pub --title "My laptop"'],
+    ["In a script that may run again", "croft ssh-key add laptop.pub --if-absent"],
   ],
   "ssh-key delete": [
     ["Delete a key", "croft ssh-key delete 4 --yes"],
@@ -65,6 +66,7 @@ export const examples: Examples = {
   "email add": [
     ["Add an address", "croft email add mira@example.net"],
     ["Add two addresses", "croft email add mira@example.net mira@example.com"],
+    ["In a script that may run again", "croft email add mira@example.net --if-absent"],
   ],
   "email delete": [
     ["Delete an address", "croft email delete mira@example.net"],
@@ -107,6 +109,10 @@ export const examples: Examples = {
     [
       "Add it and use it from here on",
       "croft profile add work --url https://croft.example.org --use",
+    ],
+    [
+      "In a script that may run again",
+      "croft profile add work --url https://croft.example.org --if-absent",
     ],
   ],
   "profile use": [

@@ -15,6 +15,10 @@ export const examples: Examples = {
       "Create a user whose password may stay",
       "croft admin user create --username mira --email mira@example.org --password-stdin --no-must-change-password < password.txt",
     ],
+    [
+      "In a script that may run again",
+      "croft admin user create --username mira --email mira@example.org --random-password --if-absent --json",
+    ],
   ],
   "admin user view": [
     ["Show a user", "croft admin user view mira"],
@@ -42,6 +46,7 @@ export const examples: Examples = {
   "admin user key add": [
     ["Add a public key", "croft admin user key add mira laptop.pub"],
     ["Add a key with a title", 'croft admin user key add mira laptop.pub --title "Laptop of Mira"'],
+    ["In a script that may run again", "croft admin user key add mira laptop.pub --if-absent"],
   ],
   "admin user key delete": [
     ["Delete a key", "croft admin user key delete mira 4 --yes"],
@@ -73,12 +78,17 @@ export const examples: Examples = {
       "Create a private one",
       'croft admin org create acme --owner mira --visibility private --full-name "Acme Works"',
     ],
+    ["In a script that may run again", "croft admin org create acme --owner mira --if-absent"],
   ],
   "admin repo create": [
     ["Create a private repository for a user", "croft admin repo create mira/notes --private"],
     [
       "Begin with README and license",
       "croft admin repo create mira/notes --init --readme Default --license MIT",
+    ],
+    [
+      "In a script that may run again",
+      "croft admin repo create mira/notes --if-absent --jq .clone_url",
     ],
   ],
   "admin unadopted list": [
@@ -144,6 +154,7 @@ export const examples: Examples = {
       "Create a badge with a picture",
       "croft admin badge create founder --image-url https://example.org/founder.png",
     ],
+    ["In a script that may run again", "croft admin badge create maintainer --if-absent"],
   ],
   "admin badge delete": [
     ["Delete a badge", "croft admin badge delete maintainer --yes"],

@@ -83,7 +83,7 @@ export const examples: Examples = {
     ["List the issues that wait for it", "croft issue dependency list keeper/notes#7 --blocked"],
   ],
   "issue dependency add": [
-    ["Let an issue wait for another one", "croft issue dependency add keeper/notes#7 8"],
+    ["Make an issue depend on another one", "croft issue dependency add keeper/notes#7 8"],
     [
       "Let it wait for an issue of another repository",
       "croft issue dependency add keeper/notes#7 acme/tools#3",
@@ -134,6 +134,10 @@ export const examples: Examples = {
       "Create an exclusive label of an organization",
       "croft label create acme priority/high --color b60205 --exclusive",
     ],
+    [
+      "In a script that may run again",
+      "croft label create keeper/notes bug --color d73a4a --if-absent",
+    ],
   ],
   "label edit": [
     ["Rename a label", "croft label edit keeper/notes bug --name defect"],
@@ -162,6 +166,10 @@ export const examples: Examples = {
     [
       "Create one with a last day",
       'croft milestone create keeper/notes "Version 1" --due 2026-12-31',
+    ],
+    [
+      "In a script that may run again",
+      'croft milestone create keeper/notes "Version 1" --if-absent --jq .id',
     ],
   ],
   "milestone edit": [
@@ -224,6 +232,7 @@ export const examples: Examples = {
   "org create": [
     ["Create an organization", "croft org create acme"],
     ["Create a private one", 'croft org create acme --visibility private --full-name "Acme Works"'],
+    ["In a script that may run again", "croft org create acme --if-absent"],
   ],
   "org edit": [
     ["Change the description", 'croft org edit acme --description "Tools for everyone"'],
@@ -271,6 +280,10 @@ export const examples: Examples = {
       "Create a team that may only write issues",
       "croft team create acme helpers --unit issues=write",
     ],
+    [
+      "In a script that may run again",
+      "croft team create acme writers --permission write --if-absent --jq .id",
+    ],
   ],
   "team edit": [
     ["Rename a team", "croft team edit acme/writers --name authors"],
@@ -301,7 +314,7 @@ export const examples: Examples = {
     ["Show the request only", "croft team repo add acme/writers acme/notes --dry-run"],
   ],
   "team repo remove": [
-    ["Take a repository from a team", "croft team repo remove acme/writers acme/notes --yes"],
+    ["Remove a repository from a team", "croft team repo remove acme/writers acme/notes --yes"],
     ["Show the request only", "croft team repo remove acme/writers acme/notes --dry-run"],
   ],
   "template gitignore list": [

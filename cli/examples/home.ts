@@ -15,6 +15,7 @@ export const examples: Examples = {
   serve: [
     ["Run the daemon on loopback and print its address as JSON", "croft serve --port 0 --json"],
     ["Serve https with a certificate of its own", "croft serve --port 0 --tls self --tls-port 0"],
+    ["Also run the workflows of your own repositories, on this machine", "croft serve --runner"],
   ],
   "daemon start": [
     ["Start the daemon and wait until it is ready", "croft daemon start --port 0"],
@@ -80,12 +81,13 @@ export const examples: Examples = {
     ["Restore from standard input", "croft daemon restore - --yes < home.tar"],
   ],
   api: [
-    ["Send a GET request to the forge", "croft api GET /api/v1/version"],
+    ["Send a GET request to the forge", "croft api /api/v1/version"],
     [
       "Follow the pages of a list",
       "croft api GET /api/v1/user/repos --paginate --jq '.[].full_name'",
     ],
-    ["Send a body", "croft api POST /api/v1/user/repos -f name=notes -F private=true"],
+    ["Send a body with POST", "croft api /api/v1/user/repos -f name=notes -F private=true"],
+    ["Send another method", "croft api PATCH /api/v1/repos/keeper/notes -F archived=true"],
   ],
   "config list": [
     ["List all settings", "croft config list"],
@@ -125,6 +127,7 @@ export const examples: Examples = {
   "job retry": [
     ["Run a job now", "croft job retry 42"],
     ["Show the request only", "croft job retry 42 --dry-run"],
+    ["Wait until it has succeeded", "croft job retry 42 --wait --timeout 10m"],
   ],
   "job cancel": [
     ["Cancel a job", "croft job cancel 42 --yes"],

@@ -19,6 +19,10 @@ export const examples: Examples = {
       "Create one in an organization, with README and license",
       "croft repo create notes --org acme --init --readme Default --license MIT",
     ],
+    [
+      "In a script that may run again",
+      "croft repo create notes --private --if-absent --jq .clone_url",
+    ],
   ],
   "repo view": [
     ["Show a repository", "croft repo view keeper/notes"],
@@ -87,6 +91,7 @@ export const examples: Examples = {
   "repo branch create": [
     ["Create a branch from the default branch", "croft repo branch create keeper/notes feature"],
     ["Create a branch from a tag", "croft repo branch create keeper/notes hotfix --from v1.0"],
+    ["In a script that may run again", "croft repo branch create keeper/notes feature --if-absent"],
   ],
   "repo branch rename": [
     ["Rename a branch", "croft repo branch rename keeper/notes feature topic"],
@@ -113,6 +118,10 @@ export const examples: Examples = {
       "Create an annotated tag of a branch",
       'croft repo tag create keeper/notes v1.1 --target release -m "Release 1.1"',
     ],
+    [
+      "In a script that may run again",
+      "croft repo tag create keeper/notes v1.0 --target 0123456789abcdef0123456789abcdef01234567 --if-absent",
+    ],
   ],
   "repo tag delete": [
     ["Delete a tag", "croft repo tag delete keeper/notes v1.0 --yes"],
@@ -137,6 +146,10 @@ export const examples: Examples = {
     [
       "Let two users push to release branches",
       "croft repo protection create keeper/notes 'release/*' --push true --push-user mira otto",
+    ],
+    [
+      "In a script that may run again",
+      "croft repo protection create keeper/notes main --if-absent",
     ],
   ],
   "repo protection edit": [
@@ -262,6 +275,10 @@ export const examples: Examples = {
     [
       "Add a key that may push",
       "croft repo deploy-key add keeper/notes laptop.pub --allow-write --title Mirror",
+    ],
+    [
+      "In a script that may run again",
+      "croft repo deploy-key add keeper/notes laptop.pub --if-absent",
     ],
   ],
   "repo deploy-key delete": [

@@ -18,6 +18,10 @@ export const examples: Examples = {
       "Connect a WebDAV server",
       "croft vault connection add webdav --name Cloud --setting url=https://dav.example.org --setting username=mira --credential-stdin password < password.txt",
     ],
+    [
+      "In a script that may run again",
+      "croft vault connection add local_folder --name Papers --setting root=/srv/papers --if-absent --jq .id",
+    ],
   ],
   "vault connection view": [
     ["Show a connection", "croft vault connection view Papers"],
@@ -91,6 +95,10 @@ export const examples: Examples = {
   "vault item edit": [
     ["Edit a file", "croft vault item edit Papers:/notes.md --editor true"],
     ["Edit it without a person", "croft vault item edit Papers:/notes.md --editor touch"],
+    [
+      "Only if it is still the version that was read",
+      "croft vault item edit Papers:/notes.md --editor true --if-match Ngql6_oY79GfYOskMsEdU-IVhv8",
+    ],
   ],
   "vault item sync": [
     ["Show what would be done", "croft vault item sync Papers:/2026 copies --dry-run"],
@@ -118,6 +126,10 @@ export const examples: Examples = {
       "Upload a folder, without files that are there",
       "croft vault item upload -r photos Papers:/ --skip-existing",
     ],
+    [
+      "Replace the version that was read, and no later one",
+      "croft vault item upload notes.md Papers:/notes.md --if-match Ngql6_oY79GfYOskMsEdU-IVhv8",
+    ],
   ],
   "vault item download": [
     ["Download a file", "croft vault item download Papers:/2026/invoice.pdf"],
@@ -135,16 +147,24 @@ export const examples: Examples = {
     ["Rename an item", "croft vault item rename Papers:/notes.md minutes.md"],
     [
       "Rename it only if it has not changed",
-      "croft vault item rename Papers:/notes.md minutes.md --etag v1",
+      "croft vault item rename Papers:/notes.md minutes.md --if-match Ngql6_oY79GfYOskMsEdU-IVhv8",
     ],
   ],
   "vault item move": [
     ["Move an item", "croft vault item move Papers:/notes.md Papers:/2026"],
     ["Move two items", "croft vault item move Papers:/notes.md Papers:/more.md Papers:/2026"],
+    [
+      "Only if it is still the version that was read",
+      "croft vault item move Papers:/notes.md Papers:/archive --if-match Ngql6_oY79GfYOskMsEdU-IVhv8",
+    ],
   ],
   "vault item delete": [
     ["Delete an item", "croft vault item delete Papers:/notes.md --yes"],
     ["Show the request only", "croft vault item delete Papers:/notes.md --dry-run"],
+    [
+      "Only if it is still the version that was read",
+      "croft vault item delete Papers:/notes.md --if-match Ngql6_oY79GfYOskMsEdU-IVhv8 --yes",
+    ],
   ],
   "vault item trash list": [
     ["List what was deleted", "croft vault item trash list Papers"],
@@ -161,5 +181,6 @@ export const examples: Examples = {
   "vault item analyze": [
     ["Extract and classify the text of a file", "croft vault item analyze Papers:/2026/report.pdf"],
     ["Show the request only", "croft vault item analyze Papers:/2026/report.pdf --dry-run"],
+    ["Wait for the result", "croft vault item analyze Papers:/2026/report.pdf --wait --timeout 5m"],
   ],
 };

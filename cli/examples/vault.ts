@@ -1,6 +1,6 @@
 import type { Examples } from "./examples.ts";
 
-/** Examples of `croft vault` besides connected storage. */
+/** Examples of `croft vault` except connected storage. */
 export const examples: Examples = {
   "vault register": [
     [
@@ -83,9 +83,14 @@ export const examples: Examples = {
   ],
   "vault document upload": [
     ["Upload a document", "croft vault document upload report.pdf"],
+    ["Upload a folder", "croft vault document upload photos -r"],
     [
       "Upload standard input under a name",
       "croft vault document upload - --name notes.md < notes.md",
+    ],
+    [
+      "Print the topics once it is classified",
+      "croft vault document upload report.pdf --wait --timeout 5m --jq '.topics[]'",
     ],
   ],
   "vault document list": [
@@ -127,6 +132,10 @@ export const examples: Examples = {
     [
       "Show the request only",
       "croft vault document classify 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --dry-run",
+    ],
+    [
+      "Wait for the result",
+      "croft vault document classify 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --wait --timeout 5m",
     ],
   ],
   "vault document delete": [
@@ -174,6 +183,7 @@ export const examples: Examples = {
   "vault topic create": [
     ["Create a topic", 'croft vault topic create Invoices --description "Bills and invoices"'],
     ["Create a topic for every user", "croft vault topic create Invoices --system"],
+    ["In a script that may run again", "croft vault topic create Invoices --if-absent"],
   ],
   "vault topic edit": [
     ["Rename a topic", "croft vault topic edit Invoices --name Bills"],
@@ -207,6 +217,10 @@ export const examples: Examples = {
     [
       "Create an administrator",
       "croft vault admin user create --handle otto --email otto@example.org --role admin",
+    ],
+    [
+      "In a script that may run again",
+      "croft vault admin user create --handle otto --email otto@example.org --if-absent --jq .id",
     ],
   ],
   "vault admin user activate": [

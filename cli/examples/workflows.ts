@@ -28,10 +28,12 @@ export const examples: Examples = {
   "run cancel": [
     ["Cancel a run", "croft run cancel keeper/notes/17"],
     ["Show the request only", "croft run cancel keeper/notes/17 --dry-run"],
+    ["Wait until its jobs have stopped", "croft run cancel keeper/notes/17 --wait --timeout 2m"],
   ],
   "run rerun": [
     ["Run all jobs again", "croft run rerun keeper/notes/17"],
     ["Run the failed jobs again", "croft run rerun keeper/notes/17 --failed"],
+    ["Wait for the end of the new attempt", "croft run rerun keeper/notes/17 --failed --wait"],
   ],
   "run delete": [
     ["Delete a run", "croft run delete keeper/notes/17 --yes"],
@@ -42,10 +44,14 @@ export const examples: Examples = {
     ["Print name and state", "croft workflow list keeper/notes --template '{{.name}} {{.state}}'"],
   ],
   "workflow run": [
-    ["Start a workflow on a branch", "croft workflow run keeper/notes ci.yml --ref main"],
+    ["Start a workflow on the default branch", "croft workflow run keeper/notes ci.yml"],
     [
       "Start it with inputs",
       "croft workflow run keeper/notes deploy.yml --ref v1.0 --input stage=production",
+    ],
+    [
+      "Wait for its end, and fail when it fails",
+      "croft workflow run keeper/notes ci.yml --ref main --wait --timeout 30m",
     ],
   ],
   "workflow enable": [
@@ -65,6 +71,7 @@ export const examples: Examples = {
       "Register a runner for one repository",
       "croft runner register --allow keeper/notes --token-stdin < token.txt",
     ],
+    ["In a script that may run again", "croft runner register --if-absent --jq .id"],
   ],
   "runner run": [
     ["Run jobs until Ctrl-C", "croft runner run"],

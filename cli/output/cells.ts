@@ -14,6 +14,8 @@ export interface Column<T> {
   /** In small letters; a table shows it in capitals. */
   readonly header: string;
   readonly cell: (item: T) => Cell;
+  /** Parts of the cell that a terminal shows in bold, such as the words that a search has found. */
+  readonly bold?: (item: T) => readonly string[];
 }
 
 /** A moment: "3 hours ago" on a terminal, RFC 3339 elsewhere. Numbers are epoch milliseconds. */
@@ -72,8 +74,7 @@ const day = 24 * hour;
 export function toAgo(value: string | number, now: number): string {
   const at = typeof value === "number" ? value : Date.parse(value);
   if (Number.isNaN(at)) return String(value);
-  // The forge writes the year 1 or 1970 where something has never happened.
-  if (at <= 0) return "never";
+  if (isNever(at)) return "never";
   const seconds = Math.round((now - at) / 1000);
   const distance = Math.abs(seconds);
   if (distance < 30) return "just now";
@@ -92,9 +93,15 @@ export function toAgo(value: string | number, now: number): string {
   return seconds > 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** An RFC 3339 time, exactly as the server sent it. */
+/** An RFC 3339 time, exactly as the server sent it; empty for what has never happened. */
 function toRfc3339(value: string | number): string {
+  if (isNever(typeof value === "number" ? value : Date.parse(value))) return "";
   return typeof value === "number" ? new Date(value).toISOString() : value;
+}
+
+/** Whether a moment in epoch milliseconds is the year 1 or 1970, which the forge sends where something has never happened. */
+function isNever(at: number): boolean {
+  return at <= 0;
 }
 
 function isList(cell: object): cell is readonly string[] {

@@ -43,25 +43,48 @@ function toPrinted(document: string): string {
 export async function assertJq(expression: string): Promise<void> {
   if (compileSmallJq(expression) !== undefined) return;
   // Parsed and not run: with this input it might fail, or not end.
-  await runEngine("null", `if false then (${expression}\n) else empty end`, []);
+  await runEngine("null", `if false then (${expression}\n) else empty end`, [], expression);
 }
 
-async function runEngine(input: string, expression: string, flags: string[]): Promise<string> {
+async function runEngine(
+  input: string,
+  expression: string,
+  flags: string[],
+  shown = expression,
+): Promise<string> {
   const { raw } = await import("jq-wasm");
   try {
     // The leading blank keeps an expression from being parsed as a flag.
     return await raw(input, ` ${expression}`, flags);
   } catch (error) {
-    throw usageError(`--jq: ${toReason(error)}`);
+    const reason = toReason(error);
+    const isInvalid = /^syntax error|is not defined$/.test(reason);
+    if (!isInvalid) throw usageError(`--jq: ${reason}`, hintOf(reason));
+    const problem = /unexpected/.test(reason) ? "" : `: ${reason}`;
+    throw usageError(
+      `--jq: ${JSON.stringify(shown)} is not a jq expression${problem}`,
+      'check brackets and quotes; "croft help formatting" has examples such as .[].name',
+    );
   }
+}
+
+/** The result is often a list, where the fields of one item are expected. */
+function hintOf(reason: string): string | undefined {
+  return /^Cannot index array with/.test(reason)
+    ? "the output is a list: begin with .[]"
+    : undefined;
 }
 
 function toReason(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text
-    .replaceAll(/^(?:Failed to execute raw query: |jq: error(?: \(at [^)]*\))?: )/gm, "")
-    .trim()
-    .split("\n")
-    .filter((line) => !line.startsWith("jq: "))
-    .join(" ");
+  return (
+    text
+      .replaceAll(/^(?:Failed to execute raw query: |jq: error(?: \(at [^)]*\))?: )/gm, "")
+      .trim()
+      .split("\n")
+      .filter((line) => !line.startsWith("jq: "))
+      .join(" ")
+      // Places count from the text around the expression, which the person has not written.
+      .replace(/(?: \(Unix shell quoting issues\?\))? at <(?:top-level|unknown)>, line[^]*$/, "")
+  );
 }

@@ -41,7 +41,7 @@ export interface OutputDependencies {
   readonly endedBySignals: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** Texts have a known form and no fields; bytes and what the server sends may be anything. */
+/** Texts have no fields, and the fields of bytes and free forms are unknown. */
 const hasKnownForm = ({ kind }: OutputSpec) => kind === "shape" || kind === "reply";
 
 export function createOutput({
@@ -251,13 +251,22 @@ export function createOutput({
     const headers = columns.map(({ header }) => header.toUpperCase());
     const fixed = columns.map(isFixed);
     const width = io.columns;
+    const paintHeader = io.style.bold;
+    const paintCell = (text: string, row: number, column: number) => {
+      const item = items[row];
+      const parts = item === undefined ? undefined : columns[column]?.bold?.(item);
+      return parts === undefined ? text : emphasize(text, parts, io.style.bold);
+    };
     if (fits({ headers, fixed, rows, width }))
-      await io.write(toTable({ headers, fixed, rows, width, paintHeader: io.style.bold }));
+      await io.write(toTable({ headers, fixed, rows, width, paintHeader, paintCell }));
     else {
-      const cards = rows.map((row) =>
+      const cards = rows.map((row, index) =>
         toCard(
-          columns.map(({ header }, column) => [header, row[column] ?? ""]),
-          io.style.bold,
+          columns.map(({ header }, column) => [
+            header,
+            paintCell(row[column] ?? "", index, column),
+          ]),
+          paintHeader,
         ),
       );
       await io.write(cards.join("\n"));
@@ -277,6 +286,21 @@ export function createOutput({
       has_more: last.hasMore,
     };
   }
+}
+
+/** Paints the parts wherever they occur in a text. */
+function emphasize(
+  text: string,
+  parts: readonly string[],
+  paint: (text: string) => string,
+): string {
+  const patterns = parts
+    .map((part) => sanitizeLine(part))
+    .filter((part) => part !== "")
+    .toSorted((one, other) => other.length - one.length)
+    .map((part) => part.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&"));
+  if (patterns.length === 0) return text;
+  return text.replace(new RegExp(patterns.join("|"), "gu"), (part) => paint(part));
 }
 
 /** A person types an id again: it is never cut. */

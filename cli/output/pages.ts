@@ -1,7 +1,7 @@
 /** One page of a list, as the output needs it. */
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Number of this page, from 1; null where the list goes on by a cursor. */
+  /** Number of this page, from 1; null where the list is paginated by a cursor. */
   readonly page: number | null;
   /** Items on a full page; null when unknown. */
   readonly limit: number | null;
@@ -54,4 +54,17 @@ export async function* readPages<T>(
     page = await source.next(page);
     yield page;
   }
+}
+
+/** Returns the first item of any page that fits. Reads no more pages than it needs. */
+export async function findFirst<T>(
+  source: PageSource<T>,
+  fits: (item: T) => boolean,
+): Promise<T | undefined> {
+  const flags = { page: undefined, limit: undefined, all: true };
+  for await (const { items } of readPages(source, flags)) {
+    const found = items.find(fits);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

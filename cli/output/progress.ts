@@ -21,7 +21,7 @@ export interface Progress {
   leaveOut(bytes: number | null): void;
   /** All files have been found. */
   expectNoMore(): void;
-  /** Those that were begun are all there are: the lines of several go. */
+  /** Declares that no further transfers will start, so the total line of several disappears. */
   finish(): void;
   /** The transfer pauses for this long, because the server throttles requests. */
   waiting(seconds: number): void;
@@ -30,15 +30,15 @@ export interface Progress {
 export interface Transfer {
   /** Sets the total of transferred bytes. Calls are cheap: drawing is throttled. */
   update(bytes: number): void;
-  /** The transfer is over, well or not; the line of the bar is gone. */
+  /** Ends the transfer and removes its bar. */
   end(outcome: "done" | "failed"): void;
 }
 
 /** At most ten frames a second: a terminal far away must not slow the transfers down. */
 const frameMs = 100;
-/** Terminals write `^C` behind what is drawn; it must not begin a line of its own. */
+/** Terminals write `^C` after the drawn text; it must not begin a new line. */
 const echoWidth = 2;
-/** Bars at one time; what else is under way is only counted. */
+/** Bars at one time; further transfers are only counted. */
 const barsMax = 8;
 
 export function createProgress(

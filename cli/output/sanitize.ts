@@ -5,7 +5,7 @@
 
 /** OSC and the other string sequences up to their terminator or line end, CSI, two-character escapes, 8-bit forms. */
 const escapeSequences =
-  // oxlint-disable-next-line no-control-regex -- control characters are what is removed
+  // oxlint-disable-next-line no-control-regex -- the pattern matches control characters
   /(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)?|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|\u001b[ -/]*[0-~]?/g;
 
 /**
@@ -13,7 +13,7 @@ const escapeSequences =
  * tags. A joiner stays after a character outside ASCII, where emoji, Persian and Indic scripts need it.
  */
 const controlsAndFormats =
-  // oxlint-disable-next-line no-control-regex -- control characters are what is removed
+  // oxlint-disable-next-line no-control-regex -- the pattern matches control characters
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]|(?![\u200c\u200d])\p{Cf}|(?<![^\u0000-\u007f])[\u200c\u200d]/gu;
 
 /** Removes everything that a terminal would act on. Tab and line feed stay. */

@@ -3,7 +3,7 @@ import { allEndpoints } from "../../daemon/contract/all.ts";
 import { type Endpoint, schemaOf } from "../../daemon/contract/endpoint.ts";
 import { type FieldType, type JsonSchema, type OutputSpec, toFieldSchema } from "./spec.ts";
 
-/** The JSON Schema of what a command prints with `--json`; undefined for bytes and free forms. */
+/** Returns the JSON Schema of a command's output with `--json`; undefined for bytes and free forms. */
 export function toOutputSchema(spec: OutputSpec): JsonSchema | undefined {
   switch (spec.kind) {
     case "bytes":
@@ -45,7 +45,7 @@ function withFields(schema: JsonSchema, also: Readonly<Record<string, FieldType>
   return { ...schema, properties: { ...propertiesOf(schema), ...Object.fromEntries(added) } };
 }
 
-/** The names of the fields of what a command prints (of an item, when it is a list); empty when they are not known. */
+/** Returns the names of the output fields of a command (of an item, when it is a list); empty when they are not known. */
 export function toFieldNames(spec: OutputSpec): readonly string[] {
   const schema = toOutputSchema(spec);
   if (schema === undefined) return [];

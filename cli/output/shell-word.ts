@@ -1,4 +1,4 @@
-/** A text as one word of POSIX shells (bash and zsh are among them), whatever is in it. */
+/** Quotes any text as one word of POSIX shells, among them bash and zsh. */
 export function toShellWord(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -17,7 +17,7 @@ export type OutputSpec =
       readonly itemsIn?: string;
       /** Fields that the command may add to the response. */
       readonly also?: Readonly<Record<string, FieldType>>;
-      /** For several of what it takes there is a list instead, each answer with these fields besides. */
+      /** With several arguments the command prints a list of responses, each with these additional fields. */
       readonly orListWith?: Readonly<Record<string, FieldType>>;
     }
   | { readonly kind: "shape"; readonly list: boolean; readonly schema: JsonSchema }
@@ -33,12 +33,13 @@ export function resourceOf(
   return { kind: "reply", operation, status, list: false, also };
 }
 
-/** The answer of `operation` for one, and for several a list of answers with these fields besides. */
+/** The response of `operation` for one argument, and for several a list of responses with these additional fields. */
 export function oneOrList(
   operation: AnyOperation,
   fields: Readonly<Record<string, FieldType>>,
+  status = 200,
 ): OutputSpec {
-  return { kind: "reply", operation, status: 200, list: false, orListWith: fields };
+  return { kind: "reply", operation, status, list: false, orListWith: fields };
 }
 
 /** The list that `operation` answers; `itemsIn` names the field that holds it. */

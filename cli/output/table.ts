@@ -9,6 +9,8 @@ export interface TableInput {
   readonly rows: readonly (readonly string[])[];
   readonly width: number;
   readonly paintHeader: (text: string) => string;
+  /** Paints a cell that has its width already; it must not change the visible text. */
+  readonly paintCell?: (text: string, row: number, column: number) => string;
 }
 
 const gap = "  ";
@@ -18,25 +20,34 @@ const narrowest = 4;
 const legible = 6;
 
 /** Whether the terminal is wide enough for a table that can be read. */
-export function fits({
-  headers,
-  fixed = [],
-  rows,
-  width,
-}: Omit<TableInput, "paintHeader">): boolean {
-  const least = toWidths(headers, rows).map((wanted, column) =>
-    fixed[column] === true ? wanted : Math.min(wanted, legible),
+export function fits(input: Omit<TableInput, "paintHeader" | "paintCell">): boolean {
+  const { headers, fixed = [], rows, width } = input;
+  const wanted = toWidths(headers, rows);
+  const least = shownColumns(input).map((column) =>
+    fixed[column] === true ? (wanted[column] ?? 0) : Math.min(wanted[column] ?? 0, legible),
   );
-  return least.reduce((sum, one) => sum + one, 0) + gap.length * (headers.length - 1) <= width;
+  return sumOf(least) + gap.length * (least.length - 1) <= width;
 }
 
-/** The lines of a table. When it is wider than the terminal, the widest columns give way and their cells end in `…`. */
-export function toTable({ headers, fixed = [], rows, width, paintHeader }: TableInput): string {
-  const available = width - gap.length * (headers.length - 1);
-  const widths = fit(toWidths(headers, rows), fixed, available);
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, column) => padEnd(cutEnd(cell, widths[column] ?? 0), widths[column] ?? 0))
+/**
+ * The lines of a table. When it is wider than the terminal, columns without a value are left out, and the widest columns
+ * shrink and their cells end in `…`.
+ */
+export function toTable(input: TableInput): string {
+  const { headers, fixed = [], rows, width, paintHeader, paintCell = (text) => text } = input;
+  const columns = shownColumns(input);
+  const wanted = toWidths(headers, rows);
+  const widths = fit(
+    columns.map((column) => wanted[column] ?? 0),
+    columns.map((column) => fixed[column] === true),
+    width - gap.length * (columns.length - 1),
+  );
+  const line = (cells: readonly string[], row?: number) =>
+    columns
+      .map((column, at) => {
+        const shown = padEnd(cutEnd(cells[column] ?? "", widths[at] ?? 0), widths[at] ?? 0);
+        return row === undefined ? shown : paintCell(shown, row, column);
+      })
       .join(gap)
       .trimEnd();
   return [paintHeader(line(headers)), ...rows.map(line)].map((text) => `${text}\n`).join("");
@@ -54,6 +65,18 @@ export function toCard(
     .join("");
 }
 
+/** The columns that are printed: all where they fit, otherwise those with a value in any row. */
+function shownColumns({ headers, rows, width }: Pick<TableInput, "headers" | "rows" | "width">) {
+  const all = headers.map((_, column) => column);
+  if (sumOf(toWidths(headers, rows)) + gap.length * (all.length - 1) <= width) return all;
+  const filled = all.filter((column) => rows.some((row) => (row[column] ?? "") !== ""));
+  return filled.length === 0 ? all : filled;
+}
+
+function sumOf(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width, 0);
+}
+
 function toWidths(headers: readonly string[], rows: TableInput["rows"]): readonly number[] {
   return headers.map((header, column) =>
     rows.reduce((most, row) => Math.max(most, stringWidth(row[column] ?? "")), stringWidth(header)),
@@ -63,7 +86,7 @@ function toWidths(headers: readonly string[], rows: TableInput["rows"]): readonl
 function fit(wanted: readonly number[], fixed: readonly boolean[], available: number): number[] {
   const widths = [...wanted];
   const flexible = () => widths.filter((_, column) => fixed[column] !== true);
-  let excess = widths.reduce((sum, width) => sum + width, 0) - available;
+  let excess = sumOf(widths) - available;
   while (excess > 0) {
     const widest = Math.max(...flexible());
     if (widest <= narrowest) break;

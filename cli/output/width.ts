@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
 
-/** The text in at most `width` cells; what is cut off at its end leaves a `…`. */
+/** Returns the text in at most `width` cells; a text that is cut ends with `…`. */
 export function cutEnd(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   if (width < 1) return "";
@@ -53,4 +53,40 @@ export function wrapWords(text: string, width: number): readonly string[] {
     } else line = longer;
   }
   return [...lines, line].map((one) => cutEnd(one, width));
+}
+
+/**
+ * Wraps a page of text: paragraphs are filled, and the second column of an indented row continues below itself. An indented
+ * line without columns is a command, which stays in one piece.
+ */
+export function wrapPage(text: string, width: number): string {
+  const lines: string[] = [];
+  let paragraph: string[] = [];
+  const endParagraph = () => {
+    if (paragraph.length > 0) lines.push(...wrapWords(paragraph.join(" "), width));
+    paragraph = [];
+  };
+  for (const line of text.split("\n")) {
+    if (/^\S/.test(line)) {
+      paragraph.push(line);
+      continue;
+    }
+    endParagraph();
+    lines.push(...wrapRow(line, width));
+  }
+  endParagraph();
+  return lines.join("\n");
+}
+
+function wrapRow(line: string, width: number): readonly string[] {
+  const [, first = "", gap = "", rest] = /^( +\S.*?)( {2,})(\S.*)$/.exec(line) ?? [];
+  if (rest === undefined || stringWidth(line) <= width) return [line];
+  const start = stringWidth(first + gap);
+  // A narrow terminal has no room for two columns.
+  const indent = start > width / 2 ? 6 : start;
+  const texts = wrapWords(rest, Math.max(10, width - indent));
+  const below = texts.map((text) => " ".repeat(indent) + text);
+  return start > width / 2
+    ? [first, ...below]
+    : [first + gap + (texts[0] ?? ""), ...below.slice(1)];
 }

@@ -1,5 +1,6 @@
 // cli/profile: the client's settings, profiles and credential stores. Files are written atomically with mode 0600.
-// Start here, then read profiles.ts (what is stored for each profile) and credentials.ts (which token a request uses).
+// Start here, then read profiles.ts (the data of each profile) and credentials.ts (the choice of the token for a
+// request).
 import { readFileSync } from "node:fs";
 import {
   type SettingPaths,
@@ -186,7 +187,7 @@ function given(value: string | undefined): string | undefined {
 }
 
 function isOneLine(text: string): boolean {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+  // oxlint-disable-next-line no-control-regex -- the pattern refuses control characters
   return text.trim() !== "" && !/[\u0000-\u001f\u007f]/.test(text);
 }
 

@@ -8,7 +8,7 @@ import { type CredentialStore, createFileStore, probeStore, type StoreKind } fro
 /** The APIs that a profile may be signed in to. */
 export type Service = "forge" | "vault";
 
-/** The secrets of the profile in use. Values are what the services gave, kept as JSON text. */
+/** The secrets of the profile in use. Values are responses of the services, kept as JSON text. */
 export interface Credentials {
   /** The store that holds this profile's entries. */
   storeOf(profile: NamedProfile): Promise<CredentialStore>;
@@ -20,7 +20,7 @@ export interface Credentials {
   chooseStore(profile: NamedProfile): Promise<CredentialStore>;
   read(profile: NamedProfile, service: Service): Promise<unknown>;
   write(profile: NamedProfile, service: Service, value: object): Promise<void>;
-  /** False when there was none. */
+  /** Returns false when nothing was stored. */
   remove(profile: NamedProfile, service: Service): Promise<boolean>;
   /** Path of the lock file that guards changes of a session. */
   lockPath(profile: NamedProfile, service: Service): Promise<string>;

@@ -12,7 +12,7 @@ export interface DaemonLog {
   readonly screen: { write(line: string): unknown; readonly isTTY: boolean };
   /** The log file, for lines of JSON. */
   readonly records: Writable;
-  /** Writes out what is waiting. */
+  /** Writes out the buffered lines. */
   close(): Promise<void>;
 }
 

@@ -18,11 +18,10 @@ const patienceMs = 45_000;
 /**
  * Runs `work` while no other process does so under the same `path`.
  *
- * The lock is a file that names its holder. A hard link makes it appear whole, so no process reads half a holder, and
- * only one of several links succeeds. A holder that died is recognised by its process id at once; one whose id was
- * given to another process by its silence. The file of a dead holder is removed under a second lock of the
- * same kind, after another look: otherwise two that saw the same dead holder could remove the file of the one
- * that had meanwhile taken its place.
+ * The lock is a file that names its holder. A hard link creates it atomically, so no process reads a partial file, and
+ * only one of several links succeeds. A dead holder is recognised by its process id at once, or, when another process
+ * reused the id, by its missing keep-alive. The file of a dead holder is removed under a second lock of the same kind,
+ * after another check: otherwise two processes that saw the same dead holder could remove the file of a new one.
  * @throws CliError `conflict` when a living holder does not finish within 45 seconds
  */
 export async function withFileLock<T>(

@@ -2,8 +2,8 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Makes a folder of mode 0700, and those above it that are missing. Node's own `recursive` never returns where a folder
- * that is there cannot hold another one, as in /proc.
+ * Creates a folder of mode 0700 and its missing ancestors. Node's own `recursive` never returns where an existing
+ * folder cannot contain another one, as in /proc.
  */
 export async function makePrivateFolder(path: string): Promise<void> {
   const make = async () => {

@@ -34,7 +34,7 @@ export interface Profiles {
   read(): Promise<ProfileFile>;
   /** The profile of this run: `--profile`, else the one in use. @throws CliError `invalid_config` when it is missing. */
   inUse(): Promise<NamedProfile>;
-  /** Changes the file. `change` gets what is there and gives what shall be. */
+  /** Changes the file. `change` receives the current contents and returns the new ones. */
   update(change: (file: ProfileFile) => ProfileFile): Promise<void>;
   /** Changes one profile, which is made when it is missing. */
   updateProfile(name: string, change: (profile: Profile) => Profile): Promise<Profile>;

@@ -23,7 +23,7 @@ export function readPrivateFile(path: string): string | undefined {
   }
 }
 
-/** Removes a file; false when there was none. */
+/** Removes a file; returns false when it did not exist. */
 export function removeFile(path: string): boolean {
   try {
     rmSync(path);
@@ -39,7 +39,7 @@ function closeToOthers(file: number): void {
   try {
     fchmodSync(file, 0o600);
   } catch (error) {
-    // Another user owns it, or the file system has no modes; reading works all the same.
+    // Another user owns it, or the file system has no modes; reading works anyway.
     if (!["EPERM", "EROFS", "ENOTSUP"].includes((error as NodeJS.ErrnoException).code ?? ""))
       throw error;
   }

@@ -68,7 +68,7 @@ function toInput(system: ConfigSystem, flags: CommonFlags, more: SettingFlags) {
   const env = Object.fromEntries(Object.entries(system.env).filter(([name]) => !unknown.has(name)));
   return {
     ...toPathEnvironment(system),
-    // The program warns of the others; a slip in a variable must not stop what does not need it.
+    // The program warns of unknown variables; a misspelled one must not stop commands that do not need it.
     env,
     flags: {
       ...more,
@@ -91,8 +91,8 @@ function orInvalid<Result>(read: () => Result): Result {
     const isOfFile = error.problems.some(({ origin }) => !/^(?:--|CROFT_)/.test(origin));
     throw new CliError("invalid_config", error.message, {
       hint: isOfFile
-        ? 'mend it or take it out ("croft config path" names the file); "croft config list" shows all settings then'
-        : 'mend it or leave it out; "croft config list" shows all settings then',
+        ? 'correct or remove it ("croft config path" names the file); then "croft config list" shows all settings'
+        : 'correct or remove it; then "croft config list" shows all settings',
       cause: error,
     });
   }

@@ -11,7 +11,7 @@ export interface CredentialStore {
   /** Returns the entry, or undefined when it does not exist. @throws CliError `credential_store_unavailable` */
   get(key: string): Promise<string | undefined>;
   set(key: string, value: string): Promise<void>;
-  /** False when there was none. */
+  /** Returns false when nothing was stored. */
   delete(key: string): Promise<boolean>;
 }
 
@@ -30,10 +30,10 @@ export function createFileStore(folder: string): CredentialStore {
 }
 
 export interface KeyringOptions {
-  /** Loads the library; throws where the system has none. */
+  /** Loads the library; throws on systems without a keyring. */
   readonly load: () => Promise<KeyringLibrary>;
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
-  /** Called when the library does not come back. */
+  /** Called when a call of the library does not return. */
   readonly onStuck: () => void;
 }
 

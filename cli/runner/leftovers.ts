@@ -3,13 +3,12 @@ import { join } from "node:path";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Result } from "../../daemon/forge/actions/protocol/schema.ts";
 import type { System } from "../system.ts";
-import { removeContainers } from "./places/container-place.ts";
+import { removeContainers, toEngineEnvironment } from "./places/container-place.ts";
 import { createJobProcesses } from "./places/job-processes.ts";
 import { isFinalRefusal, type RunnerClient } from "./protocol-client.ts";
 import { withRetries } from "./retry.ts";
-import { toEngineEnvironment } from "./run-task.ts";
 
-/** Makes the folder of a task, with a note by which a later process finds what the task has left. */
+/** Makes the folder of a task, with a note by which a later process finds the leftovers of the task. */
 export async function createTaskFolder(root: string, id: number, mark: string): Promise<string> {
   const folder = join(root, String(id));
   await rm(folder, { recursive: true, force: true });
@@ -28,8 +27,8 @@ export interface LeftoverDeps {
 }
 
 /**
- * Ends what tasks of an earlier process have left: kills their processes, removes their containers and files, and reports
- * them as failed. Returns when the daemon knows of all.
+ * Cleans up tasks of an earlier process: kills their processes, removes their containers and files, and reports them as
+ * failed. Returns when the daemon knows of all.
  */
 export async function endLeftovers(deps: LeftoverDeps): Promise<void> {
   const names = await readdir(deps.root).catch(() => []);

@@ -20,7 +20,7 @@ export interface RunnerOptions {
   /** How long running jobs may continue after a stop signal. */
   readonly finishWithinMs: number;
   readonly signal: AbortSignal;
-  /** Prints a line about what happens. */
+  /** Prints a line about an event of the runner. */
   readonly note: (line: string) => void;
 }
 

@@ -105,7 +105,7 @@ export function createRunnerClient({ transport, url, credentials }: RunnerClient
   }
 }
 
-/** Returns whether a call cannot succeed by being repeated. A daemon that cannot be reached comes back. */
+/** Returns whether a call cannot succeed by being repeated. An unreachable daemon is a temporary failure. */
 export function isFinalRefusal(error: unknown): boolean {
   if (error instanceof RunnerRefused) return !error.isTemporary;
   return !(error instanceof CliError && error.code === "daemon_unreachable");

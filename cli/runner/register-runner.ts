@@ -9,8 +9,15 @@ import { getRegistrationToken } from "../support/runner-calls.ts";
 import { version } from "../version.ts";
 import { parseLabel } from "./labels.ts";
 import { findEngine } from "./places/container-place.ts";
+import { CAPABILITIES } from "./runner.ts";
 import { createRunnerClient, RunnerRefused } from "./protocol-client.ts";
-import { isAllowPattern, type RunnerState, toStatePath, writeRunnerState } from "./runner-state.ts";
+import {
+  isAllowPattern,
+  readRunnerState,
+  type RunnerState,
+  toStatePath,
+  writeRunnerState,
+} from "./runner-state.ts";
 
 /** A runner to be registered. */
 export interface NewRunner {
@@ -74,6 +81,33 @@ export async function registerRunner(cli: CliContext, wanted: NewRunner): Promis
   await writeRunnerState(paths, state);
   cli.io.note(`The runner is kept in ${toStatePath(paths)}.`);
   return state;
+}
+
+/**
+ * Returns the runner of this home, if the daemon still knows it. One of another daemon, or for a single job, is not it.
+ * @throws CliError when the daemon cannot be asked
+ */
+export async function findRegistered(cli: CliContext): Promise<RunnerState | undefined> {
+  const { paths, url } = await cli.config();
+  const state = readRunnerState(paths);
+  if (state === undefined || state.ephemeral) return undefined;
+  const target = await cli.client.target();
+  const profile = await cli.profiles.inUse();
+  const address = isOwnDaemon(target, url ?? profile.url ?? undefined) ? null : target.url;
+  if (state.url !== address) return undefined;
+  const client = createRunnerClient({
+    transport: createTransport(cli.system, createTrust(cli)),
+    url: () => Promise.resolve(addressOf(target)),
+    credentials: state,
+  });
+  try {
+    const names = state.labels.flatMap((label) => parseLabel(label)?.name ?? []);
+    await client.declare({ version, labels: names, capabilities: CAPABILITIES }, cli.signal);
+    return state;
+  } catch (error) {
+    if (error instanceof RunnerRefused && !error.isTemporary) return undefined;
+    throw error;
+  }
 }
 
 /** Whether the daemon is that of this home, found without a named address: it may listen elsewhere next time. */

@@ -15,7 +15,7 @@ export interface RetryOptions {
   readonly onRetry?: ((error: unknown) => void) | undefined;
 }
 
-/** Repeats `work` with growing waits until it succeeds, fails for good, or the signal is aborted. */
+/** Repeats `work` with growing waits until it succeeds, fails permanently, or the signal is aborted. */
 export async function withRetries<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
   for (let wait = FIRST_MS; ; wait = Math.min(wait * 2, LONGEST_MS)) {
     try {

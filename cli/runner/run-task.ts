@@ -11,7 +11,11 @@ import { type JobEnd, runJob } from "./job/run-job.ts";
 import { toReason } from "./job/steps.ts";
 import { toGithub, toInputs, toSecrets } from "./job/task-contexts.ts";
 import { findTarget, type LabelTarget, type RunnerLabel } from "./labels.ts";
-import { createContainerPlace, toContainerImage } from "./places/container-place.ts";
+import {
+  createContainerPlace,
+  toContainerImage,
+  toEngineEnvironment,
+} from "./places/container-place.ts";
 import { createHostPlace } from "./places/host-place.ts";
 import { createJobProcesses, type JobProcesses } from "./places/job-processes.ts";
 import { type JobFolders, type Place, PlaceError } from "./places/place.ts";
@@ -134,7 +138,7 @@ export async function runTask(task: WireTask, deps: TaskDeps): Promise<JobEnd["r
   } finally {
     deps.stopping.removeEventListener("abort", onStop);
     done.abort();
-    // The result of the job does not depend on what cannot be removed.
+    // A failed cleanup does not change the result of the job.
     const report = (error: unknown) => log.write(`::warning::${toReason(error)}`);
     await place?.end().catch(report);
     await processes.end().catch(report);
@@ -146,7 +150,7 @@ export async function runTask(task: WireTask, deps: TaskDeps): Promise<JobEnd["r
   return end.result;
 }
 
-/** Returns the job, when the runner's owner lets it run. Throws what is shown in its log. */
+/** Returns the job if the runner's owner allows it. Otherwise throws an error whose message is shown in the job's log. */
 function accept(task: WireTask, { allow, name }: TaskDeps): JobPayload {
   const repository = String(toGithub(task)["repository"] ?? "");
   if (!isAllowed(allow, repository))
@@ -208,7 +212,7 @@ async function createPlace(
       `the job runs in a container of ${target.image}, and the runner has neither docker nor podman`,
     );
   log.write(`Runner ${name}. This job runs in a container of ${target.image}.`);
-  // The engine outlives a killed runner: what must be removed then is written down first.
+  // The engine outlives a killed runner: record the engine first, so that a later run can remove its containers.
   await writeFile(join(folder, "engine"), engine, { mode: 0o600 });
   return createContainerPlace({
     engine,
@@ -230,17 +234,6 @@ async function createPlace(
       drained: () => log.drained(),
     },
   });
-}
-
-/** Variables that docker and podman read. */
-export function toEngineEnvironment(env: System["env"]): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) =>
-      value !== undefined && /^(PATH|HOME|XDG_RUNTIME_DIR|DOCKER_\w+|CONTAINER_\w+)$/.test(name)
-        ? [[name, value] as const]
-        : [],
-    ),
-  );
 }
 
 /** Sends reports and rows of one task, again and again while the daemon cannot be reached. */

@@ -1,5 +1,6 @@
 // cli/runner: the built-in runner. runner.ts fetches tasks, run-task.ts runs one and reports it; job/ has the steps,
-// actions/ what `uses` names, places/ the host and the container, report/ what is sent. Start here.
+// actions/ the actions that `uses` names, places/ the host and the container, report/ the reports to the daemon. Start
+// here.
 import type { WireTask } from "../../daemon/forge/actions/protocol/schema.ts";
 import { CliError, toCliError } from "../errors.ts";
 import type { System } from "../system.ts";
@@ -26,23 +27,23 @@ export interface RunnerDeps extends Omit<
   readonly root: string;
   /** Aborted when the runner shall stop. */
   readonly signal: AbortSignal;
-  /** Prints a line about what happens. */
+  /** Prints a line about an event of the runner. */
   readonly note: (line: string) => void;
 }
 
 /** How long a stopping runner tries to report the end of its jobs. */
 const REPORT_MS = 20_000;
-const CAPABILITIES = ["cancelling"];
+export const CAPABILITIES = ["cancelling"];
 
 /**
  * Fetches and runs jobs until the signal is aborted, or an ephemeral runner has run its one job. Running jobs may then
- * finish for `finishWithinMs`; those that go on are cancelled. Waits with growing pauses for a daemon that cannot be reached.
+ * finish for `finishWithinMs`; jobs that still run then are cancelled. Waits with growing pauses for a daemon that
+ * cannot be reached.
  * @throws CliError `not_found` when the daemon does not know the runner
  */
 export async function runRunner(deps: RunnerDeps): Promise<void> {
   const { client, system, note, labels, version, capacity } = deps;
-  // A call that is aborted because the runner stops is like one that does not reach the daemon: what it was to report
-  // stays.
+  // A call that is aborted because the runner stops is like one that does not reach the daemon: its report is kept.
   const stop = new AbortController();
   const { signal } = stop;
   const stopped = new Promise<void>((resolve) => {
@@ -95,7 +96,7 @@ export async function runRunner(deps: RunnerDeps): Promise<void> {
 
   async function start(task: WireTask): Promise<void> {
     const id = Number(task.id);
-    // The daemon may have gone away after it handed the task over.
+    // The daemon may have stopped after it assigned the task.
     const url = await connect(deps.url);
     // A runner that stops leaves the task: it is handed over again.
     if (url === undefined) return;

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { usageError } from "../errors.ts";
 import { type RepositoryName, toRepositoryName } from "./repository.ts";
 
-/** Flags that name what secrets, variables and runners belong to. */
+/** Flags that name the owner of secrets, variables and runners. */
 export interface LevelFlags {
   readonly repo?: string;
   readonly org?: string;

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { System } from "../system.ts";
 
-/** A croft of its own session: it goes on when this process and its terminal end. */
+/** A croft process in its own session: it keeps running when this process and its terminal end. */
 export interface BackgroundProcess {
   readonly pid: number;
   /** The first line that it prints; undefined when it ends without one. */

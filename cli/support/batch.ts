@@ -54,8 +54,8 @@ export function failedTask(item: string, error: unknown): Task<never> {
 }
 
 /**
- * Does one after the other, or `atOnce` at one time, and goes on after a failure, unless the others would fail as well.
- * The outcomes are in the order of the items.
+ * Runs tasks sequentially, or `atOnce` concurrently, and continues after a failure, unless the others would fail as
+ * well. The outcomes are in the order of the items.
  */
 export async function runBatch<T extends object>(
   items: readonly string[],
@@ -72,8 +72,8 @@ export async function runBatch<T extends object>(
 }
 
 /**
- * The same for tasks that are found while earlier ones are done. After a failure that the others would meet as well no
- * further one is begun, and it is thrown when those that were begun have ended.
+ * Runs tasks that are found while earlier ones run. After a failure that would affect the others too, starts no further
+ * task, and throws the failure when the running ones have ended.
  */
 export async function runTasks<T extends object>(
   tasks: Iterable<Task<T>> | AsyncIterable<Task<T>>,
@@ -138,10 +138,12 @@ export async function finishBatch<T extends object>(
   >[],
   isShown: (outcome: Outcome<T>) => boolean = () => true,
 ): Promise<void> {
-  const failures = outcomes.flatMap(({ failure }) => (failure === undefined ? [] : [failure]));
+  const failures = outcomes.flatMap(({ item, failure }) =>
+    failure === undefined ? [] : [{ item, failure }],
+  );
   const [first] = failures;
   if (first !== undefined && failures.length === outcomes.length)
-    throw allFailed(failures, first, verb);
+    throw allFailed(failures, first.failure, verb);
   const shown = outcomes.filter(isShown);
   const results = shown.map(({ item, value, failure }) => ({
     item,
@@ -159,18 +161,31 @@ export async function finishBatch<T extends object>(
   cli.finishWith(exitCodeOf(partial));
 }
 
-/** A line that names more reasons than that is not read. */
+/** A line that names more reasons, or more items of one reason, is not read. */
 const reasonsMax = 5;
+const itemsMax = 3;
 
-function allFailed(failures: readonly CliError[], first: CliError, verb: string): CliError {
-  const reasons = [...new Set(failures.map(({ message }) => message))];
+function allFailed(
+  outcomes: readonly { readonly item: string; readonly failure: CliError }[],
+  first: CliError,
+  verb: string,
+): CliError {
+  const byReason = Map.groupBy(outcomes, ({ failure }) => failure.message);
+  const reasons = [...byReason].map(([reason, failed]) => {
+    const items = failed.map(({ item }) => item).filter((item) => !reason.includes(item));
+    if (items.length === 0) return reason;
+    const others = items.length > itemsMax ? ` and ${items.length - itemsMax} more` : "";
+    return `${items.slice(0, itemsMax).join(", ")}${others}: ${reason}`;
+  });
   const more = reasons.length > reasonsMax ? `; and ${reasons.length - reasonsMax} more` : "";
-  const sameExit = failures.every(
-    ({ code }) => errorCodes[code].exit === errorCodes[first.code].exit,
+  const sameExit = outcomes.every(
+    ({ failure }) => errorCodes[failure.code].exit === errorCodes[first.code].exit,
   );
+  // The problems of one item would be explained instead of all of them.
+  const { problems: _problems, ...details } = first.details;
   return new CliError(
     sameExit ? first.code : "unexpected",
     `none were ${verb}: ${reasons.slice(0, reasonsMax).join("; ")}${more}`,
-    first.details,
+    details,
   );
 }

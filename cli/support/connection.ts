@@ -18,7 +18,7 @@ export async function readConnections(cli: CliContext): Promise<readonly WireCon
 
 /**
  * The connection with this id or name; without a word, the only one. Names are compared exactly first, then without
- * case; the beginning of an id will do when it is unique. @throws CliError `not_found`, or `usage` when several fit
+ * case; the beginning of an id will do when it is unique, and so does `NAME:/`. @throws CliError `not_found`, or `usage` when several fit
  */
 export function pickConnection(
   connections: readonly WireConnection[],
@@ -41,6 +41,10 @@ export function pickConnection(
       : [],
   ].find((found) => found.length > 0);
   const [found, ...others] = fits ?? [];
+  // The address of its top names the connection, too.
+  const isAddress = /.:\/?$/.test(word);
+  if (found === undefined && isAddress)
+    return pickConnection(connections, word.replace(/:\/?$/, ""));
   if (found === undefined)
     throw new CliError("not_found", `there is no connection ${JSON.stringify(word)}`, {
       hint:
@@ -84,7 +88,7 @@ export const capabilityColumns: readonly Column<Capabilities>[] = [
   { header: "folder rename", cell: (one) => one.folder_rename },
 ];
 
-/** A connection by itself, with what its storage can do. */
+/** A single connection with the capabilities of its storage. */
 export const connectionDetailColumns: readonly Column<WireConnection>[] = [
   ...connectionColumns,
   ...capabilityColumns.map(({ header, cell }): Column<WireConnection> => ({

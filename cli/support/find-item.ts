@@ -20,11 +20,11 @@ export interface FoundItem {
 /** Looks items up, each folder and connection once for the whole run. */
 export interface ItemFinder {
   /**
-   * @throws CliError `not_found`; `usage` where several items have one name; what failed where the provider could not
-   * be asked
+   * @throws CliError `not_found`; `usage` where several items have one name; the provider's failure when its listing
+   * could not be fetched
    */
   find(address: ItemAddress): Promise<FoundItem>;
-  /** The item, or undefined when its folder has none of that name. */
+  /** The item, or undefined when its folder has no item of that name. */
   findIfThere(address: ItemAddress): Promise<FoundItem | undefined>;
 }
 
@@ -79,7 +79,7 @@ export function createItemFinder(cli: CliContext): ItemFinder {
     return known;
   }
 
-  /** A listing may be some minutes old, so what it does not have is looked for once more at the provider. */
+  /** A listing may be some minutes old, so an item that it lacks is looked up once more at the provider. */
   async function lookUp(connection: WireConnection, parent: string, name: string) {
     for (const refresh of ["false", "true"] as const) {
       const { body } = await cli.client.call(vault.listItems, {

@@ -42,7 +42,7 @@ export const dependencyColumns: readonly Column<WireIssue>[] = [
   { header: "updated", cell: ({ updated_at: updatedAt }) => time(updatedAt) },
 ];
 
-/** One issue, with what does not fit into a table. */
+/** One issue, with the fields that do not fit into a table. */
 export const issueLines: readonly Column<WireIssue>[] = [
   ...issueColumns,
   { header: "assignees", cell: ({ assignees }) => (assignees ?? []).map(({ login }) => login) },

@@ -51,7 +51,7 @@ export function isConnectionAddress(word: string, platform: NodeJS.Platform): bo
   return /^[^./~\\][^/\\]*:/.test(word);
 }
 
-/** The same for what has to be a path, such as a place that nothing is at yet. */
+/** Parses an address that must be a path, such as one where nothing exists yet. */
 export function toPathAddress(word: string): Extract<ItemAddress, { kind: "path" }> {
   const address = toItemAddress(word);
   if (address.kind === "path") return address;

@@ -29,10 +29,22 @@ export async function findLabelId(
   place: LabelPlace,
   name: string,
 ): Promise<string> {
-  const found = await findByNames(cli, place, [name]);
-  const id = found.get(name);
-  if (id === undefined) throw noLabel(name);
-  return String(id);
+  const label = await findLabelNamed(cli, place, name);
+  if (label === undefined) throw noLabel(name);
+  return String(label.id);
+}
+
+/** Returns a label by its exact name; of several the oldest. */
+export async function findLabelNamed(
+  cli: CliContext,
+  place: LabelPlace,
+  name: string,
+): Promise<WireLabel | undefined> {
+  const found: WireLabel[] = [];
+  const flags = { page: undefined, limit: undefined, all: true };
+  for await (const { items } of readPages(labelPages(cli, place), flags))
+    found.push(...items.filter((label) => label.name === name));
+  return found.toSorted((one, other) => one.id - other.id)[0];
 }
 
 /**

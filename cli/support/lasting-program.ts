@@ -6,7 +6,7 @@ import type { System } from "../system.ts";
 interface LastingProgram {
   /** The program and the arguments that run this croft, without a command. */
   readonly program: System["program"];
-  /** False when it is in the cache of npx all the same, because there is no other. */
+  /** False when croft is found only in the cache of npx. */
   readonly isLasting: boolean;
 }
 
@@ -27,7 +27,7 @@ export function findLastingProgram({
   return { program: real, isLasting: !real.some(isInNpxCache) };
 }
 
-/** Warns people when the program that is written into a file may be gone when the file is used. */
+/** Warns people when the program that is written into a file may no longer exist when the file is used. */
 export function warnUnlessLasting({
   system,
   io,

@@ -1,7 +1,12 @@
 import type { Command } from "commander";
+import type { WireRepository } from "../../daemon/contract/forge/repositories/repositories.ts";
+import { forge } from "../client/operations.ts";
+import type { CliContext } from "../context.ts";
+import { addIfAbsentFlag, type IfAbsentFlag, isSameName, type Setting } from "./if-absent.ts";
+import type { RepositoryName } from "./repository.ts";
 
 /** Flags of every command that creates a repository. */
-export interface NewRepositoryFlags {
+export interface NewRepositoryFlags extends IfAbsentFlag {
   readonly description?: string;
   readonly private?: true;
   readonly asTemplate?: true;
@@ -16,11 +21,11 @@ export interface NewRepositoryFlags {
 }
 
 export function addNewRepositoryFlags(command: Command): Command {
-  return command
+  return addIfAbsentFlag(command)
     .option("--description <text>", "what it is for")
     .option("--private", "only its owner, collaborators and administrators see it")
-    .option("--as-template", "others may begin from it")
-    .option("--init", "begin with a commit: README, and what the flags below add")
+    .option("--as-template", "make it a template repository")
+    .option("--init", "create a first commit with a README and the files of the flags below")
     .option("--readme <template>", "readme template, with --init")
     .option("--gitignore <template...>", "ignore-file templates, with --init")
     .option("--license <key>", "license template, with --init")
@@ -46,4 +51,31 @@ export function toNewRepositoryBody(name: string, flags: NewRepositoryFlags) {
     trust_model: flags.trustModel,
     object_format_name: flags.objectFormat,
   };
+}
+
+/** Returns a repository by its present name; a former name, which redirects, may be given to a new one. */
+export async function findPresentRepository(
+  cli: CliContext,
+  { owner, repo }: RepositoryName,
+): Promise<WireRepository | undefined> {
+  const { body } = await cli.client.call(forge.getRepository, { params: { owner, repo } });
+  return isSameName(body.full_name, `${owner}/${repo}`) ? body : undefined;
+}
+
+/** The settings of a repository that flags also set. Files that `--init` adds are content and not compared. */
+export function repositorySettings(
+  flags: NewRepositoryFlags,
+  existing: WireRepository,
+): readonly Setting[] {
+  return [
+    { flag: "--description", wanted: flags.description, existing: existing.description },
+    { flag: "--private", wanted: flags.private, existing: existing.private },
+    { flag: "--as-template", wanted: flags.asTemplate, existing: existing.template },
+    { flag: "--default-branch", wanted: flags.defaultBranch, existing: existing.default_branch },
+    {
+      flag: "--object-format",
+      wanted: flags.objectFormat,
+      existing: existing.object_format_name,
+    },
+  ];
 }

@@ -1,6 +1,10 @@
 import type { Command } from "commander";
 import type { WireOrganization } from "../../daemon/contract/forge/accounts/orgs.ts";
+import { forge } from "../client/operations.ts";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
+import { isSameName, type Setting } from "./if-absent.ts";
 
 /** An organization in a table. */
 export const organizationColumns: readonly Column<WireOrganization>[] = [
@@ -11,7 +15,7 @@ export const organizationColumns: readonly Column<WireOrganization>[] = [
   { header: "website", cell: ({ website }) => website },
 ];
 
-/** One organization, with what does not fit into a table. */
+/** One organization, with the fields that do not fit into a table. */
 export const organizationLines: readonly Column<WireOrganization>[] = [
   ...organizationColumns,
   { header: "e-mail", cell: ({ email }) => email },
@@ -37,4 +41,41 @@ export function addOrganizationFlags(command: Command): Command {
     .option("--website <url>", "its website")
     .option("--location <text>", "where it is")
     .option("--visibility <visibility>", "public, limited or private");
+}
+
+/**
+ * Returns an organization that `owner` owns, for `--if-absent`. A former name is not its name. @throws CliError
+ * `name_collision` when the organization belongs to others, `not_found`
+ */
+export async function findOwnedOrganization(
+  cli: CliContext,
+  name: string,
+  owner: string,
+): Promise<WireOrganization | undefined> {
+  const { body } = await cli.client.call(forge.getOrganization, { params: { org: name } });
+  if (!isSameName(body.name, name)) return undefined;
+  const { body: permissions } = await cli.client.call(forge.getOrganizationPermissions, {
+    params: { username: owner, org: body.name },
+  });
+  if (permissions.is_owner) return body;
+  throw new CliError(
+    "name_collision",
+    `the organization ${body.name} exists already, and ${owner} does not own it`,
+    { hint: "choose another name, or ask an owner of it" },
+  );
+}
+
+/** The settings of an organization that flags also set. */
+export function organizationSettings(
+  flags: OrganizationFlags,
+  existing: WireOrganization,
+): readonly Setting[] {
+  return [
+    { flag: "--full-name", wanted: flags.fullName, existing: existing.full_name },
+    { flag: "--email", wanted: flags.email, existing: existing.email },
+    { flag: "--description", wanted: flags.description, existing: existing.description },
+    { flag: "--website", wanted: flags.website, existing: existing.website },
+    { flag: "--location", wanted: flags.location, existing: existing.location },
+    { flag: "--visibility", wanted: flags.visibility, existing: existing.visibility },
+  ];
 }

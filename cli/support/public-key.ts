@@ -23,3 +23,13 @@ export async function readKeyFile(cli: CliContext, file: string): Promise<string
 export function toKeyTitle(file: string): string {
   return file === "-" ? "standard input" : basename(file);
 }
+
+/** Whether two public keys are one: comments, and options before the key, do not count. */
+export function isSameKey(one: string, other: string): boolean {
+  return bytesOf(one) !== undefined && bytesOf(one) === bytesOf(other);
+}
+
+/** The base64 part of a key in OpenSSH's form, which begins with the length of the type. */
+function bytesOf(key: string): string | undefined {
+  return /(?:^|\s)(AAAA[\w+/]+)=*(?:\s|$)/.exec(key)?.[1];
+}

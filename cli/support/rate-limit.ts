@@ -12,7 +12,7 @@ export function toWaitSeconds(error: unknown): number | undefined {
 }
 
 /**
- * Calls `show` with the seconds that are left, once a second until none is.
+ * Calls `show` with the remaining seconds, once a second until they have passed.
  * @throws the reason of `signal` when it is aborted
  */
 export async function countDown(

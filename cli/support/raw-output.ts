@@ -6,7 +6,7 @@ import { usageError } from "../errors.ts";
 interface RawOutput {
   /** Subject of the sentence that refuses machine output. */
   readonly what: string;
-  /** What to do instead of showing bytes on a terminal. */
+  /** The advice for avoiding raw bytes on a terminal, shown in the refusal. */
   readonly instead: string;
 }
 

@@ -30,7 +30,7 @@ export const repositoryColumns: readonly Column<WireRepository>[] = [
   { header: "updated", cell: ({ updated_at: updatedAt }) => time(updatedAt) },
 ];
 
-/** One repository, with what does not fit into a table. */
+/** One repository, with the fields that do not fit into a table. */
 export const repositoryLines: readonly Column<WireRepository>[] = [
   ...repositoryColumns,
   { header: "description", cell: ({ description }) => description },

@@ -1,7 +1,7 @@
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 
-/** The source of a secret besides a prompt. */
+/** The source of a secret other than a prompt. */
 interface SecretSource {
   /** `--…-stdin` was given. */
   readonly fromInput: boolean;

@@ -6,7 +6,7 @@ export interface ServiceProgram {
   readonly words: readonly string[];
   /** Environment variables that the service needs. */
   readonly env: Readonly<Record<string, string>>;
-  /** The file for what the daemon writes to standard error when it crashes. */
+  /** The file for the standard error of the daemon, such as its last words in a crash. */
   readonly errorLog: string;
 }
 
@@ -16,7 +16,7 @@ export interface ServiceFile {
   readonly text: string;
   readonly start: readonly (readonly string[])[];
   readonly stop: readonly (readonly string[])[];
-  /** Run after the file is gone. */
+  /** Commands to run after the file is removed. */
   readonly forget: readonly (readonly string[])[];
 }
 
@@ -176,7 +176,7 @@ function toWindowsTask(
   };
 }
 
-/** One word of a Windows command line, as programs in C take it apart. */
+/** One word of a Windows command line, as the C runtime parses it. */
 function toWindowsWord(word: string): string {
   if (/^[\w.:\\/=-]+$/.test(word)) return word;
   return `"${word.replaceAll(/(\\*)"/g, String.raw`$1$1\"`).replace(/(\\+)$/, "$1$1")}"`;

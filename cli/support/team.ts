@@ -4,6 +4,8 @@ import { forgePages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
+import { findFirst } from "../output/pages.ts";
+import { isSameName } from "./if-absent.ts";
 
 /** The operations by which commands find a team by its name. */
 export const teamOperations = [forge.listTeams] as const;
@@ -25,15 +27,19 @@ export async function findTeamId(cli: CliContext, given: string): Promise<string
   const [org = "", name = "", ...rest] = given.split("/");
   if (org === "" || name === "" || rest.length > 0)
     throw usageError(`a team is named ORG/TEAM or by its id, not ${JSON.stringify(given)}`);
-  const pages = forgePages(cli.client, forge.listTeams, { params: { org } });
-  let page = await pages.first({ page: undefined, limit: undefined, all: true });
-  for (;;) {
-    const team = page.items.find((each) => each.name.toLowerCase() === name.toLowerCase());
-    if (team !== undefined) return String(team.id);
-    if (!page.hasMore) break;
-    page = await pages.next(page);
-  }
+  const team = await findTeam(cli, org, name);
+  if (team !== undefined) return String(team.id);
   throw new CliError("not_found", `${org} has no team ${name} that you may see`, {
     hint: `"croft team list ${org}" shows the teams`,
   });
+}
+
+/** Returns a team of an organization by its name, which the server compares without case. */
+export async function findTeam(
+  cli: CliContext,
+  org: string,
+  name: string,
+): Promise<WireTeam | undefined> {
+  const pages = forgePages(cli.client, forge.listTeams, { params: { org } });
+  return findFirst(pages, (team) => isSameName(team.name, name));
 }

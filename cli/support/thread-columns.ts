@@ -12,7 +12,7 @@ export const threadColumns: readonly Column<WireThread>[] = [
   { header: "updated", cell: ({ updated_at: updatedAt }) => time(updatedAt) },
 ];
 
-/** One thread, with what does not fit into a table. */
+/** One thread, with the fields that do not fit into a table. */
 export const threadLines: readonly Column<WireThread>[] = [
   ...threadColumns,
   { header: "state", cell: ({ subject }) => subject?.state },
@@ -20,7 +20,7 @@ export const threadLines: readonly Column<WireThread>[] = [
   { header: "last comment", cell: ({ subject }) => subject?.latest_comment_html_url },
 ];
 
-/** The words for what a thread can be. */
+/** The states of a thread. */
 export type ThreadStatusName = "unread" | "read" | "pinned";
 
 /** Reads such a word. @throws CliError `usage` */

@@ -68,7 +68,7 @@ export function defineCommand(command: Command, module: CommandModule, cli: CliC
   if (command.usage().startsWith("[options]")) command.usage(toUsage(command));
   addCommonFlags(command, {
     list: "list" in module.output && module.output.list,
-    write: module.writes === true || module.operations.some(({ method }) => method !== "GET"),
+    write: module.writes ?? module.operations.some(({ method }) => method !== "GET"),
     destructive: module.destructive === true,
     bytes: module.output.kind === "bytes",
   });

@@ -9,13 +9,21 @@ export interface CommandModule {
   readonly operations: readonly AnyOperation[];
   /** Its output in machine modes; `croft schema` shows it. */
   readonly output: OutputSpec;
-  /** It changes something on this machine, and so takes `--dry-run` without calling an operation that writes. */
-  readonly writes?: true;
+  /**
+   * Whether it changes something and so takes `--dry-run`. Without it, whether it calls an operation that is no GET. False
+   * where all of these only read.
+   */
+  readonly writes?: boolean;
   /**
    * The command destroys something, and so takes `--yes` and `--confirm`. A command that calls DELETE sets false when its
    * effect can be undone.
    */
   readonly destructive?: boolean;
+  /**
+   * Flags whose values the command prompts for on a terminal, such as `--password-stdin or --random-password`. Where
+   * prompting is not possible, a line without them is refused before the command runs, with everything else that it lacks.
+   */
+  readonly prompted?: readonly string[];
   /**
    * Values that shells complete, where cli/commands/completion/kinds.ts does not know them: by the name of an argument, or
    * of a flag with its dashes.

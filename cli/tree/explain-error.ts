@@ -19,8 +19,8 @@ interface FailedCommand {
 }
 
 /**
- * Words a failure for the person at the line: by the flag or argument that gave a refused value, with the name of what was
- * not found, and with a next step that can help. The server's text stays where nothing better is known.
+ * Rewords a failure for the user: names the flag or argument with the refused value and the object that was not found,
+ * and adds a next step. The server's text stays where nothing better is known.
  */
 export async function explainError(error: CliError, failed: FailedCommand): Promise<CliError> {
   const { leaf } = failed;
@@ -38,7 +38,7 @@ export async function explainError(error: CliError, failed: FailedCommand): Prom
 async function explainNotFound(error: CliError, failed: FailedCommand): Promise<CliError> {
   const hint = error.details.hint ?? (await findListHint(failed));
   const named = failed.leaf.args.join(" ");
-  // The forge says no more than that, of whatever was asked for.
+  // The forge's message for any missing object is no more than that.
   const isBare = /^not found$/i.test(error.message) && named !== "";
   return reword(error, isBare ? `not found: ${named}` : error.message, { hint });
 }

@@ -14,8 +14,8 @@ interface FoundCommand {
 }
 
 /**
- * Finds the command that `argv` names. Flags may stand before, between and after its words; `--` ends them.
- * @throws CliError `unknown_command`, with what comes near.
+ * Finds the command that `argv` names. Flags may appear before, between and after its words; `--` ends them.
+ * @throws CliError `unknown_command`, with similar names.
  */
 export async function findCommand(
   argv: readonly string[],
@@ -34,7 +34,7 @@ export async function findCommand(
       continue;
     }
     const entry = entries.find(({ name, aliases }) => name === word || aliases.includes(word));
-    // A flag of the command that stands before it: its value is not a command, and whether it has one is known later.
+    // A flag of the command that precedes it: its value is not a command, and whether it takes a value is known later.
     const isValue = argv[index - 1]?.startsWith("-") === true && rest.at(-1) === argv[index - 1];
     if (entry === undefined && isValue) {
       rest.push(word);

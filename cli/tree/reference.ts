@@ -40,10 +40,12 @@ export function toReference({
       name: argument.name(),
       description: argument.description,
     })),
-    flags: command.options.map((option) => ({
-      name: toFlagTerm(option.flags),
-      description: toFlagDescription(option),
-    })),
+    flags: command.options
+      .filter(({ hidden }) => !hidden)
+      .map((option) => ({
+        name: toFlagTerm(option.flags),
+        description: toFlagDescription(option),
+      })),
     operations: module.operations.map(({ name }) => name),
     examples: examples.map(([sentence, example]) => ({ description: sentence, command: example })),
   };
@@ -63,7 +65,9 @@ const commonNote =
 
 function toSection(loaded: LoadedCommand): string {
   const { summary, usage, aliases, arguments: words, operations } = toReference(loaded);
-  const own = loaded.command.options.filter(({ long }) => !isCommonFlag(long ?? ""));
+  const own = loaded.command.options.filter(
+    ({ long, hidden }) => !hidden && !isCommonFlag(long ?? ""),
+  );
   const fields = toFieldNames(loaded.module.output);
   const parts = [
     `## croft ${loaded.line}`,

@@ -6,9 +6,16 @@ import { CliError } from "../errors.ts";
 import { lineOf } from "./command-tree.ts";
 import type { CommandModule } from "./entry.ts";
 
-/** The failure of a line that commander could not parse: everything that is missing at once, and how the line is written. */
-export function toUsageFailure(error: CommanderError, leaf: Command): CliError {
-  const missing = findMissing(leaf);
+/**
+ * The failure of a line that commander could not parse: everything that is missing at once, and how the line is written.
+ * `prompted` are the flags that the command cannot prompt for now.
+ */
+export function toUsageFailure(
+  error: CommanderError,
+  leaf: Command,
+  prompted: readonly string[] = [],
+): CliError {
+  const missing = [...findMissing(leaf), ...prompted.filter((flags) => isMissing(flags, leaf))];
   switch (error.code) {
     case "commander.missingArgument":
     case "commander.missingMandatoryOptionValue":
@@ -66,6 +73,14 @@ function findMissing(leaf: Command): readonly string[] {
     )
     .map(({ flags: shown }) => shown);
   return [...words, ...flags];
+}
+
+/** Whether a line has none of the flags of `--password-stdin or --random-password`. */
+export function isMissing(flags: string, leaf: Command): boolean {
+  const names = flags.split(" or ");
+  return leaf.options
+    .filter(({ long }) => names.includes(long ?? ""))
+    .every((option) => !isFromLine(leaf, option));
 }
 
 /** `--url` names the daemon everywhere, but a command may have an argument `<url>` that a person tries to give by it. */

@@ -87,7 +87,7 @@ export function createDialogs(notify: () => void): Dialogs {
     } else if (name === "tab") {
       asking.complete?.(field.text).then(
         (text) => {
-          // Unless the person has gone on typing.
+          // Unless the user has continued typing.
           if (asked?.field === field) asked = { asking, field: toField(text) };
           notify();
         },

@@ -6,7 +6,7 @@ import { cutEnd, cutStart, padEnd, wrapWords } from "../output/width.ts";
 import { type Field, splitAtCaret } from "./field.ts";
 import type { Size } from "./screen.tsx";
 
-/** A key and what it does, for the last line and the help. */
+/** A key and its effect, for the last line and the help. */
 export type KeyHint = readonly [keys: string, does: string];
 
 /** A question in the line above the keys. */
@@ -25,7 +25,7 @@ export interface Frame {
   readonly warning?: string | undefined;
   /** The painted rows, each at most `innerWidth` cells wide. */
   readonly body: readonly string[];
-  /** Lines that stand still below the rows. */
+  /** Fixed lines below the rows. */
   readonly panel?: readonly string[];
   /** The status of the last action, or details of the selected row. */
   readonly status: string;
@@ -63,7 +63,7 @@ export interface Split {
   readonly text: Size;
 }
 
-/** Returns how a wide screen is divided; undefined where there is no room for two. */
+/** Returns how a wide screen is divided; undefined where two parts do not fit. */
 export function splitOf(size: Size): Split | undefined {
   if (size.columns < WIDE_COLUMNS) return undefined;
   const columns = Math.floor(size.columns * LIST_SHARE);
@@ -85,7 +85,7 @@ export function drawSideBySide(
   });
 }
 
-/** The whole screen as lines. Texts may come from elsewhere: control characters are gone here at the latest. */
+/** The whole screen as lines. Texts may come from elsewhere: control characters are removed here at the latest. */
 export function drawFrame(frame: Frame, size: Size, style: Style): readonly string[] {
   const width = innerWidth(size);
   const height = bodyHeight(size, frame);

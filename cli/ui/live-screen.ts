@@ -3,7 +3,7 @@ import type { ScreenModel } from "./screen.tsx";
 
 /** A screen that polls the daemon. */
 export interface LiveScreen extends ScreenModel {
-  /** Loads what is shown again; resolves when that is over, well or not. */
+  /** Reloads the shown data; resolves when the load has succeeded or failed. */
   reload(): Promise<void>;
 }
 
@@ -14,10 +14,12 @@ export async function showLiveScreen(
   everyMs: number,
 ): Promise<void> {
   const closing = new AbortController();
-  const reloading = keepReloading(cli, screen, everyMs, closing.signal);
+  // Request the data while the modules that draw it are loaded.
+  const firstLoad = screen.reload();
+  const reloading = firstLoad.then(() => keepReloading(cli, screen, everyMs, closing.signal));
   try {
     const { showScreen } = await import("./screen.tsx");
-    await showScreen(cli, screen);
+    await showScreen(cli, screen, firstLoad);
   } finally {
     closing.abort();
     await reloading;
@@ -30,9 +32,10 @@ async function keepReloading(
   everyMs: number,
   signal: AbortSignal,
 ): Promise<void> {
-  while (!signal.aborted) {
-    await screen.reload();
+  for (;;) {
     // Leaving the screen ends the wait.
     await cli.system.sleep(everyMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    await screen.reload();
   }
 }

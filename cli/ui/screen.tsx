@@ -13,12 +13,14 @@ export interface Size {
 
 /** The content and behaviour of a screen, independent of the terminal. */
 export interface ScreenModel {
-  /** The lines for a terminal of this size: at most one less than it has rows, none wider than it has columns. */
+  /**
+   * Returns the lines for a terminal of this size: at most one less than its rows, each at most as wide as its columns.
+   */
   draw(size: Size): readonly string[];
   press(key: Key): void;
-  /** Calls `listener` whenever the lines may be others; returns what ends that. */
+  /** Calls `listener` whenever the lines may have changed; returns the function that unsubscribes. */
   subscribe(listener: () => void): () => void;
-  /** Resolves when the person has left; rejects with what the command shall end with. */
+  /** Resolves when the user has left; rejects with the error that ends the command. */
   readonly left: Promise<void>;
 }
 
@@ -27,10 +29,21 @@ const wrapOff = "\u001b[?7l";
 const wrapOn = "\u001b[?7h";
 
 /**
- * Shows a screen in the terminal's other buffer until the person leaves. The terminal is as it was before, however that
- * ends. @throws CliError `interrupted` on Ctrl-C, and what `left` rejects with
+ * Longest wait for the first data. Ink draws two frames at least 100 ms apart, so an empty first frame would delay the one
+ * that people wait for.
  */
-export async function showScreen(cli: CliContext, model: ScreenModel): Promise<void> {
+const firstLoadMaxMs = 150;
+
+/**
+ * Shows a screen in the terminal's alternate buffer until the user leaves, then always restores the terminal. The first
+ * frame waits for `firstLoad` for a moment. @throws CliError `interrupted` on Ctrl-C, and the error of `left`
+ */
+export async function showScreen(
+  cli: CliContext,
+  model: ScreenModel,
+  firstLoad: Promise<void>,
+): Promise<void> {
+  await waitAtMost(firstLoadMaxMs, firstLoad, cli);
   const { stdin, stdout } = cli.system;
   const screen = render(<Screen model={model} stdout={stdout} />, {
     stdin: stdin as NodeJS.ReadStream,
@@ -58,6 +71,23 @@ export async function showScreen(cli: CliContext, model: ScreenModel): Promise<v
     screen.unmount();
     await screen.waitUntilExit().catch(() => undefined);
     stdout.write(wrapOn);
+  }
+}
+
+/** Resolves when `load` or the time has ended, and rejects when a stop signal arrives. */
+async function waitAtMost(
+  milliseconds: number,
+  load: Promise<void>,
+  { system, signal }: CliContext,
+): Promise<void> {
+  const loaded = new AbortController();
+  try {
+    await Promise.race([
+      load,
+      system.sleep(milliseconds, AbortSignal.any([signal, loaded.signal])),
+    ]);
+  } finally {
+    loaded.abort();
   }
 }
 

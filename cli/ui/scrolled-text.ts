@@ -5,13 +5,13 @@ import type { Size } from "./screen.tsx";
 export interface ScrolledText {
   /** The first line shown. */
   readonly top: number;
-  /** The text for a terminal so many columns wide. */
+  /** The text laid out for a terminal of this width. */
   readonly lines?: { readonly columns: number; readonly text: readonly string[] };
 }
 
 /**
- * The text laid out for a screen of this size, scrolled no further than its end. The lines are kept, since text takes
- * longer to lay out than to scroll: once it is there as a whole.
+ * Lays out the text for a screen of this size, scrolled no further than its end. Caches the lines once the text is
+ * complete, since layout takes longer than scrolling.
  */
 export function layOut<T extends ScrolledText>(
   shown: T,

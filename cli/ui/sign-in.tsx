@@ -85,13 +85,13 @@ export interface SignInProps {
   readonly onEnd: (what: { readonly user: SignedIn } | { readonly error: unknown }) => void;
 }
 
-/** The screen itself: one field at a time, what went wrong below it. */
+/** The screen itself: one field at a time, with the error below it. */
 function SignIn({ given, attempt, wait, style, onEnd }: SignInProps) {
   const { exit } = useApp();
   const [step, setStep] = useState<Step>(given.email === undefined ? "email" : "password");
   const [email, setEmail] = useState(given.email ?? "");
   const [password, setPassword] = useState("");
-  // Keys may come faster than the screen is drawn, so what was typed is kept apart from what is shown.
+  // Keys may come faster than the screen is drawn, so the typed text is kept apart from the shown one.
   const field = useRef("");
   const [typed, showTyped] = useState("");
   const [problem, setProblem] = useState<Problem | undefined>();
@@ -127,8 +127,15 @@ function SignIn({ given, attempt, wait, style, onEnd }: SignInProps) {
           () => true,
           () => false,
         );
-        // Left by a key: what ends the screen has been said.
+        // Otherwise a key has ended the screen already.
         if (isOver) await send(secret, factor);
+        return;
+      }
+      // The daemon reads an address before it compares the password.
+      if (failure.code === "invalid" && given.email === undefined) {
+        setProblem({ message: failure.message, hint: failure.details.hint });
+        setPassword("");
+        setStep("email");
         return;
       }
       // A code of the line is as wrong at the next try.
@@ -146,6 +153,12 @@ function SignIn({ given, attempt, wait, style, onEnd }: SignInProps) {
     const value = entered.trim();
     if (value === "" || isWaiting(step)) return;
     if (step === "email") {
+      if (!/^[^\s@]+@[^\s@]+$/.test(value)) {
+        setProblem({ message: `${value} is not an e-mail address`, hint: undefined });
+        setTyped("");
+        return;
+      }
+      setProblem(undefined);
       setEmail(value);
       setTyped("");
       setStep("password");
@@ -215,7 +228,7 @@ function Field({
   }
 }
 
-/** Typed or pasted text without what is not a character. */
+/** Returns typed or pasted text without control characters. */
 function toPlain(input: string): string {
   return input.replaceAll(/\p{Cc}/gu, "");
 }

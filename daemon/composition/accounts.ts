@@ -7,6 +7,7 @@ import {
   password as wirePassword,
   PASSWORD_BYTES_MAX,
 } from "../contract/vault/common.ts";
+import { STRENGTH_RULES } from "../contract/vault/password-rules.ts";
 import { isUserName } from "../contract/forge/rules.ts";
 import { AppError } from "../errors.ts";
 import type { DaemonInput, FirstAdministrator } from "./daemon-input.ts";
@@ -20,10 +21,12 @@ import type { JobQueue } from "../jobs/queue.ts";
 import type { Log } from "../utilities/logging.ts";
 import { createCommonPasswords } from "../outbound/breach/common-passwords.ts";
 import { createBreachLookup } from "../outbound/breach/lookup.ts";
+import { isReaderAt } from "../forge/notifications/notify.ts";
 import { createMailer, type Mailer } from "../outbound/mail/mailer.ts";
 import { createPasswordHasher, type PasswordHasher } from "../utilities/password-hasher.ts";
 import type { Stores } from "./stores.ts";
 import { createVaultAccounts } from "../vault/accounts/accounts.ts";
+import { assertNotBreached } from "../vault/accounts/password-rules.ts";
 
 /** Maximum number of passwords that wait for hashing; further requests are answered with 503. */
 const HASHES_WAITING_MAX = 64;
@@ -53,7 +56,7 @@ export function createHasher(): PasswordHasher {
 }
 
 /** Creates the mailer of both APIs. Its job must be registered once. */
-export function openMailer({ input: { settings }, stores, queue }: ServiceDeps): Mailer {
+export function openMailer({ input: { settings }, stores, queue, db }: ServiceDeps): Mailer {
   return createMailer({
     enqueue: queue.enqueue,
     keyring: stores.keyring,
@@ -61,28 +64,36 @@ export function openMailer({ input: { settings }, stores, queue }: ServiceDeps):
     from: settings.mailFrom,
     outbox: stores.directory.outbox,
     tmp: stores.directory.tmp,
+    mayRead: ({ userId, repositoryId }, address) =>
+      isReaderAt(db, { userId, repositoryId, address }),
     randomBytes,
+  });
+}
+
+function createBreaches(
+  { input: { settings }, log }: Pick<ServiceDeps, "input" | "log">,
+  level: "warn" | "debug" = "warn",
+) {
+  return createBreachLookup({
+    url: settings.breachUrl,
+    isCommon: createCommonPasswords(),
+    warn: (message, cause) => log[level]({ err: cause }, message),
   });
 }
 
 /** Creates the account services of both APIs on a database: the daemon's own, or a transaction of it. */
 export function createPeople(deps: ServiceDeps, { queueMail }: Pick<Mailer, "queueMail">) {
-  const { input, stores, db, hasher, limiter, newId, addresses, queue, log } = deps;
+  const { input, stores, db, hasher, limiter, newId, addresses, queue } = deps;
   const { publishOrganization } = deps;
   const { settings, clock } = input;
-  const breaches = createBreachLookup({
-    url: settings.breachUrl,
-    isCommon: createCommonPasswords(),
-    warn: (message, cause) => log.warn({ err: cause }, message),
-  });
+  const breaches = createBreaches(deps);
   const forge = createForgeAccounts({
     db,
     clock,
     random: randomBytes,
     passwords: hasher,
     rules: createPasswordRules({
-      lengthMin: settings.minPasswordLength,
-      characters: settings.passwordComplexity,
+      ...toForgeRules(deps),
       breaches: settings.passwordCheckPwn ? breaches : undefined,
     }),
     enqueue: queue.enqueue,
@@ -127,17 +138,25 @@ export async function isInitialised(db: Queries): Promise<boolean> {
   return (await findInstanceValue(db, INITIALISED_AT)) !== undefined;
 }
 
+function toForgeRules({ input: { settings } }: Pick<ServiceDeps, "input">) {
+  return { lengthMin: settings.minPasswordLength, characters: settings.passwordComplexity };
+}
+
 /**
  * Creates the forge's site administrator with a token of scope `all` and the vault's administrator, with one e-mail and
- * password, in one transaction. Refuses with `conflict` on an initialised home, with `unprocessable` credentials with which
- * one of the two could not sign in.
+ * password, in one transaction. Refuses with `conflict` on an initialised home, with `unprocessable` credentials that
+ * one of the two APIs does not accept. A chosen (not generated) password is also checked against known data breaches.
  */
 export async function createAdministrators(
   deps: ServiceDeps,
   first: FirstAdministrator,
+  isChosen = false,
 ): Promise<Initialised> {
   if (await isInitialised(deps.db)) throw alreadyInitialised(deps);
-  assertCanSignIn(first, deps.input.settings.minPasswordLength);
+  await assertAccepted(deps, first);
+  // A command line has no log for a failure of the breach service.
+  if (isChosen)
+    await assertNotBreached(createBreaches(deps, "debug"), first.password.normalize("NFC"));
   const hashes = await hashBoth(deps.hasher, first.password);
   return deps.db.transaction(async (tx) => {
     const now = String(tx.now);
@@ -171,20 +190,26 @@ export function generatePassword(): string {
   return [capitalised, group(), group(), group() + pick(digits)].join("-");
 }
 
-/** Refuses credentials that sign-in does not accept, with all that is wrong: the home would have no accessible account. */
-function assertCanSignIn(first: FirstAdministrator, lengthMin: number): void {
-  const { username, email, password } = first;
+/** Refuses credentials that one of the APIs does not accept, with all that is wrong. */
+async function assertAccepted(
+  deps: Pick<ServiceDeps, "input">,
+  { username, email, password }: FirstAdministrator,
+): Promise<void> {
+  const normal = password.normalize("NFC");
+  const missing = STRENGTH_RULES.filter(({ pattern }) => !pattern.test(normal));
+  const rules = createPasswordRules({ ...toForgeRules(deps), breaches: undefined });
+  const broken = missing.length > 0 ? undefined : await rules.findBroken(password);
   const wrong = [
     !isUserName(username) &&
       `${JSON.stringify(username)} is not a user name: it takes letters and digits, with single "-", "_" or "." between them`,
     !wireEmail.safeParse(email).success &&
       `${JSON.stringify(email)} is not an e-mail address of the form name@example.org`,
-    Buffer.byteLength(password) < lengthMin &&
-      `the password must have at least ${lengthMin} characters`,
+    missing.length > 0 && `the password must have ${missing.map(({ wish }) => wish).join(", ")}`,
+    broken !== undefined && `the password ${broken.text}`,
     !wirePassword.safeParse(password).success &&
       `the password must be text of at most ${PASSWORD_BYTES_MAX} bytes`,
   ].filter((problem) => problem !== false);
-  if (wrong.length > 0) throw new AppError("unprocessable", wrong.join("; "));
+  if (wrong.length > 0) throw new AppError("unprocessable", [...new Set(wrong)].join("; "));
 }
 
 function alreadyInitialised(deps: ServiceDeps): AppError {

@@ -8,7 +8,7 @@ export interface BucketNames {
   readonly address: string;
   readonly id: string;
   readonly secret: string;
-  /** Who needs the rights: `objects need`. */
+  /** Subject and verb of the message about missing rights: `objects need`. */
   readonly use: string;
 }
 
@@ -40,7 +40,7 @@ export function toBucketRefusal(
   }
   if (failure.kind === "forbidden")
     return wrong(
-      `The key of ${id} may not do in the bucket ${bucket} what ${use}: s3:ListBucket, s3:GetObject, ` +
+      `The key of ${id} lacks rights on the bucket ${bucket}; ${use} s3:ListBucket, s3:GetObject, ` +
         `s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload (${why}).`,
     );
   if (failure.kind === "quota_exceeded")

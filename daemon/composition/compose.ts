@@ -108,6 +108,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     forge: { api: forgeApi, routes: forgeRoutes },
     answerPage: createPageAnswers(deps, {
       sessions: webSessions,
+      publicKeys: people.forge.publicKeys,
       rendering: forge.rendering,
       api: forgeApi,
       routes: forgeRoutes,

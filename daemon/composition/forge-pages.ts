@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { surfaceOf } from "../contract/api-of.ts";
 import { AppError } from "../errors.ts";
+import type { PublicKeys } from "../forge/accounts/keys.service.ts";
 import type { ForgeCaller } from "../forge/caller.ts";
 import { createOperations } from "../forge/pages/operations.ts";
 import {
@@ -32,18 +33,20 @@ export function createPageAnswers(
   { addresses, input, limiter, log }: ServiceDeps,
   {
     sessions,
+    publicKeys,
     rendering,
     api,
     routes,
   }: {
     readonly sessions: Sessions;
+    readonly publicKeys: PublicKeys;
     readonly rendering: Rendering;
     readonly api: Api<ForgeCaller>;
     readonly routes: readonly Route[];
   },
 ): AnswerPage {
   const deps: PageHandlerDeps = {
-    pages: forgePages(sessions),
+    pages: forgePages(sessions, publicKeys),
     sessions,
     rendering,
     urls: { publicUrl: addresses.publicUrl },

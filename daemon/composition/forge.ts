@@ -157,7 +157,13 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     },
     reportBug: (error) => log.error({ err: error }, "a call of a runner failed"),
   });
-  const languages = createLanguages({ db, git, locate, enqueue: queue.enqueue });
+  const languages = createLanguages({
+    db,
+    git,
+    locate,
+    moves: folders.moves,
+    enqueue: queue.enqueue,
+  });
   queue.register(languages.job);
   const commitGraphs = createCommitGraphs({
     db,
@@ -214,7 +220,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const packages = createForgePackages({
     db,
     store: deps.objects,
-    events: createPackageEvents(hooks.publisher, urls),
+    events: createPackageEvents(workflows.publisher, urls),
     urls,
     clock,
     uploadBytesMax: settings.maxUploadBytes,
@@ -224,7 +230,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     clock,
     urls,
     notify: notifyIssue,
-    publisher: hooks.publisher,
+    publisher: workflows.publisher,
     activities: activities.issueEvents,
     store: deps.objects,
     newUuid: randomUUID,

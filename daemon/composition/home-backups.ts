@@ -303,7 +303,7 @@ async function inBucket<Result>(
   }
 }
 
-/** The key of the backups, or else the one of `objects_url`, and what messages call it. */
+/** Returns the access key of the backups, or else that of `objects_url`, and the names of its settings for messages. */
 function toKeys(settings: Settings): {
   readonly keys: { readonly accessKeyId: string; readonly secretAccessKey: string };
   readonly names: BucketNames;

@@ -29,6 +29,7 @@ export function createAddresses(settings: Settings): Addresses {
   let urls: readonly string[] = [];
   let check = toCheck(settings, urls);
   let sshPort: number | undefined;
+  let sshListeningPort: number | undefined;
   const publicUrl = () =>
     trimmed(settings.publicUrl ?? urls[0] ?? `http://${settings.host}:${settings.port}`);
   return {
@@ -38,13 +39,20 @@ export function createAddresses(settings: Settings): Addresses {
     },
     publicUrl,
     listeningSsh: (port) => {
+      sshListeningPort = port;
       sshPort = settings.sshPublicPort ?? port;
     },
     ssh: () =>
       sshPort === undefined ? undefined : { host: bareHost(new URL(publicUrl())), port: sshPort },
     names: () => namesOf(settings),
     own: () =>
-      urls.map((url) => new URL(url)).map((url) => ({ address: bareHost(url), port: portOf(url) })),
+      urls
+        .map((url) => new URL(url))
+        .flatMap((url) =>
+          [portOf(url), sshListeningPort]
+            .filter((port) => port !== undefined)
+            .map((port) => ({ address: bareHost(url), port })),
+        ),
     frontendUrl: () => trimmed(settings.frontendUrl ?? publicUrl()),
     checkHost: (request) => check(request),
   };

@@ -39,6 +39,8 @@ export function createPages({
 }: PageDeps): Map<string, PlainRoute> {
   const resetPage = createResetPage(instanceName);
   const documents = createDocuments(version);
+  const forgeDocument: PlainRoute = async (_request, response) =>
+    writeAnswer(response, 200, NO_STORE, await documents.forge(), JSON_TYPE);
   return new Map<string, PlainRoute>([
     [
       "/",
@@ -86,11 +88,10 @@ export function createPages({
         writeAnswer(response, 200, { ...NO_STORE, "Content-Type": contentType }, text, "");
       },
     ],
-    [
-      "/openapi/forge.json",
-      async (_request, response) =>
-        writeAnswer(response, 200, NO_STORE, await documents.forge(), JSON_TYPE),
-    ],
+    ["/openapi/forge.json", forgeDocument],
+    // Where tools for Gitea look for the description.
+    ["/swagger.v1.json", forgeDocument],
+    ["/openapi3.v1.json", forgeDocument],
     [
       "/openapi/vault.json",
       async (_request, response) =>
@@ -133,13 +134,12 @@ function createDocuments(version: string) {
     info: { title: string; version: string; description: string },
   ) => {
     const { toOpenApi } = await import("../http/openapi.ts");
-    return toOpenApi(
-      info,
-      allEndpoints.filter((declared) => apiOf(declared) === api),
-    );
+    const endpoints = allEndpoints.filter((declared) => apiOf(declared) === api);
+    // Kept as text: it has two megabytes, and anonymous clients may send many requests for it at once.
+    return JSON.stringify(toOpenApi(info, endpoints));
   };
-  let forge: Promise<unknown> | undefined;
-  let vault: Promise<unknown> | undefined;
+  let forge: Promise<string> | undefined;
+  let vault: Promise<string> | undefined;
   return {
     forge: () =>
       (forge ??= make("forge", {

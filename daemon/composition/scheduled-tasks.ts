@@ -33,7 +33,7 @@ export interface ScheduledTasksDeps {
     readonly documents: Pick<Documents, "reconcile">;
     readonly uploads: Pick<DocumentUploads, "deleteExpired">;
   };
-  /** Writes a nightly backup of the whole home; undefined when none is wanted. */
+  /** Writes a nightly backup of the whole home; undefined when nightly backups are off. */
   readonly backUp: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   readonly log: Pick<Log, "warn">;
   readonly workflows: ForgeActions["upkeep"];

@@ -3,9 +3,10 @@ import type { Database } from "../../storage/engine/database.ts";
 import { collapseSlashes } from "../contract/api-of.ts";
 import { isDecodingText } from "../contract/forge/common.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
+import { MISSING } from "../contract/issue-text.ts";
 import { AppError } from "../errors.ts";
 import { type Api, hasQuery, type ReadBody, type ServerRequest } from "../http/handle.ts";
-import type { Authentication } from "./accounts/authentication.ts";
+import { type Authentication, isStillSignedIn } from "./accounts/authentication.ts";
 import { createAuthorization } from "./authorization.ts";
 import {
   decodeBody,
@@ -16,6 +17,7 @@ import {
   toFieldName,
 } from "./body.ts";
 import type { ForgeCaller } from "./caller.ts";
+import { describeMissingFeature } from "./missing-features.ts";
 import { plainText, renderError } from "./render-error.ts";
 import { type ForgeUrls, toUrl } from "./urls.ts";
 
@@ -51,7 +53,7 @@ export function createForgeApi({
       (hasQuery(request) && namesToken(request.query)) || namesToken(forms.get(request)?.fields)
         ? { "X-Gitea-Warning": queryTokenWarning }
         : undefined,
-    // Credentials are checked on every route: wrong ones are refused even where none are needed.
+    // Credentials are checked on every route: wrong ones are refused even on public routes.
     async authenticate(request, gate, readBody) {
       if (queryHasNul(request))
         throw new AppError("invalid_argument", "the address contains a NUL character");
@@ -66,6 +68,7 @@ export function createForgeApi({
       forms.set(request, { bytes, fields });
       return authentication.authenticate(request, { form: fields, changesPassword });
     },
+    isStillSignedIn: (caller) => isStillSignedIn(db, caller),
     authorize(caller, declared, request, params) {
       if (declared.isTransient !== true && pathHasNul(request))
         throw new AppError("invalid_argument", "the address contains a NUL character");
@@ -82,10 +85,11 @@ export function createForgeApi({
       status === 400
         ? plainText(status, `400 Bad Request: ${message}`)
         : { status, headers: {}, body: { message } },
-    notFound: ({ target }) =>
-      MISSING_FEATURE.test(target)
-        ? { status: 404, headers: {}, body: { message: "not found", url: documentation() } }
-        : plainText(404, PAGE_NOT_FOUND),
+    notFound({ target }) {
+      const message = describeMissingFeature(target);
+      if (message === undefined) return plainText(404, PAGE_NOT_FOUND);
+      return { status: 404, headers: {}, body: { message, url: documentation() } };
+    },
     methodNotAllowed: (allowed) => ({
       status: 405,
       headers: { Allow: [...allowed] },
@@ -120,24 +124,24 @@ function queryHasNul({ target, query }: ServerRequest): boolean {
 const namesToken = (fields: URLSearchParams | undefined): boolean =>
   fields?.has("token") === true || fields?.has("access_token") === true;
 
-/** Features that this server does not have. The reference answers so where a repository has turned one off. */
-const MISSING_FEATURE =
-  /^\/api\/v1\/repos\/[^/?]+\/[^/?]+\/(?:pulls|releases|wiki|forks)(?:[/?]|$)/;
-
 const PAGE_NOT_FOUND = "404 page not found\n";
 
 const queryTokenWarning =
   "token and access_token API authentication is deprecated and will be removed in gitea 1.23. " +
   "Please use AuthorizationHeaderToken instead. Existing queries will continue to work but without authorization.";
 
-/** The first thing wrong, as the reference words it: what cannot be decoded before any rule (forge behaviour, 1.2). */
+/**
+ * Returns the first validation failure in the words of the reference; failed decoding comes before any rule (forge
+ * behaviour, 1.2).
+ */
 function toValidationError(
   where: "path" | "query" | "body",
   error: z.ZodError,
   declared: Endpoint,
 ): AppError {
   const issue = error.issues.find(({ message }) => isDecodingText(message)) ?? error.issues[0];
-  const message = issue?.message ?? "invalid request";
+  // The word of the reference.
+  const message = issue?.message === MISSING ? "Required" : (issue?.message ?? "invalid request");
   if (where !== "body") return new AppError("unprocessable", message);
   if (isDecodingText(message)) return new AppError("unprocessable", `[]: ${message}`);
   const field = toFieldName(shapeOf(declared), String(issue?.path[0] ?? ""));

@@ -8,9 +8,9 @@ import type { ReadBody, ServerRequest } from "../http/handle.ts";
 type Shape = Readonly<Record<string, z.ZodType>>;
 
 /**
- * The value that an endpoint's body schema parses, by the content type (forge behaviour, 1.2): JSON with members of
- * any case, a form by the form names, or for PATCH and DELETE without a content type the query. Refuses with
- * `unprocessable` what cannot be decoded.
+ * The value that an endpoint's body schema parses, by the content type (forge behaviour, 1.2): JSON with members of any
+ * case, a form by the form names, or for PATCH and DELETE without a content type the query. Throws `unprocessable` when
+ * the body cannot be decoded.
  */
 export async function decodeBody(
   declared: Endpoint,
@@ -50,12 +50,12 @@ export async function readFormQuery(
   return merged;
 }
 
-/** Largest form that is looked through for credentials. */
+/** Largest form that is searched for credentials. */
 const CREDENTIAL_FORM_BYTES_MAX = 1024 * 1024;
 
 /**
- * Whether a request has a form that may name who calls (forge behaviour, 2.1 and 2.3): only what the API itself reads as a
- * form, never an upload.
+ * Returns whether the form of a request may carry credentials (forge behaviour, 2.1 and 2.3): only if the API itself
+ * reads the body as a form, never for an upload.
  */
 export function mayNameCaller({ method, target, headers }: ServerRequest): boolean {
   const isChange = method === "POST" || method === "PUT" || method === "PATCH";
@@ -77,7 +77,7 @@ function sizeOf(headers: ServerRequest["headers"]): number {
   return Number(headers["content-length"] ?? Number.NaN);
 }
 
-/** The fields of a form; none of one that cannot be decoded, which its endpoint refuses. */
+/** Returns the fields of a form; empty when it cannot be decoded, in which case its endpoint refuses it. */
 export async function readFields(
   { headers }: ServerRequest,
   bytes: Buffer,

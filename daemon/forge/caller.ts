@@ -1,11 +1,12 @@
 // daemon/forge: the features of the forge API, one folder each. Start in api.ts, which finds the caller of a request and renders its errors.
 import type { ForgeUser } from "../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../storage/tables/forge/ids.ts";
 
-/** The permissions of a job's token, whoever started its run. */
+/** The permissions of a job's token; they do not depend on the user who started the run. */
 export interface TaskGrant {
   readonly id: number;
-  /** The only repository that it may change; of others it may read what is public. */
-  readonly repositoryId: number;
+  /** The only repository that it may change; it may read public ones too. */
+  readonly repositoryId: RepositoryId;
   readonly ownerId: number;
   /** Levels by unit, such as `contents`; an absent unit is denied. */
   readonly permissions: Readonly<Partial<Record<string, "read" | "write">>>;
@@ -13,8 +14,9 @@ export interface TaskGrant {
 
 /** The permissions of a deploy key. */
 export interface DeployKeyGrant {
+  readonly id: number;
   /** The only repository that it opens. */
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   readonly access: "read" | "write";
 }
 
@@ -39,6 +41,8 @@ export interface ForgeCaller {
   readonly method: "token" | "basic_password" | "basic_token" | "ssh_key";
   /** Undefined for a password. */
   readonly tokenId?: number;
+  /** The SSH key of an account; undefined for a deploy key. */
+  readonly keyId?: number;
   /** The token's scope in normal form; undefined for a password, which is unrestricted. */
   readonly scope: string | undefined;
 }

@@ -25,18 +25,19 @@ const repositoryFeatures = {
   lfs_disabled: true,
 } as const;
 
+const responseLimits = {
+  max_response_items: MAX_PAGE_SIZE,
+  default_paging_num: DEFAULT_PAGE_SIZE,
+  default_git_trees_per_page: TREE_PAGE_MAX,
+  default_max_blob_size: BLOB_BYTES_MAX,
+  // Several files in one response share the limit of one.
+  default_max_response_size: BLOB_BYTES_MAX,
+} as const;
+
 /** Returns the routes by which clients learn limits and features of this forge. */
 export function instanceSettingsRoutes(features: MissingFeatures): Route[] {
   return [
-    handle(getApiSettings, async () => ({
-      status: 200,
-      body: {
-        max_response_items: MAX_PAGE_SIZE,
-        default_paging_num: DEFAULT_PAGE_SIZE,
-        default_git_trees_per_page: TREE_PAGE_MAX,
-        default_max_blob_size: BLOB_BYTES_MAX,
-      },
-    })),
+    handle(getApiSettings, async () => ({ status: 200, body: responseLimits })),
     handle(getRepositorySettings, async () => ({ status: 200, body: repositoryFeatures })),
     handle(getUiSettings, async () => ({
       status: 200,

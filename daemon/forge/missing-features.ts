@@ -53,3 +53,32 @@ export function createMissingFeatures({
 function refuseSigningKey(): never {
   throw new AppError("not_found", "no signing key");
 }
+
+const REPOSITORY = "repos/[^/?]+/[^/?]+";
+
+/** Features of the reference that this server does not have, and their addresses. */
+const MISSING_FEATURES = (
+  [
+    ["pull requests", `${REPOSITORY}/(?:pulls|commits/[^/?]+/pull)`],
+    ["releases", `${REPOSITORY}/releases`],
+    ["wikis", `${REPOSITORY}/wiki`],
+    ["forks", `${REPOSITORY}/(?:forks|merge-upstream)`],
+    ["patches as changes", `${REPOSITORY}/diffpatch`],
+    ["licenses of repositories", `${REPOSITORY}/licenses`],
+    ["pictures of repositories", `${REPOSITORY}/avatar`],
+    ["mirrors", `${REPOSITORY}/(?:mirror-sync|push_mirrors(?:-sync)?)`],
+    ["protected tags", `${REPOSITORY}/tag_protections`],
+    ["hooks in git", `${REPOSITORY}/hooks/git`],
+    ["lists of tasks", `${REPOSITORY}/actions/tasks`],
+    ["blocked users", "(?:user|orgs/[^/?]+)/blocks"],
+    ["OAuth2 applications", "user/applications/oauth2"],
+    ["OpenPGP keys", "user/(?:gpg_keys|gpg_key_token|gpg_key_verify)"],
+    ["NodeInfo", "nodeinfo"],
+  ] as const
+).map(([name, path]) => ({ name, pattern: new RegExp(`^/api/v1/(?:${path})(?:[/?]|$)`) }));
+
+/** Returns the text of the 404 at the address of a missing feature; undefined for any other address. */
+export function describeMissingFeature(target: string): string | undefined {
+  const missing = MISSING_FEATURES.find(({ pattern }) => pattern.test(target));
+  return missing && `this server does not support ${missing.name}`;
+}

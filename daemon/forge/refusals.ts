@@ -1,4 +1,5 @@
 import { AppError } from "../errors.ts";
+import type { ThreadOutcome } from "../jobs/thread-pool.ts";
 
 /** 404 `not found`. */
 export const notFound = (): AppError => new AppError("not_found", "not found");
@@ -19,7 +20,7 @@ export const userNotFound = (name: string): AppError =>
  */
 export const movedTo = (location: string): AppError => new AppError("moved", "moved", { location });
 
-/** 404 in plain text, for a former name whose owner is gone or hidden from strangers. */
+/** 404 in plain text, for a former name whose owner was deleted or is hidden from strangers. */
 export const formerUserGone = (): AppError =>
   new AppError("not_found", "user does not exist", { reason: "former_name" });
 
@@ -46,3 +47,15 @@ export const targetIsOrganization = (): AppError =>
 
 export const emailTaken = (email: string): AppError =>
   new AppError("conflict", `e-mail already in use [email: ${email}]`);
+
+const THREADS_RETRY_AFTER_SECONDS = 5;
+
+/** Returns the refusal of a job that worker threads did not start: too many wait, or no thread could be started. */
+export function threadsUnavailable(
+  outcome: Extract<ThreadOutcome<unknown>, { kind: "queue_full" | "not_started" }>,
+): AppError {
+  return new AppError("unavailable", "The server is busy. Try again in a moment.", {
+    cause: outcome.kind === "not_started" ? outcome.error : undefined,
+    retryAfterSeconds: THREADS_RETRY_AFTER_SECONDS,
+  });
+}

@@ -40,3 +40,13 @@ export function toWireTime(epochMs: number): string {
 export const neverTime = "1970-01-01T00:00:00Z";
 /** The wire form of a time that a response does not fill. */
 export const unfilledTime = "0001-01-01T00:00:00Z";
+
+/**
+ * Returns the time of a request in epoch milliseconds. Returns undefined when it is absent or `unfilledTime`, which
+ * clients written in Go send for each time that they leave out.
+ */
+export function toRequestTime(time: string | null | undefined): number | undefined {
+  if (time == null) return undefined;
+  const epochMs = Date.parse(time);
+  return epochMs === Date.parse(unfilledTime) ? undefined : epochMs;
+}

@@ -25,7 +25,12 @@ import type {
 } from "./handle.ts";
 import { closingFile } from "./multipart.ts";
 import { pagingHeaders, toRefusal, validatorHeaders, writeAnswer } from "./replies.ts";
-import { closeAfterUnreadBody, readWholeBody } from "./request-body.ts";
+import {
+  closeAfterUnreadBody,
+  cutRevokedBody,
+  readWholeBody,
+  revokedMeanwhile,
+} from "./request-body.ts";
 import { createResponseBatch } from "./response-batch.ts";
 import { createInputReader, toQueryObject } from "./request-input.ts";
 
@@ -108,8 +113,8 @@ interface Exchange {
 
 /**
  * Makes an h3 app of an API's routes. Every request takes the same steps: limit by address, authentication, limit by
- * account, gate, lookup of what the path names, validation, handler, response. A wrong method is 405 and an unknown
- * address 404, both from the endpoint table and rendered by the API.
+ * account, gate, lookup of the resource in the path, validation, handler, response. A wrong method is 405 and an
+ * unknown address 404, both from the endpoint table and rendered by the API.
  */
 export function bindRoutes<Caller>(
   api: Api<Caller>,
@@ -215,20 +220,32 @@ export function bindRoutes<Caller>(
     const readBody = toReader(exchange, account);
     const params = input.params(declared, rawParams);
     const query = declared.query && (await input.query(declared, request, readBody));
-    const isHeldBack = api.authenticatesAfterBody === true && !message.complete;
+    const isHeldBack = caller !== undefined && !message.complete;
     const formLimit = await route.admit?.({ caller, params, query, request });
     const spooled = spoolBudget(account ?? addressKey());
     exchange.memory.push(spooled);
     const form = { limit: formLimit, spooled };
+    if (isHeldBack && declared.body !== undefined && !isReadWhole(declared.body))
+      cutRevokedBody(message, () => isStillSignedIn(caller, request));
     const body = declared.body && (await input.body(declared, request, message, readBody, form));
-    if (isHeldBack && caller !== undefined && isReadWhole(declared.body)) {
-      caller = await api.authenticate(request, gate, readAnonymously);
-      await api.authorize(caller, declared, request, rawParams);
+    if (isHeldBack && isReadWhole(declared.body)) {
+      if (api.authenticatesAfterBody === true) {
+        caller = await api.authenticate(request, gate, readAnonymously);
+        await api.authorize(caller, declared, request, rawParams);
+      } else if (!(await isStillSignedIn(caller, request))) throw revokedMeanwhile();
     }
     const answer = route.handler({ caller, params, query, body, request });
     const isForm =
       declared.body !== undefined && "kind" in declared.body && declared.body.kind === "multipart";
     return isForm ? closingFile(body as MultipartForm<unknown>, answer) : answer;
+  }
+
+  async function isStillSignedIn(
+    caller: Caller | undefined,
+    request: ServerRequest,
+  ): Promise<boolean> {
+    if (caller === undefined || api.isStillSignedIn === undefined) return true;
+    return api.isStillSignedIn(caller, request);
   }
 
   /** Makes the function that reads the body within the budget of a signed-in account, or of the address. */

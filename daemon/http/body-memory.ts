@@ -30,8 +30,8 @@ const ANONYMOUS: Budget = { total: 32 * MIB, perCaller: 16 * MIB };
 const SIGNED_IN: Budget = { total: 128 * MIB, perCaller: 64 * MIB };
 
 /**
- * Not counted of each body. Sign-in and registration fit into it, so they work while the budget is used up; the number
- * of connections bounds what it can add up to.
+ * The uncounted first bytes of each body. Sign-in and registration fit into them, so they work while the budget is used
+ * up; the number of connections bounds their sum.
  */
 const FREE_BYTES = 16 * 1024;
 

@@ -110,6 +110,7 @@ async function stream(
   source: ByteSource,
   range: Range | undefined,
 ): Promise<number> {
+  cutUnreadResponse(response);
   const { send, sendWhole } = source;
   if (send !== undefined || (sendWhole !== undefined && range === undefined)) {
     response.writeHead(status, head);
@@ -132,6 +133,30 @@ async function stream(
     response.destroy();
   }
   return status;
+}
+
+/** How often a streamed response is checked for progress, and the bytes that its client must have taken since. */
+const PROGRESS_CHECK_MS = 60_000;
+const PROGRESS_BYTES = 8 * 1024;
+
+/**
+ * Closes the connection of a client that takes a response slower than 8 KiB a minute while the daemon waits for it: the
+ * response may hold a git process, a file or a request to a provider. A slow source does not count against the client.
+ */
+export function cutUnreadResponse(response: ServerResponse, checkMs = PROGRESS_CHECK_MS): void {
+  const { socket } = response;
+  if (socket === null) return;
+  let taken = 0;
+  let waited = false;
+  const timer = setInterval(() => {
+    const before = taken;
+    taken = socket.bytesWritten - socket.writableLength;
+    const waits = response.writableNeedDrain;
+    if (waits && waited && taken - before < PROGRESS_BYTES) response.destroy();
+    waited = waits;
+  }, checkMs);
+  timer.unref();
+  response.once("close", () => clearInterval(timer));
 }
 
 /** Returns whether a request is neither conditional nor for a range. */

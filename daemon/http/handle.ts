@@ -161,8 +161,8 @@ export interface Route {
   // oxlint-disable-next-line typescript/no-explicit-any -- existential: the typed input was checked where the route was made
   readonly handler: (input: RouteInput<any, any>) => Promise<AnyAnswer>;
   /**
-   * Checks an upload before its form is read, which may fill the disk: refuses a caller who has no right to it, and returns
-   * what limits its file. The handler checks again.
+   * Checks an upload before its form is read, which may fill the disk: refuses a caller without the right, and returns
+   * the limits of its file. The handler checks again.
    */
   // oxlint-disable-next-line typescript/no-explicit-any -- as above
   readonly admit?: ((input: any) => Promise<FormLimit | undefined>) | undefined;
@@ -206,6 +206,11 @@ export interface Api<Caller> {
    * body and act after its session has ended.
    */
   readonly authenticatesAfterBody?: boolean;
+  /**
+   * Returns whether the credentials of a caller have not been revoked, and their account may still sign in. Called while a
+   * body arrives, and at its end: an upload may take hours and must not outlive the right to it.
+   */
+  isStillSignedIn?(caller: Caller, request: ServerRequest): Promise<boolean>;
   /** Refuses a caller whom the gate does not let through. */
   authorize(
     caller: Caller | undefined,
@@ -215,7 +220,10 @@ export interface Api<Caller> {
   ): Promise<void> | undefined;
   /** Returns the key of the account, for limits; undefined when the peer's address counts instead. */
   accountKey(caller: Caller | undefined): string | undefined;
-  /** Finds what the path names before the body is read, and refuses when it is missing (forge API, order of the checks). */
+  /**
+   * Looks up the resource in the path before the body is read, and refuses when it is missing (forge API, order of the
+   * checks).
+   */
   resolve?(declared: Endpoint, rawParams: Readonly<Record<string, string>>): Promise<void>;
   /** Returns the values for the query's schema, where these may also come in a form; the query itself when absent. */
   readQuery?(

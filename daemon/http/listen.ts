@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from "node:http";
 import { createServer as createProbe, type AddressInfo, type Socket } from "node:net";
-import { limitConnections, limitPipelining } from "./connection-limit.ts";
+import { limitChunks, limitConnections, limitPipelining, sliceReads } from "./connection-limit.ts";
 import type { NodeHandler } from "./server.ts";
 
 const KEEP_ALIVE_MS = 5_000;
@@ -51,7 +51,7 @@ export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<List
   const port = await freePort(at);
   const { listen } = await import("listhen");
   const responses = new WeakMap<Socket, ServerResponse>();
-  const limited = limitConnections(handler);
+  const limited = limitConnections(limitChunks(handler));
   const noted = limitPipelining(
     (message, response) => {
       responses.set(message.socket, response);
@@ -75,6 +75,7 @@ export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<List
   const server = listener.server as Server;
   keepOnly(server, noted);
   limited.watch(server);
+  sliceReads(server);
   tune(server, at.timeouts, (socket) => isAwaited(responses.get(socket)));
   const scheme = at.tls === undefined ? "http" : "https";
   const host = at.host.includes(":") ? `[${at.host}]` : at.host;
@@ -114,7 +115,10 @@ function tune(
   });
 }
 
-/** Returns whether a request has arrived whole and its response has not begun, as while an upload is stored remotely. */
+/**
+ * Returns whether a request has arrived whole and its response has not started, for example while an upload is stored
+ * remotely.
+ */
 function isAwaited(response: ServerResponse | undefined): boolean {
   return response !== undefined && response.req.complete && !response.headersSent;
 }

@@ -88,7 +88,7 @@ export function writeAnswer(
   body: unknown,
   jsonContentType: string,
 ): void {
-  // The client disconnected, or the response was begun before the failure.
+  // The client disconnected, or the response had started before the failure.
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;

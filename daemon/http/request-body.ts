@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import type { Readable } from "node:stream";
+import { finished, type Readable } from "node:stream";
 import { AppError } from "../errors.ts";
 import type { BodyMemory } from "./body-memory.ts";
 
 /** How long a client may take to send a body that is read whole. */
 const BODY_DEADLINE_MS = 30_000;
 
-/** The first allocation for a body, and what one costs that is not counted; see `FREE_BYTES` in `body-memory.ts`. */
+/** The first allocation for a body, and the cost of an uncounted one; see `FREE_BYTES` in `body-memory.ts`. */
 const FIRST_BYTES = 16 * 1024;
 
 /** Limits of a body that is read whole. */
@@ -29,46 +29,58 @@ export async function readWholeBody(
 ): Promise<Buffer> {
   const declared = Number(message.headers?.["content-length"] ?? 0);
   if (declared > maxBytes) throw tooLarge(maxBytes);
-  const deadline = Promise.withResolvers<never>();
-  deadline.promise.catch(() => undefined);
-  const timer = setTimeout(() => {
-    deadline.reject(new AppError("timed_out", "The request body took too long to arrive."));
-  }, deadlineMs);
-  // Leaving the loop must not destroy the request: the refusal is sent over its connection.
-  const chunks = message.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   // One buffer that grows, not a list of chunks: a client that sends byte by byte would cost an object for each.
   let collected: Buffer = Buffer.alloc(0);
   let size = 0;
-  try {
-    for (;;) {
-      const next = await Promise.race([chunks.next(), deadline.promise]);
-      if (next.done === true) return collected.subarray(0, size);
-      const chunk = next.value;
-      if (size === 0 && chunk.byteLength === declared) {
-        memory.grow(declared);
-        collected = chunk;
-        size = declared;
-        continue;
-      }
-      if (size + chunk.byteLength > maxBytes) throw tooLarge(maxBytes);
-      if (size + chunk.byteLength > collected.byteLength) {
-        const wanted = Math.max(FIRST_BYTES, collected.byteLength * 2, size + chunk.byteLength);
-        const capacity = Math.min(maxBytes, wanted);
-        memory.grow(capacity - collected.byteLength);
-        const larger = Buffer.allocUnsafeSlow(capacity);
-        collected.copy(larger, 0, 0, size);
-        collected = larger;
-      }
-      chunk.copy(collected, size);
-      size += chunk.byteLength;
+  const append = (chunk: Buffer) => {
+    if (size === 0 && chunk.byteLength === declared) {
+      memory.grow(declared);
+      collected = chunk;
+      size = declared;
+      return;
     }
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    throw new AppError("invalid_argument", "The request body did not arrive whole.", {
-      cause: error,
-    });
+    if (size + chunk.byteLength > maxBytes) throw tooLarge(maxBytes);
+    if (size + chunk.byteLength > collected.byteLength) {
+      const wanted = Math.max(FIRST_BYTES, collected.byteLength * 2, size + chunk.byteLength);
+      const capacity = Math.min(maxBytes, wanted);
+      memory.grow(capacity - collected.byteLength);
+      const larger = Buffer.allocUnsafeSlow(capacity);
+      collected.copy(larger, 0, 0, size);
+      collected = larger;
+    }
+    chunk.copy(collected, size);
+    size += chunk.byteLength;
+  };
+  // A listener and no loop over promises: each of a hundred thousand chunks would cost a promise that lives as long as the body.
+  const onData = (chunk: Buffer) => {
+    try {
+      append(chunk);
+    } catch (error) {
+      reject(error as AppError);
+      message.pause();
+    }
+  };
+  const timer = setTimeout(() => {
+    reject(new AppError("timed_out", "The request body took too long to arrive."));
+  }, deadlineMs);
+  const stopWatching = finished(message, { writable: false }, (error) => {
+    if (error)
+      reject(
+        new AppError("invalid_argument", "The request body did not arrive whole.", {
+          cause: error,
+        }),
+      );
+    else resolve(collected.subarray(0, size));
+  });
+  message.on("data", onData);
+  try {
+    return await promise;
   } finally {
     clearTimeout(timer);
+    message.off("data", onData);
+    message.pause();
+    stopWatching();
   }
 }
 
@@ -94,6 +106,45 @@ export function cutStalledBody(message: IncomingMessage, checkMs = PROGRESS_CHEC
   }, checkMs);
   timer.unref();
   message.once("close", () => clearInterval(timer));
+}
+
+/** How often credentials are checked while a body arrives. */
+const CREDENTIALS_CHECK_MS = 30_000;
+
+/**
+ * Destroys a request whose credentials are revoked while its body arrives. Its end is passed on only after another
+ * check, so a handler that stores complete bodies does not store it.
+ */
+export function cutRevokedBody(
+  message: IncomingMessage,
+  isStillSignedIn: () => Promise<boolean>,
+  checkMs = CREDENTIALS_CHECK_MS,
+): void {
+  if (message.complete) return;
+  const check = async (): Promise<boolean> => {
+    try {
+      if (await isStillSignedIn()) return true;
+      message.destroy(revokedMeanwhile());
+    } catch (error) {
+      message.destroy(error as Error);
+    }
+    return false;
+  };
+  const timer = setInterval(() => void check(), checkMs);
+  timer.unref();
+  message.once("close", () => clearInterval(timer));
+  const push = message.push.bind(message);
+  message.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
+    if (chunk !== null) return push(chunk, encoding);
+    clearInterval(timer);
+    void check().then((isValid) => isValid && push(null));
+    return false;
+  };
+}
+
+/** The refusal of a request whose credentials were revoked while its body arrived. */
+export function revokedMeanwhile(): AppError {
+  return new AppError("unauthenticated", "The credentials were revoked while the body arrived.");
 }
 
 /**

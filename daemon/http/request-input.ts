@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
+import { describeIssue } from "../contract/issue-text.ts";
 import type { BodyMemory } from "./body-memory.ts";
 import type { Api, FormLimit, ReadBody, ServerRequest } from "./handle.ts";
 import { readFileParts } from "./file-parts.ts";
@@ -44,7 +45,7 @@ export function createInputReader(
     value: unknown,
     where: "path" | "query" | "body",
   ): z.output<S> {
-    const result = schema.safeParse(value);
+    const result = schema.safeParse(value, { error: describeIssue });
     if (result.success) return result.data;
     throw api.toValidationError(where, result.error, declared);
   }

@@ -11,7 +11,7 @@ export interface CertificateFiles {
   readonly keyFile: string;
 }
 
-/** Thrown when https cannot be served. The message names the file and what is wrong with it. */
+/** Thrown when https cannot be served. The message names the file and its fault. */
 export class TlsError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
@@ -122,7 +122,10 @@ async function assertPair(
   return certificate;
 }
 
-/** Creates a TLS context, which finds what parsing does not: a damaged certificate in the chain, a key that is too short. */
+/**
+ * Creates a TLS context, which detects faults that parsing misses: a damaged certificate in the chain, a key that is
+ * too short.
+ */
 function assertServable(certFile: string, cert: string, key: string): void {
   try {
     createSecureContext({ cert, key });

@@ -1,14 +1,23 @@
-/** A bounded queue that serves its callers round robin, so that one caller's backlog does not delay another caller's first item. */
+/**
+ * A bounded queue that shares its service and its places fairly: it serves callers round robin, and when it is full, a
+ * caller that waits for little displaces the newest items of the one that waits for most.
+ */
 export interface FairQueue<T> {
   /** Returns how many of the waiting callers `mayStart` accepts. */
   countCallers(mayStart: (caller: string) => boolean): number;
-  /** Appends an item of a caller. Returns false, and keeps nothing, when a bound would be exceeded. */
-  push(entry: FairQueueEntry<T>): boolean;
+  /** Appends an item of a caller; a refused one changes nothing. */
+  push(entry: FairQueueEntry<T>): PushOutcome<T>;
   /** Removes the oldest item of the next caller that `mayStart` accepts; undefined without such an item. */
   shift(mayStart: (caller: string) => boolean): FairQueueEntry<T> | undefined;
   /** Removes all items. */
   clear(): FairQueueEntry<T>[];
 }
+
+export type PushOutcome<T> =
+  /** `displaced` items of other callers were removed to make room. */
+  | { readonly kind: "queued"; readonly displaced: readonly FairQueueEntry<T>[] }
+  /** A bound would be exceeded, and no other caller waits for more. */
+  | { readonly kind: "full" };
 
 export interface FairQueueEntry<T> {
   readonly caller: string;
@@ -26,27 +35,90 @@ export interface FairQueueBounds {
   readonly sizeMax: number;
 }
 
-/** Creates an empty queue. `push` and `shift` take time in proportion to the number of waiting callers. */
-export function createFairQueue<T>(bounds: FairQueueBounds): FairQueue<T> {
+type Measure = "length" | "size";
+
+/**
+ * Creates an empty queue. `push` and `shift` take time in proportion to the number of waiting callers.
+ * @param groupOf returns the group of a caller. A full queue is shared between groups first, because one client can have
+ * very many names; by default each caller is its own group.
+ */
+export function createFairQueue<T>(
+  bounds: FairQueueBounds,
+  groupOf: (caller: string) => string = (caller) => caller,
+): FairQueue<T> {
   // A Map keeps the order of insertion: a caller that was served is inserted again behind the others.
-  const waiting = new Map<string, FairQueueEntry<T>[]>();
+  let waiting = new Map<string, FairQueueEntry<T>[]>();
   let length = 0;
   let size = 0;
+
+  const append = (entry: FairQueueEntry<T>) => {
+    const own = waiting.get(entry.caller);
+    if (own === undefined) waiting.set(entry.caller, [entry]);
+    else own.push(entry);
+    length += 1;
+    size += entry.size;
+  };
+
+  const removeNewest = (caller: string): FairQueueEntry<T> | undefined => {
+    const own = waiting.get(caller);
+    const entry = own?.pop();
+    if (own?.length === 0) waiting.delete(caller);
+    if (entry === undefined) return undefined;
+    length -= 1;
+    size -= entry.size;
+    return entry;
+  };
+
+  const exceeded = (entry: FairQueueEntry<T>): Measure | undefined => {
+    if (size + entry.size > bounds.sizeMax) return "size";
+    return length >= bounds.lengthMax ? "length" : undefined;
+  };
+
+  /** Returns the caller that waits for the most, and for more than `entry`'s caller would; first compared by group. */
+  const findLargest = (entry: FairQueueEntry<T>, measure: Measure): string | undefined => {
+    const callers = new Map<string, number>();
+    const groups = new Map<string, number>();
+    for (const [caller, entries] of waiting) {
+      const used = measure === "length" ? entries.length : sumSizes(entries);
+      callers.set(caller, used);
+      groups.set(groupOf(caller), (groups.get(groupOf(caller)) ?? 0) + used);
+    }
+    const more = measure === "length" ? 1 : entry.size;
+    const ownGroup = groupOf(entry.caller);
+    const [group, groupUses] = findMaximum(groups);
+    if (group !== ownGroup && groupUses <= (groups.get(ownGroup) ?? 0) + more) return undefined;
+    const members = [...callers].filter(([caller]) => groupOf(caller) === group);
+    const [caller, uses] = findMaximum(members);
+    const isOwn = group === ownGroup;
+    return isOwn && uses <= (callers.get(entry.caller) ?? 0) + more ? undefined : caller;
+  };
 
   return {
     countCallers: (mayStart) => [...waiting.keys()].filter(mayStart).length,
     push(entry) {
-      const own = waiting.get(entry.caller) ?? [];
-      const isFull =
-        length >= bounds.lengthMax ||
-        own.length >= bounds.lengthPerCallerMax ||
-        size + entry.size > bounds.sizeMax;
-      if (isFull) return false;
-      own.push(entry);
-      waiting.set(entry.caller, own);
-      length += 1;
-      size += entry.size;
-      return true;
+      if ((waiting.get(entry.caller)?.length ?? 0) >= bounds.lengthPerCallerMax)
+        return { kind: "full" };
+      if (exceeded(entry) === undefined) {
+        append(entry);
+        return { kind: "queued", displaced: [] };
+      }
+      const copies = [...waiting].map(([caller, own]): [string, FairQueueEntry<T>[]] => [
+        caller,
+        [...own],
+      ]);
+      const before = { waiting: new Map(copies), length, size };
+      const displaced: FairQueueEntry<T>[] = [];
+      for (let by = exceeded(entry); by !== undefined; by = exceeded(entry)) {
+        const largest = findLargest(entry, by);
+        const removed = largest === undefined ? undefined : removeNewest(largest);
+        if (removed === undefined) {
+          ({ waiting, length, size } = before);
+          return { kind: "full" };
+        }
+        displaced.push(removed);
+      }
+      append(entry);
+      return { kind: "queued", displaced };
     },
     shift(mayStart) {
       for (const [caller, own] of waiting) {
@@ -69,4 +141,14 @@ export function createFairQueue<T>(bounds: FairQueueBounds): FairQueue<T> {
       return entries;
     },
   };
+}
+
+function sumSizes(entries: readonly FairQueueEntry<unknown>[]): number {
+  return entries.reduce((sum, { size }) => sum + size, 0);
+}
+
+function findMaximum(uses: Iterable<readonly [string, number]>): readonly [string, number] {
+  let found: readonly [string, number] = ["", 0];
+  for (const entry of uses) if (entry[1] > found[1]) found = entry;
+  return found;
 }

@@ -36,7 +36,7 @@ export class PermanentJobError extends Error {
   }
 }
 
-/** Thrown by a job that must not be retried before a time, such as the one that a server asked for. */
+/** Thrown by a job that must not be retried before a given time, such as that of a server's `Retry-After` header. */
 export class RetryLaterError extends Error {
   readonly waitMs: number;
 

@@ -9,8 +9,8 @@ import {
 } from "./thread-pool.ts";
 
 /**
- * The program that runs a script as Node would, with the arguments that stand before the script's path: Node alone, or the
- * single executable with its argument for scripts.
+ * The program that runs a script as Node would, with the arguments before the script's path: Node alone, or the single
+ * executable with its argument for scripts.
  */
 export type ScriptProgram = readonly [file: string, ...args: string[]];
 
@@ -53,9 +53,9 @@ interface Running<Input, Output> {
 const SILENCE_MS = 30_000;
 
 /**
- * Runs jobs one at a time in a child process, which has a thread for them with its budgets of time and memory. A thread of
- * this process would do for the limits, but not for the memory: the allocator keeps what hostile files made it take, and
- * only the end of a process gives it back. The process starts with the first job.
+ * Runs jobs one at a time in a thread of a child process, with budgets of time and memory. A thread of this process
+ * would enforce the limits, but the allocator keeps the memory that hostile files made it allocate; only the end of a
+ * process releases it. The process starts with the first job.
  */
 export function createProcessPool<Input, Output>(
   options: ProcessPoolOptions,
@@ -161,9 +161,11 @@ export function createProcessPool<Input, Output>(
     run: (input, jobOptions) =>
       new Promise((resolve) => {
         const item = { input, options: jobOptions, settle: resolve };
-        if (isClosed) resolve({ kind: "not_started", error: closedError() });
-        else if (queue.push({ caller: jobOptions.caller, size: jobOptions.size, item })) dispatch();
-        else resolve({ kind: "queue_full" });
+        if (isClosed) return resolve({ kind: "not_started", error: closedError() });
+        const pushed = queue.push({ caller: jobOptions.caller, size: jobOptions.size, item });
+        if (pushed.kind === "full") return resolve({ kind: "queue_full" });
+        for (const each of pushed.displaced) each.item.settle({ kind: "queue_full" });
+        dispatch();
       }),
     async close() {
       isClosed = true;

@@ -45,7 +45,7 @@ export interface JobQueueOptions {
   readonly log: Log;
   /** The owner of this process's leases, unique to it, such as a UUID. */
   readonly owner: string;
-  /** No other process runs jobs on this database: all leases found at the start belong to a process that is gone. */
+  /** No other process runs jobs on this database: all leases found at the start belong to an ended process. */
   readonly alone: boolean;
   /** Interval of polling for jobs of other processes; 1 s. */
   readonly pollMs?: number;
@@ -70,8 +70,8 @@ export interface JobQueue {
   /** Deletes a waiting or dead job; its kind records that the work will not be done. */
   cancel(id: number, record: RecordChange): Promise<JobChange>;
   /**
-   * Runs all due jobs, and those that they enqueue, until none is due; returns how many ran. For tests and one-off commands,
-   * on a queue that was not started.
+   * Runs all due jobs, and those that they enqueue, until no job is due; returns the number of runs. For tests and
+   * one-off commands, on a queue that was not started.
    */
   runDue(): Promise<number>;
   /**

@@ -12,7 +12,7 @@ export function serveProcess<Input, Output>(options: ThreadPoolOptions): void {
   try {
     setPriority(NICENESS);
   } catch {
-    // Not every system lets a process lower its own priority, and none needs it.
+    // Some systems do not let a process lower its own priority; it is optional.
   }
   const pool = createThreadPool<Input, Output>(options);
   process.on("message", (message) => {

@@ -8,7 +8,7 @@ export type ThreadOutcome<Output> =
   | { readonly kind: "timed_out" }
   /** The job exceeded a memory limit; its thread was terminated. */
   | { readonly kind: "out_of_memory" }
-  /** The queue was full; the job did not start. */
+  /** The queue was full, or other callers needed the place of a caller with many; the job did not start. */
   | { readonly kind: "queue_full" }
   /** The job did not start: no thread could start, for want of file descriptors or memory, or the pool was closed. */
   | { readonly kind: "not_started"; readonly error: Error }
@@ -21,7 +21,7 @@ export interface JobOptions {
    * cannot measure it (before 24.6), the budget is wall-clock time.
    */
   readonly budgetMs: number;
-  /** Who the job is for: threads and queue places are shared fairly between callers. */
+  /** The caller that the job runs for: threads and queue places are shared fairly between callers. */
   readonly caller: string;
   /** Memory that the input holds while it waits; see `FairQueueBounds`. */
   readonly size: number;
@@ -42,6 +42,11 @@ export interface ThreadPoolOptions {
   readonly threadsMax: number;
   /** Maximum number of jobs that run for one caller at the same time. */
   readonly runningPerCallerMax: number;
+  /**
+   * Returns whether a caller is anonymous. At most `runningPerCallerMax` jobs run for all anonymous callers together, and
+   * together they have one share of the queue: one client can have very many addresses.
+   */
+  readonly isAnonymous?: (caller: string) => boolean;
   readonly queue: FairQueueBounds;
   /** Idle threads are terminated after this time. */
   readonly idleMs: number;
@@ -85,12 +90,15 @@ export function createThreadPool<Input, Output>(
   type PoolThread = Thread<Input, Output>;
   const threads = new Set<PoolThread>();
   const idle: PoolThread[] = [];
-  const queue = createFairQueue<Job<Input, Output>>(options.queue);
+  /** The callers that share a limit: a caller of its own, or all anonymous ones. */
+  const groupOf = (caller: string) => (options.isAnonymous?.(caller) === true ? "" : caller);
+  const queue = createFairQueue<Job<Input, Output>>(options.queue, groupOf);
   const running = new Map<string, number>();
   let starting = 0;
   let isClosed = false;
 
-  const mayStart = (caller: string) => (running.get(caller) ?? 0) < options.runningPerCallerMax;
+  const mayStart = (caller: string) =>
+    (running.get(groupOf(caller)) ?? 0) < options.runningPerCallerMax;
 
   /** Assigns waiting jobs to idle threads, and starts threads for the rest. */
   const dispatch = () => {
@@ -110,8 +118,8 @@ export function createThreadPool<Input, Output>(
   };
 
   const begin = (thread: PoolThread, job: Job<Input, Output>) => {
-    const { caller } = job.options;
-    running.set(caller, (running.get(caller) ?? 0) + 1);
+    const group = groupOf(job.options.caller);
+    running.set(group, (running.get(group) ?? 0) + 1);
     thread.job = job;
     clearTimeout(thread.timer);
     watchBudget(thread, job, processorMs(thread.worker), 0, 0);
@@ -164,9 +172,10 @@ export function createThreadPool<Input, Output>(
     clearInterval(thread.growthTimer);
     thread.job = undefined;
     if (job === undefined) return;
-    const left = (running.get(job.options.caller) ?? 1) - 1;
-    if (left === 0) running.delete(job.options.caller);
-    else running.set(job.options.caller, left);
+    const group = groupOf(job.options.caller);
+    const left = (running.get(group) ?? 1) - 1;
+    if (left === 0) running.delete(group);
+    else running.set(group, left);
     job.settle(outcome);
   };
 
@@ -231,9 +240,11 @@ export function createThreadPool<Input, Output>(
     run: (input, jobOptions) =>
       new Promise((resolve) => {
         const item = { input, options: jobOptions, settle: resolve };
-        if (isClosed) resolve(notStarted());
-        else if (queue.push({ caller: jobOptions.caller, size: jobOptions.size, item })) dispatch();
-        else resolve({ kind: "queue_full" });
+        if (isClosed) return resolve(notStarted());
+        const pushed = queue.push({ caller: jobOptions.caller, size: jobOptions.size, item });
+        if (pushed.kind === "full") return resolve({ kind: "queue_full" });
+        for (const each of pushed.displaced) each.item.settle({ kind: "queue_full" });
+        dispatch();
       }),
     async close() {
       isClosed = true;

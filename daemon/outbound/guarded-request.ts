@@ -40,7 +40,7 @@ export type OutboundOutcome =
   | { readonly kind: "failed"; readonly why: string };
 
 /** Sends one request within the address policy. Never throws; an aborted signal is `failed`. */
-export type GuardedRequest = (what: OutboundRequest) => Promise<OutboundOutcome>;
+export type GuardedRequest = (outbound: OutboundRequest) => Promise<OutboundOutcome>;
 
 /** Resolves a name to its addresses. */
 export type Resolve = (
@@ -119,28 +119,29 @@ export function createGuardedDispatcher({ check, resolve = resolveBySystem }: Gu
 
 /** Creates a function that sends small requests through a guarded dispatcher. Each redirect is checked like the first address. */
 export function createGuardedRequest(dispatcher: Dispatcher): GuardedRequest {
-  return async (what) => {
-    const timeout = AbortSignal.timeout(what.timeoutMs);
-    const signal = what.signal === undefined ? timeout : AbortSignal.any([timeout, what.signal]);
+  return async (outbound) => {
+    const timeout = AbortSignal.timeout(outbound.timeoutMs);
+    const signal =
+      outbound.signal === undefined ? timeout : AbortSignal.any([timeout, outbound.signal]);
     try {
-      return await follow(what, dispatcher, signal);
+      return await follow(outbound, dispatcher, signal);
     } catch (error) {
       if (error instanceof RefusedAddressError)
         return { kind: "refused", why: `the address is not permitted: ${error.message}` };
       if (timeout.aborted)
-        return { kind: "failed", why: `no answer within ${what.timeoutMs / 1000} s` };
+        return { kind: "failed", why: `no answer within ${outbound.timeoutMs / 1000} s` };
       return { kind: "failed", why: toReason(error) };
     }
   };
 }
 
 async function follow(
-  what: OutboundRequest,
+  outbound: OutboundRequest,
   dispatcher: Dispatcher,
   signal: AbortSignal,
 ): Promise<OutboundOutcome> {
   let next: Pick<OutboundRequest, "url" | "method" | "headers"> & { readonly body: string | null } =
-    what;
+    outbound;
   for (let redirects = 0; ; redirects += 1) {
     if (!URL.canParse(next.url) || !/^https?:$/.test(new URL(next.url).protocol))
       return { kind: "refused", why: "it is not an address of http or https" };
@@ -153,11 +154,11 @@ async function follow(
     });
     const location = answer.headers["location"];
     const isRedirect = [301, 302, 303, 307, 308].includes(answer.statusCode);
-    if (!isRedirect || typeof location !== "string" || what.followsRedirects === false)
-      return readAnswer(answer, what.responseBytesMax);
+    if (!isRedirect || typeof location !== "string" || outbound.followsRedirects === false)
+      return readAnswer(answer, outbound.responseBytesMax);
     answer.body.on("error", ignore).destroy();
     if (redirects === REDIRECTS_MAX) return { kind: "failed", why: "too many redirects" };
-    const redirected = redirect(what, next, answer.statusCode, location);
+    const redirected = redirect(outbound, next, answer.statusCode, location);
     if (redirected === undefined)
       return { kind: "refused", why: "a redirect leads to no address, or from https to http" };
     next = redirected;

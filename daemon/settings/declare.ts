@@ -59,7 +59,7 @@ export function setting<T>(
   };
 }
 
-/** Declares a setting that may be absent; `defaultText` says what holds then. */
+/** Declares a setting that may be absent; `defaultText` describes the behaviour without it. */
 export function optional<T>(
   group: SettingGroup,
   type: SettingType<T>,

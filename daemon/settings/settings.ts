@@ -53,7 +53,7 @@ export const settingDeclarations = {
     tlsMode,
     { kind: "off" },
     {
-      help: "Serve https as well: with an own certificate (self) or with CERT,KEY",
+      help: "Serve https as well: with a self-signed certificate (self) or with CERT,KEY",
       flag: "--tls <self|CERT,KEY>",
     },
   ),
@@ -124,7 +124,7 @@ export const settingDeclarations = {
     help: "PostgreSQL instead of SQLite",
     secret: true,
   }),
-  // Keys belong elsewhere, but some people put them into the URL: messages must not show them.
+  // Keys have their own settings, but some users put them into the URL: messages must not show them.
   objectsUrl: optional("Storage", bucketUrl, "files in the data folder", {
     help: "Bucket for the bytes of packages, of Amazon S3 or a server that speaks like it",
     secret: true,
@@ -293,7 +293,7 @@ export const settingDeclarations = {
     "Logs",
     oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent"),
     "info",
-    { help: "Least level that is logged", flag: "--log-level <level>" },
+    { help: "Lowest level that is logged", flag: "--log-level <level>" },
   ),
   logFormat: setting("Logs", oneOf("auto", "pretty", "json"), "auto", {
     help: "auto is pretty on a terminal and JSON otherwise",

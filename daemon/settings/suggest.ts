@@ -1,15 +1,24 @@
-/** `; did you mean X?` for the known word nearest to `word`, or nothing when none is near. */
+/**
+ * `; did you mean X?` for the known word nearest to `word`, or for the only one that begins with it; an empty text when no
+ * word is near.
+ */
 export function suggest(word: string, known: readonly string[]): string {
   const nearest = known
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
     .sort((a, b) => a.distance - b.distance)[0];
   // Further than a third of the word apart is a guess rather than a typing mistake.
-  return nearest !== undefined && nearest.distance <= Math.max(1, Math.floor(word.length / 3))
-    ? `; did you mean ${nearest.candidate}?`
+  if (nearest !== undefined && nearest.distance <= Math.max(1, Math.floor(word.length / 3)))
+    return `; did you mean ${nearest.candidate}?`;
+  const [longer, ...others] = known.filter((candidate) => candidate.startsWith(word));
+  return word.length >= prefixMin && longer !== undefined && others.length === 0
+    ? `; did you mean ${longer}?`
     : "";
 }
 
-/** Characters put in, left out, taken for another, or swapped with the next, each counted once. */
+/** Fewer letters are no abbreviation of one word. */
+const prefixMin = 3;
+
+/** The Damerau-Levenshtein distance: insertions, deletions, substitutions and swaps of neighbours. */
 function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);

@@ -13,7 +13,7 @@ export interface ReadContext {
 export interface SettingType<T> {
   /** The accepted values, to end the sentence "port takes …". */
   readonly takes: string;
-  /** The typed value, or undefined when `given` is not what it takes. */
+  /** Returns the typed value, or undefined when `given` is invalid. */
   read(given: unknown, context: ReadContext): T | undefined;
   /** The value as people and scripts see it, when that is not the typed value itself. */
   show?(value: T): unknown;
@@ -33,7 +33,7 @@ export interface BucketSetting {
   /** Scheme, host and port. */
   readonly endpoint: string;
   readonly region: string;
-  /** The bucket stands in the path, not in the host's name. */
+  /** The bucket is in the path, not in the host name. */
   readonly isPathStyle: boolean;
 }
 
@@ -199,7 +199,7 @@ export function orWord<T, const W extends string>(
   };
 }
 
-/** A list: in one text separated by commas, in the config file also a YAML list. `none` is the empty one. */
+/** A list: in one text separated by commas, in the config file also a YAML list. `none` is the empty list. */
 function listOf(
   takes: string,
   readItem: (item: string) => string | undefined,
@@ -340,7 +340,7 @@ export const tlsMode: SettingType<TlsSetting> = {
 };
 
 function readLine(given: unknown): string | undefined {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+  // oxlint-disable-next-line no-control-regex -- the pattern refuses control characters
   return typeof given === "string" && given.trim() !== "" && !/[\u0000-\u001f\u007f]/.test(given)
     ? given
     : undefined;

@@ -28,8 +28,8 @@ export interface LoggerOptions {
 
 /**
  * The log of a process: one line per event. Values under names such as `password` or `authorization`, credentials in
- * addresses and known secrets never get out, and no value can begin a line of its own or move the cursor.
- * Everything happens in this thread: a worker could lose the last lines of a process that dies.
+ * addresses and known secrets are redacted, and no value can start a new line or move the cursor. Everything runs in
+ * this thread: a worker could lose the last lines of a process that dies.
  */
 export async function createLogger(options: LoggerOptions): Promise<Log> {
   const { to, recordTo, clock } = options;
@@ -59,7 +59,7 @@ export async function createLogger(options: LoggerOptions): Promise<Log> {
   return toLog(logger);
 }
 
-/** pino's own children do not format what they are given, so that is done before. */
+/** pino's child loggers do not format their bindings, so this code formats them first. */
 function toLog(logger: Logger<never>): Log {
   return {
     debug: logger.debug.bind(logger),

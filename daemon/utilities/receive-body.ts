@@ -36,8 +36,8 @@ export async function receiveBody(
 }
 
 /**
- * The chunks of a body. Refuses with `invalid_argument` when the client stops sending, and with what the stream itself
- * refuses, such as a file over its limit.
+ * The chunks of a body. Refuses with `invalid_argument` when the client stops sending, and rethrows refusals of the
+ * stream itself, such as a file over its limit.
  */
 export async function* readChunks(body: Readable): AsyncGenerator<Buffer> {
   // Leaving the loop must not destroy the request: with it goes the connection that a refusal is sent on.

@@ -6,7 +6,7 @@ const DEPTH_MAX = 8;
 const TEXT_CHARACTERS_MAX = 8_192;
 
 /**
- * Text patterns of credentials, with what is left of each. The text may be JSON, so a quote or backslash ends them.
+ * Text patterns of credentials, each with its replacement. The text may be JSON, so a quote or backslash ends them.
  * Every repetition is bounded: a hostile text must not cost more than its length.
  */
 const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
@@ -19,14 +19,14 @@ const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
     /([?&;](?:[\w-]{0,40}(?:token|secret|password|signature|credential|api[-_]?key)|sig|code|key|state)=)[^&;\s"'\\]{1,2048}/gi,
     `$1${REDACTED}`,
   ],
-  // a JSON web token, wherever it stands
+  // a JSON web token, anywhere in the text
   [/\beyJ[\w-]{8,1024}\.[\w-]{8,2048}\.[\w-]{1,1024}/g, REDACTED],
 ];
 
 /**
- * A function that blots credentials and the given secrets out of a text: user and password in addresses, bearer and
- * basic values, secret query parameters, JSON web tokens. Works on JSON text as well and leaves it JSON.
- * Secrets of fewer than six characters are not looked for: they would blot out ordinary words.
+ * Returns a function that redacts credentials and the given secrets in a text: user and password in addresses, bearer
+ * and basic values, secret query parameters, JSON web tokens. Works on JSON text as well and leaves it JSON. Secrets of
+ * fewer than six characters are not redacted: they could be ordinary words.
  */
 export function createScrubber(secrets: readonly string[]): (text: string) => string {
   const known = [...new Set(secrets.flatMap(toForms))]
@@ -59,7 +59,7 @@ export function showControls<T>(value: T): T {
   if (typeof value === "object" && value !== null) {
     const entries = Object.entries(value).map(([name, inner]) => [
       showControls(name),
-      // Line ends of a stack are wanted; the printer indents what follows them.
+      // Keep the line ends of a stack; the printer indents the lines after them.
       name === "stack" && typeof inner === "string"
         ? inner.split(/\r?\n/).map(showControls).join("\n")
         : showControls(inner),
@@ -70,7 +70,7 @@ export function showControls<T>(value: T): T {
 }
 
 // Control characters, and those that turn the direction of the text around them.
-// oxlint-disable-next-line no-control-regex -- they are what is looked for
+// oxlint-disable-next-line no-control-regex -- the pattern matches them
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 function toEscape(character: string): string {

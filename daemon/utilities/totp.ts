@@ -32,7 +32,7 @@ export function findTotpStep(given: {
   readonly code: string;
   /** Epoch milliseconds. */
   readonly now: number;
-  /** The newest step whose code was used; 0 if none was. */
+  /** The newest step whose code was used; 0 if no code was used. */
   readonly lastStep: number;
 }): number | undefined {
   if (!/^[0-9]{6}$/.test(given.code)) return undefined;

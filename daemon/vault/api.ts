@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Endpoint, Gate } from "../contract/endpoint.ts";
-import { MISSING } from "../contract/vault/common.ts";
+import { MISSING } from "../contract/issue-text.ts";
 import { AppError, assertNever, type FieldFailure } from "../errors.ts";
 import type { AnswerHeaders, Api, ReadBody, RenderedError, ServerRequest } from "../http/handle.ts";
 import { refusalHeaders, statusOfCode } from "../http/replies.ts";
@@ -24,6 +24,12 @@ export function createVaultApi(authentication: Authentication): Api<VaultCaller>
     },
 
     authenticatesAfterBody: true,
+
+    // The access token may expire meanwhile: an upload may take longer than its life.
+    async isStillSignedIn(caller, request) {
+      const token = bearerOf(request);
+      return token === undefined || authentication.isStillSignedIn(caller, token);
+    },
 
     authorize(caller, declared) {
       assertAllowed(caller, declared.gate);
@@ -152,8 +158,7 @@ function toValidationError(where: "path" | "query" | "body", error: z.ZodError):
 
 function toReason(issue: z.core.$ZodIssue): { msg: string; type: string } {
   const { code, message } = issue;
-  if (message === MISSING || (code === "invalid_type" && message.endsWith("received undefined")))
-    return { msg: MISSING, type: "missing" };
+  if (message === MISSING) return { msg: MISSING, type: "missing" };
   switch (code) {
     case "invalid_type":
       return { msg: message, type: `${issue.expected}_type` };

@@ -8,14 +8,7 @@ umask 077
 
 while IFS=, read -r username email name; do
   [ -n "$username" ] || continue
-  status=0
-  croft admin user view "$username" > /dev/null 2>&1 < /dev/null || status=$?
-  case $status in
-  0) echo "$username exists" >&2 ;;
-  6)
-    croft admin user create --username "$username" --email "$email" --full-name "$name" --random-password \
-      --must-change-password --jq '"\(.username)\t\(.email)\t\(.password)"' < /dev/null
-    ;;
-  *) exit "$status" ;;
-  esac
+  # A user that existed is printed without a password, and standard error says so.
+  croft admin user create --username "$username" --email "$email" --full-name "$name" --random-password \
+    --must-change-password --if-absent --jq 'select(.password) | "\(.username)\t\(.email)\t\(.password)"' < /dev/null
 done < "$1"

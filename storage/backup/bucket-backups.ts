@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import type { Dispatcher } from "undici";
 import { StreamAborted } from "../cloud/outcomes.ts";
 import type { RetryDeps } from "../cloud/retrying.ts";
@@ -11,6 +12,7 @@ import { beginStreamUpload } from "../objects/bucket-stream.ts";
 import { createBucketClient, type BucketAddress } from "../s3/client.ts";
 import { isRefused, type Refused } from "../s3/failures.ts";
 import { abortOldUploads } from "../s3/multipart-uploads.ts";
+import { HEAD_BYTES, isBackupOf } from "./contents.ts";
 
 /** A backup in a bucket: one object, a tar archive as `writeBackup` writes it. */
 export interface BucketBackup {
@@ -24,15 +26,15 @@ export interface BucketBackup {
 }
 
 /**
- * The backups in a folder of a bucket. An object appears when its upload is complete, so what was interrupted is never listed.
- * Functions throw `StorageError`, whose `cause` is the `Refused` where the server refused something.
+ * The backups in a folder of a bucket. An object appears when its upload is complete, so an interrupted upload is never
+ * listed. Functions throw `StorageError`, whose `cause` is the `Refused` where the server refused something.
  */
 export interface BucketBackups {
   /** Lists the newest 10,000 backups, oldest first. */
   list(): Promise<readonly BucketBackup[]>;
   /**
-   * Uploads what `produce` writes as a new backup of this moment; `bytes` estimates its size. Aborts the upload when
-   * `produce` fails, and first aborts those that a crash left behind more than two days ago.
+   * Uploads the output of `produce` as a new backup named after the current time; `bytes` estimates its size. Aborts
+   * the upload when `produce` fails, and first aborts those that a crash left behind more than two days ago.
    * @throws StorageError `conflict` when there is a backup of the same second
    */
   put<Result>(
@@ -41,7 +43,10 @@ export interface BucketBackups {
   ): Promise<{ readonly name: string; readonly result: Result }>;
   /** Opens a backup. The stream is resumed when the connection breaks, and ends with `StorageError` `busy` when that fails. */
   open(backup: BucketBackup): Promise<Readable>;
-  /** Deletes the oldest scheduled backups of a home beyond `kept`. Returns how many. */
+  /**
+   * Deletes the oldest scheduled backups of a home beyond `kept`, and returns how many. An object that begins unlike the
+   * backup that it is named after stays.
+   */
   prune(home: string, kept: number): Promise<number>;
 }
 
@@ -140,15 +145,28 @@ export function createBucketBackups(deps: BucketBackupsDeps): BucketBackups {
     async prune(home, kept) {
       const own = (await list()).filter((backup) => backup.home === home);
       const old = own.slice(0, Math.max(0, own.length - kept));
-      for (const { name } of old) {
+      let deleted = 0;
+      for (const backup of old) {
+        const { name } = backup;
+        if (!(await isBackup(backup))) continue;
+        deleted += 1;
         const sent = await persist(bucket, () =>
           client.ask({ method: "DELETE", key: root + name, signal }),
         );
         if (isRefused(sent)) throw toStorageError("to delete a backup", sent.failure, sent);
       }
-      return old.length;
+      return deleted;
     },
   };
+
+  /** Returns whether the object really is a backup: only then may it be deleted. */
+  async function isBackup({ name, bytes, createdAt }: BucketBackup): Promise<boolean> {
+    const end = Math.min(HEAD_BYTES, bytes) - 1;
+    const head = await openSpan(bucket, { key: root + name, size: bytes }, { start: 0, end });
+    return (
+      head !== undefined && isBackupOf(await buffer(withStorageErrors(head.stream)), createdAt)
+    );
+  }
 
   /** All parts but the last have the same size, which some servers require. */
   function partBytesFor(bytes: number): number {

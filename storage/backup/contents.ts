@@ -33,6 +33,35 @@ export const backupInfo = z.object({
   created_at: z.string(),
 });
 
+/** Bytes at the beginning of an archive that tell whether it is a backup. */
+export const HEAD_BYTES = 2048;
+
+/**
+ * Whether the first bytes of an archive are those of a backup of this time, in epoch milliseconds of whole seconds. Backups
+ * are deleted only after this check: a file of another program may have the name of one.
+ */
+export function isBackupOf(head: Buffer, createdAt: number): boolean {
+  const text = (start: number, length: number) =>
+    head.toString("latin1", start, start + length).replace(/\0[^]*$/, "");
+  if (text(0, NAME_BYTES) !== INFO) return false;
+  const size = Number.parseInt(text(SIZE_AT, SIZE_BYTES), 8);
+  try {
+    const info = backupInfo.parse(
+      JSON.parse(head.toString("utf8", HEADER_BYTES, HEADER_BYTES + size)),
+    );
+    return Math.floor(Date.parse(info.created_at) / 1000) === Math.floor(createdAt / 1000);
+  } catch {
+    // Neither JSON nor the description of a backup.
+    return false;
+  }
+}
+
+// The header of an entry (POSIX ustar): its name and, in octal, its size.
+const NAME_BYTES = 100;
+const SIZE_AT = 124;
+const SIZE_BYTES = 12;
+const HEADER_BYTES = 512;
+
 /** Whether a path of an archive names something that a backup holds; refuses paths that leave the folder. */
 export function isContent(path: string): boolean {
   const [top = "", ...below] = path.split("/");
@@ -65,7 +94,10 @@ export function sealKeys(files: ReadonlyMap<string, Buffer>, passphrase: string)
   return Buffer.from(`${JSON.stringify(Object.fromEntries(texts))}\n`);
 }
 
-/** Opens what `sealKeys` sealed. @throws StorageError `failed` when the passphrase is wrong or the bytes were changed */
+/**
+ * Opens the keys that `sealKeys` sealed. @throws StorageError `failed` when the passphrase is wrong or the bytes were
+ * changed
+ */
 export function openSealedKeys(sealed: Buffer, passphrase: string): ReadonlyMap<string, Buffer> {
   try {
     const parts = sealedKeys.parse(JSON.parse(sealed.toString("utf8")));

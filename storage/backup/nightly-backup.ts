@@ -2,6 +2,7 @@ import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { copyTime } from "../engine/rotating-backup.ts";
 import { syncFolder } from "../sync.ts";
+import { HEAD_BYTES, isBackupOf } from "./contents.ts";
 import { type BackupOptions, writeBackup } from "./write-backup.ts";
 
 export interface NightlyBackupOptions extends Omit<BackupOptions, "target" | "write"> {
@@ -15,7 +16,8 @@ export interface NightlyBackupOptions extends Omit<BackupOptions, "target" | "wr
 const NAME = /^croft-home-\d{8}-\d{6}\.tar$/;
 
 /**
- * Writes a backup of the home to `croft-home-YYYYMMDD-HHMMSS.tar` (UTC) and deletes the oldest ones beyond `kept`. It appears
+ * Writes a backup of the home to `croft-home-YYYYMMDD-HHMMSS.tar` (UTC) and deletes the oldest ones beyond `kept`, as far as they begin like
+ * backups. It appears
  * under its name when it is whole; a crash leaves a `.partial` file, which the next run deletes. Deletes nothing when the
  * backup fails. Returns the path. @throws StorageError
  */
@@ -50,8 +52,22 @@ export async function writeNightlyBackup(options: NightlyBackupOptions): Promise
     .filter((name) => NAME.test(name) && name !== basename(path))
     .toSorted();
   for (const old of others.slice(0, Math.max(0, others.length + 1 - kept)))
-    await rm(join(folder, old), { force: true });
+    if (await isBackup(join(folder, old))) await rm(join(folder, old), { force: true });
   return path;
+}
+
+/** Returns whether a file really is a backup: only then may it be deleted. */
+async function isBackup(path: string): Promise<boolean> {
+  const [, date = "", clock = ""] = /(\d{8})-(\d{6})\.tar$/.exec(path) ?? [];
+  const [day, time] = [date.replace(/^(....)(..)/, "$1-$2-"), clock.replace(/^(..)(..)/, "$1:$2:")];
+  const file = await open(path);
+  try {
+    const head = Buffer.alloc(HEAD_BYTES);
+    const { bytesRead } = await file.read(head, 0, HEAD_BYTES, 0);
+    return isBackupOf(head.subarray(0, bytesRead), Date.parse(`${day}T${time}Z`));
+  } finally {
+    await file.close();
+  }
 }
 
 const PARTIAL = ".partial";

@@ -33,7 +33,7 @@ import {
   SEALED_KEYS,
 } from "./contents.ts";
 
-/** A restored home. `kept` is the folder with what was there before; null when the home was empty. */
+/** A restored home. `kept` is the folder with the previous contents; null when the home was empty. */
 export interface RestoredHome {
   readonly files: number;
   readonly createdAt: string;
@@ -68,11 +68,11 @@ export interface RestoreOptions {
 }
 
 /**
- * Replaces the contents of a data directory by those of a backup. The archive is unpacked aside and verified whole, its
- * database included, before anything is replaced; what is replaced is moved to `replaced-<time>/` in the data directory. The
- * database is moved away first and put in place last: a run that was interrupted leaves a home that does not start, and is
- * repeated. Uploads that were open when the backup was made are ended: it does not hold their bytes. Only for the holder of
- * the instance lock.
+ * Replaces the contents of a data directory by those of a backup. The archive is unpacked to a staging folder and
+ * verified whole, its database included, before anything is replaced; the previous contents are moved to
+ * `replaced-<time>/` in the data directory. The database is moved away first and put in place last: a run that was
+ * interrupted leaves a home that does not start, and is repeated. Uploads that were open when the backup was made are
+ * ended: it does not hold their bytes. Only for the holder of the instance lock.
  * @throws StorageError `corrupt` for a damaged or incomplete archive, `failed` for a wrong passphrase; nothing is replaced
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoredHome> {
@@ -176,7 +176,7 @@ async function unpack(
   return files;
 }
 
-/** People compress what they send to other programs. @throws StorageError `corrupt` for gzip, with the command that helps */
+/** Users often compress archives. @throws StorageError `corrupt` for gzip, with the command that helps */
 async function* refuseCompressed(
   chunks: AsyncIterable<Uint8Array>,
   name: string,
@@ -220,7 +220,7 @@ async function hashOf(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Opens the sealed keys into `keys/` of the stage; false when there are none, or no passphrase was given. */
+/** Opens the sealed keys into `keys/` of the stage; false when the backup has no keys, or no passphrase was given. */
 async function restoreKeys(stage: string, passphrase: string | undefined): Promise<boolean> {
   if (passphrase === undefined) return false;
   const sealed = await readFile(join(stage, SEALED_KEYS)).catch((error: unknown) => {

@@ -38,17 +38,17 @@ export interface BackupOptions {
   readonly write: (chunk: Uint8Array) => Promise<void>;
 }
 
-/** Counts of what a backup holds; `bytes` is the size of the archive. */
+/** Counts of the contents of a backup; `bytes` is the size of the archive. */
 export interface BackupSummary {
   readonly files: number;
   readonly bytes: number;
 }
 
 /**
- * Writes a backup of a data directory with an embedded database, whether a daemon serves it or not, in constant memory. The
- * database is copied first, by SQLite's online backup. References of a repository are read before its objects, so what a
- * push adds meanwhile does no harm; what is deleted meanwhile may be missing from the backup.
- * @throws StorageError, and whatever `write` throws
+ * Writes a backup of a data directory with an embedded database, whether a daemon serves it or not, in constant memory.
+ * The database is copied first, by SQLite's online backup. References of a repository are read before its objects, so a
+ * concurrent push does no harm; data that is deleted meanwhile may be missing from the backup.
+ * @throws StorageError, and errors of `write`
  */
 export async function writeBackup(options: BackupOptions): Promise<BackupSummary> {
   const { directory, mark, write } = options;
@@ -57,6 +57,7 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
   try {
     // A process of this mark may have died in the middle.
     await rm(copy, { force: true });
+    await removeAbandoned(directory.tmp);
     await backupDatabase(directory.database, copy);
     const pack = createPack();
     const contents = writeContents(pack, options, copy, manifest);
@@ -85,6 +86,24 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
   } finally {
     await rm(copy, { force: true });
     await rm(manifest, { force: true });
+  }
+}
+
+/** Removes the temporary files of backups whose process was killed. They are as large as the database. */
+async function removeAbandoned(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const [, pid] = /^backup-(\d+)\.(?:db|db-journal|sha256)$/.exec(name) ?? [];
+    if (pid !== undefined && Number(pid) !== process.pid && isOver(Number(pid)))
+      await rm(join(folder, name), { force: true });
+  }
+}
+
+function isOver(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "ESRCH";
   }
 }
 

@@ -16,14 +16,14 @@ export interface CachedBytes {
   open(span?: Span): Promise<Readable>;
   /** Writes the bytes to a stream, faster than by `open`, without ending the stream. Exists for large files only. */
   send?(span: Span | undefined, to: Writable): Promise<void>;
-  /** The same for the whole only, of a file that is not cached. */
+  /** Sends a whole file that is not cached. */
   readonly sendWhole?: ((to: Writable) => Promise<void>) | undefined;
   release(): void;
 }
 
 /** Reads cached files. */
 export interface CacheHits {
-  /** Returns the bytes of a key. Drops an entry whose file is not exactly what was written, and returns undefined. */
+  /** Returns the bytes of a key. Drops an entry whose file differs from the written one, and returns undefined. */
   lookUp(key: string): Promise<CachedBytes | undefined>;
   /** Returns the bytes of a key if they are in memory as a whole. */
   lookUpInMemory(key: string): CachedBytes | undefined;
@@ -72,7 +72,7 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
     return hashing;
   }
 
-  /** Returns the fingerprint of a file that is exactly what was written. */
+  /** Returns the fingerprint of a file that is unchanged since it was written. */
   async function findWhole(entry: CacheEntry, handle: FileHandle): Promise<string | undefined> {
     const fingerprint = toFingerprint(await handle.stat({ bigint: true }));
     const known = checked.get(entry.key);

@@ -30,7 +30,7 @@ export interface CacheIndex {
   publish(temporaryId: string, entry: NewCacheEntry): Promise<boolean>;
   /** Evicts the least recently used entries of a user until the rest fits the limit. Pinned entries stay. */
   fit(userId: AccountId): Promise<void>;
-  /** Removes entries whose files are not what was written. */
+  /** Removes entries whose files differ from the written ones. */
   drop(keys: readonly string[]): Promise<void>;
   /** Removes the files of entries whose rows are deleted. */
   forget(keys: readonly string[]): Promise<void>;

@@ -198,7 +198,8 @@ export function startFill(
     let position = span?.start ?? 0;
     const end = span?.end ?? Number.POSITIVE_INFINITY;
     while (position <= end && !hasLeft()) {
-      // Nothing is awaited between the last look and the wait below: what arrives meanwhile would not wake the reader.
+      // Await nothing between the last check and the wait below: bytes that arrive in between would not wake the
+      // reader.
       const batch =
         findRecent(position, end) ??
         (position < written ? await readWritten(position, end) : undefined);

@@ -19,7 +19,7 @@ const LARGE_MAX = 32;
 const SMALL_BYTES = 64 * 1024;
 /** Idle buffers kept of each size. */
 const IDLE_MAX = 16;
-/** Buffers of one transfer: the next is read while one is on its way to the client. */
+/** Buffers of one transfer: one is read while the other is sent to the client. */
 const PER_TRANSFER = 2;
 
 export function createBufferPool(): BufferPool {

@@ -53,9 +53,9 @@ export interface CheckFinding {
 }
 
 /**
- * Checks a home with an embedded database, whether a daemon serves it or not, and yields what is wrong. Bytes are read as
- * they are on disk: this takes as long as reading all objects and cache files. What is deleted while the check runs is not
- * reported. @throws StorageError when the database cannot be opened
+ * Checks a home with an embedded database, whether a daemon serves it or not, and yields the faults. Bytes are read as
+ * they are on disk: this takes as long as reading all objects and cache files. Data that is deleted while the check
+ * runs is not reported. @throws StorageError when the database cannot be opened
  */
 export async function* checkHome(
   options: CheckHomeOptions,
@@ -89,7 +89,7 @@ async function* checkObjects(
     onProgress("object", sha256);
     const path = join(directory.packages, sha256.slice(0, 2), sha256.slice(2, 4), sha256);
     const found = await inspectFile(path, sha256, size);
-    // A row that is gone by now was deleted meanwhile, and its object may be.
+    // If the row was deleted meanwhile, its object may be missing.
     if (found === "intact" || !(await isObjectReferenced(db, sha256))) continue;
     const isRepaired = repair && found === "damaged";
     if (isRepaired) await quarantine(directory.packages, path, sha256);
@@ -224,7 +224,7 @@ function ifMissing(error: NodeJS.ErrnoException): undefined {
 
 const ROWS_PER_PAGE = 1_000;
 
-/** What an upload needs at most between its row and its file. */
+/** Longest time between the row of an upload and its file. */
 const BEGINNING_MS = 60_000;
 
 /** Reads rows page by page: an open cursor would hold back the checkpoints of a daemon that serves the home. */

@@ -29,7 +29,10 @@ export function toEarlyFailure<F extends { readonly kind: string }>(
   return isOffline ? { ...mapped, sent: false } : mapped;
 }
 
-/** Determines the result of a change whose response was lost: a success if the item is as wanted, else the failure. */
+/**
+ * Determines the result of a change whose response was lost: a success if the item is in the requested state, else the
+ * failure.
+ */
 export async function explainChange<Found>(
   lost: Failure,
   look: () => Promise<{ readonly kind: "ok"; readonly found: Found } | { readonly kind: string }>,
@@ -41,7 +44,9 @@ export async function explainChange<Found>(
   return { kind: "unknown_outcome", note: lost.note ?? "lost" };
 }
 
-/** Determines the result of a delete whose response was lost: a success if the item is gone, else the failure. */
+/**
+ * Determines the result of a delete whose response was lost: a success if the item no longer exists, else the failure.
+ */
 export async function explainDelete(
   lost: Failure,
   how: "trashed" | "permanent",

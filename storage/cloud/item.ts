@@ -17,7 +17,7 @@ export interface ProviderItem {
   readonly size: number | undefined;
   /** Epoch milliseconds. */
   readonly modifiedAt: number | undefined;
-  /** The etag that `rename`, `move` and `delete` compare. Undefined when the provider has none. */
+  /** The etag that `rename`, `move` and `delete` compare. Undefined when the provider has no etags. */
   readonly etag: string | undefined;
   /** Changes exactly when the bytes change; part of the cache key. Undefined for folders. */
   readonly version: string | undefined;

@@ -6,7 +6,7 @@ import { Buffer } from "node:buffer";
  * never an address, a path, a secret or the provider's own text.
  */
 export type Failure =
-  /** The item, its version or its parent is no longer what the caller saw, or the item is missing. */
+  /** The item, its version or its parent has changed since the caller saw it, or the item is missing. */
   | { readonly kind: "stale"; readonly note?: string }
   /** The name is taken at the destination, but not by an earlier attempt of the same call. */
   | { readonly kind: "conflict"; readonly existingName?: string; readonly note?: string }
@@ -52,7 +52,7 @@ export type DestinationFault =
 export type ReadFailure =
   | Failure
   | { readonly kind: "not_found"; readonly note?: string }
-  /** The requested version is gone: its bytes are no longer available. */
+  /** The bytes of the requested version are no longer available. */
   | { readonly kind: "changed"; readonly note?: string }
   /** The range begins after the last byte. */
   | { readonly kind: "range_not_satisfiable"; readonly size: number; readonly note?: string };

@@ -1,6 +1,6 @@
-// Uploads piece by piece share the cutting of the stream. The sessions of Google Drive, OneDrive and Dropbox stay in their adapters:
-// how a session is addressed, how it reports what has arrived, and how it ends differ in each, and only the waiting between
-// attempts is the same.
+// Uploads piece by piece share the cutting of the stream. The sessions of Google Drive, OneDrive and Dropbox stay in
+// their adapters: how a session is addressed, how it reports the received bytes, and how it ends differ in each, and
+// only the waiting between attempts is the same.
 import type { Readable } from "node:stream";
 
 /** A part of an upload. */
@@ -46,7 +46,7 @@ export async function* inPieces(
   }
 }
 
-/** Returns what of a piece begins at an offset of the upload or behind it; undefined when it ends before. */
+/** Returns the part of a piece from an offset of the upload on; undefined when the piece ends before it. */
 export function pieceFrom(piece: Piece, offset: number): Piece | undefined {
   const { start, bytes, isLast } = piece;
   if (offset <= start) return piece;

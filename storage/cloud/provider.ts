@@ -24,8 +24,8 @@ export interface CloudProviderType {
   readonly oauth?: OAuthSpec;
   /** Set for folders of the daemon's machine: `connect` needs `ConnectRequest.localFolders`. */
   readonly usesLocalFolders?: true;
-  /** What this kind of storage supports at best. A connection may support less: see `CloudProvider.can`. */
-  readonly can: Powers;
+  /** The capabilities of this kind of storage at best. A connection may support less: see `CloudProvider.capabilities`. */
+  readonly capabilities: ProviderCapabilities;
   /**
    * Opens a connection. Without `facts` it probes the storage and returns the facts to save; with `facts` it sends no
    * request and cannot be offline. Never retries, never logs, holds no
@@ -79,7 +79,7 @@ export interface OAuthSpec {
  * The capabilities of a connection, as data: callers check these instead of trying. `atomic`: the provider compares and
  * changes in one step. `emulated`: the adapter compares just before the step, so a race is possible. `no`: not supported.
  */
-export interface Powers {
+export interface ProviderCapabilities {
   /** Deleted items can be restored by the provider's own means (or from a trash folder). */
   readonly trash: boolean;
   /** Items can be deleted permanently. */
@@ -124,20 +124,20 @@ export type Facts = Readonly<Record<string, string | number | boolean>>;
 export const ACCOUNT_FACT = "account";
 /** The fact that displays that account: an e-mail address or a name. */
 export const ACCOUNT_NAME_FACT = "account_name";
-/** Server settings by their names in code; undefined where the administrator set none. */
+/** Server settings by their names in code; undefined for unset ones. */
 export type ServerSettings = Readonly<Record<string, string | undefined>>;
 
 export interface ConnectRequest {
   readonly connectionId: string;
   /** By `SettingSpec.name`, not secret; defaults are filled in. */
   readonly settings: Readonly<Record<string, string>>;
-  /** By `SettingSpec.name`, secret; or what `OAuthSpec.exchange` returned. */
+  /** By `SettingSpec.name`, secret; or the result of `OAuthSpec.exchange`. */
   readonly credentials: Credentials;
   /** The result of an earlier `connect` of this connection; undefined to probe. */
   readonly facts: Facts | undefined;
   /** `local_folder`: the allowed folders of the root. Undefined: anywhere below `ProviderDeps.localRoots`. */
   readonly localFolders?: LocalFolderAccess | undefined;
-  /** Saves renewed credentials. An adapter awaits it before it uses them, so that a crash loses none. */
+  /** Saves renewed credentials. An adapter awaits it before it uses them, so that a crash does not lose them. */
   saveCredentials(credentials: Credentials): Promise<void>;
   /**
    * Returns the saved credentials, which another process may have renewed. Undefined when the connection is deleted or its
@@ -164,7 +164,7 @@ export interface LocalFolderAccess {
   readonly granted: readonly LocalFolder[];
 }
 
-/** What the daemon injects into an adapter. */
+/** The dependencies that the daemon injects into an adapter. */
 export interface ProviderDeps {
   /** Epoch milliseconds. */
   readonly clock: () => number;
@@ -257,8 +257,8 @@ export type CheckOutcome = { readonly kind: "ok"; readonly facts: Facts } | Conn
  * Keeps the session of one upload at the provider, so that a later call of the same upload continues it. A call with it that
  * fails leaves the session as it is: the caller decides whether to call again or to discard it.
  */
-export interface KeptSession {
-  /** What an earlier call saved; the session may have ended since. Undefined: there is none. */
+export interface SessionStore {
+  /** The session that an earlier call saved, which may have ended since; undefined for a new one. */
   readonly saved: string | undefined;
   /** Saves a session, which may be secret; undefined when it is over. Await it before the session receives bytes. */
   save(session: string | undefined): Promise<void>;
@@ -289,7 +289,7 @@ export interface ReadRequest extends Call {
  */
 export interface CloudProvider {
   /** The capabilities of this connection, as probed when it was connected. */
-  readonly can: Powers;
+  readonly capabilities: ProviderCapabilities;
   /**
    * Lists all children of a folder, in any order and without duplicates or the folder itself. An incomplete listing is
    * a failure. `stale` when the folder is missing or is a file.
@@ -311,9 +311,9 @@ export interface CloudProvider {
    * becomes visible only when complete; nothing remains when the source fails, is shorter or longer than `size`, or the
    * call is aborted. The error of a failing source is rethrown unchanged.
    *
-   * With `session` the file has a size, and the same bytes can be sent by another call: after a failure, or a crash in the
-   * middle, it sends what the provider has not confirmed, and recognizes a file that the last call completed. Adapters
-   * without sessions send everything.
+   * With `session` the file has a size, and the same bytes can be sent by another call: after a failure, or a crash in
+   * the middle, it sends the bytes that the provider has not confirmed, and recognizes a file that the last call
+   * completed. Adapters without sessions send everything.
    */
   upload(
     input: Call & {
@@ -322,14 +322,14 @@ export interface CloudProvider {
       readonly content: Readable;
       readonly size: number | undefined;
       readonly contentType: string | undefined;
-      readonly session?: KeptSession | undefined;
+      readonly session?: SessionStore | undefined;
     },
   ): Promise<ItemOutcome>;
   /** Discards a saved session with its bytes. One that is over or cannot be reached is no error. */
   discardSession?(input: Call & { readonly session: string }): Promise<void>;
   /**
-   * Replaces the bytes of a file in one step under its name, if it still is as expected; `stale` otherwise. The stream is
-   * treated as by `upload`. Absent where the connection has no such step: see `replacing.ts`.
+   * Replaces the bytes of a file in one step under its name, if its version is the expected one; `stale` otherwise. The
+   * stream is treated as by `upload`. Absent where the connection has no such step: see `replacing.ts`.
    */
   replace?(input: Replacement): Promise<ItemOutcome>;
   /** Renames an item in its folder. The same name is a success without a change; a change of case alone works. */

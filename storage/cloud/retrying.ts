@@ -52,7 +52,7 @@ export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProv
   const discardSession = provider.discardSession?.bind(provider);
   const { trash } = provider;
   return {
-    can: provider.can,
+    capabilities: provider.capabilities,
     list: (input) => look(input.signal, () => provider.list(input)),
     stat: (input) => look(input.signal, () => provider.stat(input)),
     read: (input) => look(input.signal, () => provider.read(input)),

@@ -41,7 +41,7 @@ export type Offline = Extract<Failure, { kind: "offline" }>;
 /** Sends requests to a provider. */
 export interface Transport {
   /** Rejects only with the error of a request body that failed by itself; everything else is an outcome. */
-  send(what: ProviderRequest): Promise<ProviderAnswer | Offline>;
+  send(request: ProviderRequest): Promise<ProviderAnswer | Offline>;
 }
 
 /** The note of an `offline` that the address policy caused: when connecting, this is an invalid setting. */

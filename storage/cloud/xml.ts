@@ -46,8 +46,8 @@ const PIECE_CHARACTERS = 32_768;
 /**
  * Parses a document as a stream, in constant memory, and calls the handlers. Rejects document types (and with them all
  * entities), encodings other than UTF-8, malformed documents, exceeded limits and truncated streams as `offline`.
- * Ignores processing instructions and comments. The caller must discard what the handlers collected before a failure.
- * Rejects only with what a handler throws. The stream is always destroyed.
+ * Ignores processing instructions and comments. The caller must discard everything that the handlers collected before a
+ * failure. Rejects only with errors of a handler. The stream is always destroyed.
  */
 export async function readXml(
   stream: Readable,

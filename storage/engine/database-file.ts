@@ -4,7 +4,7 @@ import { StorageError } from "./database.ts";
 
 /** Checks that the file of an open database is still the one at its path. */
 export interface DatabaseFile {
-  /** Throws `StorageError` `detached` when the file was removed or replaced: what is written to it would be lost. */
+  /** Throws `StorageError` `detached` when the file was removed or replaced: writes to it would be lost. */
   assertInPlace(): void;
 }
 

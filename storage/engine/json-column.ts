@@ -2,7 +2,7 @@ import type { ZodType } from "zod";
 import { StorageError } from "./database.ts";
 
 /**
- * Parses the JSON of a column. A schema accepts what earlier versions wrote.
+ * Parses the JSON of a column. A schema also accepts values of earlier versions.
  * @param column names the column in the error, as `table.column`
  * @throws StorageError `corrupt` when the text is not JSON or does not fit the schema
  */

@@ -39,7 +39,7 @@ function readMigration(directory: string, file: string): Migration {
   return { version: Number(version), name, script, hash };
 }
 
-/** A database with what migrations need besides. */
+/** A database with the additional operations that migrations need. */
 export interface MigratableDatabase extends Database {
   /**
    * Runs `work` while holding the migration lock of this database. Foreign keys may be unchecked meanwhile: otherwise SQLite

@@ -72,7 +72,7 @@ const BY_STATE: ReadonlyMap<string, StorageErrorCode> = new Map([
 ]);
 
 function toCode(state: string): StorageErrorCode {
-  // The server is starting, stopping or gone: the statement may be retried. A protocol violation is a bug here.
+  // The server is starting, stopping or unreachable: the statement may be retried. A protocol violation is a bug here.
   if (isGone(state) && state !== "08P01") return "busy";
   return BY_STATE.get(state) ?? "failed";
 }

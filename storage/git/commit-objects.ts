@@ -1,4 +1,5 @@
 import type { Git } from "./git.ts";
+import type { ObjectSession } from "./object-session.ts";
 import { readObjects, type ReadOptions } from "./objects.ts";
 import { type CommitSignature, toSignature } from "./signatures.ts";
 
@@ -32,7 +33,18 @@ export async function readCommitObjects(
   ids: readonly string[],
   options: ReadOptions,
 ): Promise<CommitObject[]> {
-  const objects = await readObjects(git, ids, options);
+  return toCommits(ids, await readObjects(git, ids, options));
+}
+
+/** Reads commits as `readCommitObjects` does, in a session. @throws GitError */
+export async function readCommitsIn(
+  session: ObjectSession,
+  ids: readonly string[],
+): Promise<CommitObject[]> {
+  return toCommits(ids, await session.readAll(ids));
+}
+
+function toCommits(ids: readonly string[], objects: readonly Buffer[]): CommitObject[] {
   return objects.map((raw, index) => toCommit(ids[index] ?? "", raw));
 }
 
@@ -101,7 +113,7 @@ function decode(bytes: Buffer, encoding: string): string {
   }
 }
 
-/** Returns a signed commit without its signature: what was signed. */
+/** Returns the signed payload of a commit: the commit without its signature. */
 function toPayload(raw: Buffer): string {
   return raw.toString("utf8").replace(/^gpgsig(?:-sha256)? .*\n(?: .*\n)*/m, "");
 }

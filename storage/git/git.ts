@@ -237,6 +237,8 @@ function toEnvironment(
     GIT_CONFIG_GLOBAL: devNull,
     GIT_ALLOW_PROTOCOL: "none",
     GIT_NO_LAZY_FETCH: "1",
+    // An id names the object that has it, whatever `refs/replace/` says; git ignores the commit-graph beside such refs.
+    GIT_NO_REPLACE_OBJECTS: "1",
     GIT_TERMINAL_PROMPT: "0",
     GIT_CONFIG_COUNT: String(entries.length),
     ...Object.fromEntries(

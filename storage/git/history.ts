@@ -59,7 +59,7 @@ export async function countHistory(git: Git, query: HistoryQuery): Promise<numbe
   return Number(text.toString("latin1").trim());
 }
 
-/** Returns what each of these commits changes against its first parent. @throws GitError */
+/** Returns the changes of each commit against its first parent. @throws GitError */
 export async function readCommitChanges(
   git: Git,
   ids: readonly string[],

@@ -1,7 +1,11 @@
+import { access, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { CommitGraphReader } from "./commit-graph.ts";
+import { readCommitsIn } from "./commit-objects.ts";
 import type { Git } from "./git.ts";
+import { searchLastCommits } from "./last-commit-search.ts";
+import type { ObjectSession } from "./object-session.ts";
 import type { ReadOptions } from "./objects.ts";
-import { readRecords } from "./records.ts";
-import { toRfc3339 } from "./signatures.ts";
 
 /** The newest commit that changed a file or folder, with RFC 3339 times. */
 export interface LastCommit {
@@ -10,75 +14,95 @@ export interface LastCommit {
   readonly committedAt: string;
 }
 
-/** Maximum number of history records that are read for one folder. Older history is not read. */
-const RECORDS_MAX = 100_000;
+/** Where to look: entries of one folder of a commit. */
+export interface LastCommitsQuery extends ReadOptions {
+  /** The id of a commit. */
+  readonly tip: string;
+  /** Empty for the top folder. */
+  readonly folder: string;
+  readonly names: readonly string[];
+}
+
+/** Entries for which git is started when the search leaves them: each time it may read the whole history. */
+const LOGS_MAX = 3;
 
 /**
- * Returns the newest commits that changed the entries of a folder of a commit, by the names of the entries.
- * @param folder empty for the top folder @throws GitError
+ * Returns the commits that `git log -1 -- path` prints for entries of a folder, by their names. In long histories without a
+ * commit-graph, some of many names may be missing. @throws GitError
  */
 export async function readLastCommits(
-  git: Git,
   {
-    tip,
-    folder,
-    names,
-    ...options
-  }: ReadOptions & {
-    readonly tip: string;
-    readonly folder: string;
-    readonly names: readonly string[];
-  },
-): Promise<Map<string, LastCommit>> {
-  const wanted = new Set(names);
-  const found = new Map<string, LastCommit>();
-  if (wanted.size === 0) return found;
-  const prefix = folder === "" ? "" : `${folder}/`;
-  const only = wanted.size === 1 ? [...wanted][0] : undefined;
-  const path = only === undefined ? folder : prefix + only;
-  const records = readRecords(
     git,
-    [
-      "log",
-      "-z",
-      "--name-only",
-      "--no-renames",
-      "--diff-merges=combined",
-      ...(only === undefined ? [] : ["--max-count=1"]),
-      "--date=raw",
-      "--format=tformat:%x01%H %ad %cd",
-      tip,
-      "--",
-      ...(path === "" ? [] : [path]),
-    ],
-    // Paths are names, whatever characters of a pattern they contain.
-    { ...options, env: { GIT_LITERAL_PATHSPECS: "1" } },
-  );
-  let commit: LastCommit | undefined;
-  let isFirst = false;
-  let count = 0;
-  for await (const record of records) {
-    if (record.startsWith("\u0001")) {
-      const [id = "", authored = "", authorZone = "", committed = "", zone = ""] = record
-        .slice(1)
-        .split(" ");
-      commit = {
-        id,
-        authoredAt: toRfc3339(Number(authored), authorZone),
-        committedAt: toRfc3339(Number(committed), zone),
-      };
-      isFirst = true;
-      if (only !== undefined) found.set(only, commit);
-      continue;
+    objects,
+    graphs,
+  }: {
+    readonly git: Git;
+    readonly objects: ObjectSession;
+    readonly graphs: CommitGraphReader;
+  },
+  { tip, folder, names, ...options }: LastCommitsQuery,
+): Promise<Map<string, LastCommit>> {
+  const ids = await search();
+  const prefix = folder === "" ? "" : `${folder}/`;
+  const missing = names.filter((name) => !ids.has(name));
+  if (missing.length <= LOGS_MAX)
+    for (const name of missing) {
+      const id = await findLastCommitId(git, { ...options, tip, path: prefix + name });
+      if (id !== undefined) ids.set(name, id);
     }
-    // The first path follows a line break.
-    const changed = isFirst ? record.replace(/^\n/, "") : record;
-    isFirst = false;
-    const name = changed.slice(prefix.length).split("/")[0] ?? "";
-    if (commit !== undefined && changed.startsWith(prefix) && wanted.has(name) && !found.has(name))
-      found.set(name, commit);
-    count += 1;
-    if (found.size === wanted.size || count > RECORDS_MAX) break;
+  const commits = await readCommitsIn(objects, [...new Set(ids.values())]);
+  const byId = new Map(
+    commits.map(({ id, author, committer }) => [
+      id,
+      { id, authoredAt: author.at, committedAt: committer.at },
+    ]),
+  );
+  const found = new Map<string, LastCommit>();
+  for (const [name, id] of ids) {
+    const commit = byId.get(id);
+    if (commit !== undefined) found.set(name, commit);
   }
   return found;
+
+  async function search(): Promise<Map<string, string>> {
+    const { directory } = options;
+    // Git takes such a folder as relative to a working tree, and invalid bytes are lost in its text.
+    if (names.length === 0 || /\n|\ufffd|^\.{1,2}(?:\/|$)/.test(folder)) return new Map();
+    if (await exists(join(directory, "info/grafts"))) return new Map();
+    const [shallow, graph] = await Promise.all([
+      readShallow(join(directory, "shallow")),
+      graphs.read(directory),
+    ]);
+    return searchLastCommits(objects, { tip, folder, names, shallow, graph });
+  }
+}
+
+/** Returns the id of the commit that `git log -1 -- path` prints. @throws GitError */
+export async function findLastCommitId(
+  git: Git,
+  { tip, path, ...options }: ReadOptions & { readonly tip: string; readonly path: string },
+): Promise<string | undefined> {
+  const text = await git.run(["rev-list", "--max-count=1", tip, "--", path], {
+    ...options,
+    // Paths are names, whatever characters of a pattern they contain.
+    env: { GIT_LITERAL_PATHSPECS: "1" },
+  });
+  return /^[0-9a-f]+/.exec(text.toString("latin1"))?.[0];
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Reads the ids in the file of a shallow clone; most repositories have none. */
+async function readShallow(path: string): Promise<string[]> {
+  try {
+    return (await readFile(path, "latin1")).split("\n").filter((id) => id !== "");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
 }

@@ -16,9 +16,9 @@ export interface ReadOptions {
 }
 
 /** Maximum bytes that are read of one commit, tag or link. People write less, and a list has 50 of them. */
-const OBJECT_BYTES_MAX = 256 * 1024;
+export const OBJECT_BYTES_MAX = 256 * 1024;
 /** Maximum bytes that git may write for one list, read or skipped. */
-const OUTPUT_BYTES_MAX = 1024 * 1024 * 1024;
+export const OUTPUT_BYTES_MAX = 1024 * 1024 * 1024;
 
 /**
  * Looks objects up by name, in one run of git: ids, refs, and expressions of both such as `main^{commit}` or `main:path`.
@@ -148,6 +148,7 @@ export async function readBlob(
   return git.run(["cat-file", "blob", id], { directory, signal, outputBytesMax: bytesMax });
 }
 
-function isObjectType(word: string): word is ObjectInfo["type"] {
+/** Returns whether a word is the type of an object. */
+export function isObjectType(word: string): word is ObjectInfo["type"] {
   return ["commit", "tree", "blob", "tag"].includes(word);
 }

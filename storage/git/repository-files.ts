@@ -33,7 +33,7 @@ export interface RepositoryFiles {
   place(path: string, target: string): Promise<PlaceOutcome>;
   /** Moves a folder or link to the trash, which takes effect at once; returns whether it existed. */
   discard(path: string, key: string): Promise<boolean>;
-  /** Deletes what `create` made and no path shows yet. */
+  /** Deletes files of `create` that were not moved to their path yet. */
   undo(created: string): Promise<void>;
   /** Empties the trash; may take long. */
   sweep(): Promise<void>;

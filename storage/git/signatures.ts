@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000;
 /** The last second that RFC 3339 can write. */
 const LATEST_MS = Date.UTC(9999, 11, 31);
 
-/** Returns a time with the offset of the person's zone, `Z` for none. */
+/** Returns a time with the offset of the person's zone, `Z` for UTC. */
 export function toRfc3339(seconds: number, zone: string): string {
   const minutes =
     (zone.startsWith("-") ? -1 : 1) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3)));

@@ -30,7 +30,7 @@ export async function findEntries(
   const list = [...wanted];
   for (let at = 0; at < list.length; at += PATHS_PER_RUN) {
     const chunk = list.slice(at, at + PATHS_PER_RUN);
-    // A folder is an entry too, even when a path below it is wanted.
+    // `-t` lists a folder too when a path below it is given.
     const args = ["ls-tree", "-z", "-l", "-t", "--full-tree", tree, "--", ...chunk];
     const env = { GIT_LITERAL_PATHSPECS: "1" };
     for await (const record of readRecords(git, args, { ...options, env })) {
@@ -45,8 +45,8 @@ export async function findEntries(
 const DECODED_DEPTH_MAX = 16;
 
 /**
- * Finds an entry by a path as it is shown, in which replacement characters stand for the bytes of names that are not
- * UTF-8; the first of several entries that are shown alike. @throws GitError
+ * Finds an entry by a path as it is shown, in which replacement characters represent the bytes of names that are not
+ * UTF-8; the first of several entries with the same display. @throws GitError
  */
 export async function findDecodedEntry(
   git: Git,

@@ -9,7 +9,7 @@ export interface MasterKey {
   readonly bytes: Uint8Array;
 }
 
-/** A sealed value cannot be opened: it is damaged, was moved to another row, or its key is gone. */
+/** A sealed value cannot be opened: it is damaged, was moved to another row, or its key is missing. */
 export class SealError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });

@@ -8,9 +8,9 @@ import { probeSecretStore, type SecretStore } from "./system-keyring.ts";
 export type KeySource = "keyring" | "file" | "environment";
 
 /**
- * The reason why the master key cannot be loaded. `missing`: there is no key at its place. `different`: the key there is
- * not the one that the data was sealed with. `invalid`: the text there is not a key. `exposed`: other users may read its
- * file. `unavailable`: the keyring does not answer.
+ * The reason why the master key cannot be loaded. `missing`: no key is stored. `different`: the data was sealed with
+ * another key. `invalid`: the stored text is not a key. `exposed`: other users may read its file. `unavailable`: the
+ * keyring does not answer.
  */
 export type MasterKeyErrorCode = "missing" | "different" | "invalid" | "exposed" | "unavailable";
 
@@ -152,8 +152,11 @@ const recordSchema = z
 type KeyRecord = z.output<typeof recordSchema>;
 
 const KEY_BYTES = 32;
-const RESTORE_KEYS =
-  "copy keys/ from where it is kept, or restore a backup that has keys: croft daemon restore FILE --with-keys";
+const waysBack = [
+  "copy keys/ from where it is kept",
+  "restore a backup that has keys (croft daemon restore FILE --with-keys)",
+];
+const RESTORE_KEYS = waysBack.join(", or ");
 const RETIRED = "retired-master-key";
 const recordPath = (folder: string) => join(folder, "master.json");
 const keyPath = (folder: string) => join(folder, "master.key");
@@ -288,7 +291,7 @@ async function readKeys(
       } catch (error) {
         throw new MasterKeyError(
           "unavailable",
-          "the master key is in the system's keyring, which does not answer; unlock it by signing in, or hand the key in with CROFT_MASTER_KEY_FILE",
+          "the master key is in the system's keyring, which does not answer; unlock it by signing in, or name a file with the key in CROFT_MASTER_KEY_FILE",
           error,
         );
       }
@@ -384,6 +387,8 @@ function placeOf(folder: string, source: KeySource): string {
 
 function helpOf(source: KeySource): string {
   if (source === "environment") return "set it to the key that this data folder was made with";
-  const unlock = source === "keyring" ? "unlock it by signing in, " : "";
-  return `${unlock}${RESTORE_KEYS}, or hand the key in with CROFT_MASTER_KEY_FILE`;
+  const unlock = source === "keyring" ? ["unlock it by signing in"] : [];
+  return [...unlock, ...waysBack, "or name a file with the key in CROFT_MASTER_KEY_FILE"].join(
+    ", ",
+  );
 }

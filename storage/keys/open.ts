@@ -79,7 +79,7 @@ export async function assertKeyOfDatabase(
     throw new MasterKeyError(
       "different",
       "the database was sealed with another master key than the one in the data folder; " +
-        "restore keys/ from a backup, or hand the key in with CROFT_MASTER_KEY_FILE",
+        "restore keys/ from a backup, or name a file with the key in CROFT_MASTER_KEY_FILE",
     );
   }
   if (marked !== newest) {

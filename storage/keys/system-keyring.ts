@@ -15,7 +15,7 @@ export interface Keytar {
 export interface SystemKeyringOptions {
   /** Loads keytar; rejects where its library is missing. Called at first use. */
   readonly load: () => Promise<Keytar>;
-  /** Maximum duration of a call: a locked keyring may wait for a person who is absent. */
+  /** Maximum duration of a call: a locked keyring may wait for a prompt that is never answered. */
   readonly timeoutMs?: number;
 }
 

@@ -16,8 +16,8 @@ import { createVerifiedOpen, type ObjectDamage, type OpenedCopy } from "./verifi
 
 /**
  * Objects in a bucket that several daemons share. Every copy has its own key, `objects/<sha256>/<id>`: the sweep of one
- * daemon removes only keys that it has seen to be old, so it cannot remove what another one writes at this moment, even if
- * the bytes are equal. Of several copies the newest counts, and sweeps keep that one.
+ * daemon removes only keys that it has seen to be old, so it cannot remove an object that another daemon is writing,
+ * even if the bytes are equal. Of several copies the newest counts, and sweeps keep that one.
  */
 export interface BucketObjects extends ObjectStore {
   /** Probes the bucket: writes, reads, lists and removes a tiny object. Returns why it is unusable, or undefined. */

@@ -43,8 +43,9 @@ const PART = /^[0-9a-f]{2}$/;
 const QUARANTINE = "quarantine";
 
 /**
- * An object store that keeps every object as a file, `<first two digits>/<next two>/<sha256>`. Publishing an object makes the
- * same calls whether equal bytes exist or not, so that its duration does not tell a user what others have stored.
+ * An object store that keeps every object as a file, `<first two digits>/<next two>/<sha256>`. Publishing an object
+ * makes the same calls whether equal bytes exist or not, so that its duration does not reveal whether another user has
+ * stored them.
  */
 export function createFileObjects(deps: FileObjectsDeps): FileObjects {
   const { folder, tmp, newId, clock, onDamaged } = deps;

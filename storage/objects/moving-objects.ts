@@ -5,7 +5,7 @@ import { DamagedObject } from "./verified-reads.ts";
 
 /**
  * Moves objects from files to another store: new objects are written to `to`, old ones are read from wherever they are,
- * and every sweep moves files until none are left. A file is removed once its bytes are in `to`.
+ * and every sweep moves files until all are moved. A file is removed once its bytes are in `to`.
  */
 export function createMovingObjects(from: FileObjects, to: ObjectStore): ObjectStore {
   return {

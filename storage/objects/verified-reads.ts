@@ -25,7 +25,7 @@ export interface ObjectDamage {
 export interface VerifiedReadsDeps {
   /** Opens the bytes of an object without verifying them; undefined when it is missing or has another size. */
   openCopy(...args: Parameters<ObjectStore["open"]>): Promise<OpenedCopy | undefined>;
-  /** Moves this copy out of the way, where no read finds it. `gone`: it is no longer there. */
+  /** Moves this copy out of the reach of reads. `gone`: it no longer exists. */
   quarantine(sha256: string, copyId: string): Promise<"quarantined" | "left_in_place" | "gone">;
   /** Reports damage to the operator. Called once for each copy that is quarantined. */
   readonly onDamaged: (damage: ObjectDamage) => void;
@@ -101,7 +101,7 @@ export function createVerifiedOpen(deps: VerifiedReadsDeps): ObjectStore["open"]
     if (trusted.size > TRUSTED_MAX && oldest !== undefined) trusted.delete(oldest);
   }
 
-  /** Reads an object whole; simultaneous calls share one read. Returns whether it is there and undamaged. */
+  /** Reads an object whole; simultaneous calls share one read. Returns whether it exists and is undamaged. */
   function verifyWhole(sha256: string, size: number): Promise<boolean> {
     const running = verifying.get(sha256);
     if (running !== undefined) return running;

@@ -1,7 +1,7 @@
 import { toCodeWord, type Failure, type ReadFailure } from "../cloud/outcomes.ts";
 import { retryAfterSeconds } from "../cloud/transport.ts";
 
-/** A failed request: the server's response, and the failure that it stands for. */
+/** A failed request: the server's response, and the failure that it means. */
 export interface Refused {
   readonly kind: "refused";
   /** 0 when there was no response. */

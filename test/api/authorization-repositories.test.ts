@@ -8,7 +8,7 @@ import { DEPLOY_KEYS, QUERIES, toBody } from "../support/forge/route-requests.ts
 // The part of the authorization matrix about the levels of permission on a repository: each route below a repository has a
 // row that names the level it needs, and is called by everyone. A route without a row fails.
 
-/** What a caller may do with a repository, or with one part of it. */
+/** The permissions of a caller on a repository, or on one unit of it. */
 const levels = ["none", "read", "write", "admin", "owner"] as const;
 type Level = (typeof levels)[number];
 /** The part of a repository whose permission counts. `any`: one on any part will do. */
@@ -218,7 +218,9 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
   "forge.git.push": ["code", "write"],
 };
 
-/** Routes whose object the test does not make, or an earlier row takes away: 404 lets a caller in as well. */
+/**
+ * Routes whose object the test does not create, or an earlier row deletes: 404 also means that the caller is admitted.
+ */
 const missing = new Set([
   "forge.repos.git.notes.get",
   "forge.repos.actions.artifacts.get",
@@ -464,11 +466,11 @@ describe("callers below the level of a route", () => {
   });
 });
 
-/** Reads first, then changes, then deletions from the inside out, so that the objects are there for all. */
+/** Reads first, then changes, then deletions from the inside out, so that the objects exist for all. */
 const place = ({ name, method, path: at }: Endpoint) => {
   if (name === "forge.repos.transfer.start") return 950;
   if (name === "forge.repos.delete") return 951;
-  // What these turn off would refuse the others.
+  // These operations lock or disable things, so the later ones would be refused.
   if (name === "forge.issues.lock" || name === "forge.repos.actions.workflows.disable") return 2;
   if (name === "forge.issues.unlock") return 3;
   if (method === "GET") return 0;

@@ -97,7 +97,7 @@ describe("an anonymous caller", () => {
 describe("wrong credentials", () => {
   test.each(
     endpoints.filter((each) => apiOf(each) === "forge").map((each) => [each.name, each] as const),
-  )("%s of the forge is 401 even where none are needed", async (_name, declared) => {
+  )("%s of the forge is 401 even where credentials are optional", async (_name, declared) => {
     expect(await statusOf(declared, { token: "0123456789abcdef0123456789abcdef01234567" })).toBe(
       401,
     );

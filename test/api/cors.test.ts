@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
 
-/** What a browser sends before a request that no form could make. */
+/** Sends the preflight request of a browser. */
 const ask = (path: string, origin: string) =>
   daemon.request(path, {
     method: "OPTIONS",

@@ -17,7 +17,7 @@ describe("a rotation of the master key", () => {
       clock: () => now,
       env: {
         CROFT_RATE_LIMITS: "off",
-        // Nobody listens there: mails wait in the queue.
+        // Nothing listens on this port, so mails wait in the queue.
         CROFT_SMTP_URL: "smtp://127.0.0.1:9",
         CROFT_DROPBOX_CLIENT_ID: "id",
         CROFT_DROPBOX_CLIENT_SECRET: "secret",
@@ -46,7 +46,7 @@ describe("a rotation of the master key", () => {
     await using second = await startTestDaemon({ ...options, home: first.home });
     const again = { mira: createPerson(second, "mira", "192.0.2.1"), noah: vault.noah(second) };
 
-    // Access tokens end, for their signing key is gone; the sessions behind them stay.
+    // Access tokens become invalid, because their signing key was replaced; their sessions stay.
     again.mira.accessToken = vault.accessToken;
     again.mira.refreshToken = vault.refreshToken;
     expect(await again.mira.request("/api/auth/me")).toMatchObject({ status: 401 });
@@ -106,7 +106,7 @@ describe("a rotation of the master key", () => {
     expect(warned(third)).toEqual([]);
   });
 
-  test("a rotation of the master key is refused where a daemon runs, and where there is no home", async () => {
+  test("a rotation of the master key is refused while a daemon runs, and without a home", async () => {
     await using daemon = await startTestDaemon();
     await expect(rotateKey(testInput(daemon.home, {}, []), all)).rejects.toMatchObject({
       code: "conflict",

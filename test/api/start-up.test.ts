@@ -37,7 +37,7 @@ describe("a home", () => {
     expect(daemon.first).toBeUndefined();
   });
 
-  test("a home whose database is gone is not started, and the error names the command that helps", async () => {
+  test("refuses to start a home whose database is missing, and names the command that repairs it", async () => {
     await startOnce();
     await rm(join(home, "croft.db"));
     for (const folder of ["keys", "repositories/ann/notes.git", "packages"]) {
@@ -71,7 +71,7 @@ describe("a home", () => {
       },
     ],
   ])(
-    "a home whose database is %s under the daemon is not ready and takes no writes",
+    "a home whose database is %s under the daemon is not ready and refuses writes",
     async (_what, harm) => {
       await using daemon = await startTestDaemon({ home });
       const token = daemon.first?.forge.token ?? "";
@@ -95,7 +95,13 @@ describe("a home", () => {
   });
 
   test.each([
-    ["a password that is too short", { password: "Sh0rt-!" }, /at least 8 characters/],
+    ["a password that is too short", { password: "Sh0rt-!" }, /at least 12 characters$/],
+    [
+      "a password that the vault would refuse",
+      { password: "a long password" },
+      /must have an upper-case letter, a digit$/,
+    ],
+    ["a password of the list of breached ones", { password: "Nick1234-Rem936" }, /data breach/],
     ["a password that no sign-in takes", { password: "Aa1-".repeat(300) }, /at most 1024 bytes/],
     ["an address that no sign-in takes", { email: "root@localhost" }, /"root@localhost" is no/],
   ])("a home is not initialised with %s", async (_what, wrong, message) => {
@@ -118,7 +124,7 @@ describe("a home", () => {
     expect(forge.status).toBe(200);
   });
 
-  test("belongs to one daemon at a time; the second learns who has it", async () => {
+  test("belongs to one daemon at a time; the second one's error names the owner", async () => {
     const running = await start();
     const second = start();
     await expect(second).rejects.toMatchObject({
@@ -190,7 +196,7 @@ describe("a start", () => {
     expect((await readFile(join(home, "croft.db"))).equals(garbage)).toBe(true);
   });
 
-  test("a start on a database from the future names what helps", async () => {
+  test("a start on the database of a later version fails with the remedy", async () => {
     await startOnce();
     const db = new Sqlite(join(home, "croft.db"));
     db.prepare(
@@ -212,7 +218,7 @@ describe("a start", () => {
   });
 
   skipUnless(process.getuid?.() !== 0, "root may write into read-only folders")(
-    "in a read-only folder says so",
+    "in a read-only folder fails with the reason",
     async () => {
       await chmod(home, 0o500);
       await expect(start()).rejects.toMatchObject({ code: "readonly" });

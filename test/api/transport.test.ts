@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { Readable } from "node:stream";
 import { request as plainRequest } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
@@ -15,7 +16,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, unknown>>;
 }
 
-/** Sends bytes as they stand and returns what comes back until the connection is closed. */
+/** Sends raw bytes and returns the response until the connection is closed. */
 async function sendRaw(text: string): Promise<string> {
   const { port } = new URL(daemon.url);
   const socket = connect(Number(port), "127.0.0.1");
@@ -68,7 +69,7 @@ describe("pages outside both APIs", () => {
       }
     }
     expect(new Set(names).size).toBe(names.length);
-    // Schemas stand where they are used: a reference inside of one would lead nowhere.
+    // Schemas are inlined: a reference inside of one would not resolve.
     expect(JSON.stringify(json)).not.toContain('"$ref"');
   });
 
@@ -95,7 +96,7 @@ test.each([
   expect(answer).toMatch(/^HTTP\/1\.1 \d{3} .*^connection: close/ims);
 });
 
-describe("two APIs that share nothing", () => {
+describe("two separate APIs", () => {
   test("each has its own 404, in its own words", async () => {
     const forge = await daemon.request("/api/v1/nothing");
     expect([forge.status, forge.text]).toEqual([404, "404 page not found\n"]);
@@ -168,5 +169,26 @@ describe("attack: request smuggling and malformed HTTP", () => {
       `GET /healthz HTTP/1.1\r\n${host()}X-Big: ${"x".repeat(40_000)}\r\n\r\n`,
     );
     expect(answer).toMatch(/^HTTP\/1\.1 431 /);
+  });
+
+  test.each([
+    ["of a byte", "1\r\na\r\n", 20_000],
+    ["of a byte with an extension", "1;a=b\r\na\r\n", 20_000],
+  ])("a body of very many chunks %s ends with its connection", async (_name, chunk, count) => {
+    const head = `POST /api/v1/markdown/raw HTTP/1.1\r\n${host()}Transfer-Encoding: chunked\r\n\r\n`;
+    await expect(
+      sendRaw(`${head}${chunk.repeat(count)}0\r\n\r\n`).catch((error: NodeJS.ErrnoException) =>
+        error.code === "ECONNRESET" || error.code === "EPIPE" ? "" : Promise.reject(error),
+      ),
+    ).resolves.toBe("");
+  });
+
+  test("a body of many chunks of lines is accepted", async () => {
+    const { statusCode, body } = await plainRequest(`${daemon.url}/api/v1/markdown/raw`, {
+      method: "POST",
+      body: Readable.from(Array(20_000).fill(`${"a".repeat(39)}\n`)),
+    });
+    expect(statusCode).toBe(200);
+    await body.dump();
   });
 });

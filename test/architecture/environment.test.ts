@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { productRooms, readSources, visitNodes } from "./source-tree.ts";
 import type { SourceFile } from "./source-tree.ts";
 
-/** The only files that see the process, the clock and chance; everything below them is handed what it needs. */
+/** The only files that see the process, the clock and chance; all other files receive their dependencies. */
 const entryFiles = new Set([
   "daemon/main.ts",
   "daemon/composition/compose.ts",
@@ -49,7 +49,7 @@ test.each([
   expect(wrong).toEqual([]);
 });
 
-test("nothing below the entry files asks `new Date()` for the time", () => {
+test("nothing below the entry files reads the time with `new Date()`", () => {
   const wrong: string[] = [];
   for (const source of readSources(productRooms).filter(({ path }) => !entryFiles.has(path))) {
     visitNodes(source, {
@@ -80,7 +80,7 @@ function usesOf(
   return uses;
 }
 
-/** A parameter, a binding or an import of that name stands for something that was handed in. */
+/** A parameter, a binding or an import of that name shadows the global, so it is a dependency. */
 function declares(source: SourceFile, name: string): boolean {
   let found = source.parsed.module.staticImports.some(({ entries }) =>
     entries.some(({ localName }) => localName.value === name),

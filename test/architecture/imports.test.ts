@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { productRooms, readSources } from "./source-tree.ts";
 import type { Import, SourceFile } from "./source-tree.ts";
 
-/** What one part of the house may know. The first rule whose `of` matches a file holds, all others of that file too. */
+/** The modules that a part of the product may import. The first rule whose `of` matches a file applies. */
 interface Rule {
   readonly name: string;
   /** Files that the rule is about. */
@@ -136,7 +136,7 @@ const rules: readonly Rule[] = [
 
 const sources = readSources([...productRooms, "bin"]);
 
-describe("who may know whom", () => {
+describe("imports between the parts of the product", () => {
   test.each(rules)("$name", ({ of, refuses, because }) => {
     const refusals = sources
       .filter(({ path }) => of.test(path))

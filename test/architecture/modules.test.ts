@@ -58,7 +58,7 @@ test("migrations have unique numbers and begin with a comment", () => {
   expect(numbers).toEqual([...new Set(numbers)]);
 });
 
-test("there is no index file: an import names the file it means", () => {
+test("no folder has an index file: an import names the file it means", () => {
   expect(
     everySource.map(({ path }) => path).filter((path) => /(^|\/)index\.[jt]sx?$/.test(path)),
   ).toEqual([]);
@@ -73,7 +73,7 @@ test("no module re-exports another: barrels hide dependencies", () => {
   expect(wrong).toEqual([]);
 });
 
-test("there are no default exports: a thing has one name everywhere", () => {
+test("no file has a default export: a thing has one name everywhere", () => {
   const wrong = everySource.flatMap(({ path, parsed, lineAt }) =>
     parsed.module.staticExports
       .filter(({ entries }) => entries.some(({ exportName }) => exportName.kind === "Default"))
@@ -96,7 +96,7 @@ test("every export is used, at least in its own file", () => {
   expect(wrong).toEqual([]);
 });
 
-test("classes extend nothing but errors and what a library demands", () => {
+test("classes extend only errors and base classes that a library demands", () => {
   const wrong: string[] = [];
   for (const source of sources) {
     visitNodes(source, {

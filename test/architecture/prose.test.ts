@@ -88,7 +88,7 @@ test("every command in backticks in a comment or document exists", () => {
       // `list|show` names several verbs.
       const kinds = word.split("|").map((verb) => commands.get(`${nouns} ${verb}`.trim()));
       if (kinds.includes(undefined)) return nouns !== "" && !/^[a-z]/.test(word);
-      // What follows a whole command are its arguments.
+      // The words after a complete command are its arguments.
       if (kinds.includes("verb")) return true;
       nouns = `${nouns} ${word}`.trim();
     }

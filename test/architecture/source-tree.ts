@@ -1,5 +1,5 @@
 // test/architecture: rules that are checked here, with their reasons. They read the sources as text and run none of them.
-// Start here for how a file is read, then imports.test.ts for who may know whom.
+// Start here for how a file is read, then imports.test.ts for the allowed imports.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { parseSync, Visitor } from "rolldown/utils";

@@ -38,7 +38,7 @@ test("only storage's tables, migrations and engines contain SQL", () => {
   expect(wrong).toEqual([]);
 });
 
-test("queries list their columns: a column added later must not change what a query returns", () => {
+test("queries list their columns: a column added later must not change their result", () => {
   const wrong: string[] = [];
   for (const source of readSources(["storage/tables"])) {
     for (const [match] of source.text.matchAll(/\bSELECT\s+(\w+\.)?\*/gi))

@@ -78,7 +78,7 @@ skipUnless(chromium, "Chromium is not installed").describe(
       },
     );
 
-    test("a victim who is sent the start page of an attacker reads whose account it is for, and nothing is stored", async () => {
+    test("a victim on the start page of an attacker reads whose account it is for, and nothing is stored", async () => {
       await using place = await begin();
       await using victim = await browser.newContext();
       const page = await victim.newPage();

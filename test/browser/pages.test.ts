@@ -3,6 +3,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findChromium, launchChromium } from "../support/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { takeArtifactJob } from "../support/forge/artifact-job.ts";
 import { createForgePeople } from "../support/forge/forge-people.ts";
 import { createGitClient } from "../support/forge/git-client.ts";
 import { createWorkflowRepository } from "../support/forge/workflow-repository.ts";
@@ -11,6 +12,12 @@ import { corpus } from "./xss-corpus.ts";
 
 const executable = findChromium();
 const withChromium = skipUnless(executable, "Chromium is not installed");
+
+/** HTML that would run a script or load a picture, as a name. */
+const HOSTILE = `"'><script>alert(1)</script><img alt=x src=x onerror=alert(1)>&lt;b&gt;`;
+/** The same as the name of a branch, which has no spaces. */
+const HOSTILE_REF = `x"><img/src=x/onerror=alert(1)>'&amp;`;
+const HOSTILE_ARTIFACT = `' onerror=alert(1) &lt;script&gt;alert(1)&lt;`;
 
 let daemon: TestDaemon;
 let browser: Browser;
@@ -65,6 +72,9 @@ withChromium.describe("the pages in a real browser", () => {
         "/mira/notes/src/branch/main/docs",
         "/mira/notes/src/branch/main/docs/long.txt",
         "/mira/notes/src/branch/main/docs/bytes",
+        "/mira/notes/src/branch/main/docs/code.ts",
+        "/mira/notes/actions",
+        "/mira/-/packages",
         `/mira/notes/actions/runs/${run.id}`,
         `/mira/notes/actions/runs/${run.id}/jobs/${run.job}`,
         "/mira/notes/branches",
@@ -115,6 +125,26 @@ withChromium.describe("the pages in a real browser", () => {
     await context.close();
   }, 60_000);
 
+  test("code is coloured, and the number of a line stands beside it", async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${daemon.url}/mira/notes/src/branch/main/docs/code.ts#L4`);
+    const colourOf = (text: string) =>
+      page
+        .locator(".markup span", { hasText: new RegExp(`^${text}$`) })
+        .first()
+        .evaluate((element) => getComputedStyle(element).color);
+    const colours = await Promise.all(["const", '"42"', "answer"].map(colourOf));
+    expect(new Set(colours).size).toBe(3);
+    const top = async (selector: string) => (await page.locator(selector).boundingBox())?.y ?? 0;
+    const code = await page.getByText("const", { exact: true }).boundingBox();
+    expect(Math.abs((await top("#L4")) - (code?.y ?? 0))).toBeLessThan(3);
+    expect(await page.locator(".lines a").count()).toBe(5);
+    await page.goto(`${daemon.url}/mira/notes/issues/1`);
+    expect(await colourOf("const")).toBe(colours[0]);
+    await context.close();
+  }, 60_000);
+
   test("no text of the corpus runs a script, loads from elsewhere or leaves the page", async () => {
     const texts = Object.values(corpus)
       .flat()
@@ -147,9 +177,91 @@ withChromium.describe("the pages in a real browser", () => {
     expect(problems).toEqual([]);
     await context.close();
   }, 180_000);
+
+  test("names of branches, artifacts, jobs and activities run nothing", async () => {
+    const paths = await makeHostileNames();
+    const context = await browser.newContext();
+    const problems = watch(context);
+    const page = await context.newPage();
+    const active = page.locator(
+      "script, iframe, object, embed, base, main img:not(.markup img), [onerror], [onclick], a[href^='javascript:' i]",
+    );
+    let shown = "";
+    for (const path of paths) {
+      await page.goto(`${daemon.url}${path}`);
+      expect(await active.count(), path).toBe(0);
+      await assertNoViolations(page, path);
+      shown += await page.locator("main").innerText();
+    }
+    for (const text of [HOSTILE, HOSTILE_REF, HOSTILE_ARTIFACT, "Artifacts", "Recent activity"])
+      expect(shown).toContain(text);
+    expect(shown).not.toContain("\u202e");
+    expect(problems).toEqual([]);
+    await context.close();
+  }, 180_000);
 });
 
-/** What a page must not do: dialogs, windows, and answers of other servers. */
+/** Makes objects whose names and texts are HTML, wherever a page shows one. Returns the paths of those pages. */
+async function makeHostileNames(): Promise<readonly string[]> {
+  await using git = await createGitClient();
+  const runner = `runner ${HOSTILE}`;
+  const repository = createWorkflowRepository({ daemon, people, git }, "mira", "hostile", runner);
+  await repository.create();
+  const { by } = people;
+  const path = "/repos/mira/hostile";
+  const text = JSON.stringify(HOSTILE);
+  const steps = `[{ name: ${text}, run: make }]`;
+  await repository.push(
+    {
+      "ci.yml": `name: ${text}\nrun-name: ${text}\non: push\njobs:\n  build: { name: ${text}, runs-on: hostile, steps: ${steps} }\n`,
+    },
+    HOSTILE,
+  );
+  for (const ref of [`refs/heads/${HOSTILE_REF}`, `refs/tags/${HOSTILE_REF}`])
+    expect(await git.in("hostile", "push", "-q", "origin", `HEAD:${ref}`)).toMatchObject({
+      exitCode: 0,
+    });
+  await repository.waitForRuns(2);
+  const job = await takeArtifactJob(daemon, repository);
+  // The service refuses angle brackets, which no file name has on Windows.
+  for (const name of [HOSTILE_ARTIFACT, "a\u202egpj.exe"])
+    expect((await job.upload(name, "bytes")).json).toMatchObject({ ok: true });
+  await job.summarize(0, HOSTILE);
+  await job.endLog(HOSTILE, `\u001b]0;title\u0007${HOSTILE}`);
+  await job.end("FAILURE");
+  await by("mira", "PATCH", path, { description: HOSTILE });
+  const short = HOSTILE.slice(0, 30);
+  const label = await by("mira", "POST", `${path}/labels`, { name: short, color: "ff8800" });
+  const milestone = await by("mira", "POST", `${path}/milestones`, { title: short });
+  const issue = {
+    title: HOSTILE,
+    body: HOSTILE,
+    labels: [label.json.id],
+    milestone: milestone.json.id,
+  };
+  expect((await by("mira", "POST", `${path}/issues`, issue)).status).toBe(201);
+  await by("mira", "POST", `${path}/issues/1/comments`, { body: HOSTILE });
+  await by("mira", "PATCH", `${path}/issues/1`, { state: "closed" });
+  const home = "/mira/hostile";
+  const runs = await repository.runs();
+  const jobs = await Promise.all(
+    runs.map(async ({ id }) => (await repository.jobs(id)).map((each) => `${id}/jobs/${each.id}`)),
+  );
+  return [
+    "/mira",
+    home,
+    `${home}/branches`,
+    `${home}/commits/branch/main`,
+    `${home}/src/branch/${encodeURIComponent(HOSTILE_REF)}`,
+    `${home}/issues?state=closed`,
+    `${home}/issues/1`,
+    `${home}/actions`,
+    ...runs.map(({ id }) => `${home}/actions/runs/${id}`),
+    ...jobs.flat().map((each) => `${home}/actions/runs/${each}`),
+  ];
+}
+
+/** Records the forbidden actions of a page: dialogs, windows, and responses of other servers. */
 function watch(context: BrowserContext): string[] {
   const problems: string[] = [];
   context.on("dialog", (dialog) => {
@@ -187,6 +299,7 @@ async function makeRepository(): Promise<void> {
   const files = [
     ["docs/long.txt", "a very long line ".repeat(200)],
     ["docs/bytes", "\0\u0001\u0002"],
+    ["docs/code.ts", '// A comment\n/* of\n   three lines */\nconst answer = "42";\nanswer;\n'],
     ["docs/file with a rather long name that must break somewhere on a narrow screen.txt", "x"],
   ].map(([path, text]) => ({
     operation: "create",
@@ -215,7 +328,11 @@ async function makeRun(): Promise<{ readonly id: number; readonly job: number }>
     message: "Build",
   });
   const { id } = await repository.waitForRuns(1);
-  await repository.work("FAILURE");
+  const job = await takeArtifactJob(daemon, repository);
+  await job.upload("report", "bytes");
+  await job.summarize(0, "# Summary\n\n- made");
+  await job.endLog("make: nothing to be done");
+  await job.end("FAILURE");
   const build = (await repository.jobs(id)).find(({ name }) => name === "build");
   return { id, job: build?.id ?? 0 };
 }

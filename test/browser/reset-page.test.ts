@@ -266,7 +266,7 @@ withChromium.describe("the page of a reset link", () => {
     expect(faint).toEqual([]);
   });
 
-  test("needs no width: nothing is cut off at 320 pixels", async () => {
+  test("fits a width of 320 pixels", async () => {
     await using server = await serve(updated);
     await using context = await browser.newContext({ viewport: { width: 320, height: 640 } });
     const page = await context.newPage();
@@ -274,7 +274,7 @@ withChromium.describe("the page of a reset link", () => {
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(320);
   });
 
-  test("the reset page without scripts shows what to do, and sends no password", async () => {
+  test("the reset page without scripts shows the next step, and sends no password", async () => {
     await using server = await serve(updated);
     await using context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();

@@ -16,7 +16,7 @@ const withChromium = skipUnless(executable, "Chromium is not installed");
 
 const pageScript = readFileSync(new URL("./xss-page.js", import.meta.url), "utf8");
 
-/** What `poke` and `report` of the page tell. */
+/** The results of `poke` and `report` in the page. */
 interface Poked {
   readonly complaints: readonly string[];
   readonly vectors: number;
@@ -58,12 +58,12 @@ async function renderCorpus(mode: RenderMode): Promise<Vector[]> {
 
 const modes: readonly RenderMode[] = ["markdown", "gfm", "comment", "wiki", "file"];
 
-test("there are enough of them", () => {
+test("the corpus has enough vectors", () => {
   expect(Object.values(corpus).flat().length).toBeGreaterThanOrEqual(450);
   expect(new Set(Object.values(corpus).flat()).size).toBe(Object.values(corpus).flat().length);
 });
 
-describe("what is rendered is a fixed point of the sanitizer", () => {
+describe("rendered HTML is a fixed point of the sanitizer", () => {
   const again = createSanitizer({ kind: "rendered" });
   test.each(modes)("%s", async (mode) => {
     for (const { name, html } of await renderCorpus(mode))
@@ -90,7 +90,7 @@ withChromium.describe("in a real browser", () => {
   });
   afterAll(() => browser?.close());
 
-  /** Loads vectors as one document, pokes at it, and tells what happened. */
+  /** Loads vectors as one document, triggers its events, and returns the effects. */
   const show = async (vectors: readonly Vector[], how: "document" | "fragment") => {
     const context = await browser.newContext();
     const page = await context.newPage();

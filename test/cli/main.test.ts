@@ -54,7 +54,7 @@ describe("a command line", () => {
     );
   });
 
-  test("a command line with an unknown command names what comes near", async () => {
+  test("a command line with an unknown command suggests similar ones", async () => {
     const ran = await runCli(["admin", "usr", "--json"], { home: "/nowhere" });
     expect(ran.code).toBe(2);
     expect(ran.error()).toMatchObject({
@@ -67,6 +67,11 @@ describe("a command line", () => {
   test("knows a command whose letters were swapped", async () => {
     const ran = await runCli(["admni", "user", "list"], { home: "/nowhere" });
     expect(ran.err).toContain('unknown command "admni" for "croft"; did you mean admin?');
+  });
+
+  test("knows a command by the beginning of its name", async () => {
+    const ran = await runCli(["notif", "list"], { home: "/nowhere" });
+    expect(ran.err).toContain('unknown command "notif" for "croft"; did you mean notification?');
   });
 
   test("takes common flags before, between and after the words of the command", async () => {
@@ -87,10 +92,10 @@ describe("a command line", () => {
     const line = ["--name", "x", "vault", "connection", "add", "--no-input"];
     const ran = await runCli(line, { home: "/nowhere" });
     expect(ran).toMatchObject({ code: 2, out: "" });
-    expect(ran.err).toContain("the provider is missing");
+    expect(ran.err).toContain("PROVIDER is missing, and prompting is not possible");
   });
 
-  test("a command line with --dry-run prints the whole request, whatever fields of the result were asked for", async () => {
+  test("a command line with --dry-run prints the whole request, even if fields of the result are selected", async () => {
     const names = ["--username", "mira", "--email", "mira@example.org"];
     const line = ["admin", "user", "create", ...names, "--random-password", "--dry-run"];
     const options = { home: "/nowhere", env: { CROFT_URL: "http://127.0.0.1:9" } };
@@ -194,7 +199,7 @@ describe("a command line", () => {
     [["status"], 'did you mean "croft daemon status"'],
     [["user", "list"], 'did you mean "croft admin user list"'],
     [["org", "create", "--name", "x"], "unknown flag --name; <name> is given without a flag"],
-  ])("%j suggests what comes near", async (words, hint) => {
+  ])("%j suggests similar names", async (words, hint) => {
     const ran = await runCli(words, { home: "/nowhere" });
     expect(ran.code).toBe(2);
     expect(ran.err).toContain(hint);
@@ -204,14 +209,17 @@ describe("a command line", () => {
 describe("a usage error", () => {
   test.each([
     [["vault", "share", "create"], "<document> and --to <handle> are missing"],
-    [["vault", "register"], "--handle <handle> and --email <address> are missing"],
+    [
+      ["vault", "register"],
+      "--handle <handle>, --email <address> and --password-stdin are missing",
+    ],
     [["admin", "hook", "create", "--url", "x"], "--url is a flag of every command"],
     [
       ["issue", "view", "a/b", "1"],
       '"croft issue view" takes one argument, not "a/b" "1"\nwrite: croft issue view <issue> [flags]',
     ],
     [["vault", "register", "--handle"], "--handle <handle> takes a value"],
-  ])("%j says all that is wrong and how the line is written", async (words, text) => {
+  ])("%j reports all mistakes and the usage", async (words, text) => {
     const ran = await runCli(words, { home: "/nowhere" });
     expect(ran.code).toBe(2);
     expect(ran.err).toContain(text);
@@ -233,7 +241,7 @@ describe("a refusal of the daemon", () => {
     ["[FullName]: MaxSize", '--full-name: "F" is too long'],
     ["[SourceID]: Required", "source id: is missing"],
     ["user already exists [name: a b]", "user already exists"],
-  ])("%j names the flag and what is allowed", async (message, text) => {
+  ])("%j names the flag and the allowed values", async (message, text) => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/v1/admin/users": () => ({ status: 422, body: { message } }),
@@ -256,7 +264,7 @@ describe("a refusal of the daemon", () => {
     expect(ran.err).toContain("the token comes from CROFT_FORGE_TOKEN");
   });
 
-  test("names what was not found", async () => {
+  test("names the missing object", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/v1/repos/a/b/actions/runs": () => ({ status: 404, body: { message: "not found" } }),
@@ -269,7 +277,7 @@ describe("a refusal of the daemon", () => {
 });
 
 describe("croft ends", () => {
-  test("quietly with 141 when the reader of its output goes away", async () => {
+  test("quietly with 141 when the reader closes its output", async () => {
     const closed = new Writable({
       write(_chunk, _encoding, done) {
         done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
@@ -280,7 +288,7 @@ describe("croft ends", () => {
     expect(ran).toMatchObject({ code: 141, err: "" });
   });
 
-  test("croft ends with 130 on Ctrl-C, whatever it waits for", async () => {
+  test("croft ends with 130 on Ctrl-C during every kind of wait", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/v1/admin/users": () => new Promise(() => undefined),

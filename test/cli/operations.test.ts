@@ -15,10 +15,10 @@ const loaded = await loadAllCommands(
 );
 const endpoints = allEndpoints as readonly Endpoint[];
 
-/** What the client calls by itself, for all commands. */
+/** Operations that the client calls by itself, for all commands. */
 const calledByClient: ReadonlySet<string> = new Set(["vault.auth.session.refresh"]);
 
-/** What completion calls is no command for a person. */
+/** An operation that only completion calls has no command. */
 const called = new Set(
   loaded
     .filter(({ hidden }) => !hidden)
@@ -30,7 +30,7 @@ const awaited: readonly RegExp[] = [];
 
 describe("every operation", () => {
   test.each(endpoints.map(({ name, apiOnly }) => [name, apiOnly] as const))(
-    "%s has a command, or says why not",
+    "%s has a command, or a reason for having none",
     (name, apiOnly) => {
       const hasCommand = called.has(name) || calledByClient.has(name);
       if (apiOnly !== undefined)
@@ -45,7 +45,7 @@ describe("every operation", () => {
 });
 
 describe("the table of operations", () => {
-  test("the table of operations is what the endpoint values of the contract declare; -u writes it", async () => {
+  test("the table of operations matches the endpoints of the contract; -u writes it", async () => {
     const table = { forge: await readOperations("forge"), vault: await readOperations("vault") };
     const text = `${JSON.stringify(table, null, 2)}\n`;
     const path = join(import.meta.dirname, "..", "..", "cli", "client", "operations.json");
@@ -63,18 +63,18 @@ describe("the table of operations", () => {
 });
 
 /** The endpoint values that the modules of one API export, by the names of the exports. */
-async function readOperations(api: "forge" | "vault"): Promise<Record<string, string>> {
+async function readOperations(api: "forge" | "vault"): Promise<Record<string, AnyOperation>> {
   const contract = join(import.meta.dirname, "..", "..", "daemon", "contract");
   const paths = await Array.fromAsync(glob(`${api}/**/*.ts`, { cwd: contract }));
-  const lines: Record<string, string> = {};
+  const operations: Record<string, AnyOperation> = {};
   for (const path of paths.toSorted()) {
     const module = (await import(join(contract, path))) as Readonly<Record<string, unknown>>;
     for (const key of Object.keys(module).toSorted()) {
       if (!allEndpoints.includes(module[key] as AnyEndpoint)) continue;
-      expect(lines[key], `${key} is exported by two modules of ${api}`).toBeUndefined();
-      const declared = module[key] as Endpoint;
-      lines[key] = `${declared.name} ${declared.method} ${declared.path}`;
+      expect(operations[key], `${key} is exported by two modules of ${api}`).toBeUndefined();
+      const { name, method, path: address } = module[key] as Endpoint;
+      operations[key] = { name, method, path: address };
     }
   }
-  return lines;
+  return operations;
 }

@@ -10,7 +10,7 @@ import { fakeDaemon } from "./support/fake-daemon.ts";
 import { temporaryHome } from "./support/run-cli.ts";
 import { fakeJwt, signIn } from "./support/signed-in.ts";
 
-// What only real processes show: locks between them, closed pipes, signals.
+// Behaviour that needs real processes: locks between them, closed pipes, signals.
 
 const entry = join(import.meta.dirname, "../../bin/entry.ts");
 
@@ -76,7 +76,7 @@ describe("many processes at once", { timeout: patienceMs }, () => {
 });
 
 describe("a process", { timeout: patienceMs }, () => {
-  test("a process whose reader goes away ends quietly with 141", async () => {
+  test("a process whose reader closes the pipe ends quietly with 141", async () => {
     await using home = await temporaryHome();
     const users = Array.from({ length: 50 }, (_, id) => ({ id, login: "x".repeat(20_000) }));
     await using daemon = await fakeDaemon({
@@ -158,7 +158,8 @@ describe("a process", { timeout: patienceMs }, () => {
       const child = start(["admin", "user", "list", "--ndjson", "--jq", endless], home.path);
       const exited = once(child, "exit");
       await once(child.stdout!, "data");
-      // Nobody outside sees when the second item is computed; a signal from before it is heard as everywhere.
+      // The test cannot observe when the second item is computed, so it repeats the signal; an earlier one is handled
+      // as everywhere.
       const asking = setInterval(() => child.kill(signal), 100);
       onTestFinished(() => clearInterval(asking));
       const [code, endedBy] = (await exited) as [number | null, string | null];
@@ -187,7 +188,7 @@ describe("a process", { timeout: patienceMs }, () => {
 const onLinux = skipUnless(process.platform === "linux", "other systems have openers of their own");
 
 onLinux.describe("another process", () => {
-  test("another process that has ended is gone, although its parent has not noticed", async () => {
+  test("another process that has ended counts as ended, although its parent has not reaped it", async () => {
     // A shell that becomes a program which asks for no children leaves them as they end.
     const parent = spawn("sh", ["-c", "sleep 0.1 & echo $!; exec sleep 60"], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -198,11 +199,11 @@ onLinux.describe("another process", () => {
     const system = processSystem();
     await expect.poll(() => system.isProcessAlive(pid)).toBe(false);
     expect(system.isProcessAlive(parent.pid ?? 0)).toBe(true);
-    // It is still there for who asks by its id alone.
+    // A check by process id alone still finds it.
     expect(process.kill(pid, 0)).toBe(true);
   });
 
-  test("another process has a mark that stays with it and is no other's", () => {
+  test("another process has a stable and unique mark", () => {
     const { pid, processMark } = processSystem();
     expect(processMark(pid)).toMatch(/^\d+$/);
     expect(processMark(pid)).toBe(processMark(pid));
@@ -212,7 +213,7 @@ onLinux.describe("another process", () => {
 });
 
 onLinux.describe("an address for the browser", () => {
-  /** What a process with a desktop makes of an address. */
+  /** Opens an address in a process with a desktop and returns the calls of the browser. */
   async function openInBrowser(address: string, desktop: string) {
     await using home = await temporaryHome();
     const opener = join(home.path, "xdg-open");

@@ -19,7 +19,7 @@ const groups = Map.groupBy(
   ({ line }) => line.split(" ")[0] ?? "",
 );
 
-describe("the generated pages are what the commands say", () => {
+describe("the generated pages match the commands", () => {
   test.each([...groups.keys()])("docs/cli/%s.md", async (word) => {
     const page = toReferencePage(word, groups.get(word) ?? []);
     await expect(page).toMatchFileSnapshot(join(docs, "cli", `${word}.md`));
@@ -63,7 +63,7 @@ test("croft commands lists every command with its operations", async () => {
   );
 });
 
-test("croft schema prints what the output is made of", async () => {
+test("croft schema prints the schema of the output", async () => {
   const ran = await runCli(["schema", "admin", "user", "list"], { home: "/nowhere" });
   expect(ran.json()).toMatchObject({
     type: "array",

@@ -15,7 +15,7 @@ const loaded = await loadAllCommands(
 const visible = loaded.filter(({ hidden }) => !hidden);
 const lines = loaded.map(({ line }) => line);
 
-/** A home whose daemon must not be asked: every test here is about what happens before. */
+/** A home whose daemon must not be called: these tests end before any request. */
 const nowhere = { home: "/nowhere", env: { CROFT_URL: "http://127.0.0.1:9" } };
 
 describe.each(lines)("croft %s", (line) => {
@@ -58,7 +58,7 @@ describe.each(lines)("croft %s", (line) => {
       expect(schema, `${output.operation.name} ${output.status}`).toBeDefined();
   });
 
-  test("takes no secret as the value of a flag", () => {
+  test("has no flag that takes a secret as its value", () => {
     const secrets = command.command.options.filter(
       ({ long, required, flags }) =>
         required &&
@@ -77,8 +77,7 @@ describe.each(lines)("croft %s", (line) => {
 
   test("takes --dry-run when it writes", () => {
     const writes =
-      command.module.writes === true ||
-      command.module.operations.some(({ method }) => method !== "GET");
+      command.module.writes ?? command.module.operations.some(({ method }) => method !== "GET");
     const flags = command.command.options.map(({ long }) => long);
     expect(flags.includes("--dry-run")).toBe(writes);
   });
@@ -116,7 +115,7 @@ async function anything() {
   return new Proxy<Record<string, { body: unknown }>>({}, { get: () => ({ body: { items: [] } }) });
 }
 
-/** Something for each required argument and flag of a command, so that parsing is not what stops it. */
+/** Something for each required argument and flag of a command, so that parsing succeeds. */
 function argumentsOf(line: string): string[] {
   const { command } = loaded.find((one) => one.line === line)!;
   const values = command.registeredArguments

@@ -12,7 +12,7 @@ import { putObject, someBytes } from "./object-store.suite.ts";
 const program = findMoto();
 
 test.skipIf(program === undefined)(
-  `a home of several parts goes to a server of another project and back (${program ?? MOTO})`,
+  `a home of several parts is backed up to a server of another project and restored (${program ?? MOTO})`,
   { timeout: 300_000 },
   async () => {
     const folder = await mkdtemp(join(tmpdir(), "croft-backup-"));

@@ -14,15 +14,19 @@ const common = {
 const dav = await findRealDavServer("webdav", process.env);
 cloudProviderSuite("webdav, a real server", {
   ...common,
-  can: dav?.can ?? webdav.can,
+  capabilities: dav?.capabilities ?? webdav.capabilities,
   make: async () => {
     if (dav === undefined) throw new Error(REAL_DAV.webdav);
     return dav.open();
   },
-  cannot:
-    dav?.can.versionResolutionMs === 0
+  cannot: {
+    ...(dav?.capabilities.versionResolutionMs === 0
       ? {}
-      : { 15: "changes of one size within one second look alike on this server" },
+      : { 15: "changes of one size within one second look alike on this server" }),
+    ...(dav?.facts["refuses_orphans"] === false
+      ? { 31: "this server creates the missing folders of a file, so a deleted one comes back" }
+      : {}),
+  },
   refusesName: (name) => dav?.facts["whole_destinations"] === false && /[?;]/.test(name),
   needs: { isThere: dav !== undefined, reason: REAL_DAV.webdav },
 });
@@ -31,7 +35,7 @@ const cloud = await findRealDavServer("nextcloud", process.env);
 const piece = cloud?.pieceBytes ?? 0;
 cloudProviderSuite("nextcloud, a real server", {
   ...common,
-  can: cloud?.can ?? nextcloud.can,
+  capabilities: cloud?.capabilities ?? nextcloud.capabilities,
   make: async () => {
     if (cloud === undefined) throw new Error(REAL_DAV.nextcloud);
     return cloud.open();

@@ -14,7 +14,7 @@ const uploadSizes = [0, 1, 65_535, 65_536, 65_537, 131_072, 131_073, 1_000_000];
 const ownFaults = [...vendorFaults, "lockChild"] as const;
 
 const common = {
-  can: dropbox.can,
+  capabilities: dropbox.capabilities,
   uploadSizes,
   entriesForPages: 45,
   refusesName: (name: string) => brokenDropboxRule(name) !== undefined,

@@ -12,7 +12,7 @@ const tuning = { pageSize: 20, simpleBytesMax: 64 * 1024, pieceBytes: PIECE };
 const ownFaults = [...vendorFaults, "requests", "fill", "clear"] as const;
 
 const common = {
-  can: googleDrive.can,
+  capabilities: googleDrive.capabilities,
   uploadSizes: [0, 1, 65_535, 65_536, 65_537, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 1_000_000],
   entriesForPages: 45,
   cannot: {

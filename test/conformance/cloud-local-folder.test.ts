@@ -8,7 +8,7 @@ import { testProviderDeps } from "../support/cloud/vault-cloud.ts";
 import { cloudProviderSuite, type CloudSubject } from "./cloud-provider.suite.ts";
 
 cloudProviderSuite("local_folder", {
-  can: localFolder.can,
+  capabilities: localFolder.capabilities,
   make: makeSubject,
   faults: [],
   withoutFaults: "no network lies between the daemon and its own disk",
@@ -27,7 +27,7 @@ async function makeSubject(): Promise<CloudSubject> {
       const file = await open(join(root, id), "r+");
       try {
         const { mtimeNs } = await file.stat({ bigint: true });
-        // Clocks of file systems tick slowly: what is written in one tick looks the same.
+        // Clocks of file systems tick slowly: two writes in one tick get the same time.
         do {
           await file.truncate(0);
           await file.write(bytes, 0, bytes.length, 0);

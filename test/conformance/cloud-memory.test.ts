@@ -1,12 +1,12 @@
-import type { Powers } from "../../storage/cloud/provider.ts";
-import { createMemoryStorage, memoryPowers } from "../support/cloud/memory-provider.ts";
+import type { ProviderCapabilities } from "../../storage/cloud/provider.ts";
+import { createMemoryStorage, memoryCapabilities } from "../support/cloud/memory-provider.ts";
 import { cloudProviderSuite, type CloudSubject } from "./cloud-provider.suite.ts";
 
-// The double that other tests lean on keeps the contract, too, in two sets of powers that no local disk has.
-const configurations: Record<string, Powers> = {
-  "memory, stable ids": memoryPowers,
-  "memory, few powers": {
-    ...memoryPowers,
+// The double that other tests lean on keeps the contract, too, with two sets of capabilities that no local disk has.
+const configurations: Record<string, ProviderCapabilities> = {
+  "memory, stable ids": memoryCapabilities,
+  "memory, few capabilities": {
+    ...memoryCapabilities,
     trash: false,
     folderMove: false,
     caseSensitive: false,
@@ -15,16 +15,16 @@ const configurations: Record<string, Powers> = {
   },
 };
 
-for (const [name, can] of Object.entries(configurations))
+for (const [name, capabilities] of Object.entries(configurations))
   cloudProviderSuite(name, {
-    can,
-    make: async () => makeSubject(can),
+    capabilities,
+    make: async () => makeSubject(capabilities),
     faults: ["cutNextBody"],
     withoutFaults: "a double in memory has no network",
   });
 
-function makeSubject(can: Powers): CloudSubject {
-  const storage = createMemoryStorage(can);
+function makeSubject(capabilities: ProviderCapabilities): CloudSubject {
+  const storage = createMemoryStorage(capabilities);
   return {
     provider: storage.connect(),
     other: storage.connect(),

@@ -20,20 +20,20 @@ const common = {
 
 cloudProviderSuite("nextcloud", {
   ...common,
-  can: nextcloud.can,
+  capabilities: nextcloud.capabilities,
   make: async () => makeDavSubject(await start({})),
 });
 
 cloudProviderSuite("nextcloud (in a subfolder, older, without a trash)", {
   ...common,
-  can: { ...nextcloud.can, trash: false },
+  capabilities: { ...nextcloud.capabilities, trash: false },
   make: async () =>
     makeDavSubject(await start({ base: "/cloud", hasTrash: false, skipsTrash: false })),
 });
 
 cloudProviderSuite("nextcloud (that cannot skip its trash)", {
   ...common,
-  can: nextcloud.can,
+  capabilities: nextcloud.capabilities,
   make: async () => makeDavSubject(await start({ skipsTrash: false })),
 });
 

@@ -1,6 +1,6 @@
 import { brokenOneDriveRule } from "../../storage/cloud/onedrive/names.ts";
 import { oneDrive } from "../../storage/cloud/onedrive/provider.ts";
-import type { Powers } from "../../storage/cloud/provider.ts";
+import type { ProviderCapabilities } from "../../storage/cloud/provider.ts";
 import { startOneDriveServer } from "../stand-ins/onedrive-server.ts";
 import { networkFaults, type ProxiedRequest } from "../support/cloud/fault-proxy.ts";
 import { connectOneDrive } from "../support/cloud/vendor-drives.ts";
@@ -11,7 +11,7 @@ import { cloudProviderSuite, type CloudSubject } from "./cloud-provider.suite.ts
 const sizes = { simpleBytesMax: 64 * 1024, fragmentBytes: 320 * 1024 };
 const uploadSizes = [0, 1, 65_535, 65_536, 65_537, 327_680, 327_681, 655_360, 1_000_000];
 
-const personal: Powers = { ...oneDrive.can, permanentDelete: false };
+const personal: ProviderCapabilities = { ...oneDrive.capabilities, permanentDelete: false };
 const ownFaults = [...vendorFaults, "lockChild", "alterUploads"] as const;
 
 const common = {
@@ -24,17 +24,17 @@ const common = {
   },
 };
 
-// A drive for work, and one of a person, which cannot delete for good.
+// A work drive, and a personal one, which cannot delete permanently.
 cloudProviderSuite("onedrive", {
   ...common,
-  can: oneDrive.can,
+  capabilities: oneDrive.capabilities,
   make: () => makeSubject("business", false),
   faults: [...ownFaults, "fill", "requests", "clear"],
   withoutFaults: "nothing lies between the adapter and the stand-in here",
 });
 cloudProviderSuite("onedrive, a personal drive behind failing networks", {
   ...common,
-  can: personal,
+  capabilities: personal,
   make: () => makeSubject("personal", true),
   faults: [...ownFaults, ...networkFaults],
   withoutFaults: "the proxy cannot do that",

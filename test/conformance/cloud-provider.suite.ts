@@ -1,5 +1,5 @@
 import { afterAll, describe, expect } from "vitest";
-import type { CloudProvider, Powers } from "../../storage/cloud/provider.ts";
+import type { CloudProvider, ProviderCapabilities } from "../../storage/cloud/provider.ts";
 import { skipUnless } from "../support/skip.ts";
 import { deletingBehaviours } from "./cloud-provider/deleting.ts";
 import { failingBehaviours } from "./cloud-provider/failing.ts";
@@ -21,8 +21,8 @@ export interface CloudSubject extends AsyncDisposable {
   /** Replaces the bytes of a file in place, as another program does; the length may stay the same. */
   overwrite(id: string, bytes: Uint8Array): Promise<void>;
   /**
-   * Everything in the storage that is not a visible item: temporary files, upload sessions. What is meant to be there, such as
-   * a trash, is left out.
+   * Everything in the storage that is not a visible item: temporary files, upload sessions. Leaves out things that
+   * belong there, such as a trash.
    */
   leftovers(): Promise<readonly string[]>;
   /** Puts the item that was deleted last back by the storage's own means. Where `can.trash`. */
@@ -30,13 +30,13 @@ export interface CloudSubject extends AsyncDisposable {
   readonly faults: Partial<Faults>;
 }
 
-/** Ways to make what lies between adapter and storage fail. Each holds until `clear`, unless it says otherwise. */
+/** Faults of the connection between adapter and storage. Each lasts until `clear`, unless stated otherwise. */
 export interface Faults {
   /** The next change is carried out, and its answer is lost. */
   loseNextAnswer(): void;
-  /** The next body that is read is cut after so many bytes. */
+  /** Truncates the next body that is read after `afterBytes`. */
   cutNextBody(afterBytes: number): void;
-  /** The next body that is written is cut after so many bytes. */
+  /** Truncates the next body that is written after `afterBytes`. */
   cutNextUpload(afterBytes: number): void;
   /** The next ranged read is answered with the whole. */
   ignoreNextRange(): void;
@@ -44,7 +44,7 @@ export interface Faults {
   compress(): void;
   /** The page after the first of the next listing fails. */
   failSecondPage(): void;
-  /** So many of the next requests are answered with this. */
+  /** Answers the next `times` requests with this response. */
   answer(
     times: number,
     status: number,
@@ -57,7 +57,7 @@ export interface Faults {
   stall(): void;
   /** The next answer sends the adapter to this address. */
   redirect(address: string): void;
-  /** The storage is full from here on: at once, or once so many bytes were taken. */
+  /** Makes the storage full: at once, or after it has received `afterBytes`. */
   fill(afterBytes: number): void;
   /** The access token is refused until it is renewed. */
   expireToken(): void;
@@ -65,7 +65,7 @@ export interface Faults {
   refuseRenewal(): void;
   /** A child of this folder cannot be deleted. */
   lockChild(id: string): void;
-  /** The storage alters what is uploaded, and says so. */
+  /** The storage alters uploads and reports it. */
   alterUploads(): void;
   /** Requests that reached the storage so far. */
   requests(): number;
@@ -76,8 +76,8 @@ export interface Faults {
 
 /** How one adapter is tried. */
 export interface SuiteOptions {
-  /** What this configuration declares: decides which behaviours are asked of it. */
-  readonly can: Powers;
+  /** The declared capabilities of this configuration: they select the behaviours to test. */
+  readonly capabilities: ProviderCapabilities;
   make(): Promise<CloudSubject>;
   /** The ways to fail that `make` offers. */
   readonly faults: readonly (keyof Faults)[];
@@ -93,7 +93,7 @@ export interface SuiteOptions {
   readonly spell?: (name: string) => string;
   /** Behaviours that this configuration cannot show, by number, with the reason. */
   readonly cannot?: Readonly<Record<number, string>>;
-  /** An adapter that needs a server: the condition, and what is missing. */
+  /** An adapter that needs a server: whether it is available, and the reason when it is not. */
   readonly needs?: { readonly isThere: boolean; readonly reason: string };
 }
 
@@ -103,7 +103,7 @@ export interface Behaviour {
   readonly number: number;
   readonly title: string;
   /** Returns why the declared capabilities exclude the behaviour, or undefined. */
-  readonly unless?: (can: Powers) => string | undefined;
+  readonly unless?: (capabilities: ProviderCapabilities) => string | undefined;
   readonly needs?: readonly (keyof Faults)[];
   run(subject: CloudSubject, options: SuiteOptions): Promise<void>;
 }
@@ -126,8 +126,8 @@ export const behaviours: readonly Behaviour[] = [
 ].sort((a, b) => a.number - b.number);
 
 /**
- * States what every adapter does, and tries one against it. Each behaviour has an empty storage of its own and ends with a
- * look for leftovers. The run prints how many passed and which were skipped for what reason.
+ * Defines the behaviours of every adapter, and tests one against them. Each behaviour has a separate empty storage and
+ * ends with a check for leftovers. The run prints how many passed and which were skipped, with the reason.
  */
 export function cloudProviderSuite(name: string, options: SuiteOptions): void {
   const passed: number[] = [];
@@ -140,7 +140,7 @@ export function cloudProviderSuite(name: string, options: SuiteOptions): void {
         `${behaviour.number}. ${behaviour.title}`,
         async () => {
           await using subject = await options.make();
-          expect(subject.provider.can).toEqual(options.can);
+          expect(subject.provider.capabilities).toEqual(options.capabilities);
           await behaviour.run(subject, options);
           subject.faults.clear?.();
           expect(await subject.leftovers()).toEqual([]);
@@ -164,7 +164,7 @@ export function cloudProviderSuite(name: string, options: SuiteOptions): void {
 
 function reasonToSkip(behaviour: Behaviour, options: SuiteOptions): string | undefined {
   if (options.needs?.isThere === false) return options.needs.reason;
-  const own = options.cannot?.[behaviour.number] ?? behaviour.unless?.(options.can);
+  const own = options.cannot?.[behaviour.number] ?? behaviour.unless?.(options.capabilities);
   if (own !== undefined) return own;
   const missing = behaviour.needs?.find((fault) => !options.faults.includes(fault));
   return missing === undefined ? undefined : options.withoutFaults;

@@ -1,5 +1,5 @@
 import { afterAll } from "vitest";
-import { s3Powers } from "../../storage/cloud/s3/facts.ts";
+import { s3Capabilities } from "../../storage/cloud/s3/facts.ts";
 import { findMoto, MOTO, startMoto } from "../support/cloud/s3-servers.ts";
 import { cloudProviderSuite } from "./cloud-provider.suite.ts";
 
@@ -13,7 +13,7 @@ for (const isVersioned of [false, true]) {
   const bucket = await server?.createBucket(isVersioned ? "versioned" : "plain", { isVersioned });
   cloudProviderSuite(`s3 (moto${isVersioned ? ", with versions" : ""})`, {
     entriesForPages: 25,
-    can: bucket?.can ?? { ...s3Powers, trash: isVersioned },
+    capabilities: bucket?.capabilities ?? { ...s3Capabilities, trash: isVersioned },
     make: async () => {
       if (bucket === undefined) throw new Error(MOTO);
       return bucket.open();

@@ -1,4 +1,4 @@
-import { s3Powers } from "../../storage/cloud/s3/facts.ts";
+import { s3Capabilities } from "../../storage/cloud/s3/facts.ts";
 import type { S3ServerOptions } from "../stand-ins/s3-server.ts";
 import { findRealBucket, REAL_BUCKET } from "../support/cloud/s3-real-server.ts";
 import {
@@ -9,7 +9,7 @@ import {
 } from "../support/cloud/s3-subject.ts";
 import { cloudProviderSuite, type SuiteOptions } from "./cloud-provider.suite.ts";
 
-/** What follows when a server keeps no conditions. */
+/** The capabilities with a server that ignores conditions. */
 const emulated = {
   guardedRename: "emulated",
   guardedDelete: "emulated",
@@ -24,20 +24,20 @@ const common = {
   withoutFaults: "the network fails in the runs behind the proxy",
 } satisfies Partial<SuiteOptions>;
 
-const withConditions = { ...s3Powers, trash: false };
-const withoutConditions = { ...s3Powers, trash: false, ...emulated };
+const withConditions = { ...s3Capabilities, trash: false };
+const withoutConditions = { ...s3Capabilities, trash: false, ...emulated };
 const ignoring: S3ServerOptions = { conditions: "ignored", encoding: "none" };
 
 cloudProviderSuite("s3", {
   ...common,
-  can: withConditions,
+  capabilities: withConditions,
   make: () => openS3Subject(),
   faults: serverFaults,
 });
 
 cloudProviderSuite("s3, a server that ignores conditions", {
   ...common,
-  can: withoutConditions,
+  capabilities: withoutConditions,
   make: () => openS3Subject({ server: ignoring }),
   faults: serverFaults,
 });
@@ -45,26 +45,26 @@ cloudProviderSuite("s3, a server that ignores conditions", {
 /** The same, and other servers, with everything in between that can fail. */
 const failing: readonly {
   readonly name: string;
-  readonly can: SuiteOptions["can"];
+  readonly capabilities: SuiteOptions["capabilities"];
   readonly server: S3ServerOptions;
   readonly prefix?: string;
 }[] = [
-  { name: "with conditions", can: withConditions, server: {} },
-  { name: "a server that ignores conditions", can: withoutConditions, server: ignoring },
+  { name: "with conditions", capabilities: withConditions, server: {} },
+  { name: "a server that ignores conditions", capabilities: withoutConditions, server: ignoring },
   {
     name: "a server that refuses conditions and batches",
-    can: withoutConditions,
+    capabilities: withoutConditions,
     server: { conditions: "not_implemented", encoding: "keys", hasBatches: false },
   },
   {
     name: "with versions, below a prefix",
-    can: s3Powers,
+    capabilities: s3Capabilities,
     server: { isVersioned: true, encoding: "percent" },
     prefix: "people/mira & co",
   },
   {
     name: "with versions whose delete markers show",
-    can: s3Powers,
+    capabilities: s3Capabilities,
     server: {
       isVersioned: true,
       listsDeletedFolders: true,
@@ -74,10 +74,10 @@ const failing: readonly {
   },
 ];
 
-for (const { name, can, ...options } of failing)
+for (const { name, capabilities, ...options } of failing)
   cloudProviderSuite(`s3 behind a failing proxy, ${name}`, {
     ...common,
-    can,
+    capabilities,
     make: () => openS3Subject({ ...options, isProxied: true }),
     faults: allFaults,
   });
@@ -86,7 +86,7 @@ for (const { name, can, ...options } of failing)
 const real = await findRealBucket(process.env);
 cloudProviderSuite("s3, a real server", {
   ...common,
-  can: real?.can ?? withConditions,
+  capabilities: real?.capabilities ?? withConditions,
   make: async () => {
     if (real === undefined) throw new Error(REAL_BUCKET);
     return real.open();

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import type { Powers } from "../../storage/cloud/provider.ts";
+import type { ProviderCapabilities } from "../../storage/cloud/provider.ts";
 import { webdav } from "../../storage/cloud/webdav/provider.ts";
 import { makeDavSubject, type DavBackend } from "../support/cloud/dav-subject.ts";
 import {
@@ -15,25 +15,28 @@ import {
 import { networkFaults } from "../support/cloud/fault-proxy.ts";
 import { cloudProviderSuite, type SuiteOptions } from "./cloud-provider.suite.ts";
 
-// Servers of the system's packages. They know of no quota; Apache's tags are weak at first, nginx tells none.
+// Servers of the system's packages. They report no quota; Apache's etags are weak at first, nginx sends no etags.
 const LOOKS_ALIKE = "changes of one size within one second look alike on this server";
 const real: Record<
   DavServerName,
-  { readonly can?: Partial<Powers> } & Pick<SuiteOptions, "cannot" | "refusesName">
+  { readonly capabilities?: Partial<ProviderCapabilities> } & Pick<
+    SuiteOptions,
+    "cannot" | "refusesName"
+  >
 > = {
-  apache: { can: { versionResolutionMs: 1_000 } },
+  apache: { capabilities: { versionResolutionMs: 1_000 } },
   lighttpd: {},
   nginx: {
-    can: { versionResolutionMs: 1_000 },
+    capabilities: { versionResolutionMs: 1_000 },
     cannot: { 15: LOOKS_ALIKE },
     // It would take them and never list them.
     refusesName: (name) => name.startsWith("."),
   },
   rclone: {},
-  sabre: { can: { quota: true } },
+  sabre: { capabilities: { quota: true } },
   // Its tags are weak and made of the size and the time.
   tomcat: {
-    can: { versionResolutionMs: 1_000 },
+    capabilities: { versionResolutionMs: 1_000 },
     refusesName: (name) => name.includes("\\"),
   },
 };
@@ -46,7 +49,7 @@ for (const name of Object.keys(real) as DavServerName[]) {
     // There are no pages: a listing is one answer.
     entriesForPages: 60,
     withoutFaults: "WebDAV has neither pages nor tokens, and a real server does not play along",
-    can: { ...webdav.can, quota: false, ...real[name].can },
+    capabilities: { ...webdav.capabilities, quota: false, ...real[name].capabilities },
     make: async () => makeDavSubject(await makeFolder(await (server ??= startDavServer(name)))),
     faults: networkFaults,
     needs: { isThere: missing === undefined, reason: missing ?? "" },

@@ -12,18 +12,18 @@ const common = {
   withoutFaults: "WebDAV has neither pages nor tokens",
 } satisfies Partial<SuiteOptions>;
 
-// A stand-in in this process, which needs nothing else: as it should be, and as bad as they come.
+// A stand-in in this process, which needs nothing else: once conforming, once with every known fault.
 cloudProviderSuite("webdav", {
   ...common,
-  can: webdav.can,
+  capabilities: webdav.capabilities,
   make: async () => makeDavSubject(await startStandIn({ quotaBytes: 1e9 })),
   faults: [...networkFaults, "lockChild", "alterUploads"],
 });
 
 cloudProviderSuite("webdav (careless stand-in)", {
   ...common,
-  can: {
-    ...webdav.can,
+  capabilities: {
+    ...webdav.capabilities,
     quota: false,
     versionResolutionMs: 1_000,
     caseSensitive: false,
@@ -48,7 +48,7 @@ cloudProviderSuite("webdav (careless stand-in)", {
 
 cloudProviderSuite("webdav (stand-in with tags that are weak at first)", {
   ...common,
-  can: { ...webdav.can, versionResolutionMs: 1_000 },
+  capabilities: { ...webdav.capabilities, versionResolutionMs: 1_000 },
   make: async () => makeDavSubject(await startStandIn({ tags: "weak_first", quotaBytes: 1e9 })),
   faults: [...networkFaults, "lockChild", "alterUploads"],
 });

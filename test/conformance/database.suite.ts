@@ -3,7 +3,7 @@ import { StorageError } from "../../storage/engine/database.ts";
 import type { Database, SqlValue } from "../../storage/engine/database.ts";
 import type { Migration } from "../../storage/engine/migrate.ts";
 
-/** What a suite's database is opened with; an engine takes all of it. */
+/** The options of a suite's database; every engine supports all of them. */
 export interface SuiteOptions {
   readonly clock: () => number;
   readonly transactionTimeoutMs?: number;
@@ -75,7 +75,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       return row?.[column];
     }
 
-    test("text of every script comes back as it went in", async () => {
+    test("text of every script is read back unchanged", async () => {
       const texts = [
         "",
         'it\'s "quoted" ? $1 -- no comment',
@@ -91,7 +91,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(rows.map((row) => row.label)).toEqual(texts);
     });
 
-    test("bytes come back as a Uint8Array, all 256 of them and none", async () => {
+    test("bytes are read back as a Uint8Array, all 256 values and an empty array", async () => {
       const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
       const back = await roundTrip("bytes", bytes);
       expect(back).toBeInstanceOf(Uint8Array);
@@ -288,7 +288,8 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       const db = await openEmpty();
       await addAccount(db, "mira@example.org");
       const error = await refusal(db, addAccount(db, "mira@example.org", "r", "other"));
-      // The index on the expression and the column's own are both violated; an engine tells the first it looks at.
+      // The index on the expression and the column's own are both violated; an engine reports the first one that it
+      // checks.
       expect(error.code).toBe("conflict");
       expect(["accounts.email", "accounts_lower_email"]).toContain(error.constraint);
       expect(error.message).not.toContain("mira@example.org");
@@ -401,7 +402,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(things?.n).toBe(expected.length);
     });
 
-    test("a statement that changes many rows changes all or none", async () => {
+    test("a statement that changes many rows is atomic", async () => {
       const db = await openEmpty();
       for (const age of [1, 2, 3]) await addAccount(db, `${age}@example.org`, "r", `n${age}`, age);
       const half = db.run("UPDATE accounts SET age = age - 2");
@@ -414,7 +415,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
   });
 
   describe(`${name}: transactions`, () => {
-    test("commit everything and give what the callback returned", async () => {
+    test("commit everything and return the result of the callback", async () => {
       const db = await openEmpty();
       const result = await db.transaction(async (tx) => {
         await addAccount(tx, "a@example.org");
@@ -425,7 +426,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(await countAccounts(db)).toBe(2);
     });
 
-    test("leave nothing when the callback throws, whose error comes through", async () => {
+    test("roll back when the callback throws, and rethrow its error", async () => {
       const db = await openEmpty();
       const mine = new Error("changed my mind");
       const running = db.transaction(async (tx) => {
@@ -437,7 +438,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       await addAccount(db, "a@example.org");
     });
 
-    test("leave nothing when a callback throws before its first statement", async () => {
+    test("roll back when a callback throws before its first statement", async () => {
       const db = await openEmpty();
       const work = (): Promise<never> => {
         throw new Error("at once");
@@ -522,7 +523,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(await countAccounts(db)).toBe(1);
     });
 
-    test("give way to each other instead of both acting on what the other changes", async () => {
+    test("retry instead of both acting on rows that the other changes", async () => {
       const db = await openEmpty();
       await db.run("INSERT INTO counters (name, value) VALUES ('a', 1), ('b', 1)");
       // Each may take one from its own counter as long as the sum stays above one: only one of them may.
@@ -561,7 +562,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
       expect(await countAccounts(db)).toBe(0);
     });
 
-    test("allow the database to what a callback started and left behind", async () => {
+    test("release the database to work that a callback started without awaiting it", async () => {
       const db = await openEmpty();
       const ended = Promise.withResolvers<void>();
       const later = await db.transaction(async () => [ended.promise.then(() => countAccounts(db))]);
@@ -605,7 +606,7 @@ export function databaseSuite(name: string, engine: DatabaseUnderTest): void {
   });
 
   describe(`${name}: closing`, () => {
-    test("finishes what is under way and refuses the rest", async () => {
+    test("finishes running transactions and refuses the rest", async () => {
       const db = await openEmpty();
       const write = addAccount(db, "a@example.org");
       const transaction = db.transaction(async (tx) => {

@@ -21,7 +21,7 @@ function canMount(): boolean {
 }
 
 skipUnless(canMount(), "no private file system can be mounted here")(
-  "a full disk refuses writes with a typed error, keeps what was acknowledged, and works again with room",
+  "a full disk refuses writes with a typed error, keeps acknowledged rows, and works again once space is free",
   async () => {
     const directory = mkdtempSync(join(tmpdir(), "croft-full-"));
     onTestFinished(() => rmSync(directory, { recursive: true }));

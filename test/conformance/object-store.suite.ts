@@ -4,10 +4,10 @@ import { describe, expect, test } from "vitest";
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import type { ObjectDamage } from "../../storage/objects/verified-reads.ts";
 
-/** A store to be tried, and what is around it. */
+/** A store under test with its surroundings. */
 export interface ObjectStoreSubject extends AsyncDisposable {
   readonly store: ObjectStore;
-  /** What another daemon has over the same objects; the same store where there is one daemon only. */
+  /** The store of another daemon over the same objects; the same store if only one daemon is possible. */
   readonly other: ObjectStore;
   /** Epoch milliseconds by the daemon's clock. */
   now(): number;
@@ -15,13 +15,13 @@ export interface ObjectStoreSubject extends AsyncDisposable {
   age(ms: number): Promise<void>;
   /** Copies of an object, however it is kept. */
   copies(sha256: string): Promise<number>;
-  /** What lies in the folder for bytes on their way in, and in the making elsewhere. */
+  /** Lists the staging files and other unfinished objects. */
   waiting(): Promise<readonly string[]>;
   /** Flips one bit in the middle of every copy of an object. */
   damage(sha256: string): Promise<void>;
   /** The SHA-256 of every copy that was moved to quarantine. */
   quarantined(): Promise<readonly string[]>;
-  /** What the stores reported as damaged so far. */
+  /** The damages that the stores have reported so far. */
   readonly damages: readonly ObjectDamage[];
 }
 
@@ -75,7 +75,7 @@ export function flipBit(bytes: Uint8Array): Buffer {
 /** The contract of `ObjectStore`: whatever keeps the objects runs all of it. */
 export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuiteOptions): void {
   describe(`objects ${name}`, () => {
-    test.each(sizes)("%i bytes come back as they were, whole and in part", async (size) => {
+    test.each(sizes)("%i bytes are read back unchanged, whole and in part", async (size) => {
       await using subject = await open();
       const { store, other } = subject;
       const bytes = someBytes(size);
@@ -129,7 +129,7 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
       }
     });
 
-    test("bytes that are discarded before or after they are sealed leave nothing behind", async () => {
+    test("bytes that are discarded before or after they are sealed leave nothing", async () => {
       await using subject = await open();
       const [early, late] = [await subject.store.create(), await subject.store.create()];
       for (const writer of [early, late]) await writer.write(Buffer.from("never"));
@@ -140,7 +140,7 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
       await expect(late.publish()).rejects.toThrow("only sealed bytes");
     });
 
-    test("a stream that is closed early holds nothing up", async () => {
+    test("a stream that is closed early blocks nothing", async () => {
       await using subject = await open();
       const bytes = someBytes(1_000_000);
       const sha256 = await putObject(subject.store, bytes);
@@ -152,7 +152,7 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
       expect((await readObject(subject.store, sha256, bytes.length))?.equals(bytes)).toBe(true);
     });
 
-    test("the sweep takes what is old and unused, and nothing else", async () => {
+    test("the sweep deletes only old and unused objects", async () => {
       await using subject = await open();
       const { store } = subject;
       const [used, old] = [
@@ -215,7 +215,7 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
       for (const one of [store, other]) expect(await readObject(one, sha256, 12)).toEqual(bytes);
     });
 
-    test("sweeps of two daemons at once leave one copy of what is used", async () => {
+    test("concurrent sweeps of two daemons leave one copy of a used object", async () => {
       await using subject = await open();
       const { store, other } = subject;
       const names = [];
@@ -234,7 +234,7 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
 
     describe("an object with a flipped bit", () => {
       const SMALL = 5_000;
-      /** Larger than what is verified in memory before the first byte is given out. */
+      /** Larger than objects that are verified in memory before the first byte is returned. */
       const LARGE = 3_000_000;
 
       test("an object with a flipped bit is not found when it is small, and moves to quarantine", async () => {

@@ -20,10 +20,10 @@ import {
   totpCode,
 } from "../support/vault/vault-accounts.ts";
 
-/** Opens a database with all migrations, twice: what two daemons on it see. */
+/** Opens a database with all migrations twice, as two daemons do. */
 export type OpenTwice = (clock: () => number) => Promise<readonly [Database, Database]>;
 
-/** What accounts promise whatever the engine, and however many daemons share the database. */
+/** The guarantees of accounts with every engine and any number of daemons on the database. */
 export function vaultAccountsSuite(name: string, openTwice: OpenTwice): void {
   describe(name, () => {
     async function open() {
@@ -102,7 +102,7 @@ export function vaultAccountsSuite(name: string, openTwice: OpenTwice): void {
       expect(count(byBackup)).toBe(1);
     });
 
-    test("one password is replaced once, and what came before is over everywhere", async () => {
+    test("one password is replaced once, and earlier sessions end everywhere", async () => {
       await using daemons = await open();
       await register(daemons.one);
       const tokens = await signIn(daemons.one);
@@ -222,7 +222,7 @@ export function vaultAccountsSuite(name: string, openTwice: OpenTwice): void {
       });
     });
 
-    test("the second factor cannot be half on, whatever is written", async () => {
+    test("the second factor cannot be partially enabled by any write", async () => {
       await using daemons = await open();
       await register(daemons.one);
       await expect(

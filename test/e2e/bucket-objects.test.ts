@@ -53,7 +53,7 @@ const inBucket = (bucket: S3Server) =>
 
 describe("packages in a bucket", () => {
   test(
-    "packages in a bucket are taken and given, whole and in part, by every daemon of the database, and 503 without the bucket",
+    "every daemon of the database stores and serves packages of a bucket, whole and in ranges, and answers 503 without the bucket",
     async () => {
       await using bucket = await startS3Server();
       await using home = await makeHome(bucket);

@@ -6,8 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { expect, test } from "vitest";
 import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
+import { countKills, limitOfKills } from "../support/kills.ts";
 
-const ROUNDS = 12;
+const ROUNDS = countKills(6);
 const FILES = 6;
 const KILL_WITHIN_MS = 120;
 const PASSWORD = "Correct-Horse-7-Battery";
@@ -15,7 +16,7 @@ const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../.
 
 test(
   "a byte cache whose daemon is killed again and again never gives anything but the file's own bytes",
-  { timeout: 900_000 },
+  { timeout: limitOfKills(ROUNDS) },
   async () => {
     const home = await mkdtemp(join(tmpdir(), "croft-cache-crash-"));
     const folder = join(home, "files", "mira");

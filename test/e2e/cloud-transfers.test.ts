@@ -23,7 +23,7 @@ let served: ServedCroft | undefined;
 
 const at = () => ({ home, cwd: join(home, "work"), env: { CROFT_URL: served?.url ?? "" } });
 
-/** Everything that a name may hold on this disk, and what breaks those who build paths or headers of it. */
+/** Characters that a name may contain on this disk, among them those that break naive code for paths and headers. */
 const hostileNames = [
   "plain.txt",
   "Größe ü.txt",
@@ -61,7 +61,7 @@ beforeAll(async () => {
   const around = { home };
   const admin = "init --username keeper --email keeper@example.org --password-stdin";
   await croftJson(croft, admin.split(" "), around, password);
-  // What limits do is tried elsewhere; here they would only take a minute.
+  // Other tests cover the limits; here they would only cost a minute.
   served = await serveCroft(croft, { home, env: { CROFT_RATE_LIMITS: "off" } });
   const run = (line: string, stdin = "") => croftJson(croft, line.split(" "), at(), stdin);
   await run("vault register --handle mira --email mira@example.org --password-stdin", password);
@@ -77,7 +77,7 @@ afterAll(async () => {
 });
 
 describe("a tree of hostile names", () => {
-  test("a tree of hostile names goes up and comes back as it was, twice without a second copy", async () => {
+  test("a tree of hostile names is uploaded and downloaded unchanged, twice without a second copy", async () => {
     type Result = { skipped: string | null; error: unknown }[];
     const up = ["vault", "item", "upload", "tree", "Papers:/", "-r", "--skip-existing"];
     const sent = await croftJson<Result>(croft, up, at());

@@ -7,7 +7,7 @@ import { runCli, temporaryHome } from "../cli/support/run-cli.ts";
 import { skipUnless } from "../support/skip.ts";
 import { hasTmux, openTmux } from "../support/tmux.ts";
 
-// The shells themselves in a terminal: what a person sees after a Tab. A program of the test answers for croft.
+// The shells themselves in a terminal: the screen after a Tab. A program of the test stands in for croft.
 
 /** Names that a shell must quote, and the beginning of each. */
 const names = [

@@ -91,7 +91,7 @@ const tried = new Set<string>();
 /** Runs the script with these arguments, as a shell reads them, and with these variables. */
 type Run = (line?: string, variables?: string) => Promise<Ended>;
 
-/** One script: what it is run with, and what it must have done. */
+/** Defines the test of one script: its environment and its expected effects. */
 function script(name: string, check: (run: Run) => Promise<void>) {
   tried.add(`${name}.sh`);
   test(`${name}.sh runs`, { timeout: 240_000 }, () =>
@@ -123,6 +123,15 @@ script("largest-files", async (run) => {
   const { code, out } = await run("Papers:/sizes 2");
   expect(code).toBe(0);
   expect(out.split("\n").map((line) => line.split("\t")[0])).toEqual(["5", "3", ""]);
+});
+
+script("append-line", async (run) => {
+  await ok("echo one > log.txt && croft vault item upload log.txt Papers:/log.txt");
+  const both = await Promise.all([run("Papers:/log.txt two"), run("Papers:/log.txt three")]);
+  expect(both.map(({ code }) => code)).toEqual([0, 0]);
+  const lines = (await ok("croft vault item cat Papers:/log.txt")).trim().split("\n");
+  expect(lines.toSorted()).toEqual(["one", "three", "two"]);
+  expect((await run("Papers:/none.txt x")).code).toBe(6);
 });
 
 script("import-documents", async (run) => {
@@ -197,8 +206,16 @@ script("create-users", async (run) => {
     code: 0,
     out: expect.stringMatching(/^ada\tada@example\.org\t\S{12,}\n$/),
   });
-  expect(err).toContain("otto exists");
+  expect(err).toContain("The user otto exists already");
   expect(await ok("croft admin user view ada --jq .full_name")).toBe("Ada Lovelace\n");
+});
+
+script("set-up-project", async (run) => {
+  const first = await run("foundry bells");
+  expect(first).toMatchObject({ code: 0, out: expect.stringMatching(/foundry\/bells\.git\n$/) });
+  expect(await run("foundry bells")).toEqual(first);
+  expect(await ok("croft label list foundry/bells --jq '.[].name'")).toBe("bug\nidea\n");
+  expect(await ok("croft milestone list foundry/bells --jq length")).toBe("1\n");
 });
 
 script("inactive-users", async (run) => {
@@ -353,7 +370,7 @@ script("health-check", async (run) => {
 test("every script of the cookbook is run here and named in its list", async () => {
   const names = (await readdir(cookbook)).filter((name) => name.endsWith(".sh"));
   expect(names.filter((name) => !tried.has(name))).toEqual([]);
-  expect(names).toHaveLength(20);
+  expect(names).toHaveLength(22);
   const list = await readFile(join(cookbook, "README.md"), "utf8");
   expect(names.filter((name) => !list.includes(`(${name})`))).toEqual([]);
 });

@@ -89,7 +89,7 @@ skipUnless(probe !== undefined, "mounting a small file system takes root on Linu
       expect(upload.code).not.toBe(0);
       expect(upload.stdout).toBe("");
       expect(JSON.parse(upload.stderr.trim().split("\n").at(-1) ?? "")).toHaveProperty("error");
-      // What was written of it is gone, and so is the shortage: small things still work.
+      // The partial file is deleted and its space is free again, so small writes still work.
       expect((await readdir(papers)).filter((name) => name !== ".croft")).toEqual([]);
 
       for (const name of ["first-out", "last-out"])
@@ -146,7 +146,7 @@ skipUnless(probe !== undefined, "mounting a small file system takes root on Linu
   },
 );
 
-/** Writes until nothing more goes on the disk, whatever the daemon writes or frees meanwhile. */
+/** Writes until the disk is full, whatever the daemon writes or frees meanwhile. */
 function fill(path: string): void {
   for (;;) {
     try {

@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,25 +5,30 @@ import { setTimeout as sleep } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
 import { expect, test } from "vitest";
 import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
+import { countKills, limitOfKills } from "../support/kills.ts";
+import {
+  type Acknowledged,
+  changeAccounts,
+  changeDocuments,
+  changeStored,
+  connect,
+  digest,
+  type FlakyDav,
+  PASSWORD,
+  register,
+  request,
+  signIn,
+  startFlakyDav,
+} from "./document-mix.ts";
 
-const ROUNDS = Number(process.env["CROFT_TEST_KILLS"] ?? 12);
+const ROUNDS = countKills(6);
 const KILL_WITHIN_MS = 200;
-const PASSWORD = "Correct-Horse-7-Battery";
 const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
-const USER_AGENT = { "User-Agent": "croft-crash-test" };
-const TWO_DAYS_S = 2 * 86_400;
-/** Bytes that many documents have, so that a deletion and an upload of the same object meet. */
-const COMMON = Buffer.from("the same letter again and again");
-
-/** Documents by id with the SHA-256 of what was sent; those whose last request was cut off are in neither. */
-interface Acknowledged {
-  readonly kept: Map<string, string>;
-  readonly deleted: Set<string>;
-}
+const TWO_DAYS_MS = 2 * 86_400_000;
 
 test(
-  "documents and quota survive kills while uploading, classifying and deleting",
-  { timeout: Math.max(900_000, ROUNDS * 20_000) },
+  "documents, shares, accounts and quota survive kills while uploading, classifying and deleting",
+  { timeout: limitOfKills(ROUNDS) },
   async () => {
     const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
     const env = {
@@ -34,6 +38,7 @@ test(
       CROFT_DEFAULT_QUOTA_BYTES: "100GB",
     };
     const serve = () => serveCroft(command, { home, env });
+    await using storage = await startFlakyDav();
     try {
       const { forge } = await croftJson<{ forge: { token: string } }>(
         command,
@@ -41,32 +46,56 @@ test(
         { home, env },
         PASSWORD,
       );
-      const acknowledged: Acknowledged = { kept: new Map(), deleted: new Set() };
+      const seen: Acknowledged = {
+        kept: new Map(),
+        stored: new Map(),
+        deleted: new Set(),
+        accounts: new Set(),
+        counts: { uploads: 0, asked: 0, deletions: 0, failures: 0, own: 0 },
+      };
       for (let round = 0; round < ROUNDS; round += 1) {
         await using daemon = await serve();
-        if (round === 0) await register(daemon.url);
-        const headers = await signIn(daemon.url);
-        const clients = [0, 1, 2].map(() => change(daemon.url, headers, acknowledged));
-        const before = acknowledged.kept.size;
-        while (acknowledged.kept.size === before) await sleep(1);
+        if (round === 0) {
+          for (const handle of ["mira", "noor"]) await register(daemon.url, handle);
+          await connect(daemon.url, await signIn(daemon.url, "noor"), storage.origin);
+        }
+        const headers = await signIn(daemon.url, "mira");
+        const clients = [
+          changeDocuments(daemon.url, headers, seen),
+          changeDocuments(daemon.url, headers, seen),
+          changeStored(daemon.url, seen),
+          changeAccounts(daemon.url, headers, seen, round),
+        ];
+        // Kinds of deletions take turns: each is under way at some of the kills.
+        const count = () =>
+          [seen.counts.own, seen.accounts.size, seen.counts.deletions][round % 3] ?? 0;
+        const before = count();
+        while (count() === before) await sleep(1);
         await sleep(Math.random() * KILL_WITHIN_MS);
         await daemon.end("SIGKILL");
         await Promise.all(clients);
         assertNothingLost(daemon.stderr());
       }
+      process.stdout.write(
+        `${ROUNDS} kills: ${JSON.stringify({ ...seen.counts, accounts: seen.accounts.size })}\n`,
+      );
+      // A third of the steps at least.
+      expect(seen.counts.asked * 2).toBeGreaterThanOrEqual(seen.counts.uploads);
 
-      await using daemon = await serve();
-      const headers = await signIn(daemon.url);
-      for (const [id, sha256] of acknowledged.kept) {
-        const answer = await fetch(`${daemon.url}/api/documents/${id}/content`, { headers });
-        expect(answer.status, id).toBe(200);
-        expect(digest(Buffer.from(await answer.arrayBuffer()))).toBe(sha256);
+      storage.isFlaky = false;
+      {
+        await using daemon = await serve();
+        await assertAcknowledged(daemon.url, seen);
+        await finishDeletions(home, daemon.url, seen);
+        await expect
+          .poll(() => countUnfinished(home), { timeout: 60_000 + ROUNDS * 3_000 })
+          .toBe(0);
+        expect(await daemon.end("SIGTERM")).toBe(0);
+        assertNothingLost(daemon.stderr());
       }
-      for (const id of acknowledged.deleted)
-        expect((await fetch(`${daemon.url}/api/documents/${id}`, { headers })).status).toBe(404);
-      await expect.poll(() => countUnfinished(home), { timeout: 60_000 + ROUNDS * 3_000 }).toBe(0);
 
       await age(home);
+      await using daemon = await serve();
       const cron = (task: string) =>
         fetch(`${daemon.url}/api/v1/admin/cron/${task}`, {
           method: "POST",
@@ -77,6 +106,9 @@ test(
       await expect
         .poll(async () => [...(await listObjects(home)).keys()].toSorted(), { timeout: 30_000 })
         .toEqual(listReferences(home));
+      await expect
+        .poll(() => listStored(storage), { timeout: 30_000 })
+        .toEqual([...seen.stored.values()].toSorted());
       expect(await daemon.end("SIGTERM")).toBe(0);
       assertNothingLost(daemon.stderr());
       await assertConsistent(home);
@@ -86,103 +118,56 @@ test(
   },
 );
 
-/** Reconciliation runs at every start and says what it had to set right. */
+/** Asserts that everything acknowledged to a client holds. */
+async function assertAcknowledged(url: string, seen: Acknowledged): Promise<void> {
+  for (const [handle, documents] of [
+    ["mira", seen.kept],
+    ["noor", seen.stored],
+  ] as const) {
+    const headers = await signIn(url, handle);
+    for (const [id, sha256] of documents) {
+      const answer = await fetch(`${url}/api/documents/${id}/content`, { headers });
+      expect(answer.status, `${handle} ${id}`).toBe(200);
+      expect(digest(Buffer.from(await answer.arrayBuffer()))).toBe(sha256);
+    }
+    for (const id of seen.deleted)
+      expect((await request(url, `/api/documents/${id}`, { headers })).status).toBe(404);
+  }
+  for (const email of seen.accounts) {
+    const json = { email, password: PASSWORD };
+    expect((await request(url, "/api/auth/login", { json })).status, email).toBe(401);
+  }
+}
+
+/** Deletes the documents of connected storage whose deletion failed or was cut off; it can be repeated until it succeeds. */
+async function finishDeletions(home: string, url: string, seen: Acknowledged): Promise<void> {
+  const headers = await signIn(url, "noor");
+  const rows = read(home, (db) =>
+    db.prepare("SELECT id FROM vault_documents WHERE storage_backend = 'webdav'").pluck().all(),
+  ) as string[];
+  for (const id of rows.filter((each) => !seen.stored.has(each))) {
+    const path = `/api/documents/${id}`;
+    expect(await request(url, path, { method: "DELETE", headers })).toMatchObject({
+      status: 200,
+      body: { success: true },
+    });
+  }
+}
+
+/** The SHA-256 of every file at the provider, sorted. */
+function listStored({ dav: { store } }: FlakyDav): string[] {
+  return store
+    .all(store.root)
+    .filter(({ kind }) => kind === "file")
+    .map(({ bytes }) => digest(bytes))
+    .toSorted();
+}
+
+/** Reconciliation runs at every start and logs its corrections. */
 function assertNothingLost(log: string): void {
   expect(log).not.toContain("corrected quota bookings");
   expect(log).not.toContain("documents without bytes");
 }
-
-async function register(url: string): Promise<void> {
-  const answer = await fetch(`${url}/api/auth/register`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ handle: "mira", email: "mira@example.org", password: PASSWORD }),
-  });
-  expect(answer.status).toBe(201);
-}
-
-async function signIn(url: string): Promise<Record<string, string>> {
-  const answer = await fetch(`${url}/api/auth/login`, {
-    method: "POST",
-    headers: { ...USER_AGENT, "Content-Type": "application/json" },
-    body: JSON.stringify({ email: "mira@example.org", password: PASSWORD }),
-  });
-  const { access_token: token } = (await answer.json()) as { access_token: string };
-  return { ...USER_AGENT, Authorization: `Bearer ${token}` };
-}
-
-/** Uploads documents by form and by address, classifies some and deletes others, until the daemon is gone. */
-async function change(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  { kept, deleted }: Acknowledged,
-): Promise<void> {
-  for (let index = 0; ; index += 1) {
-    const bytes = index % 5 === 4 ? COMMON : randomBytes(index % 3 === 0 ? 400_000 : 2_000);
-    try {
-      const id = await (index % 4 === 2 ? uploadByAddress : uploadByForm)(url, headers, bytes);
-      if (index % 3 === 2) {
-        const classified = await fetch(`${url}/api/documents/${id}/classify`, {
-          method: "POST",
-          headers,
-        });
-        expect(classified.status).toBe(202);
-      }
-      if (index % 2 === 0) {
-        kept.set(id, digest(bytes));
-        continue;
-      }
-      const gone = await fetch(`${url}/api/documents/${id}`, { method: "DELETE", headers });
-      if (gone.status === 200) deleted.add(id);
-    } catch (error) {
-      // Cut off: the last request may have been carried out or not.
-      if (error instanceof TypeError) return;
-      throw error;
-    }
-  }
-}
-
-type Upload = (
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  bytes: Buffer<ArrayBuffer>,
-) => Promise<string>;
-
-const uploadByForm: Upload = async (url, headers, bytes) => {
-  const body = new FormData();
-  body.set("file", new File([bytes], "file.txt"));
-  const made = await fetch(`${url}/api/documents/upload`, { method: "POST", headers, body });
-  expect(made.status).toBe(201);
-  return ((await made.json()) as { id: string }).id;
-};
-
-const uploadByAddress: Upload = async (url, headers, bytes) => {
-  const promised = await fetch(`${url}/api/documents/upload-url`, {
-    method: "POST",
-    headers: { ...headers, "Content-Type": "application/json" },
-    body: JSON.stringify({
-      filename: "sent.txt",
-      content_type: "text/plain",
-      size_bytes: bytes.byteLength,
-    }),
-  });
-  expect(promised.status).toBe(201);
-  const { document_id: id, upload_url: address } = (await promised.json()) as {
-    document_id: string;
-    upload_url: string;
-  };
-  const sent = await fetch(url + new URL(address).pathname, {
-    method: "PUT",
-    headers: { "Content-Type": "text/plain" },
-    body: bytes,
-  });
-  expect(sent.status).toBe(204);
-  const confirmed = await fetch(`${url}/api/documents/${id}/confirm`, { method: "POST", headers });
-  expect(confirmed.status).toBe(200);
-  return id;
-};
-
-const digest = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
 /** Documents whose text is still to be extracted. */
 function countUnfinished(home: string): number {
@@ -206,10 +191,16 @@ async function listObjects(home: string): Promise<Map<string, string>> {
   );
 }
 
-/** Makes all objects as old as those that the sweep takes. */
+/** Makes objects and unfinished writes as old as those that the sweeps take. The daemon must not run. */
 async function age(home: string): Promise<void> {
-  const longAgo = Date.now() / 1000 - TWO_DAYS_S;
+  const longAgo = (Date.now() - TWO_DAYS_MS) / 1000;
   for (const path of (await listObjects(home)).values()) await utimes(path, longAgo, longAgo);
+  const db = new Sqlite(join(home, "croft.db"));
+  try {
+    db.prepare("UPDATE vault_stored_file_writes SET created_at = created_at - ?").run(TWO_DAYS_MS);
+  } finally {
+    db.close();
+  }
 }
 
 /** The SHA-256 of every object that a row names, sorted. */
@@ -217,7 +208,7 @@ function listReferences(home: string): string[] {
   return read(home, (db) =>
     db
       .prepare(
-        `SELECT sha256 FROM vault_documents
+        `SELECT sha256 FROM vault_documents WHERE storage_backend = 'internal'
          UNION SELECT object_sha256 FROM vault_document_uploads WHERE object_sha256 IS NOT NULL ORDER BY 1`,
       )
       .pluck()
@@ -230,27 +221,39 @@ async function assertConsistent(home: string): Promise<void> {
   const objects = await listObjects(home);
   for (const [sha256, path] of objects) expect(digest(await readFile(path))).toBe(sha256);
   read(home, (db) => {
-    const used = db
+    const wrong = db
       .prepare(
-        "SELECT used_bytes FROM vault_quotas q JOIN vault_users u ON u.id = q.user_id WHERE u.handle = 'mira'",
+        `SELECT user_id, used_bytes, (SELECT coalesce(sum(size_bytes), 0) FROM vault_documents d
+           WHERE d.user_id = q.user_id AND d.storage_backend = 'internal') AS sum
+         FROM vault_quotas q WHERE used_bytes <> sum`,
       )
-      .pluck()
-      .get();
-    const sum = db
-      .prepare("SELECT coalesce(sum(size_bytes), 0) FROM vault_documents")
-      .pluck()
-      .get();
-    expect(used).toBe(sum);
+      .all();
+    expect(wrong).toEqual([]);
     const rows = db
       .prepare(
-        `SELECT sha256, (SELECT count(*) FROM vault_search_entries WHERE document_id = d.id) AS entries
+        `SELECT sha256, storage_backend AS backend,
+           (SELECT count(*) FROM vault_search_entries WHERE document_id = d.id) AS entries
          FROM vault_documents d`,
       )
-      .all() as { sha256: string; entries: number }[];
-    for (const { sha256, entries } of rows) {
-      expect(objects.has(sha256), sha256).toBe(true);
+      .all() as { sha256: string; backend: string; entries: number }[];
+    for (const { sha256, backend, entries } of rows) {
+      if (backend === "internal") expect(objects.has(sha256), sha256).toBe(true);
       expect(entries).toBe(1);
     }
+    const count = (sql: string) => Number(db.prepare(`SELECT count(*) FROM ${sql}`).pluck().get());
+    expect(count("vault_search_entries WHERE document_id IS NOT NULL")).toBe(rows.length);
+    expect(count("vault_stored_file_writes")).toBe(0);
+    // Only the accounts that were never deleted, or whose deletion was cut off before it was recorded.
+    for (const table of ["vault_documents", "vault_quotas", "vault_connections"])
+      expect(count(`${table} WHERE user_id NOT IN (SELECT id FROM vault_users)`), table).toBe(0);
+    expect(count("vault_shares WHERE document_id NOT IN (SELECT id FROM vault_documents)")).toBe(0);
+    expect(
+      count(
+        `jobs WHERE kind = 'vault.documents.process'
+         AND json_extract(payload, '$.document_id') NOT IN (SELECT id FROM vault_documents)`,
+      ),
+    ).toBe(0);
+    expect(db.pragma("foreign_key_check")).toEqual([]);
     expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
   });
   const waiting = await readdir(join(home, "tmp"), { recursive: true });

@@ -43,7 +43,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 test("the main job runs end to end", { timeout: twoMinutesMs }, () => mainJob(command, home));
 
-test("it says its version and leaves a private, whole runtime in the cache folder", async () => {
+test("it prints its version and leaves a private, complete runtime in the cache folder", async () => {
   const { stdout, stderr, code } = await runCroft(command, ["--version"], { home });
   expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
   expect(stdout).toMatch(/^croft \d+\.\d+\.\d+\n$/);

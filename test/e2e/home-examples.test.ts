@@ -15,10 +15,10 @@ import { startS3Server } from "../stand-ins/s3-server.ts";
 const launcher = join(import.meta.dirname, "../../bin/croft.js");
 const examples = await loadExamples();
 
-/** What a command needs of the home's daemon before each of its examples. */
+/** The state of the daemon that a command needs before each of its examples. */
 type Daemon = "stopped" | "running";
 
-/** In this order: a later command uses what an earlier one has made. */
+/** The order matters: later commands use objects that earlier ones created. */
 const plan: readonly (readonly [command: string, daemon: Daemon, prepare?: Prepare])[] = [
   ["init", "stopped"],
   ["daemon start", "stopped"],
@@ -42,7 +42,7 @@ const plan: readonly (readonly [command: string, daemon: Daemon, prepare?: Prepa
   ["install", "stopped"],
 ];
 
-/** What the daemon is after an example of a command that changes it. */
+/** The state of the daemon after an example of a command that changes it. */
 const endsWith: Readonly<Record<string, Daemon>> = {
   "daemon start": "running",
   "daemon stop": "stopped",
@@ -101,7 +101,7 @@ async function withHome(work: (home: Home) => Promise<void>): Promise<void> {
   for (const [name, text] of Object.entries(programs))
     await writeFile(join(bin, name), text, { mode: 0o755 });
   const files = {
-    "password.txt": "correct horse battery staple 7\n",
+    "password.txt": "Correct horse battery staple 7\n",
     "passphrase.txt": "a long passphrase of the backup\n",
   };
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);

@@ -29,7 +29,7 @@ const asRoot = skipUnless(
 );
 const withOldNode = skipUnless(oldNode, "no Node older than 22.19 on the PATH");
 
-/** Stands in for croft: says how it was started, then does what its first argument says. */
+/** Stands in for croft: reports how it was started, then obeys its first argument. */
 const program = `
 const [verb, value] = process.argv.slice(2);
 const lines = { pid: process.pid, version: process.versions.node, args: process.argv.slice(2), from: import.meta.url };

@@ -18,9 +18,9 @@ interface Item {
 }
 
 /**
- * What croft is for, from an empty home to a stopped daemon, by its command line alone: both administrators,
- * a forge user, a vault account, a connected folder with real files, a large upload, two downloads of which
- * the second does without the provider, a restart in between.
+ * The main use of croft, from an empty home to a stopped daemon, by its command line alone: both administrators, a
+ * forge user, a vault account, a connected folder with real files, a large upload, two downloads of which the second
+ * does without the provider, a restart in between.
  */
 export async function mainJob(command: CroftCommand, home: string): Promise<void> {
   const around = { home };
@@ -137,7 +137,7 @@ async function firstDay(
     runCroft(command, ["vault", "item", "download", `Papers:/big.bin`, "--output", to], around);
   expect(await download(join(home, "first.bin"))).toMatchObject({ code: 0 });
   expect(await sha256(join(home, "first.bin"))).toBe(sent);
-  // With the bytes gone from the provider only the cache can answer.
+  // Without the bytes at the provider only the cache can serve them.
   await rename(join(folder, "big.bin"), join(home, "hidden.bin"));
   expect(await download(join(home, "second.bin"))).toMatchObject({ code: 0 });
   expect(await sha256(join(home, "second.bin"))).toBe(sent);

@@ -166,7 +166,7 @@ skipUnless(npmVersion, "npm is not installed").describe(`npm ${npmVersion}`, () 
       expect(gone.status).toBe(404);
       await ok(npm.run("", "unpublish", "@croft/going", "--force"));
       expect((await daemon.request("/api/packages/mira/npm/@croft%2fgoing")).status).toBe(404);
-      // What is gone may be published again.
+      // An unpublished version may be published again.
       await publish({ name: "@croft/going", version: "1.2.0" });
     },
     SLOW_MS,

@@ -7,14 +7,15 @@ import Sqlite from "better-sqlite3";
 import { expect, test } from "vitest";
 import { startS3Server } from "../stand-ins/s3-server.ts";
 import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
+import { countKills, limitOfKills } from "../support/kills.ts";
 
-const ROUNDS = 10;
+const ROUNDS = countKills(5);
 const KILL_WITHIN_MS = 150;
 const PASSWORD = "Correct-Horse-7-Battery";
 const TWO_DAYS_S = 2 * 86_400;
 const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
 
-/** Files by address, with the SHA-256 of what was sent. A missing one was neither kept nor deleted for sure. */
+/** Files by address, with the SHA-256 of the sent bytes. The outcome for a missing one is unknown. */
 interface Acknowledged {
   readonly kept: Map<string, string>;
   readonly deleted: Set<string>;
@@ -27,9 +28,9 @@ interface Keeping extends AsyncDisposable {
   readonly large: number;
   list(): Promise<readonly string[]>;
   read(sha256: string): Promise<Uint8Array>;
-  /** Makes all of them as old as what the sweep takes. */
+  /** Makes all of them old enough for the sweep. */
   age(): Promise<void>;
-  /** What is half in. */
+  /** Lists unfinished uploads. */
   halves(): readonly string[];
 }
 
@@ -37,8 +38,8 @@ test.each([
   ["on the disk", keepAsFiles],
   ["in a bucket", keepInBucket],
 ] as const)(
-  "packages %s survive kills whole or not at all",
-  { timeout: 900_000 },
+  "packages %s survive kills completely or not at all",
+  { timeout: limitOfKills(ROUNDS) },
   async (_where, keep) => {
     const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
     await using keeping = await keep(home);
@@ -106,7 +107,7 @@ test.each([
   },
 );
 
-/** Publishes files and deletes every other one, until the daemon is gone. */
+/** Publishes files and deletes every other one, until the daemon is killed. */
 async function publishAndDelete(
   url: string,
   headers: Record<string, string>,
@@ -127,7 +128,7 @@ async function publishAndDelete(
       const gone = await fetch(url + path, { method: "DELETE", headers });
       if (gone.status === 204) deleted.add(path);
     } catch (error) {
-      // Cut off: what was asked for last may have happened or not.
+      // The connection was cut: the last request may or may not have taken effect.
       if (error instanceof TypeError) return;
       throw error;
     }

@@ -25,11 +25,16 @@ test("passed tests are counted, failed ones named with their reason", async () =
     test("holds", () => {});
     describe("group", () => { test("breaks", () => { throw new Error("no"); }); });
   `);
-  expect(results).toEqual({
+  expect(results).toMatchObject({
     passed: 1,
     failures: ["suite.test.ts > group > breaks\n      no"],
     skipped: [],
   });
+});
+
+test("each layer is reported with its number of files and its time", async () => {
+  const { layers } = await runSuite('test("holds", () => {});');
+  expect(layers).toEqual([{ layer: "", files: 1, seconds: expect.any(Number) }]);
 });
 
 test("a skipped test keeps its reason, its own or that of its group", async () => {
@@ -61,7 +66,7 @@ test("skipping without a reason is a failure", async () => {
 
 test("tests that a name pattern leaves out are not counted", async () => {
   const results = await runSuite('test("one", () => {}); test("two", () => {});', "-t", "one");
-  expect(results).toEqual({ passed: 1, failures: [], skipped: [] });
+  expect(results).toMatchObject({ passed: 1, failures: [], skipped: [] });
 });
 
 test.each([

@@ -7,10 +7,12 @@ import Sqlite from "better-sqlite3";
 import { expect, test } from "vitest";
 import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
 import { createGitClient, type GitClient } from "../support/forge/git-client.ts";
+import { countKills, limitOfKills } from "../support/kills.ts";
 
-const ROUNDS = 12;
+const ROUNDS = countKills(6);
 const KILL_WITHIN_MS = 120;
 const PUSH_ROUNDS = 4;
+const limits = { timeout: limitOfKills(ROUNDS + PUSH_ROUNDS) };
 const PASSWORD = "Correct-Horse-7-Battery";
 const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
 
@@ -22,7 +24,7 @@ interface Acknowledged {
   readonly pushed: Set<string>;
 }
 
-test("repositories survive kills whole or not at all", { timeout: 900_000 }, async () => {
+test("repositories survive kills completely or not at all", limits, async () => {
   const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
   await using git = await createGitClient();
   try {
@@ -128,7 +130,7 @@ async function prepare(api: Api, git: GitClient, url: string, token: string): Pr
   await git.in("work", "remote", "add", "origin", pushUrl(url, token));
 }
 
-/** Makes repositories, renames some and deletes every other one, until the daemon is gone. */
+/** Creates repositories, renames some and deletes every other one, until the daemon is killed. */
 async function makeAndDelete(api: Api, name: string, acknowledged: Acknowledged): Promise<void> {
   acknowledged.made.add("pushed");
   for (let index = 0; ; index += 1) {
@@ -143,7 +145,7 @@ async function makeAndDelete(api: Api, name: string, acknowledged: Acknowledged)
       if (gone.status === 204) acknowledged.deleted.add(repository);
       else acknowledged.made.delete(repository);
     } catch {
-      // Cut off: what was asked for last may have happened or not.
+      // The connection was cut: the last request may or may not have taken effect.
       if (index % 2 === 1) acknowledged.made.delete(repository);
       return;
     }

@@ -13,9 +13,10 @@ import {
   startCroft,
 } from "../support/croft.ts";
 import { createGitClient, type GitClient } from "../support/forge/git-client.ts";
+import { countKills, limitOfKills } from "../support/kills.ts";
 
-/** Kills of the daemon or the runner; `CROFT_TEST_KILLS=200` searches further. */
-const KILLS = Number(process.env["CROFT_TEST_KILLS"] ?? 4);
+/** Kills of the daemon or the runner. */
+const KILLS = countKills(4);
 const JOBS = 20;
 const ROWS = 30;
 const KILL_WITHIN_MS = 2_500;
@@ -34,7 +35,7 @@ jobs:
 
 test(
   "jobs end once and keep every row of their logs when daemon and runner are killed",
-  { timeout: 180_000 + KILLS * 30_000 },
+  { timeout: limitOfKills(KILLS) },
   async () => {
     const home = await mkdtemp(join(tmpdir(), "croft-runner-crash-"));
     await using git = await createGitClient();
@@ -77,8 +78,12 @@ test(
       await api("/user/repos", { name: "crash" });
       await makeRepository(git);
       const seen = new Map<number, string>();
+      let pushes = 0;
       for (let kill = 0; kill < KILLS; kill += 1) {
-        if (!(await isBusy(api))) await push(git, daemon?.url ?? "", forge.token, kill);
+        if (await areCompleted(api, pushes)) {
+          await push(git, daemon?.url ?? "", forge.token, kill);
+          pushes += 1;
+        }
         await sleep(Math.random() * KILL_WITHIN_MS);
         await readLogs(api, seen);
         if (kill % 2 === 0) {
@@ -94,14 +99,16 @@ test(
         }
       }
       expect(runner?.exitCode, said).toBeNull();
-      await expect.poll(() => isBusy(api), { timeout: 120_000, interval: 500 }).toBe(false);
+      await expect
+        .poll(() => areCompleted(api, pushes), { timeout: 120_000, interval: 500 })
+        .toBe(true);
 
       const before = new Map(seen);
       await readLogs(api, seen, true);
       for (const [job, text] of seen) {
         expect(text.startsWith(before.get(job) ?? "")).toBe(true);
         const rows = [...text.matchAll(/ row (\d+)$/gm)].map(([, row]) => Number(row));
-        // The rows of a job whose runner was killed end early, and none is missing or twice.
+        // The rows of a job whose runner was killed end early, without gaps or duplicates.
         expect(rows).toEqual(Array.from({ length: rows.length }, (_, row) => row));
       }
       const { jobs, tasks, ends } = readTables(join(home, "croft.db"));
@@ -152,15 +159,16 @@ async function listJobs(api: Api, query: string): Promise<readonly ListedJob[]> 
   }
 }
 
-/** A pushed run may have no job yet: the last one decides. */
-async function isBusy(api: Api): Promise<boolean> {
-  const { workflow_runs: runs } = JSON.parse(await api("/repos/keeper/crash/actions/runs")) as {
-    workflow_runs: { status: string }[];
+/** Whether each of the pushes has its run, and all of them are completed. A push is answered before its run exists. */
+async function areCompleted(api: Api, pushes: number): Promise<boolean> {
+  const count = async (query: string) => {
+    const text = await api(`/repos/keeper/crash/actions/runs?limit=1${query}`);
+    return (JSON.parse(text) as { total_count: number }).total_count;
   };
-  return runs.some(({ status }) => status !== "completed");
+  return (await count("")) === pushes && (await count("&status=completed")) === pushes;
 }
 
-/** Reads what the daemon has acknowledged until now. */
+/** Reads the rows that the daemon has acknowledged until now. */
 async function readLogs(api: Api, seen: Map<number, string>, all = false): Promise<void> {
   for (const { id } of await listJobs(api, all ? "" : "&status=in_progress"))
     seen.set(id, await api(`/repos/keeper/crash/actions/jobs/${id}/logs`));

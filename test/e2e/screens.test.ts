@@ -124,7 +124,7 @@ inTmux.describe("in a real terminal", () => {
     expect(await terminal.painted()).not.toMatch(/\u001b\[[\d;]*m/);
     await terminal.press("q leave", "f");
     await terminal.press("all threads", "?");
-    await terminal.press("one thread up or down", "x");
+    await terminal.press("move by one thread", "x");
     await terminal.resize(100, 30);
     await terminal.press("a all", "C-c");
     await terminal.sees("left with 130");

@@ -4,8 +4,8 @@ import { putObject, readObject } from "../conformance/object-store.suite.ts";
 import { openBucketSubject } from "../support/cloud/bucket-objects.ts";
 import { cases } from "../support/property.ts";
 
-// Two daemons publish, release and sweep the same few contents in one bucket, several operations at once. A referenced object
-// is readable by both at any time; in the end unreferenced objects are gone, and referenced ones exist once.
+// Two daemons publish, release and sweep the same few contents in one bucket, several operations at once. A referenced
+// object is readable by both at any time; in the end unreferenced objects are deleted, and referenced ones exist once.
 
 const RUNS = 25;
 const HOUR_MS = 3_600_000;
@@ -28,7 +28,7 @@ const batch = fc.record({
   hoursAfter: fc.constantFrom(0, 20, 30, 30),
 });
 
-test("two daemons in one bucket never sweep away what is in use", async () => {
+test("two daemons in one bucket never sweep an object in use", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(batch, { maxLength: 8 }), async (batches) => {
       await using subject = await openBucketSubject();
@@ -39,7 +39,7 @@ test("two daemons in one bucket never sweep away what is in use", async () => {
           before: subject.now() - 24 * HOUR_MS,
           async isInUse(sha256) {
             const isUsed = used.has(sha256);
-            // What the database said is some time ago when it is acted on.
+            // Time passes between the reads of the database and the actions based on them.
             await subject.other.reach();
             await subject.other.reach();
             return isUsed;

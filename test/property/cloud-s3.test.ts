@@ -9,8 +9,9 @@ import { openTestCloud, type TestCloud } from "../support/cloud/vault-cloud.ts";
 import { cases } from "../support/property.ts";
 import type { ConnectionId } from "../../storage/tables/vault/ids.ts";
 
-// Files and folders of a bucket, changed through the service and by other programs behind its back. What succeeds is done exactly
-// as requested, failures change nothing, nothing is lost or duplicated, and the adapter leaves nothing of its own.
+// Files and folders of a bucket, changed through the service and by other programs behind its back. A successful
+// operation has exactly the requested effect, failures change nothing, nothing is lost or duplicated, and the adapter
+// leaves nothing of its own.
 
 const NAMES = ["a", "b", "c", "ä +%", "A"];
 const RUNS = 15;
@@ -55,7 +56,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** What a bucket holds, as a tree: contents by path, folders as null. */
+/** The contents of a bucket as a tree: contents by path, folders as null. */
 type Tree = ReadonlyMap<string, string | null>;
 
 const parentOf = (path: string) => path.slice(0, Math.max(path.lastIndexOf("/"), 0));
@@ -83,7 +84,7 @@ function contentOf(serial: number, isLarge: boolean): Buffer {
   return isLarge ? Buffer.concat([beginning, Buffer.alloc(LARGE, `${serial}`)]) : beginning;
 }
 
-/** What a tree is after a step has succeeded. */
+/** Returns the tree after a successful step. */
 function apply(tree: Tree, one: Step, where: Where): Tree {
   const next = new Map(tree);
   switch (one.do) {
@@ -220,7 +221,7 @@ describe.each<[string, S3ServerOptions]>([
   ["ignores conditions", { conditions: "ignored", encoding: "none" }],
   ["keeps versions", { isVersioned: true, encoding: "percent" }],
 ])("a bucket whose server %s", (_name, options) => {
-  test("one call after the other: what succeeds is done, what fails changes nothing", async () => {
+  test("sequential calls: a success has its whole effect, a failure changes nothing", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
         await using opened = await open(options);
@@ -300,7 +301,8 @@ describe.each<[string, S3ServerOptions]>([
             round.map(async (one) => {
               serial += 1;
               const where = locate(one, before, serial);
-              // What is in a folder while it is deleted goes with it, or not: nothing could be said about that.
+              // Items that are put into a folder during its deletion may or may not be deleted with it, so the model
+              // skips them.
               if (one.do === "delete" && before.get(where.from) === null) return undefined;
               const person = people[serial % 2];
               if (person === undefined) return undefined;
@@ -314,8 +316,8 @@ describe.each<[string, S3ServerOptions]>([
           const contents = [...treeOf(server).values()].filter((content) => content !== null);
           expect(new Set(contents).size).toBe(contents.length);
           expect(contents.filter((content) => !wanted.has(content))).toEqual([]);
-          // Here an item is a path: who deletes one deletes what the same person has just put there, so that only the number
-          // of what is gone is certain.
+          // Here an item is a path: a deletion also deletes an item that was just put there, so only the number of
+          // deleted items is certain.
           expect(wanted.size - contents.length).toBe(deletions);
           expectNoRemains(server);
         }

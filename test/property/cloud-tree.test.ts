@@ -8,9 +8,9 @@ import { openTestCloud, type TestCloud } from "../support/cloud/vault-cloud.ts";
 import { cases } from "../support/property.ts";
 import type { ConnectionId } from "../../storage/tables/vault/ids.ts";
 
-// A tree of folders and files that several clients change through the service, and other programs behind its back, against
-// a model of a few lines. What each call answers, what is on the disk, what the service knows and what it has put on
-// record must be what the model says.
+// A tree of folders and files that several clients change through the service, and other programs behind its back,
+// against a model of a few lines. Each response, the files on disk, the service's listings and its audit records must
+// equal those of the model.
 
 const NAMES = ["a", "b", "c", "ä ö", "A"];
 const CLIENTS = 3;
@@ -83,7 +83,7 @@ const inFolder = (folder: string, leaf: string) => (folder === "" ? leaf : `${fo
 
 class Model {
   readonly tree = new Map<string, Node>();
-  /** What the service knows of items, by their ids. */
+  /** The service's records of items, by their ids. */
   readonly known = new Map<string, Seen>();
   /** Why a folder must be listed again; undefined when it was listed. */
   readonly states = new Map<string, string | undefined>();
@@ -104,7 +104,7 @@ class Model {
       for (const [path, value] of moving) map.set(to + path.slice(from.length), value);
     }
   }
-  /** Whether what is at a path is what was seen. */
+  /** Returns whether the item at a path is unchanged since it was seen. */
   isStill(path: string, seen: Seen | undefined): boolean {
     const node = this.tree.get(path);
     return (
@@ -126,7 +126,7 @@ class Model {
 
 const all = { after: undefined, limit: 1000, refresh: true, name: undefined };
 
-/** Lists a folder through the service and notes what service and client then know. */
+/** Lists a folder through the service and records the result for service and client. */
 async function list(
   t: TestCloud,
   mira: VaultCaller,
@@ -425,7 +425,7 @@ test("one call after the other: every answer, tree, state and record is the mode
   );
 });
 
-test("many calls at once lose and duplicate nothing, and every success is on record", async () => {
+test("concurrent calls lose and duplicate nothing, and every success is audited", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(step, { minLength: 2, maxLength: 8 }), { minLength: 2, maxLength: 6 }),
@@ -513,9 +513,9 @@ test("many calls at once lose and duplicate nothing, and every success is on rec
           "SELECT provider_item_id FROM vault_items WHERE deleted_at IS NULL",
         );
         expect(known.map((row) => row.provider_item_id).sort()).toEqual(Object.keys(tree).sort());
-        // Every uploaded content is there exactly once: in the tree, or in the trash. What was put into a folder that
-        // somebody deleted at the same time went with it, and was answered with `stale`, or with `unknown_outcome` where
-        // another folder had got the name by then.
+        // Every uploaded content exists exactly once: in the tree, or in the trash. An upload into a folder that
+        // another client deletes at the same time is deleted with it, and its response is `stale`, or `unknown_outcome`
+        // where another folder has the name by then.
         const isContent = (text: string) => text.startsWith("content ");
         const trash = await readTree(join(t.files, ".croft", "trash")).catch(() => ({}));
         const kept = Object.values(tree).filter(isContent);

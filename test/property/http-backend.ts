@@ -17,7 +17,7 @@ export async function startHttpBackends(): Promise<HttpBackends> {
   let requests = 0;
   let sequences = 0;
 
-  /** Each request from another address: the limits per address are not what is looked at. */
+  /** Each request comes from another address, so the limits per address do not apply. */
   const send = (path: string, init: TestRequest = {}) => {
     requests += 1;
     const address = `10.${(requests >> 16) & 255}.${(requests >> 8) & 255}.${requests & 255}`;

@@ -1,12 +1,12 @@
 import type { Verdict } from "./vault-model.ts";
 
-/** What a client holds after a sign-in or refresh. */
+/** The tokens of a client after a sign-in or refresh. */
 export interface HeldTokens {
   readonly accessToken: string;
   readonly refreshToken: string;
 }
 
-/** The vault as a client meets it: every call comes to a verdict, and to what it gave. Anything else it throws. */
+/** The vault as a client sees it: every call returns a verdict and its result. Unexpected errors are thrown. */
 export interface VaultBackend extends AsyncDisposable {
   /** Epoch milliseconds. */
   readonly now: number;

@@ -1,5 +1,5 @@
-// What the documents say of accounts and sessions, as small as it can be said: no hashes, no signatures, no database.
-// The property test runs the same commands against this and against the services, and compares every answer.
+// A minimal model of the documented rules for accounts and sessions: no hashes, no signatures, no database. The
+// property test runs the same commands against this and against the services, and compares every answer.
 
 const MINUTE_MS = 60_000;
 const ACCESS_MS = 15 * MINUTE_MS;
@@ -33,7 +33,7 @@ interface ModelSession {
   live: { readonly token: number; readonly until: number };
 }
 
-/** What an access or refresh token was issued for. */
+/** The session of a refresh token, and the number of the token. */
 interface ModelRefresh {
   readonly session: ModelSession;
   readonly token: number;
@@ -56,7 +56,7 @@ export type Factor =
   | { readonly kind: "totp"; readonly secret: SecretId | undefined; readonly step: number }
   | { readonly kind: "backup"; readonly code: string };
 
-/** What a command came to, in words that both sides use. */
+/** The result of a command, in words that both sides use. */
 export type Verdict = string;
 
 const OK = "ok";

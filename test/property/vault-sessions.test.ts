@@ -160,7 +160,7 @@ const sequences = (stepsMax: number) =>
     .array(steps, { minLength: 1, maxLength: stepsMax, size: "max" })
     .map((chosen) => chosen.flat());
 
-describe("accounts and sessions, held against a model: nothing is accepted that it refuses, nor refused that it accepts", () => {
+describe("accounts and sessions accept and refuse exactly the same calls as a model", () => {
   test(`${RUNS} random sequences, on the services`, async () => {
     await fc.assert(
       fc.asyncProperty(sequences(STEPS_MAX), async (commands) =>
@@ -219,7 +219,7 @@ async function replay(backend: VaultBackend, commands: readonly Command[]): Prom
 function createWorld(backend: VaultBackend) {
   const model = new VaultModel(backend.now);
   const tokens: HeldTokens[] = [];
-  /** By number: what the model calls a secret, and what its codes are. */
+  /** The secrets by their numbers in the model, each with its codes. */
   const secrets: { readonly secret: string; codes: readonly string[] }[] = [];
   const links: string[] = [];
 

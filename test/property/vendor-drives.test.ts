@@ -12,8 +12,8 @@ import { startFaultProxy, type FaultProxy } from "../support/cloud/fault-proxy.t
 import { connectDropbox, connectOneDrive } from "../support/cloud/vendor-drives.ts";
 import { cases } from "../support/property.ts";
 
-// Two clients change one drive, each by what it last saw of it, and now and then a request or an answer is lost. What each
-// call says, and the tree in the end, must be what a model of a few lines says.
+// Two clients change one drive, each according to its last listing, and now and then a request or a response is lost.
+// Each outcome, and the final tree, must equal those of a model of a few lines.
 
 const NAMES = ["a", "A", "b", "c d", "\u00e4", "a\u0308", "\u03a3"];
 
@@ -144,7 +144,7 @@ class Model {
 }
 
 interface Planned {
-  /** What must be said when nothing is lost. */
+  /** The expected outcome when nothing is lost. */
   readonly kind: string;
   readonly act: () => Promise<{ readonly kind: string; readonly item?: ProviderItem }>;
   readonly apply: (item: ProviderItem | undefined) => void;
@@ -250,10 +250,10 @@ async function run(open: () => Promise<Drive>, steps: readonly Step[]): Promise<
       if (outcome.item !== undefined) seen.set(outcome.item.id, outcome.item);
     }
     const held = await tree(drive.truth);
-    // Only this may be said of a change that was made all the same.
+    // The only permitted outcome of a change that was nevertheless made.
     if (outcome.kind === "unknown_outcome") return;
     expect(held, message).toEqual(model.paths());
-    // What was done and taken back has left another version behind.
+    // A change that was made and undone has created another version.
     if (wasHit)
       for (const node of model.nodes.values()) node.item = await stat(drive.truth, node.item.id);
   }

@@ -7,7 +7,7 @@ import { serve, type Served } from "./serve.ts";
 // A stand-in for the HTTP APIs of language models: OpenAI's chat completions, Anthropic's messages, Ollama's chat, after their
 // public descriptions. Its "model" chooses the topic whose name the document has, and obeys "answer topic N".
 
-/** What the server does with a question. */
+/** The reaction of the server to a request. */
 export type AiBehaviour =
   | "answers"
   | "hangs"
@@ -224,7 +224,7 @@ function isAllowed({ headers }: IncomingMessage, path: string): boolean {
     : headers["x-api-key"] === AI_KEY;
 }
 
-/** The model: obeys the document, as models do, else looks for names of topics. */
+/** The model: obeys the document, as models do, else searches it for names of topics. */
 function choose({ topics, document }: AiQuestion["material"]) {
   const ordered = /answer topic (\d+)/i.exec(document)?.[1];
   if (ordered !== undefined) return { option: Number(ordered), confidence: 1 };

@@ -6,7 +6,7 @@ import { portOfArguments, serve, type Served } from "./serve.ts";
 
 /** Ways in which real servers differ from RFC 4918, or from each other. */
 export interface DavQuirks {
-  /** `If-Match` and `If-None-Match` of changes are not looked at (nginx, rclone). */
+  /** `If-Match` and `If-None-Match` of changes are ignored (nginx, rclone). */
   readonly ignoresConditions?: boolean;
   /** `weak_first`: weak for a second after a write, and refused as long (Apache). */
   readonly tags?: "strong" | "weak_first" | "none";
@@ -30,9 +30,9 @@ export interface DavQuirks {
   readonly wantsPathDestination?: boolean;
   /** A `Destination` ends at `?` and `;`, encoded or not (WsgiDAV). */
   readonly cutsDestinations?: boolean;
-  /** What arrived of a cut upload is kept (rclone). */
+  /** The bytes of an interrupted upload are kept (rclone). */
   readonly keepsTruncated?: boolean;
-  /** Told as the room of every folder. */
+  /** Reported as the quota of every folder. */
   readonly quotaBytes?: number;
 }
 
@@ -44,7 +44,7 @@ export interface DavServerOptions extends DavQuirks {
   readonly clock?: () => number;
 }
 
-/** What a stand-in built on this one does differently; undefined: as it is here. */
+/** The differences of a stand-in that is built on this one; undefined for the behaviour here. */
 export interface DavHooks {
   /** Whether a request needs no password. */
   isPublic?(path: readonly string[]): boolean;
@@ -56,7 +56,7 @@ export interface DavHooks {
     response: ServerResponse,
     path: readonly string[],
   ): Promise<boolean>;
-  /** Takes a deleted node somewhere; false: it is gone. */
+  /** Moves a deleted node, for example to a trash; without it the node is deleted permanently. */
   remove?(node: DavNode, request: IncomingMessage): void;
   /** The status that refuses a name. */
   refuseName?(name: string): number | undefined;
@@ -74,7 +74,7 @@ export interface DavStandIn {
   keep(path: readonly string[], bytes: Buffer, modifiedAt?: number): DavNode | undefined;
   /** Answers with a refusal. */
   say(response: ServerResponse, status: number, header?: string): void;
-  /** What is uploaded from here on is kept with something added. */
+  /** From now on the server appends bytes to uploads. */
   alterUploads(isOn: boolean): void;
 }
 
@@ -183,7 +183,7 @@ export function createDavStandIn(options: DavServerOptions, hooks: DavHooks = {}
       return;
     }
     const bytes = Buffer.concat(alters ? [...chunks, Buffer.from("altered")] : chunks);
-    // The world may be another one when the bytes are there.
+    // The tree may have changed while the bytes arrived.
     const late = failing(request, store.find(path));
     if (late !== undefined) return say(response, 412, late);
     const existed = store.find(path) !== undefined;

@@ -25,7 +25,7 @@ export interface DavStore {
   find(segments: readonly string[]): DavNode | undefined;
   add(parent: DavNode, name: string, kind: DavNode["kind"], bytes?: Buffer): DavNode;
   write(node: DavNode, bytes: Buffer, modifiedAt?: number): void;
-  /** Takes a node away; with it what is below. */
+  /** Removes a node and its descendants. */
   detach(node: DavNode): void;
   attach(node: DavNode, parent: DavNode, name: string): void;
   /** Makes folders down to a path. */

@@ -30,13 +30,13 @@ export interface DropboxServer extends Served {
   /** All cursors of listings are good no more. */
   resetCursors(): void;
   failSecondPage(isFailing: boolean): void;
-  /** Items that were made a moment ago are not found when they are moved, so many times. */
+  /** Reports recently created items as missing in the next `times` moves. */
   delayMoves(times: number): void;
-  /** So many finished uploads are refused with `too_many_write_operations` when their bytes are in the session already. */
+  /** Refuses the next `times` commits with `too_many_write_operations` after their bytes have arrived. */
   refuseCommits(times: number): void;
-  /** So many pieces of an upload are taken by half only, and their answers are failures. */
+  /** Stores only half of the next `times` pieces and answers them with a failure. */
   halvePieces(times: number): void;
-  /** No more than so many bytes are taken from here on; undefined lifts it. */
+  /** Limits the bytes accepted from now on; undefined removes the limit. */
   fill(afterBytes: number | undefined): void;
 }
 
@@ -54,7 +54,10 @@ interface Session {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** What an endpoint says: a value, or the tags of a refusal from the outside in with what the innermost carries. */
+/**
+ * The response of an endpoint: a value, or the tags of a refusal from the outermost to the innermost, with the fields
+ * of the innermost.
+ */
 type Said =
   | { readonly value: unknown }
   | { readonly tags: readonly string[]; readonly more?: Body };
@@ -194,7 +197,7 @@ export async function startDropboxServer(
     return node.content.toString(16).padStart(15, "0");
   }
 
-  /** What a path, an id or nothing (the root) names. */
+  /** Finds the node of a path, an id or nothing (the root). */
   function find(place: unknown): TreeNode | undefined {
     if (place === "") return tree.root;
     if (typeof place !== "string") return undefined;
@@ -373,7 +376,7 @@ export async function startDropboxServer(
           return "tags" in added ? { ...added, tags: ["lookup_failed", ...added.tags] } : added;
         const done = commit(argument["commit"] as Body, Buffer.concat(added.parts), ["path"]);
         const { session_id: id } = argument["cursor"] as Body;
-        // What has been added stays: a session whose commit failed is finished without any bytes.
+        // The appended bytes remain: a session whose commit failed is finished without sending bytes again.
         if ("value" in done) sessions.delete(String(id));
         return done;
       }

@@ -40,7 +40,7 @@ const conditions: readonly [RegExp, (text: string) => Condition][] = [
   [/^trashed ?= ?(true|false)/, (text) => ({ kind: "trashed", value: text === "true" })],
 ];
 
-/** Reads the conditions of a `q`, joined by `and`; anything else is refused, as Drive refuses what it cannot read. */
+/** Reads the conditions of a `q`, joined by `and`; refuses anything else, as Drive does. */
 export function parseQuery(q: string): readonly Condition[] {
   const found: Condition[] = [];
   let rest = q;
@@ -105,7 +105,7 @@ export function parseFields(text: string): Selection | true {
   return selection;
 }
 
-/** What is selected of a value; a name that the kind of value never has is refused. */
+/** Returns the selected fields of a value; refuses a field that this kind of value never has. */
 export function select(value: unknown, selection: Selection | true): unknown {
   if (selection === true) return value;
   if (Array.isArray(value)) return value.map((one) => select(one, selection));

@@ -32,7 +32,10 @@ export interface GoogleDriveServerOptions {
   readonly clock?: () => number;
 }
 
-/** Drives of several people behind the Drive API (v3, and of v2 what guards need), in memory, with a sign-in of their own. */
+/**
+ * Drives of several people behind the Drive API (v3, and the preconditions of v2), in memory, with a sign-in of their
+ * own.
+ */
 export interface GoogleDriveServer extends Served {
   readonly oauth: OAuthServer;
   readonly store: DriveStore;
@@ -46,9 +49,9 @@ export interface GoogleDriveServer extends Served {
   failSecondPage(isFailing: boolean): void;
   /** Searches are answered as incomplete. */
   searchIncompletely(isIncomplete: boolean): void;
-  /** No more than so many bytes are taken from here on; undefined lifts it. */
+  /** Limits the bytes accepted from now on; undefined removes the limit. */
   fill(afterBytes: number | undefined): void;
-  /** Revisions cannot be read, as by those who may only look at a file. */
+  /** Makes revisions unreadable, as for users with read access only. */
   hideRevisions(isHidden: boolean): void;
 }
 
@@ -92,7 +95,7 @@ export async function startGoogleDriveServer(
   const room = (account: string) =>
     Math.min((options.limitBytes ?? Infinity) - store.usage(account), state.room ?? Infinity);
 
-  /** Everything that a file of v3 may have; undefined is what this one has not. */
+  /** All fields of a file of v3; undefined for those that this file lacks. */
   function toFile(file: StoredFile): Record<string, unknown> {
     const head = file.revisions.at(-1);
     return {
@@ -186,7 +189,7 @@ export async function startGoogleDriveServer(
   function find(account: string, wanted: readonly Condition[]): readonly StoredFile[] {
     const parent = wanted.find((condition) => condition.kind === "parent");
     const isTrash = wanted.some((condition) => condition.kind === "trashed" && condition.value);
-    // A search through everything else is not what the stand-in is for.
+    // The stand-in does not support other searches.
     if (parent === undefined && !isTrash) throw new Refusal(400, "invalid", "Invalid Value");
     const childrenOf = (id: string) =>
       state.frozen === undefined ? store.children(id) : (state.frozen.get(id) ?? []);

@@ -8,13 +8,13 @@ export interface StoredFile {
   readonly mimeType: string;
   /** Undefined for the root only. */
   parent: string | undefined;
-  /** By itself; what lies in a trashed folder is trashed, too. */
+  /** True only if trashed by itself; items in a trashed folder count as trashed, too. */
   isTrashed: boolean;
   readonly createdAt: number;
   modifiedAt: number;
   /** Counts every change, including invisible ones. */
   version: number;
-  /** The last one is the head; empty for what has no bytes of its own. */
+  /** The last one is the head; empty for items without bytes. */
   readonly revisions: { readonly id: string; readonly bytes: Buffer; readonly md5: string }[];
   readonly shortcutTarget?: string;
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "./google-drive-language.ts";
 
-/** A resumable upload under way. */
+/** A running resumable upload. */
 export interface UploadSession {
   readonly account: string;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -20,8 +20,8 @@ export interface UploadSessions {
   open(session: Omit<UploadSession, "parts" | "received" | "done">): string;
   find(id: string): UploadSession;
   /**
-   * Takes a piece; `complete` when all bytes are there. What arrived of a piece that broke off stays, in units of 256 KiB.
-   * `room` is how many bytes may still be taken.
+   * Receives a piece; `complete` when all bytes have arrived. The bytes of an interrupted piece are kept in units of
+   * 256 KiB. `room` is the number of bytes that still fit.
    */
   put(
     session: UploadSession,

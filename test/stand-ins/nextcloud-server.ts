@@ -10,7 +10,7 @@ export interface NextcloudOptions {
   readonly username: string;
   readonly password: string;
   readonly userId: string;
-  /** Path in front of everything; none when absent. */
+  /** Path prefix of all addresses. */
   readonly base?: string;
   readonly hasTrash?: boolean;
   /** `X-NC-Skip-Trashbin` is known (current versions). */
@@ -27,9 +27,9 @@ export interface NextcloudStandIn extends Served {
   readonly uploads: DavNode;
   readonly trash: DavNode;
   setMaintenance(isOn: boolean): void;
-  /** Assembles the next so many uploads but loses the response: 504, then 423 while it lasts. */
+  /** Assembles the next upload but loses the response: 504, then 423 for `refusals` requests. */
   assembleSlowly(refusals: number): void;
-  /** What a person does in the trash's page. */
+  /** Restores the last deleted item, as a user does on the trash page. */
   restoreLast(): void;
   /** Permission letters of each item, instead of all. */
   permit(node: DavNode, letters: string): void;

@@ -35,13 +35,15 @@ export interface OAuthServer {
   handle(request: IncomingMessage, response: ServerResponse, url: URL): Promise<boolean>;
   /** The account of an `Authorization` header; undefined when its token is missing, unknown, ended or revoked. */
   accountOf(authorization: string | undefined): string | undefined;
-  /** What a finished sign-in of this account would have given. */
+  /** Returns the tokens that a finished sign-in of this account would return. */
   grant(account: string): { readonly accessToken: string; readonly refreshToken: string };
   /** All access tokens end now. */
   expireTokens(): void;
+  /** Answers the next exchange of a code with this. Renewals, which jobs of the daemon request at any time, are not affected. */
+  answerNextExchange(status: number, body: string): void;
   /** Refuses renewals with `invalid_grant` until reset. */
   refuseRenewal(isRefused: boolean): void;
-  /** What the person can do at the vendor's page: everything given to this account ends. */
+  /** Revokes all tokens of this account, as a user can on the vendor's page. */
   revoke(account: string): void;
   /** How often a token was renewed. */
   renewals(): number;
@@ -77,6 +79,7 @@ export function createOAuthServer(options: OAuthServerOptions): OAuthServer {
   const secrets: string[] = [];
   let isRefused = false;
   let renewals = 0;
+  let nextExchange: { readonly status: number; readonly body: string } | undefined;
 
   function newSecret(): string {
     const made = secret();
@@ -96,7 +99,7 @@ export function createOAuthServer(options: OAuthServerOptions): OAuthServer {
     return token;
   }
 
-  /** What is wrong with a request for consent: shown (never redirected) or sent back. */
+  /** Returns the fault of a consent request: shown on the page (never redirected) or sent back to the client. */
   function faultOf(query: URLSearchParams): { shown?: string; sent?: string } {
     const { isRedirectUrl = isLoopback } = options;
     if (query.get("client_id") !== options.clientId) return { shown: "invalid_client" };
@@ -234,9 +237,15 @@ export function createOAuthServer(options: OAuthServerOptions): OAuthServer {
         authorize(response, url.searchParams);
       else if (url.pathname === paths.authorize && method === "POST")
         decide(response, url.searchParams, new URLSearchParams(await text(request)));
-      else if (url.pathname === paths.token && method === "POST")
-        sendJson(response, answerToken(request, new URLSearchParams(await text(request))));
-      else if (url.pathname === paths.revoke && method === "POST")
+      else if (url.pathname === paths.token && method === "POST") {
+        const form = new URLSearchParams(await text(request));
+        const planned = form.get("grant_type") === "authorization_code" ? nextExchange : undefined;
+        if (planned === undefined) sendJson(response, answerToken(request, form));
+        else {
+          nextExchange = undefined;
+          response.writeHead(planned.status).end(planned.body);
+        }
+      } else if (url.pathname === paths.revoke && method === "POST")
         sendJson(response, revokeToken(new URLSearchParams(await text(request))));
       else return false;
       return true;
@@ -250,6 +259,10 @@ export function createOAuthServer(options: OAuthServerOptions): OAuthServer {
     grant(account) {
       const scope = options.scopes.join(" ");
       return { accessToken: give(account, scope), refreshToken: giveLasting(account, scope) };
+    },
+
+    answerNextExchange(status, body) {
+      nextExchange = { status, body };
     },
 
     expireTokens() {

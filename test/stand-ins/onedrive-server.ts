@@ -32,9 +32,9 @@ export interface OneDriveServer extends Served {
   /** Freezes listings until reset; lookups of items stay up to date. */
   freezeListings(isFrozen: boolean): void;
   failSecondPage(isFailing: boolean): void;
-  /** No more than so many bytes are taken from here on; undefined lifts it. */
+  /** Limits the bytes accepted from now on; undefined removes the limit. */
   fill(afterBytes: number | undefined): void;
-  /** What is uploaded gets a few bytes of the library's own, as SharePoint does with documents. */
+  /** Appends a few bytes to uploads, as SharePoint does with documents. */
   alterUploads(isAltering: boolean): void;
   /** The precondition of a delete is refused although it is met, as has been seen. */
   breakDeleteGuard(isBroken: boolean): void;
@@ -323,7 +323,7 @@ export async function startOneDriveServer(
     if (folder?.kind !== "folder") return sendError(response, 404, "itemNotFound");
     if (behavior === "fail" && tree.child(place.parent, place.name) !== undefined)
       return sendError(response, 409, "nameAlreadyExists");
-    // At work a name is held for the session that was begun for it.
+    // A work drive reserves a name for the session that was started for it.
     const isHeld = [...sessions.values()].some(
       ({ parent, name }) => parent === place.parent && foldName(name) === foldName(place.name),
     );
@@ -547,7 +547,7 @@ async function readJson(request: IncomingMessage): Promise<Body> {
   return JSON.parse((await readBody(request)).toString() || "{}") as Body;
 }
 
-/** `$select`: an item has the wanted members only, but for its annotations. */
+/** `$select`: an item has only the selected members, and its annotations. */
 function select(item: Record<string, unknown>, url: URL): Record<string, unknown> {
   const wanted = url.searchParams.get("$select")?.split(",");
   if (wanted === undefined) return item;

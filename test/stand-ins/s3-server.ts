@@ -12,7 +12,7 @@ export interface S3ServerOptions {
   readonly bucket?: string;
   readonly region?: string;
   readonly key?: S3Key;
-  /** What becomes of conditions on writes, copies and deletes: `ignored` is what makes servers dangerous. */
+  /** How the server treats conditions on writes, copies and deletes; servers that ignore them are dangerous. */
   readonly conditions?: "kept" | "ignored" | "not_implemented";
   /** Copies and deletes of multipart objects compare with a tag that is never returned, as in OpenStack Swift. */
   readonly hidesPartTags?: boolean;
@@ -25,7 +25,7 @@ export interface S3ServerOptions {
   readonly otherElements?: boolean;
   /** Names with a backslash are refused with status 400 and this code, as by S3Mock. */
   readonly refusesBackslash?: string;
-  /** Bytes are taken with `Content-MD5` only, as by buckets that lock what is written. */
+  /** Accepts bytes only with `Content-MD5`, as buckets with object lock do. */
   readonly wantsChecksums?: boolean;
   /** The most entries of a page, regardless of the request. */
   readonly pageEntries?: number;
@@ -41,7 +41,7 @@ export interface S3ServerOptions {
   readonly clock?: () => number;
 }
 
-/** What is known of a request when it is decided on. */
+/** The facts of a request on which the server decides. */
 export interface S3Request {
   readonly method: string;
   /** Undefined for the bucket itself. */
@@ -56,13 +56,13 @@ export interface S3Server extends Served {
   readonly region: string;
   readonly key: S3Key;
   readonly store: S3Store;
-  /** So many of the next requests that `accept` holds for are refused; without a number all of them. */
+  /** Refuses the next `times` requests that `accept` matches; without a number all of them. */
   refuse(accept: (request: S3Request) => boolean, refusal: S3Refusal, times?: number): void;
   /** The next copy or completion fails after its status of 200 was sent. */
   failInBody(code: string): void;
-  /** The next complete page says that it is cut, and not how to go on. */
+  /** The next complete page is marked as truncated, but has no continuation token. */
   cutNextPage(): void;
-  /** What is uploaded is stored otherwise than it was sent. */
+  /** The server alters the bytes of uploads. */
   alterUploads(): void;
   /** Ends everything that was to go wrong. */
   calm(): void;
@@ -286,7 +286,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     return { status: 200, headers: { etag: `"${made.etag}"`, ...versionHeaders(made) } };
   }
 
-  /** `If-None-Match: *`, as this server keeps it. */
+  /** Checks `If-None-Match: *` as this server does. */
   function assertFree(key: string, headers: S3Request["headers"]): void {
     if (headers["if-none-match"] === undefined) return;
     assertImplemented();
@@ -628,7 +628,7 @@ function unescape(text: string): string {
     .replaceAll("&amp;", "&");
 }
 
-/** Where a listing goes on behind a version, which may be gone by then. */
+/** Returns the position after a version, which may have been deleted. */
 function toPositionBehind(
   all: readonly { readonly key: string; readonly version: S3Version }[],
   key: string,

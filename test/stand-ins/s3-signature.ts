@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
-/** Who may ask. */
+/** The access key of a caller. */
 export interface S3Key {
   readonly id: string;
   readonly secret: string;

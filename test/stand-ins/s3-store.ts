@@ -9,7 +9,7 @@ export interface S3Version {
   readonly etag: string;
   /** Epoch milliseconds. */
   readonly modifiedAt: number;
-  /** Properties that come back with the object; lower-case names. */
+  /** Properties that are returned with the object; lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -31,7 +31,7 @@ export interface ListQuery {
 export interface Listed {
   readonly objects: readonly { readonly key: string; readonly version: S3Version }[];
   readonly prefixes: readonly string[];
-  /** Where to go on; undefined at the end. */
+  /** Position of the next page; undefined at the end. */
   readonly next: string | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface S3Store {
     headers: Readonly<Record<string, string>>,
     etag?: string,
   ): S3Version;
-  /** With an id that version goes for good. */
+  /** With an id deletes that version permanently. */
   remove(key: string, id?: string): { readonly marker: S3Version | undefined };
   list(query: ListQuery): Listed;
   /** Every version of every key, the newest of each first. */

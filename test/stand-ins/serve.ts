@@ -15,7 +15,7 @@ export async function serve(
 ): Promise<Served> {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://stand-in");
-    // The other end may go away at any time, which is not a failure of the stand-in.
+    // The client may disconnect at any time, which is not a failure of the stand-in.
     request.on("error", () => undefined);
     response.on("error", () => undefined);
     handle(request, response, url).catch(() => response.destroy());

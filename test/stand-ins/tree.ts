@@ -13,7 +13,7 @@ export interface TreeNode {
   /** Counts changes of the bytes. */
   content: number;
   modifiedAt: number;
-  /** Cannot be deleted, nor can what it lies in. */
+  /** Cannot be deleted, nor can its ancestors. */
   isLocked: boolean;
 }
 
@@ -21,14 +21,14 @@ export interface TreeNode {
 export interface Tree {
   readonly root: TreeNode;
   find(id: string): TreeNode | undefined;
-  /** What has the name in a folder. */
+  /** Returns the node of this name in a folder. */
   child(parent: string, name: string): TreeNode | undefined;
   children(parent: string): readonly TreeNode[];
   below(id: string): readonly TreeNode[];
   add(parent: string, name: string, kind: TreeNode["kind"], bytes?: Buffer): TreeNode;
   touch(node: TreeNode): void;
   overwrite(id: string, bytes: Uint8Array): void;
-  /** Takes a node and what is below it away, for good or into the trash. */
+  /** Removes a node and its descendants, permanently or to the trash. */
   remove(node: TreeNode, permanently?: boolean): void;
   restoreLast(): void;
   /** Nodes that were removed into the trash, the last ones last. */

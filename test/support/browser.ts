@@ -4,7 +4,7 @@ import { chromium, type Browser, type BrowserContext } from "playwright-core";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 
-/** Where Chromium is, or undefined when the machine has none. */
+/** Returns the path of Chromium, or undefined when it is not installed. */
 export function findChromium(): string | undefined {
   const folders = (process.env["PATH"] ?? "").split(delimiter);
   return folders
@@ -17,15 +17,15 @@ export function launchChromium(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 }
 
-/** What a page did that a strict page does not. */
+/** Events that a strict page must not cause. */
 export interface PageEvents {
-  /** Every address that was asked for, the page's own included. */
+  /** Every requested address, the page's own included. */
   readonly requests: string[];
   /** Errors of scripts, and complaints of the browser such as a violated policy. */
   readonly problems: string[];
 }
 
-/** Notes what every page of a context asks for and complains about. */
+/** Records the requests and errors of every page of a context. */
 export function watchPages(context: BrowserContext): PageEvents {
   const events: PageEvents = { requests: [], problems: [] };
   context.on("request", (request) => events.requests.push(request.url()));

@@ -5,7 +5,7 @@ import { refusalHeaders, statusOfCode } from "../../daemon/http/replies.ts";
 import type { Route, ServerRequest } from "../../daemon/http/handle.ts";
 import type { VaultCaller } from "../../daemon/vault/caller.ts";
 
-/** What a route answered, refusals included. */
+/** The response of a route, refusals included. */
 export interface RouteReply {
   readonly status: number;
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
@@ -14,8 +14,8 @@ export interface RouteReply {
 }
 
 /**
- * Calls the handler of one endpoint without HTTP: input is parsed and the answer checked with the declared schemas. Bytes come
- * back as they are (`body.bytes`).
+ * Calls the handler of one endpoint without HTTP: parses the input and checks the response with the declared schemas.
+ * Returns bytes unchanged (`body.bytes`).
  */
 export async function callRoute(
   routes: readonly Route[],
@@ -34,7 +34,7 @@ export async function callRoute(
       params: parse(declared.params, input.params ?? {}),
       query: parse(declared.query, input.query ?? {}),
       body: isSchema ? parse(declared.body as z.ZodType, input.body) : input.body,
-      request: {} as ServerRequest,
+      request: { headers: {} } as ServerRequest,
     });
     if ("bytes" in answer) return { status: 200, body: answer, headers: answer.headers ?? {} };
     const reply = declared.replies[answer.status];

@@ -101,7 +101,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
   };
 }
 
-/** What `startDaemon` takes, for a home of a test. */
+/** Returns the input of `startDaemon` for the home of a test. */
 export function testInput(home: string, options: TestDaemonOptions, log: LogLine[]): DaemonInput {
   const around = {
     env: {

@@ -1,7 +1,7 @@
 const repeat = (unit: string, length: number) =>
   unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
 
-/** Texts of about a length, by what they have too much of: each has a careless parser look around again and again. */
+/** Texts of about a length, by the element that they repeat: each makes a naive parser backtrack again and again. */
 export const floods: Readonly<Record<string, (length: number) => string>> = {
   quotes: (length) => repeat("> ", length),
   "quoted lines": (length) => repeat(`${"> ".repeat(50)}a\n`, length),

@@ -3,8 +3,8 @@ import { existsSync, realpathSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 /**
- * The path of a Node on the PATH that is older than 22.19, undefined without one. Those inside a node_modules folder
- * do not count: they are development dependencies, not what the machine has.
+ * The path of a Node on the PATH that is older than 22.19, undefined without one. Those inside a node_modules folder do
+ * not count: they are development dependencies, not installed on the machine.
  */
 export function findOldNode(): string | undefined {
   const candidates = (process.env["PATH"] ?? "")

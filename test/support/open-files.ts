@@ -1,6 +1,6 @@
 import { readdir, readlink } from "node:fs/promises";
 
-/** The files below a folder that this process holds open; none where the system does not tell. */
+/** Returns the files below a folder that this process holds open; empty where the system does not report them. */
 export async function openFilesBelow(folder: string): Promise<string[]> {
   const open = await readdir("/proc/self/fd").catch(() => []);
   const targets = open.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ""));

@@ -1,7 +1,7 @@
 /**
- * The cases that a property is tried with: `usual` many, the same ones each time, so that a commit that passed passes
- * again and a failure belongs to the change that brought it. `CROFT_PROPERTY_SEED=random` looks where no run has
- * looked, a number repeats what was found; `CROFT_PROPERTY_RUNS` tries more of them.
+ * Returns the seed and the number of cases of a property: `usual` cases, the same ones each time, so that a failure is
+ * caused by the change under test. `CROFT_PROPERTY_SEED=random` tries new cases, a number repeats a finding;
+ * `CROFT_PROPERTY_RUNS` sets the number of cases.
  */
 export function cases(usual = 100): { readonly seed: number; readonly numRuns: number } {
   return { seed: seed(), numRuns: wholeNumber("CROFT_PROPERTY_RUNS") ?? usual };

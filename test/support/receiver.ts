@@ -11,12 +11,12 @@ export interface Received {
   readonly body: string;
 }
 
-/** A server on a loopback port that keeps what it is sent. */
+/** A server on a loopback port that records the requests it receives. */
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly received: readonly Received[];
-  /** Waits until so many requests that `accept` holds for have arrived, and returns them. */
+  /** Waits until `count` requests that `accept` matches have arrived, and returns them. */
   waitFor(count: number, accept?: (each: Received) => boolean): Promise<Received[]>;
 }
 

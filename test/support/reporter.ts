@@ -12,11 +12,20 @@ export interface SkippedTest {
   readonly reason: string;
 }
 
-/** What one vitest run came to. Everything that went wrong is in `failures`, tests or not, with its reason. */
+/** The time that the workers spent on the files of a layer. */
+export interface LayerTime {
+  readonly layer: string;
+  readonly files: number;
+  readonly seconds: number;
+}
+
+/** The result of one vitest run. `failures` has every failure with its reason, also those outside tests. */
 export interface RunResults {
   readonly passed: number;
   readonly failures: readonly string[];
   readonly skipped: readonly SkippedTest[];
+  /** The layer that took longest comes first. */
+  readonly layers: readonly LayerTime[];
 }
 
 const REASON_LINES = 20;
@@ -63,7 +72,21 @@ function toRunResults(
     }
   }
   for (const error of unhandledErrors) failures.push(`outside of any test: ${error.message}`);
-  return { passed, failures, skipped };
+  return { passed, failures, skipped, layers: sumLayers(modules) };
+}
+
+function sumLayers(modules: readonly TestModule[]): LayerTime[] {
+  return [...Map.groupBy(modules, ({ project }) => project.name)]
+    .map(([layer, files]) => ({ layer, files: files.length, seconds: sumSeconds(files) }))
+    .toSorted((a, b) => b.seconds - a.seconds);
+}
+
+function sumSeconds(modules: readonly TestModule[]): number {
+  const milliseconds = modules.map((module) => {
+    const { duration, collectDuration, prepareDuration } = module.diagnostic();
+    return duration + collectDuration + prepareDuration;
+  });
+  return milliseconds.reduce((sum, each) => sum + each, 0) / 1_000;
 }
 
 /** The closing lines are often all that is kept of a run: they say why, and where. */

@@ -51,6 +51,57 @@ function chunk(type: string, content: Buffer): Buffer {
   return Buffer.concat([length, body, sum]);
 }
 
+/** A page of `tiff`: a picture, or a smaller copy of another one. */
+export interface TiffPage {
+  readonly picture: Bitmap;
+  readonly isThumbnail?: boolean;
+}
+
+/** Makes a TIFF file of several pages in the byte order of a scanner's choice. */
+export function tiff(pages: readonly TiffPage[], order: "II" | "MM" = "II"): Buffer<ArrayBuffer> {
+  const isLittle = order === "II";
+  const parts: Buffer[] = [];
+  let at = 8;
+  for (const [index, { picture, isThumbnail = false }] of pages.entries()) {
+    const { width, height, rows } = picture;
+    const entries = [
+      [254, 4, isThumbnail ? 1 : 2],
+      [256, 4, width],
+      [257, 4, height],
+      [258, 4, 1],
+      [259, 4, 1],
+      [262, 4, 1],
+      [273, 4, at],
+      [277, 4, 1],
+      [278, 4, height],
+      [279, 4, rows.length],
+    ] as const;
+    const directory = new DataView(new ArrayBuffer(2 + entries.length * 12 + 4));
+    directory.setUint16(0, entries.length, isLittle);
+    for (const [row, [tag, type, value]] of entries.entries()) {
+      directory.setUint16(2 + row * 12, tag, isLittle);
+      directory.setUint16(4 + row * 12, type, isLittle);
+      directory.setUint32(6 + row * 12, 1, isLittle);
+      directory.setUint32(10 + row * 12, value, isLittle);
+    }
+    const end = at + rows.length + directory.byteLength;
+    // The rows of the next page come first, and its directory after them.
+    const next = pages[index + 1];
+    directory.setUint32(
+      directory.byteLength - 4,
+      next === undefined ? 0 : end + next.picture.rows.length,
+      isLittle,
+    );
+    parts.push(Buffer.from(rows), Buffer.from(directory.buffer));
+    at = end;
+  }
+  const header = new DataView(new ArrayBuffer(8));
+  header.setUint16(0, isLittle ? 0x4949 : 0x4d4d);
+  header.setUint16(2, 42, isLittle);
+  header.setUint32(4, 8 + (pages[0]?.picture.rows.length ?? 0), isLittle);
+  return Buffer.concat([Buffer.from(header.buffer), ...parts]);
+}
+
 /** How a picture lies on a page of `scannedPdf`. */
 export interface Placement {
   /** `a b c d e f` of the operator `cm`; the whole page by default. */

@@ -1,5 +1,6 @@
-// test/support: what tests share. Test doubles, the in-process daemon, fixtures, and how a test is skipped or reported.
-// Start here for skips, reporter.ts for what the run prints, then the doubles one by one.
+// test/support: the helpers of the tests. Test doubles, the in-process daemon, fixtures, and how a test is skipped or
+// reported.
+// Start here for skips, reporter.ts for the output of a run, then the doubles one by one.
 import { describe, test } from "vitest";
 import type { TestContext } from "vitest";
 

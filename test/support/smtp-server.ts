@@ -8,7 +8,7 @@ export interface ReceivedMail {
   readonly source: string;
 }
 
-/** A real SMTP server on loopback that keeps what it receives. */
+/** A real SMTP server on loopback that records the mails it receives. */
 export async function startSmtpServer(options: SMTPServerOptions = {}) {
   const received: ReceivedMail[] = [];
   const server = new SMTPServer({

@@ -7,8 +7,8 @@ export interface StepCounter extends AsyncDisposable {
 }
 
 /**
- * Counts with the engine's own block counters, which say the same on every machine, however busy it is. What happens
- * inside one regular expression, or inside the engine, is not seen.
+ * Counts with the engine's own block counters, which say the same on every machine, however busy it is. Steps inside
+ * one regular expression, or inside the engine, are not counted.
  */
 export async function createStepCounter(isCounted: (url: string) => boolean): Promise<StepCounter> {
   const session = new Session();

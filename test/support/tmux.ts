@@ -11,11 +11,14 @@ export const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
 
 /** A program in a real terminal of its own. `await using` ends both. */
 export interface TmuxTerminal extends AsyncDisposable {
-  /** What is on the screen, row by row, without blanks at the ends. */
+  /** Returns the screen row by row, without trailing blanks. */
   rows(): Promise<readonly string[]>;
   /** The screen with its colours as sequences. */
   painted(): Promise<string>;
-  /** Waits until the screen is what is wanted and stays so for two looks, and gives its rows: none is half drawn. */
+  /**
+   * Waits until two successive reads of the screen match and are equal, so that no row is half drawn, and returns its
+   * rows.
+   */
   sees(shown: string | RegExp): Promise<readonly string[]>;
   /** Waits, then presses keys by tmux's names (`Enter`, `Down`, `C-c`) or types a text. */
   press(shown: string | RegExp, ...keys: readonly string[]): Promise<void>;

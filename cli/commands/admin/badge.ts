@@ -4,6 +4,8 @@ import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import type { Column } from "../../output/cells.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
+import { findFirst } from "../../output/pages.ts";
+import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../../support/if-absent.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -25,19 +27,19 @@ async function runBadgeList(cli: CliContext): Promise<void> {
   await cli.output.list(forgePages(cli.client, forge.listBadges, {}), badgeColumns);
 }
 
-interface BadgeCreateOptions {
+interface BadgeCreateOptions extends IfAbsentFlag {
   readonly slug: string;
   readonly description?: string;
   readonly imageUrl?: string;
 }
 
 export const createBadge = {
-  operations: [forge.createBadge],
+  operations: [forge.createBadge, forge.listBadges],
   output: resourceOf(forge.createBadge, 201),
   define(command, cli, run = runBadgeCreate): void {
-    command
+    addIfAbsentFlag(command)
       .argument("<slug>", "the badge's name in commands and requests")
-      .option("--description <text>", "what it is given for")
+      .option("--description <text>", "the description")
       .option("--image-url <url>", "the address of its picture")
       .action((slug: string, flags: Omit<BadgeCreateOptions, "slug">) =>
         run(cli, { slug, ...flags }),
@@ -48,10 +50,21 @@ export const createBadge = {
 /** Defines a badge that can be given to users. */
 async function runBadgeCreate(cli: CliContext, options: BadgeCreateOptions): Promise<void> {
   const { slug, description, imageUrl } = options;
-  const { body } = await cli.client.call(forge.createBadge, {
-    body: { slug, description, image_url: imageUrl },
+  const { value } = await createIfAbsent<WireBadge>(cli, {
+    ifAbsent: options.ifAbsent,
+    title: `the badge ${slug}`,
+    find: () =>
+      findFirst(forgePages(cli.client, forge.listBadges, {}), (badge) => badge.slug === slug),
+    create: async () => {
+      const body = { slug, description, image_url: imageUrl };
+      return (await cli.client.call(forge.createBadge, { body })).body;
+    },
+    settings: (existing) => [
+      { flag: "--description", wanted: description, existing: existing.description },
+      { flag: "--image-url", wanted: imageUrl, existing: existing.image_url },
+    ],
   });
-  await cli.output.resource(body, badgeColumns);
+  await cli.output.resource(value, badgeColumns);
 }
 
 export const deleteBadge = {

@@ -2,6 +2,7 @@ import type { WireCron } from "../../../daemon/contract/forge/cron.ts";
 import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
+import { CliError } from "../../errors.ts";
 import { type Column, time } from "../../output/cells.ts";
 import { listOf, shape } from "../../output/spec.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
@@ -42,6 +43,15 @@ export const runCronTask = {
 
 /** Starts a task. A long one continues after the command ends; one that is running is not started again. */
 async function runCronRun(cli: CliContext, { task }: { readonly task: string }): Promise<void> {
-  await cli.client.call(forge.runCronTask, { params: { task } });
+  try {
+    await cli.client.call(forge.runCronTask, { params: { task } });
+  } catch (error) {
+    if (!(error instanceof CliError) || error.code !== "not_found") throw error;
+    const hint =
+      task === "backup_home"
+        ? 'set backup_folder first: "croft config set backup_folder FOLDER", then restart the daemon'
+        : '"croft admin cron list" lists the tasks';
+    throw new CliError("not_found", `there is no task ${task}`, { ...error.details, hint });
+  }
   await cli.output.done({ started: true, task }, `Ran ${task}.`);
 }

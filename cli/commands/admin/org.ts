@@ -1,8 +1,14 @@
+import type { WireOrganization } from "../../../daemon/contract/forge/accounts/orgs.ts";
 import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { listOf, resourceOf } from "../../output/spec.ts";
-import { organizationColumns } from "../../support/organization.ts";
+import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../../support/if-absent.ts";
+import {
+  findOwnedOrganization,
+  organizationColumns,
+  organizationSettings,
+} from "../../support/organization.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -24,7 +30,7 @@ async function runOrgList(cli: CliContext): Promise<void> {
   await cli.output.list(forgePages(cli.client, forge.listOrganizations, {}), organizationColumns);
 }
 
-interface OrgCreateOptions {
+interface OrgCreateOptions extends IfAbsentFlag {
   readonly name: string;
   readonly owner: string;
   readonly fullName?: string;
@@ -35,14 +41,14 @@ interface OrgCreateOptions {
 }
 
 export const createOrg = {
-  operations: [forge.createOrganization],
+  operations: [forge.createOrganization, forge.getOrganization, forge.getOrganizationPermissions],
   output: resourceOf(forge.createOrganization, 201),
   define(command, cli, run = runOrgCreate): void {
-    command
+    addIfAbsentFlag(command)
       .argument("<name>", "the organization's name")
       .requiredOption("--owner <username>", "the user who owns it")
       .option("--full-name <name>", "its full name")
-      .option("--description <text>", "what it is for")
+      .option("--description <text>", "the description")
       .option("--website <url>", "its website")
       .option("--location <text>", "where it is")
       .option("--visibility <visibility>", "public, limited or private")
@@ -54,10 +60,18 @@ export const createOrg = {
 
 /** Creates an organization that a user owns. */
 async function runOrgCreate(cli: CliContext, options: OrgCreateOptions): Promise<void> {
-  const { name, owner, fullName, ...rest } = options;
-  const { body } = await cli.client.call(forge.createOrganization, {
-    params: { username: owner },
-    body: { username: name, full_name: fullName, ...rest },
+  const { name, owner, fullName, ifAbsent, ...rest } = options;
+  const { value } = await createIfAbsent<WireOrganization>(cli, {
+    ifAbsent,
+    title: `the organization ${name}`,
+    find: () => findOwnedOrganization(cli, name, owner),
+    create: async () => {
+      const body = { username: name, full_name: fullName, ...rest };
+      const params = { username: owner };
+      return (await cli.client.call(forge.createOrganization, { params, body })).body;
+    },
+    settings: (existing) => organizationSettings(options, existing),
+    editedBy: "croft org edit",
   });
-  await cli.output.resource(body, organizationColumns);
+  await cli.output.resource(value, organizationColumns);
 }

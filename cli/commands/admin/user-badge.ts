@@ -53,7 +53,7 @@ export const addUserBadges = {
   },
 } satisfies CommandModule;
 
-/** Gives a user badges: all of them or none. */
+/** Gives badges to a user, atomically. */
 async function runUserBadgeAdd(
   cli: CliContext,
   { username, slugs }: UserBadgeAddOptions,

@@ -1,14 +1,21 @@
+import type { WireUser } from "../../../daemon/contract/forge/accounts/users.ts";
 import type { InputOf } from "../../client/operation.ts";
 import { forge } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import { usageError } from "../../errors.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { readTrueOrFalse } from "../../support/flag-values.ts";
+import {
+  addIfAbsentFlag,
+  createIfAbsent,
+  type IfAbsentFlag,
+  isSameName,
+} from "../../support/if-absent.ts";
 import { randomPassword, readNewSecret } from "../../support/secrets.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import { userColumns } from "./user.ts";
 
-export interface UserCreateOptions {
+export interface UserCreateOptions extends IfAbsentFlag {
   readonly username: string;
   readonly email: string;
   readonly fullName?: string;
@@ -25,19 +32,20 @@ interface UserCreateFlags extends Omit<UserCreateOptions, "password"> {
 }
 
 export const createUser = {
-  operations: [forge.createUser],
+  operations: [forge.createUser, forge.getUser, forge.getOrganization],
   output: resourceOf(forge.createUser, 201, { password: "string" }),
+  prompted: ["--password-stdin or --random-password"],
   define(command, cli, run = runUserCreate): void {
-    command
+    addIfAbsentFlag(command)
       .requiredOption("--username <name>", "the user's name")
       .requiredOption("--email <address>", "the user's e-mail address")
       .option("--full-name <name>", "the user's full name")
       .option("--password-stdin", "read the password from standard input")
       .option("--random-password", "make a password and print it with the user")
       .option("--must-change-password", "the password must be changed at the first sign-in")
-      .option("--no-must-change-password", "the password may stay")
+      .option("--no-must-change-password", "the password need not be changed")
       .option("--visibility <visibility>", "public, limited or private")
-      .option("--restricted", "the user sees only what was explicitly shared")
+      .option("--restricted", "the user sees only explicitly shared objects")
       .action((flags: UserCreateFlags) => {
         const { passwordStdin, randomPassword: random, ...rest } = flags;
         if (passwordStdin === true && random === true)
@@ -57,30 +65,73 @@ export const createUser = {
 
 /** Creates a user of the forge. A password that was made is shown this once. */
 async function runUserCreate(cli: CliContext, options: UserCreateOptions): Promise<void> {
-  const isRandom = options.password.from === "random";
-  const password = isRandom
-    ? randomPassword(cli.system.random)
-    : await readNewSecret(cli, {
-        fromInput: options.password.from === "input",
-        question: "Password:",
-        flag: "--password-stdin or --random-password",
+  const { username } = options;
+  let shown: string | undefined;
+  const { value } = await createIfAbsent<WireUser>(cli, {
+    ifAbsent: options.ifAbsent,
+    title: `the user ${username}`,
+    find: () => findUser(cli, username),
+    create: async () => {
+      const password = await readFirstPassword(cli, options.password.from);
+      const made = await cli.client.call(forge.createUser, {
+        body: {
+          username,
+          email: options.email,
+          password,
+          full_name: options.fullName,
+          must_change_password: options.mustChangePassword,
+          visibility: options.visibility,
+          restricted: options.restricted,
+        },
       });
-  const { body } = await cli.client.call(forge.createUser, {
-    body: {
-      username: options.username,
-      email: options.email,
-      password,
-      full_name: options.fullName,
-      must_change_password: options.mustChangePassword,
-      visibility: options.visibility,
-      restricted: options.restricted,
+      if (options.password.from === "random") shown = password;
+      return made.body;
     },
+    settings: (existing) => [
+      {
+        flag: "--email",
+        wanted: options.email.toLowerCase(),
+        existing: existing.email.toLowerCase(),
+      },
+      { flag: "--full-name", wanted: options.fullName, existing: existing.full_name },
+      { flag: "--visibility", wanted: options.visibility, existing: existing.visibility },
+      { flag: "--restricted", wanted: options.restricted, existing: existing.restricted },
+    ],
+    editedBy: "croft admin user edit",
   });
-  if (!isRandom) return cli.output.resource(body, userColumns);
-  await cli.output.resource({ ...body, password }, [
+  if (shown === undefined) return cli.output.resource(value, userColumns);
+  const password = shown;
+  await cli.output.resource({ ...value, password }, [
     ...userColumns,
     { header: "password", cell: () => password },
   ]);
+}
+
+async function readFirstPassword(
+  cli: CliContext,
+  from: UserCreateOptions["password"]["from"],
+): Promise<string> {
+  if (from === "random") return randomPassword(cli.system.random);
+  return readNewSecret(cli, {
+    fromInput: from === "input",
+    question: "Password:",
+    flag: "--password-stdin or --random-password",
+  });
+}
+
+/**
+ * Returns a user by the present name. A former name, which redirects, may be given to a new user; an organization,
+ * which the API shows like a user, does not count.
+ */
+async function findUser(cli: CliContext, username: string): Promise<WireUser | undefined> {
+  const { body } = await cli.client.call(forge.getUser, { params: { username } });
+  if (!isSameName(body.login, username)) return undefined;
+  const { status } = await cli.client.call(
+    forge.getOrganization,
+    { params: { org: username } },
+    { accept: (answer) => answer.status === 404 },
+  );
+  return status === 200 ? undefined : body;
 }
 
 /** The members that change; those that are undefined stay. */
@@ -115,7 +166,7 @@ export const editUser = {
       .option("--must-change-password <true|false>", "change the password at the next sign-in")
       .option("--active <true|false>", "whether the account is active")
       .option("--admin <true|false>", "whether the user is a site administrator")
-      .option("--restricted <true|false>", "whether the user sees only what was shared")
+      .option("--restricted <true|false>", "whether the user sees only explicitly shared objects")
       .option("--prohibit-login <true|false>", "whether signing in is forbidden")
       .option("--allow-create-organization <true|false>", "whether the user may make organizations")
       .option("--allow-git-hook <true|false>", "whether the user may edit git hooks")

@@ -1,7 +1,14 @@
+import type {
+  WireForeignKey,
+  WirePublicKey,
+} from "../../../daemon/contract/forge/accounts/keys.ts";
 import { forge } from "../../client/operations.ts";
+import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { resourceOf, shape } from "../../output/spec.ts";
-import { keyColumns, readKeyFile, toKeyTitle } from "../../support/public-key.ts";
+import { findFirst } from "../../output/pages.ts";
+import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../../support/if-absent.ts";
+import { isSameKey, keyColumns, readKeyFile, toKeyTitle } from "../../support/public-key.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -11,7 +18,7 @@ export const entries: readonly Entry[] = [
   }),
 ];
 
-interface UserKeyAddOptions {
+interface UserKeyAddOptions extends IfAbsentFlag {
   readonly username: string;
   /** A path, or `-` for standard input. */
   readonly file: string;
@@ -20,15 +27,16 @@ interface UserKeyAddOptions {
 }
 
 export const addUserKey = {
-  operations: [forge.addUserKey],
+  operations: [forge.addUserKey, forge.listUserKeys],
   output: resourceOf(forge.addUserKey, 201),
   define(command, cli, run = runUserKeyAdd): void {
-    command
+    addIfAbsentFlag(command)
       .argument("<username>", "the user's name")
       .argument("<file>", "a file with the public key; - is standard input")
       .option("--title <title>", "a title for the key; by default the file's name")
-      .action((username: string, file: string, flags: { readonly title?: string }) =>
-        run(cli, { username, file, ...flags }),
+      .action(
+        (username: string, file: string, flags: Omit<UserKeyAddOptions, "username" | "file">) =>
+          run(cli, { username, file, ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -38,11 +46,25 @@ async function runUserKeyAdd(cli: CliContext, options: UserKeyAddOptions): Promi
   const { username, file } = options;
   const key = await readKeyFile(cli, file);
   const title = options.title ?? toKeyTitle(file);
-  const { body } = await cli.client.call(forge.addUserKey, {
-    params: { username },
-    body: { title, key },
+  const params = { username };
+  const { value } = await createIfAbsent<WirePublicKey>(cli, {
+    ifAbsent: options.ifAbsent,
+    title: `the public key of ${username}`,
+    find: async () => {
+      const pages = forgePages(cli.client, forge.listUserKeys, { params });
+      const found = await findFirst(pages, (one) => isSameKey(one.key, key));
+      return found !== undefined && isShownWhole(found) ? found : undefined;
+    },
+    create: async () =>
+      (await cli.client.call(forge.addUserKey, { params, body: { title, key } })).body,
+    settings: (existing) => [{ flag: "--title", wanted: options.title, existing: existing.title }],
   });
-  await cli.output.resource(body, keyColumns);
+  await cli.output.resource(value, keyColumns);
+}
+
+/** Only administrators see the owner of another user's key. */
+function isShownWhole(key: WireForeignKey): key is WirePublicKey {
+  return key.user !== undefined;
 }
 
 interface UserKeyDeleteOptions {

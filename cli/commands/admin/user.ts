@@ -162,7 +162,7 @@ export const deleteUser = {
   define(command, cli, run = runUserDelete): void {
     command
       .argument("<username>", "the user's name")
-      .option("--purge", "also what the user owns: repositories, packages, organizations")
+      .option("--purge", "also delete the user's repositories, packages and organizations")
       .action((username: string, { purge = false }: { readonly purge?: boolean }) =>
         run(cli, { username, purge }),
       );
@@ -195,12 +195,12 @@ export const resetTwoFactor = {
   },
 } satisfies CommandModule;
 
-/** Takes the second factor from a user who lost it: the password alone signs in again. */
+/** Disables the second factor of a user who lost it: the password alone signs in again. */
 async function runResetTwoFactor(
   cli: CliContext,
   { username }: { readonly username: string },
 ): Promise<void> {
-  await cli.prompts.confirm(`Take the second factor from ${username}?`);
+  await cli.prompts.confirm(`Reset the second factor of ${username}?`);
   await cli.client.call(forge.resetUserTwoFactor, { params: { username } });
   await cli.output.done({ reset: true, username }, `${username} signs in without a second factor.`);
 }

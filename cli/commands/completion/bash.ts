@@ -110,6 +110,14 @@ _croft_pick() {
   for value in "$@"; do
     [[ $value == "$cur"* ]] && COMPREPLY+=("$(printf %q "$value")")
   done
+  _croft_after_colon
+}
+_croft_after_colon() {
+  # What stands before the last colon is on the line already, where readline ends words at colons.
+  if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
+    local stem=@{cur%"@{cur##*:}"}
+    COMPREPLY=("@{COMPREPLY[@]#"$stem"}")
+  fi
 }
 # Values are read, not expanded: names come from elsewhere.
 _croft_values() {
@@ -135,11 +143,7 @@ _croft_values() {
   [[ @{#COMPREPLY[@]} == 1 && @{COMPREPLY[0]} == *[/#] ]] && compopt -o nospace 2>/dev/null
   # In quotes a colon ends no word.
   [[ -n $quote ]] && return
-  # What stands before the last colon is on the line already, where readline ends words at colons.
-  if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
-    local stem=@{cur%"@{cur##*:}"}
-    COMPREPLY=("@{COMPREPLY[@]#"$stem"}")
-  fi
+  _croft_after_colon
 }
 `
     .replaceAll("@{", "${")

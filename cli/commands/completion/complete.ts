@@ -63,7 +63,7 @@ function isHarmless(value: string): boolean {
   return value !== "" && !value.startsWith("-") && sanitizeLine(value) === value;
 }
 
-/** Finds candidates; none when the time is over, and then the process ends without waiting for what is under way. */
+/** Finds candidates; none when the time is over, and then the process ends without waiting for running requests. */
 async function findInTime(
   cli: CliContext,
   words: readonly string[],
@@ -114,7 +114,7 @@ async function find(cli: CliContext, words: readonly string[]): Promise<readonly
     .slice(0, VALUES_MAX);
 }
 
-/** Finds candidates, some of which may not begin with what is typed. */
+/** Finds candidates, some of which may not begin with the typed text. */
 async function findAll(cli: CliContext, question: Question): Promise<readonly Candidate[]> {
   const { completion: kind } = question;
   if (typeof kind !== "string") return kind.map((value) => ({ value, description: "" }));

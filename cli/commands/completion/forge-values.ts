@@ -10,7 +10,7 @@ export interface Candidate {
   readonly description: string;
 }
 
-/** Lists values; some of them may not begin with what is typed. */
+/** Lists values; some of them may not begin with the typed text. */
 export type ValueFinder = (cli: CliContext, question: Question) => Promise<readonly Candidate[]>;
 
 /** The names under which completion calls forge operations; all of them only read. */
@@ -241,7 +241,7 @@ function findRepository({ args, flags }: Question): RepositoryName | undefined {
   return owner === "" || repo === "" ? undefined : { owner, repo };
 }
 
-/** @throws Error when the line names none */
+/** @throws Error when the line names no repository */
 function getRepository(question: Question): RepositoryName {
   const found = findRepository(question);
   if (found === undefined) throw new Error("the line names no repository");

@@ -1,10 +1,11 @@
 import type { Option } from "commander";
+import { scopeWords } from "../../../daemon/contract/forge/token-scopes.ts";
 import type { CommandModule, CompletionKind } from "../../tree/entry.ts";
 
 /** The completion of an argument or of a flag's value: values of a kind, or one of a few fixed words. */
 export type Completion = CompletionKind | readonly string[];
 
-/** Returns what an argument of a command is completed to; undefined for free text and local files. */
+/** Returns the kind of values that complete an argument of a command; undefined for free text and local files. */
 export function completionOfArgument(
   line: string,
   module: CommandModule,
@@ -15,7 +16,7 @@ export function completionOfArgument(
   return module.completions?.[name] ?? find(byArgument, keys);
 }
 
-/** Returns what the value of a flag is completed to; undefined for free text and local files. */
+/** Returns the kind of values that complete a flag; undefined for free text and local files. */
 export function completionOfFlag(
   line: string,
   module: CommandModule,
@@ -61,7 +62,7 @@ const byArgument: Readonly<Record<string, Completion | null>> = {
   "admin org create name": null,
   "admin org name": "organizations",
   "admin repo create repository": null,
-  "api method": ["GET", "POST", "PUT", "PATCH", "DELETE"],
+  "api method-or-path": ["GET", "POST", "PUT", "PATCH", "DELETE"],
   "issue react reaction": ["+1", "laugh", "hooray", "confused", "heart", "rocket", "eyes"],
   "logout service": ["forge", "vault"],
   "notification id": "threads",
@@ -97,6 +98,7 @@ const byFlag: Readonly<Record<string, Completion | null>> = {
   "--format": ["json", "csv", "tsv", "yaml"],
   "--label": "labels",
   "--mentions": "users",
+  "--method": ["GET", "POST", "PUT", "PATCH", "DELETE"],
   "--milestone": "milestones",
   "--object-format": ["sha1", "sha256"],
   "--order": ["asc", "desc"],
@@ -136,4 +138,5 @@ const byFlag: Readonly<Record<string, Completion | null>> = {
   "repo tag create --target": "branches",
   "run list --status": ["queued", "in_progress", "success", "failure"],
   "vault preference set --pdf-open-mode": ["in_app", "new_tab"],
+  "token create --scope": scopeWords,
 };

@@ -7,7 +7,7 @@ import type { CommandModule } from "../../tree/entry.ts";
 import { completionOfArgument, completionOfFlag } from "./kinds.ts";
 import { takesValue } from "./question.ts";
 
-/** A word with what it means. */
+/** A word with its meaning. */
 export interface Described {
   readonly word: string;
   readonly description: string;

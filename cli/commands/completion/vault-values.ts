@@ -70,7 +70,7 @@ async function listShares({ client }: CliContext) {
   return (await client.call(vault.listShares, { query: PAGE })).body.items;
 }
 
-/** Connections, then what is in the folder that the word has reached. */
+/** Lists connections, then the items of the folder that the typed word names. */
 async function listItems(
   cli: CliContext,
   { typed }: { readonly typed: string },

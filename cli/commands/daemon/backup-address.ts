@@ -14,7 +14,7 @@ export const ADDRESS_HELP =
   'its key is in backup_access_key_id and backup_secret_access_key ("croft help backups")';
 
 /**
- * Reads the value of `--to` or `--from`; `true` stands for the setting `backup_url`.
+ * Reads the value of `--to` or `--from`; `true` means the setting `backup_url`.
  * @throws CliError `usage` for another form, `invalid_config` without the setting
  */
 export function readBackupAddress(

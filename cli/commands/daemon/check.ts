@@ -31,13 +31,13 @@ export const checkDaemon = {
     command
       .option(
         "--repair",
-        "move damaged objects to quarantine, delete damaged cache files and what is left of uploads; the daemon must be stopped",
+        "move damaged objects to quarantine, delete damaged cache files and leftovers of uploads; the daemon must be stopped",
       )
       .action((flags: { repair?: true }) => run(cli, { repair: flags.repair === true }));
   },
 } satisfies CommandModule;
 
-/** Checks the home and prints what is wrong with it. Exits with code 1 when something is wrong and not repaired. */
+/** Checks the home and prints its faults. Exits with code 1 when a fault remains unrepaired. */
 async function runDaemonCheck(cli: CliContext, { repair }: DaemonCheckOptions): Promise<void> {
   const { readAllSettings } = await import("../../profile/settings.ts");
   const { settings, paths } = readAllSettings(cli.system, cli.flags, {});

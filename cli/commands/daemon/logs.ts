@@ -45,7 +45,7 @@ export const daemonLogs = {
         "lines from this time on: RFC 3339, or an age such as 15m, 2h, 7d",
         String,
       )
-      .option("--until <time>", "lines up to this time, given likewise", String)
+      .option("--until <time>", "lines up to this time, in the same form", String)
       .option("--request <id>", "lines of one request")
       .action((flags: LogFlags) => {
         const { lines, follow, level, since, until, request } = flags;
@@ -87,7 +87,7 @@ async function runDaemonLogs(cli: CliContext, options: DaemonLogsOptions): Promi
     const { size } = await log.stat();
     const last = await readLast(path, size, options);
     if (follow && last.length > 1) {
-      // A reader such as `head -n 1` is gone after the first line, which only a later write finds out.
+      // A reader such as `head -n 1` ends after the first line, which only a later write detects.
       await print(cli, path, last.slice(0, 1));
       await cli.system.sleep(logPollMs, cli.signal);
       await print(cli, path, last.slice(1));
@@ -148,7 +148,7 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error;
 }
 
-/** Prints what is added, through rotations, until a stop signal comes or the reader of the output is gone. */
+/** Prints new lines, through rotations, until a stop signal arrives or the reader closes the output. */
 async function followLog(
   cli: CliContext,
   path: string,

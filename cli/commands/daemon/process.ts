@@ -64,7 +64,8 @@ export const statusDaemon = {
  */
 async function runDaemonStatus(cli: CliContext): Promise<void> {
   try {
-    await cli.output.resource(await readStatus(cli), statusColumns);
+    const status = await readStatus(cli);
+    await cli.output.resource(status, status.disk === null ? statusColumns : fullDiskColumns);
   } catch (error) {
     if (!cli.output.isMachine || !(error instanceof CliError)) throw error;
     if (error.code !== "daemon_unreachable" || !(await isKnownStopped(cli))) throw error;
@@ -105,6 +106,10 @@ const statusColumns: readonly Column<DaemonStatus>[] = [
   { header: "url", cell: ({ url }) => url },
   { header: "pid", cell: ({ pid }) => pid },
   { header: "started", cell: (status) => time(status.started_at) },
+];
+
+const fullDiskColumns: readonly Column<DaemonStatus>[] = [
+  ...statusColumns,
   { header: "disk", cell: ({ disk }) => disk },
 ];
 
@@ -138,7 +143,7 @@ async function runDaemonStop(cli: CliContext, options: DaemonStopOptions): Promi
 }
 
 /**
- * Stops the daemon of this home and waits for the end of its process. Returns its id; undefined when none ran.
+ * Stops the daemon of this home and waits for the end of its process. Returns its id; undefined when no daemon ran.
  * @throws CliError `not_finished` when the process has not ended in time
  */
 export async function endDaemon(

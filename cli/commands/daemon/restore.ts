@@ -160,6 +160,13 @@ async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): P
   const { source, shown } = toSource(cli, options, settings);
   if (source.kind === "file") await assertExists(source.path);
   if (cli.flags.dryRun) throw new DryRun({ restore: { file: shown, data } });
+  await cli.prompts.require([
+    { flag: "--yes", isMissing: !cli.flags.yes },
+    {
+      flag: "--passphrase-stdin",
+      isMissing: options.withKeys === true && options.passphraseStdin !== true,
+    },
+  ]);
   await cli.prompts.confirm(`Replace ${data} with the backup ${shown}?`);
   const passphrase = options.withKeys
     ? await readSecret(cli, {
@@ -173,7 +180,7 @@ async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): P
   const process = { pid, mark: processMark(pid), userId };
   const input = { settings, paths, version, clock: cli.clock, process, logTo: stderr };
   const { signal } = cli;
-  // A stop signal waits until what was unpacked is removed, or until all files are replaced.
+  // A stop signal waits until the unpacked files are removed, or until all files are replaced.
   cli.holdStops();
   const restored = await withByteProgress(cli, shown, (onProgress) =>
     daemon
@@ -206,7 +213,7 @@ async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): P
     cli.io.note('"croft daemon start" starts it, "croft login forge" signs in.');
 }
 
-/** What is to be done before a restored home starts. */
+/** The steps to take before a restored home starts. */
 const keyAdvice: Readonly<Partial<Record<string, string>>> = {
   missing:
     "The home has no master key and does not start without it. Copy keys/master.key of the former home into its keys/ " +
@@ -216,7 +223,7 @@ const keyAdvice: Readonly<Partial<Record<string, string>>> = {
     "file with the key in CROFT_MASTER_KEY_FILE. A backup with keys is restored with --with-keys.",
 };
 
-/** Before anything is asked. @throws CliError `not_found` */
+/** Checks before any prompt that the backup exists. @throws CliError `not_found` */
 async function assertExists(path: string): Promise<void> {
   if (
     await stat(path).then(
@@ -232,7 +239,7 @@ async function assertExists(path: string): Promise<void> {
 
 type RestoreSource = Parameters<typeof restoreHome>[1]["from"];
 
-/** Where the archive comes from, and what a person reads about it. */
+/** Returns the source of the archive and its name in messages. */
 function toSource(
   cli: CliContext,
   { file, from }: DaemonRestoreOptions,

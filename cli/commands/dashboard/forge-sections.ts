@@ -19,7 +19,7 @@ import type {
   Tone,
 } from "../../ui/dashboard/section.ts";
 
-/** Rows that a section shows: the first page of what the daemon has. */
+/** Rows that a section shows: the first page of a list of the daemon. */
 export const ROWS_MAX = 50;
 /** Maximum number of hooks whose last deliveries are fetched in each load. */
 const HOOKS_MAX = 20;
@@ -306,8 +306,8 @@ function tasks({ client, clock }: CliContext): DashboardSection {
     const next = toAgo(task.next, clock());
     return {
       id: task.name,
-      tone: "good",
-      cells: [task.name, task.schedule, last, next],
+      tone: isDisabled(task) ? "idle" : "good",
+      cells: [task.name, isDisabled(task) ? "disabled" : task.schedule, last, next],
       details: [
         ["task", task.name],
         ["schedule", task.schedule],
@@ -335,11 +335,16 @@ function tasks({ client, clock }: CliContext): DashboardSection {
       const { items, total } = await firstPage(forgePages(client, forge.listCronTasks, {}));
       return {
         rows: withText(items.map(toRow), filter),
-        summary: `${total} scheduled`,
+        summary: `${total - items.filter(isDisabled).length} scheduled`,
         tone: "good",
       };
     },
   };
+}
+
+/** Whether a task runs only when it is started by hand. */
+function isDisabled({ schedule }: WireCron): boolean {
+  return schedule === "-";
 }
 
 /** Reads the first page of a list, and how many items there are in all. */

@@ -81,8 +81,8 @@ export const applyHome = {
 } satisfies CommandModule;
 
 /**
- * Makes the home like the file: creates what is missing, edits what differs, deletes nothing. Run again, it does what is
- * left. A change that fails does not keep the others from being made; the exit code is 14 then.
+ * Makes the home match the file: creates missing objects, edits those that differ, deletes nothing. Idempotent: a
+ * second run makes the remaining changes. A failed change does not stop the others; the exit code is 14 then.
  */
 async function runApply(cli: CliContext, { file }: ApplyOptions): Promise<void> {
   const { parseHomeFile } = await import("./home-file.ts");

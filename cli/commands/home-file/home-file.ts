@@ -1,6 +1,7 @@
 // Parses and prints home files: `croft export` writes one, `croft apply` changes a home to match one. They contain no
 // secrets.
 import { z } from "zod";
+import { describeIssue } from "../../../daemon/contract/issue-text.ts";
 import { usageError } from "../../errors.ts";
 import { toYamlReason } from "../../profile/settings.ts";
 
@@ -82,7 +83,7 @@ export async function parseHomeFile(text: string, name: string): Promise<HomeFil
   } catch (error) {
     throw usageError(`${name} is not valid YAML: ${toYamlReason(error as Error)}`);
   }
-  const parsed = homeFile.safeParse(value);
+  const parsed = homeFile.safeParse(value, { error: describeIssue });
   if (parsed.success) return parsed.data;
   const mistakes = parsed.error.issues.map(
     ({ path, message }) => `${path.length === 0 ? "the file" : path.join(".")}: ${message}`,

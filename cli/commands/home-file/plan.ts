@@ -18,8 +18,8 @@ export interface Change {
 }
 
 /**
- * The changes that make `present` like `wanted`. A field that the file leaves out stays as it is, and nothing is deleted.
- * Users come first, because organizations are created for them.
+ * Returns the changes that make `present` match `wanted`. Fields that the file omits keep their values, and nothing is
+ * deleted. Users come first, because organizations are created for them.
  */
 export function planChanges(wanted: HomeFile, present: HomeFile): readonly Change[] {
   return [

@@ -134,7 +134,7 @@ async function readVaultUsers(cli: CliContext): Promise<VaultUserEntry[]> {
   }));
 }
 
-/** The settings of the configuration file, without secrets and without what names this machine's files. */
+/** The settings of the configuration file, without secrets and without paths of this machine. */
 async function readSettings(cli: CliContext): Promise<HomeFile["settings"]> {
   const { readAllSettings } = await import("../../profile/settings.ts");
   const { values } = readAllSettings(cli.system, cli.flags, {});

@@ -19,7 +19,7 @@ interface HookFlags {
   readonly color?: string;
 }
 
-/** The flags of a creation besides them. */
+/** The additional flags of a creation. */
 export interface NewHookFlags extends HookFlags {
   readonly type?: string;
   readonly inactive?: boolean;
@@ -27,7 +27,7 @@ export interface NewHookFlags extends HookFlags {
   readonly authorizationHeaderStdin?: boolean;
 }
 
-/** The flags of an edit besides them. */
+/** The additional flags of an edit. */
 export interface HookEditFlags extends HookFlags {
   /** The address; `--url` is the daemon's. */
   readonly target?: string;
@@ -107,7 +107,7 @@ export async function readHookEdit(
 }
 
 /**
- * Converts events to the API's words: the words `issues` and `pull_request` stand for whole families of events, so their
+ * Converts events to the API's words: the words `issues` and `pull_request` mean whole families of events, so their
  * `_only` forms are sent.
  */
 export function toEventWords(events: readonly string[]): string[] {
@@ -146,7 +146,7 @@ function toConfig(flags: HookFlags, url: string | undefined): Record<string, str
   );
 }
 
-/** The one secret that standard input can hold, by the flag that was given; undefined when none was. */
+/** The one secret that standard input can hold, by the flag that was given; undefined when no such flag was given. */
 async function readOneSecret(
   cli: CliContext,
   flags: { readonly secretStdin?: boolean; readonly authorizationHeaderStdin?: boolean },

@@ -150,8 +150,8 @@ const downloadAttachment = {
 } satisfies CommandModule;
 
 /**
- * Downloads a file, which appears under its name when it is whole. Whoever attached it chose the name: without `--force` no
- * file is replaced. @throws CliError `conflict` when the file is there
+ * Downloads a file, which appears under its name when it is complete. The uploader chose the name, so without `--force`
+ * no file is replaced. @throws CliError `conflict` when the file exists
  */
 async function runDownload(cli: CliContext, options: DownloadOptions): Promise<void> {
   const found = await getAttachment(cli, options);

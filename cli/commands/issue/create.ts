@@ -30,13 +30,13 @@ export const createIssue = {
   define(command, cli, run = runIssueCreate): void {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
-      .option("--title <text>", "what it is about; required unless the template has a title")
+      .option("--title <text>", "the title; required unless the template has one")
       .option("--from-template <name>", "take title, text, labels and assignees from this template")
       .option("--body <text>", 'its text, as Markdown; "-" reads standard input')
       .option("--assign <username...>", "assign these users")
       .option("--label <name>", "add this label; may be repeated", addValue)
       .option("--milestone <title>", "put it into this milestone")
-      .option("--due <date>", "the last day, such as 2026-12-31", toDueDate)
+      .option("--due <date>", "the due date, such as 2026-12-31", toDueDate)
       .action((given: string, options: Omit<IssueCreateOptions, keyof RepositoryName>) =>
         run(cli, { ...toRepositoryName(given), ...options }),
       );

@@ -7,10 +7,15 @@ import { type IssueName, toIssueName } from "../../support/repository.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List what an issue waits for, or what waits for it", () => listDependencies, {
-    aliases: ["ls"],
-  }),
-  verb("add", "Let an issue wait for another one", () => addDependency),
+  verb(
+    "list",
+    "List the issues that an issue depends on, or that depend on it",
+    () => listDependencies,
+    {
+      aliases: ["ls"],
+    },
+  ),
+  verb("add", "Make an issue depend on another one", () => addDependency),
   verb("remove", "Remove a dependency of an issue", () => removeDependency, { aliases: ["rm"] }),
 ];
 
@@ -30,7 +35,7 @@ const listDependencies = {
   define(command, cli, run = runDependencyList): void {
     command
       .argument(...issueArgument)
-      .option("--blocked", "the issues that wait for this one")
+      .option("--blocked", "list the issues that depend on this one")
       .action((given: string, options: { readonly blocked?: boolean }) =>
         run(cli, { ...toIssueName(given), ...options }),
       );

@@ -48,7 +48,7 @@ export const entries: readonly Entry[] = [
     "List the issue templates of a repository",
     async () => (await import("./templates.ts")).listTemplates,
   ),
-  noun("dependency", "Manage what issues wait for", () => import("./dependency.ts")),
+  noun("dependency", "Manage dependencies of issues", () => import("./dependency.ts")),
   noun("time", "Track time on issues", () => import("./time.ts")),
   verb(
     "delete",
@@ -80,7 +80,7 @@ const listIssues = {
       .option("--search <text>", "found in title or text")
       .option("--author <username>", "opened by this user")
       .option("--assignee <username>", "assigned to this user")
-      .option("--mentions <username>", "naming this user in their text or a comment")
+      .option("--mentions <username>", "mentioning this user in the text or a comment")
       .option("--label <name>", "with this label; may be repeated", addValue)
       .option("--milestone <title>", "in this milestone")
       .option("--since <time>", "changed at this time or later, such as 2026-11-21T12:00:00Z")

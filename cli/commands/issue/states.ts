@@ -117,7 +117,7 @@ export const react = {
       .argument(...issueArgument)
       .argument("<reaction>", "+1, -1, laugh, hooray, confused, heart, rocket or eyes")
       .option("--comment <id>", "react to this comment instead of the issue")
-      .option("--remove", "take the reaction back")
+      .option("--remove", "remove the reaction")
       .action((given: string, reaction: string, options: Omit<ReactOptions, "reaction">) =>
         run(cli, { ...toIssueName(given), ...options, reaction }),
       );

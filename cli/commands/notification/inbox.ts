@@ -54,15 +54,16 @@ async function runNotificationInbox(
     repository: repo,
   });
   const closing = new AbortController();
-  // The list is on its way while what draws it is loaded.
+  // Request the list while the modules that draw it are loaded.
+  const firstLoad = inbox.reload();
   const background = [
-    inbox.reload(),
+    firstLoad,
     listen(cli, inbox, closing.signal),
     tick(cli, inbox, closing.signal),
   ];
   try {
     const { showScreen } = await import("../../ui/screen.tsx");
-    await showScreen(cli, inbox);
+    await showScreen(cli, inbox, firstLoad);
   } finally {
     closing.abort();
     await Promise.allSettled(background);
@@ -120,7 +121,7 @@ const statusesOf: Readonly<Record<InboxView, readonly ("unread" | "read" | "pinn
   pinned: ["pinned"],
 };
 
-/** The text of an issue with its last comment, rendered; other subjects have none of their own. */
+/** The text of an issue with its last comment, rendered; other subjects have no text. */
 async function readSubject(
   cli: CliContext,
   { subject, repository }: WireThread,
@@ -148,7 +149,7 @@ function who(login: string | undefined): string {
   return login ?? "Somebody";
 }
 
-/** Each text is rendered by itself: what one leaves open must not swallow the next. */
+/** Each text is rendered by itself, so that an unclosed element of one does not swallow the next. */
 async function toHtml(
   cli: CliContext,
   heading: string,

@@ -65,15 +65,15 @@ export const listNotifications = {
       .option("--repo <repository>", "only threads of this repository, as OWNER/NAME")
       .option("--since <time>", "changed at this time or later, such as 2026-11-21T12:00:00Z")
       .option("--before <time>", "changed at this time or earlier")
-      .option(
-        "-f, --follow",
-        "go on with threads that have news, as they come; --ndjson for scripts",
-      )
+      .option("-f, --follow", "print new and changed threads as they arrive; --ndjson for scripts")
       .action((options: NotificationListOptions) => run(cli, options));
   },
 } satisfies CommandModule;
 
-/** Prints the caller's threads, the last changed first; with `follow` the last changed last, and then what comes. */
+/**
+ * Prints the caller's threads, the last changed first; with `follow` the last changed last, followed by new ones as
+ * they arrive.
+ */
 export async function runNotificationList(
   cli: CliContext,
   { status, type, repo, since, before, follow }: NotificationListOptions,
@@ -162,7 +162,7 @@ export const markNotifications = {
       .option("--as <status>", "unread, read or pinned", toStatusName("--as"), "read")
       .option("--all", "mark all unread threads")
       .option("--repo <repository>", "with --all: only threads of this repository, as OWNER/NAME")
-      .option("--up-to <time>", "with --all: leave threads alone that changed after this time")
+      .option("--up-to <time>", "with --all: skip threads that changed after this time")
       .action((ids: readonly string[], options: Omit<NotificationMarkOptions, "ids">) =>
         run(cli, { ids, ...options }),
       );

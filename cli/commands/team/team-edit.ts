@@ -1,10 +1,23 @@
 import type { Command } from "commander";
+import type { WireTeam } from "../../../daemon/contract/forge/accounts/orgs.ts";
 import { forge } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import { usageError } from "../../errors.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { readTrueOrFalse } from "../../support/flag-values.ts";
-import { findTeamId, teamArgument, teamColumns, teamOperations } from "../../support/team.ts";
+import {
+  addIfAbsentFlag,
+  createIfAbsent,
+  type IfAbsentFlag,
+  type Setting,
+} from "../../support/if-absent.ts";
+import {
+  findTeam,
+  findTeamId,
+  teamArgument,
+  teamColumns,
+  teamOperations,
+} from "../../support/team.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 
 interface TeamFlags {
@@ -18,7 +31,7 @@ interface TeamFlags {
 
 function addTeamFlags(command: Command): Command {
   return command
-    .option("--description <text>", "what the team is for")
+    .option("--description <text>", "the description")
     .option("--permission <permission>", "read, write or admin")
     .option(
       "--unit <unit>",
@@ -58,26 +71,26 @@ function toUnits(
   );
 }
 
-export interface TeamCreateOptions extends TeamFlags {
+export interface TeamCreateOptions extends TeamFlags, IfAbsentFlag {
   readonly organization: string;
   readonly name: string;
 }
 
 export const createTeam = {
-  operations: [forge.createTeam],
+  operations: [forge.createTeam, ...teamOperations],
   output: resourceOf(forge.createTeam, 201),
   define(command, cli, run = runCreate): void {
     addTeamFlags(
-      command
+      addIfAbsentFlag(command)
         .argument("<organization>", "the organization")
         .argument("<name>", "the name of the team"),
-    ).action((organization: string, name: string, flags: TeamFlags) =>
+    ).action((organization: string, name: string, flags: TeamFlags & IfAbsentFlag) =>
       run(cli, { organization, name, ...flags }),
     );
   },
 } satisfies CommandModule;
 
-/** Units of a team that names none, as a repository has them. */
+/** The default units of a team: all units of a repository. */
 const everyUnit = [
   "code",
   "issues",
@@ -91,13 +104,51 @@ const everyUnit = [
 
 /** Creates a team. Without `--unit`, its permission applies to every unit. */
 async function runCreate(cli: CliContext, options: TeamCreateOptions): Promise<void> {
-  const { organization, name, ...flags } = options;
+  const { organization, name, ifAbsent, ...flags } = options;
   const unit = flags.permission === "admin" ? undefined : (flags.unit ?? everyUnit);
-  const { body } = await cli.client.call(forge.createTeam, {
-    params: { org: organization },
-    body: { name, ...toBody(unit === undefined ? flags : { ...flags, unit }) },
+  const body = { name, ...toBody(unit === undefined ? flags : { ...flags, unit }) };
+  const { value } = await createIfAbsent<WireTeam>(cli, {
+    ifAbsent,
+    title: `the team ${organization}/${name}`,
+    find: () => findTeam(cli, organization, name),
+    create: async () =>
+      (await cli.client.call(forge.createTeam, { params: { org: organization }, body })).body,
+    settings: (existing) => teamSettings(flags, existing),
+    editedBy: "croft team edit",
   });
-  await cli.output.resource(body, teamColumns);
+  await cli.output.resource(value, teamColumns);
+}
+
+function teamSettings(flags: TeamFlags, existing: WireTeam): readonly Setting[] {
+  const wanted = toUnits(flags.unit ?? [], flags.permission);
+  return [
+    { flag: "--description", wanted: flags.description, existing: existing.description },
+    { flag: "--permission", wanted: flags.permission, existing: existing.permission },
+    { flag: "--visibility", wanted: flags.visibility, existing: existing.visibility },
+    {
+      flag: "--all-repositories",
+      wanted: flags.allRepositories,
+      existing: existing.includes_all_repositories,
+    },
+    {
+      flag: "--creates-repositories",
+      wanted: flags.createsRepositories,
+      existing: existing.can_create_org_repo,
+    },
+    {
+      flag: "--unit",
+      wanted: wanted && listUnits(wanted),
+      existing: listUnits(existing.units_map),
+    },
+  ];
+}
+
+function listUnits(units: Readonly<Record<string, string>>): string {
+  return Object.entries(units)
+    .filter(([, permission]) => permission !== "none")
+    .map(([unit, permission]) => `${unit.replace("repo.", "")}=${permission}`)
+    .toSorted()
+    .join(",");
 }
 
 export interface TeamEditOptions extends TeamFlags {
@@ -122,7 +173,7 @@ export const editTeam = {
   },
 } satisfies CommandModule;
 
-/** Changes a team; what is not given stays. */
+/** Changes a team; absent fields keep their values. */
 async function runEdit(cli: CliContext, options: TeamEditOptions): Promise<void> {
   const { team: given, name, ...flags } = options;
   const team = await findTeamId(cli, given);

@@ -9,7 +9,7 @@ import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 export const entries: readonly Entry[] = [
   verb("list", "List the repositories of a team", () => listRepositories, { aliases: ["ls"] }),
   verb("add", "Give a team a repository of its organization", () => addRepository),
-  verb("remove", "Take a repository from a team", () => removeRepository, { aliases: ["rm"] }),
+  verb("remove", "Remove a repository from a team", () => removeRepository, { aliases: ["rm"] }),
 ];
 
 const repositoryArgument = ["<repository>", "the repository as OWNER/NAME"] as const;

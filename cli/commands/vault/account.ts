@@ -23,6 +23,7 @@ interface Flags {
 export const register = {
   operations: [vault.register],
   output: resourceOf(vault.register, 201),
+  prompted: ["--password-stdin"],
   define(command, cli, run = runRegister): void {
     command
       .requiredOption("--handle <handle>", "your name in the vault")

@@ -10,9 +10,18 @@ import { vaultPages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, usageError } from "../../errors.ts";
 import { type Column, size, time } from "../../output/cells.ts";
-import { listOf, resourceOf, shape } from "../../output/spec.ts";
+import { listOf, oneOrList, resourceOf, shape } from "../../output/spec.ts";
+import { finishBatch, resultFields, runBatch } from "../../support/batch.ts";
+import { findDocumentId, findDocumentOperations } from "../../support/find-document.ts";
 import { assertRawOutput, writeRaw } from "../../support/raw-output.ts";
+import {
+  addWaitFlags,
+  assertWaitFlags,
+  type WaitFlags,
+  waitUntilEnded,
+} from "../../support/wait.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
+import { listFiles, uploadFile } from "./document-files.ts";
 import {
   assertFree,
   createLocalFiles,
@@ -20,16 +29,16 @@ import {
   partSuffix,
   toFileName,
 } from "./item/local-files.ts";
-import { openSource } from "./item/send-file.ts";
 import { trackTransfer } from "./item/transfer.ts";
+import { describeMissingText } from "./missing-text.ts";
 
 export const entries: readonly Entry[] = [
-  verb("upload", "Upload a file as a document", () => uploadDocument),
+  verb("upload", "Upload files as documents", () => uploadDocument),
   verb("list", "List your documents", () => listDocuments, { aliases: ["ls"] }),
   verb("view", "Show a document", () => viewDocument),
   verb("download", "Download a document", () => downloadDocument),
   verb("edit", "Rename a document or set its topics", () => editDocument),
-  verb("classify", "Extract the text again and classify", () => classifyDocument),
+  verb("classify", "Extract and classify the text of a document again", () => classifyDocument),
   verb("delete", "Delete a document", () => deleteDocument, { aliases: ["rm"] }),
 ];
 
@@ -55,80 +64,87 @@ const lines: readonly Column<WireDocument>[] = [
   { header: "sha256", cell: ({ sha256 }) => sha256 },
   { header: "classified as", cell: ({ classification }) => classification?.topic },
   { header: "because of", cell: ({ classification }) => classification?.words },
-  { header: "missing text", cell: toMissingText },
+  {
+    header: "missing text",
+    cell: ({ status_reason: reason, extracted_text: text }) => describeMissingText(reason, text),
+  },
   { header: "text", cell: ({ extracted_text: text }) => text },
 ];
 
-/** What each `status_reason` says of a text, as docs/documents.md has it. */
-const reasons: Readonly<Record<string, string>> = {
-  unsupported_format: "croft does not read this format",
-  no_text: "the file has no text",
-  ocr_off: "pictures of text are not read, because text recognition is off (CROFT_OCR)",
-  too_large: "the file is over a limit: 100 MiB, 1,000,000 characters or 20 scanned pages",
-  encrypted: "the file is protected with a password",
-  damaged: "the file is cut off or broken",
-  too_complex: "the file has too many or too deep parts",
-  timed_out: "the time for one file was used up",
-  provider_error: "the connected storage did not give the bytes",
-};
-
-/** Says in words how much text is missing and why; undefined when all of it is there. */
-function toMissingText({
-  status_reason: reason,
-  extracted_text: text,
-}: WireDocument): string | undefined {
-  if (reason === null) return undefined;
-  const why = reasons[reason] ?? reason;
-  // A recipient of a share sees no text at all.
-  if (text === undefined) return why;
-  return text === null ? `all: ${why}` : `a part: ${why}`;
-}
-
-export interface DocumentUploadOptions {
-  /** A path, or `-` for standard input. */
-  readonly file: string;
+export interface DocumentUploadOptions extends WaitFlags {
+  /** Paths, or `-` alone for standard input. */
+  readonly files: readonly string[];
   readonly name?: string;
+  readonly recursive?: true;
 }
 
 export const uploadDocument = {
-  operations: [vault.uploadDocument],
-  output: resourceOf(vault.uploadDocument, 201),
+  operations: [vault.uploadDocument, vault.getDocument],
+  output: oneOrList(vault.uploadDocument, resultFields, 201),
   define(command, cli, run = runUpload): void {
-    command
-      .argument("<file>", "a file, or - for standard input")
-      .option("--name <name>", "the document's name; the file's own by default")
-      .action((file: string, flags: { readonly name?: string }) => run(cli, { file, ...flags }));
+    addWaitFlags(command, "wait until its text is extracted and classified")
+      .argument("<files...>", "files, or - for standard input")
+      .option("--name <name>", "the name of a single document; the file's own by default")
+      .option("-r, --recursive", "also upload the files of folders")
+      .action((files: readonly string[], flags: Omit<DocumentUploadOptions, "files">) => {
+        assertWaitFlags(flags);
+        return run(cli, { files, ...flags });
+      });
   },
 } satisfies CommandModule;
 
-/** Uploads one file and prints the document. Its text is extracted afterwards, in the background. */
-async function runUpload(cli: CliContext, { file, name }: DocumentUploadOptions): Promise<void> {
-  if (file === "-" && name === undefined)
-    throw usageError("standard input has no name", "give one with --name");
-  const filename = name ?? basename(resolve(cli.system.workingDirectory, file));
-  const source = await openSource(cli, file);
+/**
+ * Uploads files, one after the other, and prints the documents. Their texts are extracted afterwards, in the background. If
+ * some of several fail, the exit code is `partial`.
+ */
+async function runUpload(cli: CliContext, options: DocumentUploadOptions): Promise<void> {
+  const { files, name, wait, timeout } = options;
+  const paths = options.recursive === true ? await listFiles(cli, files) : files;
+  const [first = ""] = paths;
+  const isBatch = files.length > 1 || options.recursive === true;
+  if (isBatch && name !== undefined) throw usageError("--name goes with one file");
+  if (paths.includes("-") && name === undefined)
+    throw usageError("standard input has no name", "give one with --name, and no other file");
   const progress = await cli.progress();
-  const { body } = await trackTransfer(progress, filename, (shown) => {
-    shown.begin(source.size);
-    return cli.client.upload(
-      vault.uploadDocument,
-      {},
-      {
-        fields: { filename },
-        fileField: "file",
-        filename,
-        contentType: "application/octet-stream",
-        size: source.size,
-        canRestart: source.canRestart,
-        open: source.open,
-        onProgress: shown.update,
-      },
-    );
-  }).finally(() => {
-    source.close?.();
-    progress.finish();
+  const upload = async (path: string) => {
+    const filename = name ?? basename(resolve(cli.system.workingDirectory, path));
+    const { body } = await uploadFile(cli, path, filename, progress);
+    return wait === true ? waitForDocument(cli, body.id, timeout) : body;
+  };
+  if (!isBatch) {
+    const made = await upload(first).finally(() => progress.finish());
+    return cli.output.resource(made, lines);
+  }
+  const outcomes = await runBatch(paths, upload).finally(() => progress.finish());
+  await finishBatch(cli, outcomes, "uploaded", [
+    { header: "file", cell: ({ item }) => item },
+    { header: "id", cell: ({ id }) => id },
+    { header: "error", cell: ({ error }) => error?.message },
+  ]);
+}
+
+/**
+ * Waits until a document's text is extracted and classified. @throws CliError `task_failed` when the classification
+ * failed, `not_finished` after the timeout
+ */
+async function waitForDocument(cli: CliContext, id: string, timeout: number | undefined) {
+  const read = async () =>
+    (await cli.client.call(vault.getDocument, { params: { document_id: id } })).body;
+  const ended = await waitUntilEnded(cli, {
+    title: `document ${id}`,
+    timeout,
+    read,
+    stateOf: ({ status }) => status,
+    hasEnded: ({ status }) => status === "ready" || status === "classification_failed",
+    lookWith: `croft vault document view ${id}`,
   });
-  await cli.output.resource(body, lines);
+  if (ended.status === "ready") return ended;
+  const missing = describeMissingText(ended.status_reason, ended.extracted_text);
+  throw new CliError(
+    "task_failed",
+    `the classification of document ${id} failed${missing === undefined ? "" : ` (missing text: ${missing})`}`,
+    { service: "vault", hint: `"croft vault document classify ${id}" tries again` },
+  );
 }
 
 const sorts = ["name", "size", "created_at"] as const;
@@ -173,13 +189,14 @@ async function runList(cli: CliContext, options: DocumentListOptions): Promise<v
 }
 
 interface DocumentOptions {
+  /** An id or a name. */
   readonly id: string;
 }
 
-const idHelp = 'the document\'s id, as "croft vault document list" shows it';
+const idHelp = "the document's id, or its name if only one has it";
 
 export const viewDocument = {
-  operations: [vault.getDocument],
+  operations: [...findDocumentOperations, vault.getDocument],
   output: resourceOf(vault.getDocument),
   completions: { id: "documents" },
   define(command, cli, run = runView): void {
@@ -188,7 +205,8 @@ export const viewDocument = {
 } satisfies CommandModule;
 
 /** Prints a document with its text; one that was shared with the caller without it. */
-async function runView(cli: CliContext, { id }: DocumentOptions): Promise<void> {
+async function runView(cli: CliContext, { id: word }: DocumentOptions): Promise<void> {
+  const id = await findDocumentId(cli, word, { received: true });
   const { body } = await cli.client.call(vault.getDocument, { params: { document_id: id } });
   await cli.output.resource(body, lines);
 }
@@ -199,7 +217,7 @@ export interface DocumentDownloadOptions extends DocumentOptions {
 }
 
 export const downloadDocument = {
-  operations: [vault.getDocument, vault.getDocumentContent],
+  operations: [...findDocumentOperations, vault.getDocument, vault.getDocumentContent],
   output: shape({ id: "string", path: "string", size: "integer" }),
   writes: true,
   completions: { id: "documents" },
@@ -215,8 +233,9 @@ export const downloadDocument = {
 /** Writes a document's bytes to a file, which appears under its name when it is whole. */
 async function runDownload(
   cli: CliContext,
-  { id, output }: DocumentDownloadOptions,
+  { id: word, output }: DocumentDownloadOptions,
 ): Promise<void> {
+  const id = await findDocumentId(cli, word, { received: true });
   const input = { params: { document_id: id } };
   if (output === "-") {
     assertRawOutput(cli, {
@@ -263,7 +282,7 @@ export interface DocumentEditOptions extends DocumentOptions {
 }
 
 export const editDocument = {
-  operations: [vault.updateDocument],
+  operations: [...findDocumentOperations, vault.updateDocument],
   output: resourceOf(vault.updateDocument),
   completions: { id: "documents", "--topic": "topics" },
   define(command, cli, run = runEdit): void {
@@ -287,13 +306,14 @@ export const editDocument = {
 
 async function runEdit(
   cli: CliContext,
-  { id, name, topic, noTopics }: DocumentEditOptions,
+  { id: word, name, topic, noTopics }: DocumentEditOptions,
 ): Promise<void> {
   if (name === undefined && topic === undefined && !noTopics)
     throw usageError("nothing to change", "give --name, --topic or --no-topics");
   if (topic !== undefined && noTopics)
     throw usageError("--topic and --no-topics contradict each other");
   const topics = noTopics ? [] : topic && [...topic];
+  const id = await findDocumentId(cli, word);
   const { body } = await cli.client.call(vault.updateDocument, {
     params: { document_id: id },
     body: {
@@ -305,16 +325,30 @@ async function runEdit(
 }
 
 export const classifyDocument = {
-  operations: [vault.classifyDocument],
-  output: resourceOf(vault.classifyDocument, 202),
+  operations: [...findDocumentOperations, vault.classifyDocument, vault.getDocument],
+  output: shape({ document_id: "string", status: "string" }),
   completions: { id: "documents" },
   define(command, cli, run = runClassify): void {
-    command.argument("<id>", idHelp).action((id: string) => run(cli, { id }));
+    addWaitFlags(command, "wait until it is classified, and fail when that fails")
+      .argument("<id>", idHelp)
+      .action((id: string, flags: WaitFlags) => {
+        assertWaitFlags(flags);
+        return run(cli, { id, ...flags });
+      });
   },
 } satisfies CommandModule;
 
-async function runClassify(cli: CliContext, { id }: DocumentOptions): Promise<void> {
+async function runClassify(
+  cli: CliContext,
+  { id: word, wait, timeout }: DocumentOptions & WaitFlags,
+): Promise<void> {
+  const id = await findDocumentId(cli, word);
   const { body } = await cli.client.call(vault.classifyDocument, { params: { document_id: id } });
+  if (wait === true) {
+    const { status, topics } = await waitForDocument(cli, id, timeout);
+    const named = topics.length === 0 ? "without a topic" : `as ${topics.join(", ")}`;
+    return cli.output.done({ document_id: id, status }, `The document is classified ${named}.`);
+  }
   await cli.output.done(
     body,
     `The document is being classified. Look with: croft vault document view ${id}`,
@@ -326,7 +360,7 @@ export interface DocumentDeleteOptions extends DocumentOptions {
 }
 
 export const deleteDocument = {
-  operations: [vault.getDocument, vault.deleteDocument],
+  operations: [...findDocumentOperations, vault.getDocument, vault.deleteDocument],
   output: shape({ deleted: "boolean", id: "string", filename: "string" }),
   destructive: true,
   completions: { id: "documents" },
@@ -343,8 +377,9 @@ export const deleteDocument = {
 /** Deletes a document with its shares and its bytes. The client reports a provider that failed, which the API answers with 200. */
 async function runDelete(
   cli: CliContext,
-  { id, removeOnly }: DocumentDeleteOptions,
+  { id: word, removeOnly }: DocumentDeleteOptions,
 ): Promise<void> {
+  const id = await findDocumentId(cli, word);
   const params = { document_id: id };
   const { filename } = (await cli.client.call(vault.getDocument, { params })).body;
   await cli.prompts.confirm(`Delete the document ${filename}?`);

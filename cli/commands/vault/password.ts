@@ -105,7 +105,7 @@ async function runPasswordConfirm(
   await cli.output.done(body, body.message);
 }
 
-/** The token of a link; what is not a link is taken for the token itself. */
+/** Returns the token of a link; a text that is not a link is the token itself. */
 function toToken(given: string): string {
   const link = URL.canParse(given) ? new URL(given) : undefined;
   return link?.searchParams.get("token") ?? given;

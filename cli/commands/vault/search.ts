@@ -6,7 +6,9 @@ import { vaultPages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { usageError } from "../../errors.ts";
 import type { Column } from "../../output/cells.ts";
+import type { Page } from "../../output/pages.ts";
 import { listOf } from "../../output/spec.ts";
+import { pickConnection, readConnections } from "../../support/connection.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 
 const kinds = ["document", "item"] as const;
@@ -23,19 +25,19 @@ export interface SearchOptions {
 }
 
 export const search = {
-  operations: [vault.search],
+  operations: [vault.listConnections, vault.search],
   output: listOf(vault.search, "items"),
-  completions: { "--topic": "topics" },
+  completions: { "--topic": "topics", "--connection": "connections" },
   define(command, cli, run = runSearch): void {
     command
       .argument("<words...>", 'words, begin* of words, "phrases"')
       .addOption(new Option("--kind <kind>", "only documents, or only items").choices(kinds))
       .option("--topic <name>", "only of this topic")
-      .option("--connection <id>", "only in this connection")
+      .option("--connection <name>", "only in this connection, by its name or id")
       .option("--type <type>", "only of this media type, such as application/pdf")
       .option("--from <time>", "only texts that changed at this time or later")
       .option("--to <time>", "only texts that changed before this time")
-      .option("--semantic", "find texts that are near in meaning, too; needs an AI provider")
+      .option("--semantic", "also find texts with a similar meaning; needs an AI provider")
       .action((words: readonly string[], flags: Omit<SearchOptions, "words">) =>
         run(cli, { words: words.join(" "), ...flags }),
       );
@@ -44,26 +46,53 @@ export const search = {
 
 type Result = z.output<(typeof searchEndpoint)["replies"][200]>["items"][number];
 
-const columns: readonly Column<Result>[] = [
+/** Columns of the results. An item's id has its connection in front, as other commands take it. */
+const toColumns = (names: ReadonlyMap<string, string>): readonly Column<Result>[] => [
   { header: "kind", cell: ({ kind }) => kind },
   { header: "name", cell: ({ document, item }) => document?.filename ?? item?.name },
-  { header: "passage", cell: ({ snippet }) => snippet.text },
-  { header: "id", cell: ({ document, item }) => document?.id ?? item?.provider_item_id },
+  {
+    header: "passage",
+    cell: ({ snippet }) => snippet.text,
+    bold: ({ snippet: { text, marks } }) => marks.map(([start, end]) => text.slice(start, end)),
+  },
+  {
+    header: "id",
+    cell: ({ document, item }) =>
+      item === null
+        ? document?.id
+        : `${names.get(item.connection_id) ?? item.connection_id}:${item.provider_item_id}`,
+  },
 ];
 
 /** Prints documents and analysed items that have all of the words, best first; with `--semantic` also similar texts. */
 async function runSearch(cli: CliContext, options: SearchOptions): Promise<void> {
   const { words, connection, type, from, to, semantic, ...rest } = options;
+  const wanted =
+    connection === undefined ? undefined : pickConnection(await readConnections(cli), connection);
   const query = {
     ...rest,
     q: words,
     ...(semantic === true ? { semantic: "true" as const } : {}),
-    ...(connection === undefined ? {} : { connection_id: connection }),
+    ...(wanted === undefined ? {} : { connection_id: wanted.id }),
     ...(type === undefined ? {} : { content_type: type }),
     ...(from === undefined ? {} : { from: toTime("--from", from) }),
     ...(to === undefined ? {} : { to: toTime("--to", to) }),
   };
-  await cli.output.list(vaultPages(cli.client, vault.search, { query }), columns);
+  const names = new Map<string, string>();
+  const source = vaultPages(cli.client, vault.search, { query });
+  /** Reads the names of the connections with the first page that has an item. */
+  const named = async (page: Page<Result>) => {
+    if (names.size === 0 && page.items.some(({ item }) => item !== null))
+      for (const { id, display_name: name } of await readConnections(cli)) names.set(id, name);
+    return page;
+  };
+  await cli.output.list(
+    {
+      first: async (wantedPage) => named(await source.first(wantedPage)),
+      next: async (page) => named(await source.next(page)),
+    },
+    toColumns(names),
+  );
 }
 
 /** A time as people write it, as the API takes it. */

@@ -6,6 +6,7 @@ import { vaultPages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { type Column, time } from "../../output/cells.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
+import { findDocumentId, findDocumentOperations } from "../../support/find-document.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -41,12 +42,12 @@ export interface ShareCreateOptions {
 }
 
 export const createShare = {
-  operations: [vault.createShare],
+  operations: [...findDocumentOperations, vault.createShare],
   output: resourceOf(vault.createShare, 201),
   completions: { document: "documents", "--to": "handles" },
   define(command, cli, run = runCreate): void {
     command
-      .argument("<document>", "the document's id")
+      .argument("<document>", "the document's id, or its name if only one has it")
       .requiredOption("--to <handle>", "the user who gets it")
       .addOption(
         new Option("--permission <permission>", "view shows it in place only")
@@ -61,8 +62,9 @@ export const createShare = {
 
 async function runCreate(
   cli: CliContext,
-  { document, to, permission }: ShareCreateOptions,
+  { document: word, to, permission }: ShareCreateOptions,
 ): Promise<void> {
+  const document = await findDocumentId(cli, word);
   const { body } = await cli.client.call(vault.createShare, {
     body: { document_id: document, recipient_handle: to, permission },
   });

@@ -56,7 +56,10 @@ export const createToken = {
           .choices(["read", "write"])
           .makeOptionMandatory(),
       )
-      .option("--expires <when>", "90d, 2027-01-31, or 2027-01-31T12:00:00Z; never without it")
+      .option(
+        "--expires <when>",
+        "90d, 2027-01-31, or 2027-01-31T12:00:00Z; without it, the token does not expire",
+      )
       .action((name: string, options: Omit<TokenCreateOptions, "name">) =>
         run(cli, { name, ...options }),
       );

@@ -6,6 +6,7 @@ import { CliError, usageError } from "../../errors.ts";
 import { type Column, time } from "../../output/cells.ts";
 import { wholeList } from "../../output/pages.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
+import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../../support/if-absent.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
@@ -37,35 +38,58 @@ async function runList(cli: CliContext): Promise<void> {
   await cli.output.list(wholeList(await readTopics(cli)), columns);
 }
 
-export interface TopicCreateOptions {
+export interface TopicCreateOptions extends IfAbsentFlag {
   readonly name: string;
-  readonly description: string;
-  readonly system: boolean;
+  readonly description?: string;
+  readonly system?: true;
 }
 
 export const createTopic = {
-  operations: [vault.createTopic, vault.createSystemTopic],
+  operations: [vault.createTopic, vault.createSystemTopic, vault.listTopics],
   output: resourceOf(vault.createTopic, 201),
   define(command, cli, run = runCreate): void {
-    command
+    addIfAbsentFlag(command)
       .argument("<name>", "the topic's name")
-      .option("--description <text>", "what belongs to it; the classifier reads it", "")
+      .option("--description <text>", "the description, which the classifier reads")
       .option("--system", "a topic for every user; administrators only")
-      .action((name: string, flags: { readonly description: string; readonly system?: true }) =>
-        run(cli, { name, description: flags.description, system: flags.system === true }),
+      .action((name: string, flags: Omit<TopicCreateOptions, "name">) =>
+        run(cli, { name, ...flags }),
       );
   },
 } satisfies CommandModule;
 
 async function runCreate(
   cli: CliContext,
-  { name, description, system }: TopicCreateOptions,
+  { name, description, system, ifAbsent }: TopicCreateOptions,
 ): Promise<void> {
-  const input = { body: { name, description } };
-  const { body } = system
-    ? await cli.client.call(vault.createSystemTopic, input)
-    : await cli.client.call(vault.createTopic, input);
-  await cli.output.resource(body, columns);
+  const input = { body: { name, description: description ?? "" } };
+  const isSystem = system === true;
+  const { value } = await createIfAbsent<WireTopic>(cli, {
+    ifAbsent,
+    title: `the ${isSystem ? "system topic" : "topic"} ${JSON.stringify(name)}`,
+    find: async () =>
+      (await readTopics(cli)).find(
+        (topic) => topic.is_system === isSystem && toKey(topic.name) === toKey(name),
+      ),
+    create: async () =>
+      isSystem
+        ? (await cli.client.call(vault.createSystemTopic, input)).body
+        : (await cli.client.call(vault.createTopic, input)).body,
+    settings: (existing) => [
+      { flag: "--description", wanted: description, existing: existing.description },
+    ],
+    editedBy: "croft vault topic edit",
+  });
+  await cli.output.resource(value, columns);
+}
+
+/** Names that differ only in case or accents are one for the server. */
+function toKey(name: string): string {
+  return name
+    .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .toLowerCase()
+    .trim();
 }
 
 export interface TopicEditOptions {
@@ -82,7 +106,7 @@ export const editTopic = {
     command
       .argument("<topic>", "the topic's name or id")
       .option("--name <name>", "another name")
-      .option("--description <text>", "another description")
+      .option("--description <text>", "a new description")
       .action((given: string, flags: Omit<TopicEditOptions, "topic">) =>
         run(cli, { topic: given, ...flags }),
       );

@@ -54,7 +54,7 @@ export const enableTotp = {
 
 /** Turns the second factor on and prints the backup codes, which are never shown again. All other sessions end. */
 async function runTotpEnable(cli: CliContext, { code }: TotpEnableOptions): Promise<void> {
-  const given = code ?? (await cli.prompts.text("Code of the app:", "the code as an argument"));
+  const given = code ?? (await cli.prompts.text("Code of the app:", "<code>"));
   const { body } = await cli.client.call(vault.enableTotp, {
     body: { code: given.replace(/\s/g, "") },
   });

@@ -9,11 +9,11 @@ export interface FetchRequest {
   readonly repository: string;
   /** A commit, a branch, a tag or a full ref; undefined for the default branch. */
   readonly ref: string | undefined;
-  /** The commit that a ref had when the run began: it is fetched instead of what the ref is now. */
+  /** The commit that a ref had when the run began: it is fetched instead of the ref's current commit. */
   readonly commit?: string | undefined;
   /** Commits of history; 0 for all, with every branch and tag. */
   readonly depth: number;
-  /** Empty for none. */
+  /** Empty without a token. */
   readonly token: string;
   /** Whether the token stays in the configuration of the repository, for later git commands of the job. */
   readonly keepToken: boolean;
@@ -43,7 +43,7 @@ export interface RepositoriesDeps {
   readonly searchPath: string;
   readonly log: JobLog;
   readonly signal: AbortSignal;
-  /** The token of the job; empty for none. */
+  /** The token of the job, or empty. */
   readonly token: string;
 }
 
@@ -56,7 +56,7 @@ export function createRepositories(deps: RepositoriesDeps) {
   const actions = new Map<string, Promise<string | undefined>>();
   return {
     fetch: fetchInto,
-    /** Returns the folder of an action's repository; undefined when the forge has no such repository or ref. */
+    /** Returns the folder of an action's repository; undefined when the forge lacks the repository or the ref. */
     fetchAction(repository: string, ref: string): Promise<string | undefined> {
       const key = `${repository.toLowerCase()}@${ref}`;
       const known = actions.get(key) ?? fetchOne(repository, ref, `action-${actions.size}`);
@@ -91,7 +91,7 @@ export function createRepositories(deps: RepositoriesDeps) {
     return fetched && folder;
   }
 
-  /** Fetches into an empty folder and checks out; undefined when there is no such repository or ref. */
+  /** Fetches into an empty folder and checks out; undefined when the repository or the ref is missing. */
   async function fetchInto(folder: string, request: FetchRequest): Promise<Fetched | undefined> {
     const { repository, ref, commit, depth, token, keepToken, signal } = request;
     const isNamed =
@@ -187,7 +187,7 @@ export function createRepositories(deps: RepositoriesDeps) {
   }
 }
 
-/** Ways in which a ref may be meant, each with what is checked out. */
+/** Returns the possible meanings of a ref, each with the revision to check out. */
 function toCandidates(ref: string | undefined, commit: string | undefined) {
   const of = (full: string, source = full) => {
     const [, kind, name = ""] = /^refs\/(heads|tags)\/(.+)$/s.exec(full) ?? [];

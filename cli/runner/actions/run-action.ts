@@ -11,6 +11,7 @@ import {
 import { type Frame, toContexts } from "../job/session.ts";
 import { type ActionFile, readActionFile } from "./action-file.ts";
 import { checkOut, isCheckout } from "./checkout.ts";
+import { acceptForge } from "./toolkit-bundles.ts";
 
 /** Composite actions within composite actions. */
 const DEPTH_MAX = 10;
@@ -24,8 +25,11 @@ interface FoundAction {
 }
 
 /** Runs the action of a `uses` step. @throws StepError for an action that cannot be had */
-export async function runAction(run: StepRun, uses: string): Promise<Performed> {
-  const given = await run.session.evaluation.texts(run.step.with, run.contexts);
+export async function runAction(
+  run: StepRun,
+  uses: string,
+  given: Readonly<Record<string, string>>,
+): Promise<Performed> {
   if (isCheckout(uses)) return checkOut(run, lowerKeys(given));
   const action = await findAction(run, uses);
   const inputs = await toInputs(run, action.file, lowerKeys(given), uses);
@@ -53,11 +57,19 @@ async function findAction({ session }: StepRun, uses: string): Promise<FoundActi
   const root = await repositories.fetchAction(repository, ref);
   if (root === undefined)
     throw new StepError(
-      `${uses} is not on this forge, and the built-in runner fetches actions from no other place`,
+      `${uses} is not on this forge, and the built-in runner fetches actions from no other place; push the repository of the action to ${repository} here`,
     );
   const folder = join(root, path);
   const file = await readActionFile(root, folder);
   if (file === undefined) throw new StepError(`${uses} has no action.yml`);
+  if (file.runs.using === "node") {
+    const { main, pre, post } = file.runs;
+    const scripts = [main, pre, post].filter((each) => each !== undefined);
+    await acceptForge(
+      root,
+      scripts.map((script) => join(path, script)),
+    );
+  }
   return {
     file,
     folder,
@@ -159,7 +171,7 @@ async function runNode(
       frame,
       run: async (signal) => (await start(post, signal)).isSuccess,
     });
-  // The files of a local action are there only now: what it runs before the job runs before the step.
+  // The files of a local action exist only now, so its `pre` script runs before the step instead of before the job.
   const status = session.cancelled.aborted ? "cancelled" : frame.hasFailed ? "failure" : "success";
   if (pre !== undefined && (await session.evaluation.condition(preIf, own, status))) {
     const prepared = await start(pre, run.signal);
@@ -168,7 +180,7 @@ async function runNode(
   return start(main, run.signal);
 }
 
-/** Runs what actions have left for the end of the job, the last one first. Returns whether all succeeded. */
+/** Runs the `post` scripts of the actions, the last one first. Returns whether all succeeded. */
 export async function runPosts(session: StepRun["session"], jobFrame: Frame): Promise<boolean> {
   let areAllWell = true;
   for (const { name, condition, frame, run } of session.posts.toReversed()) {

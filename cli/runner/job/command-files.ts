@@ -45,7 +45,7 @@ export async function createCommandFiles(folder: string): Promise<CommandFiles> 
   return files;
 }
 
-/** Reads what a step has written. @throws CommandFileError */
+/** Reads the values that a step has written to its command files. @throws CommandFileError */
 export async function readCommandFiles(files: CommandFiles): Promise<StepValues> {
   const env = parseValues(await read(files.env), "GITHUB_ENV");
   const refused = Object.keys(env).find((name) => REFUSED_VARIABLES.has(name.toUpperCase()));

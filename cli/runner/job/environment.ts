@@ -59,7 +59,7 @@ export function toRunnerVariables(
   };
 }
 
-/** Returns what the toolkit of JavaScript actions needs to reach the forge's artifact service. */
+/** Returns the variables with which the toolkit of JavaScript actions reaches the forge's artifact service. */
 export function toToolkitVariables(contexts: Contexts): Record<string, string> {
   const github = contexts["github"] as Mapping;
   const token = String(github["gitea_runtime_token"] ?? "") || String(github["token"] ?? "");

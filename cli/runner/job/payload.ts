@@ -5,6 +5,8 @@ import { isMapping, type Mapping } from "../../../daemon/forge/actions/workflows
 /** A job as the daemon hands it out: a workflow with this job alone. Values may be expressions. */
 export interface JobPayload {
   readonly key: string;
+  /** The name of the workflow; empty from a daemon that sends none. */
+  readonly workflowName: string;
   /** Of the workflow and of the job. */
   readonly env: readonly Mapping[];
   readonly defaults: StepDefaults;
@@ -57,6 +59,7 @@ export function parsePayload(text: string): JobPayload {
   const labels: readonly unknown[] = Array.isArray(runsOn) ? runsOn : [runsOn];
   return {
     key,
+    workflowName: toOptionalText(root["name"]) ?? "",
     env: [toMapping(root["env"]), toMapping(job["env"])],
     defaults: toDefaults(toMapping(job["defaults"]), toDefaults(toMapping(root["defaults"]))),
     matrix: Object.fromEntries(

@@ -1,3 +1,4 @@
+import { toText } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
 import type { WireTask } from "../../../daemon/forge/actions/protocol/schema.ts";
 import { runPosts } from "../actions/run-action.ts";
 import { createRepositories } from "../actions/repositories.ts";
@@ -54,7 +55,7 @@ export interface JobEnd {
   readonly outputs: Readonly<Record<string, string>>;
 }
 
-/** Runs the steps of a job, then what its actions have left for the end. Failures are in the log and in the result. */
+/** Runs the steps of a job, then the `post` scripts of its actions. Failures are in the log and in the result. */
 export async function runJob(deps: RunJobDeps): Promise<JobEnd> {
   const { task, payload, log } = deps;
   const frame: Frame = {
@@ -73,10 +74,12 @@ export async function runJob(deps: RunJobDeps): Promise<JobEnd> {
     const session = await createSession(deps, summaries.add);
     const contexts = toContexts(session, frame);
     for (const env of payload.env)
-      for (const [name, value] of Object.entries(
-        await session.evaluation.texts(env, toContexts(session, frame)),
-      ))
-        session.env.set(name, value);
+      // One after the other: a variable may use those before it, as with Gitea's runner.
+      for (const [name, value] of Object.entries(env))
+        session.env.set(
+          name,
+          toText(await session.evaluation.value(value, toContexts(session, frame))),
+        );
     const limit = await session.evaluation.minutes(payload.timeoutMinutes, contexts);
     deps.sleep(limit ?? JOB_MS_MAX, done.signal).then(
       () => {

@@ -34,7 +34,7 @@ export interface JobSession {
   readonly stopped: AbortSignal;
   /** Functions that run at the end of the job, in reverse order. */
   readonly posts: PostStep[];
-  /** Adds what a program of the current step has written for the page of the run. */
+  /** Adds a summary that a program of the current step has written for the page of the run. */
   readonly addSummary: (text: string) => void;
   /** Returns a name for a folder that no other step has. */
   readonly newName: (prefix: string) => string;
@@ -71,13 +71,20 @@ export interface Frame {
   hasFailed: boolean;
 }
 
-/** Returns the contexts of a step with these variables. */
+/** Returns the contexts of a step with these variables, whose `github.action` is `actionName`. */
 export function toContexts(
   session: JobSession,
   frame: Frame,
-  env: Readonly<Record<string, string>> = {},
+  {
+    env = {},
+    actionName,
+  }: { readonly env?: Readonly<Record<string, string>>; readonly actionName?: string } = {},
 ): Contexts {
-  const github = { ...(session.contexts["github"] as Mapping), ...frame.github };
+  const github = {
+    ...(session.contexts["github"] as Mapping),
+    ...frame.github,
+    ...(actionName === undefined ? {} : { action: actionName }),
+  };
   return {
     ...session.contexts,
     github,

@@ -2,6 +2,8 @@
 export interface ShellCommand {
   /** Ending of the script's file name. */
   readonly extension: string;
+  /** The command as it is shown, with `{0}` for the script. */
+  readonly shown: string;
   /** Text of the script's file. */
   readonly script: string;
   /** Program and arguments for a script at this path. */
@@ -12,7 +14,7 @@ const BASH = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "{0}"];
 
 /**
  * Returns the command of a shell: `bash`, `sh`, `pwsh`, `python`, or any command with `{0}` for the script. The default
- * is `bash -e`, or `sh -e` without bash. Returns undefined for an unknown shell.
+ * is that of `bash`, as for Gitea's runner, or of `sh` without bash. Returns undefined for an unknown shell.
  */
 export function toShellCommand(
   shell: string | undefined,
@@ -21,13 +23,14 @@ export function toShellCommand(
 ): ShellCommand | undefined {
   const of = (words: readonly string[], extension = ".sh", text = script): ShellCommand => ({
     extension,
+    shown: words.join(" "),
     script: `${text}\n`,
     argv: (path) => words.map((word) => word.replaceAll("{0}", path)),
   });
   switch (shell) {
     case undefined:
     case "":
-      return of(hasBash ? ["bash", "-e", "{0}"] : ["sh", "-e", "{0}"]);
+      return of(hasBash ? BASH : ["sh", "-e", "{0}"]);
     case "bash":
       return of(BASH);
     case "sh":

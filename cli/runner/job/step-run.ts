@@ -14,7 +14,7 @@ export class StepError extends Error {
   }
 }
 
-/** A step under way: what runs its script or action needs. */
+/** A running step: the collaborators of its script or action. */
 export interface StepRun {
   readonly session: JobSession;
   readonly frame: Frame;
@@ -36,11 +36,13 @@ export interface Performed {
 /**
  * Runs work with a signal that ends it: at its time limit, and when the job is cancelled. A step that begins after the
  * cancellation, such as one with `always()`, ends with `stopped` only.
+ * @param wasCancelled whether the job was cancelled when the step began: it may be cancelled while the step is prepared
  */
 export async function withinTime<T>(
   { cancelled, stopped, sleep, log }: JobSession,
   limit: number | undefined,
   work: (signal: AbortSignal) => Promise<T>,
+  wasCancelled = cancelled.aborted,
 ): Promise<T> {
   const time = new AbortController();
   const done = new AbortController();
@@ -53,7 +55,7 @@ export async function withinTime<T>(
       // It has ended in time.
       () => undefined,
     );
-  const signals = cancelled.aborted ? [stopped] : [stopped, cancelled];
+  const signals = wasCancelled ? [stopped] : [stopped, cancelled];
   try {
     return await work(AbortSignal.any([...signals, time.signal]));
   } finally {
@@ -70,7 +72,7 @@ export interface StepProgram {
   readonly onState?: (state: Readonly<Record<string, string>>) => void;
 }
 
-/** Runs a program of a step and takes over what it has returned in its files and by commands. */
+/** Runs a program of a step and applies the values that it returned in its files and by commands. */
 export async function runProgram(run: StepRun, program: StepProgram): Promise<Performed> {
   const { session, frame, contexts, signal } = run;
   const { place, log, masker, isDebug } = session;
@@ -96,7 +98,8 @@ export async function runProgram(run: StepRun, program: StepProgram): Promise<Pe
   for (const [name, value] of Object.entries(written.env)) session.env.set(name, value);
   session.path.unshift(...written.path.toReversed());
   program.onState?.({ ...Object.fromEntries(values.state), ...written.state });
-  if (code !== 0 && !signal.aborted) log.write(`::error::the step ended with exit code ${code}`);
+  if (code !== 0 && !signal.aborted)
+    log.write(`::error::Process completed with exit code ${code}.`);
   return {
     isSuccess: code === 0 && !signal.aborted,
     outputs: { ...Object.fromEntries(values.outputs), ...written.outputs },

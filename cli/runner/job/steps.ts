@@ -1,5 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { join, posix, win32 } from "node:path";
 import { ExpressionError } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
 import { runAction } from "../actions/run-action.ts";
 import { PlaceError } from "../places/place.ts";
@@ -7,8 +5,9 @@ import type { StepResult } from "../report/task-reporter.ts";
 import { CommandFileError } from "./command-files.ts";
 import { PayloadError, type StepDefinition } from "./payload.ts";
 import { type Frame, type JobSession, type StepOutcome, toContexts, toState } from "./session.ts";
-import { toShellCommand } from "./shells.ts";
-import { type Performed, runProgram, StepError, type StepRun, withinTime } from "./step-run.ts";
+import { type PreparedScript, prepareScript, runScript } from "./script-step.ts";
+import { toStepNames } from "./step-names.ts";
+import { type Performed, StepError, type StepRun, withinTime } from "./step-run.ts";
 
 /** Called when a step of the job begins and ends. */
 export interface StepObserver {
@@ -23,22 +22,25 @@ export async function runSteps(
   steps: readonly StepDefinition[],
   observer?: StepObserver,
 ): Promise<void> {
+  const names = toStepNames(steps);
   for (const [index, step] of steps.entries()) {
-    const outcome = await runStep(session, frame, step, () => observer?.started(index));
-    await observer?.ended(index, outcome.conclusion);
+    const current = { ...step, actionName: names[index] ?? "" };
+    const outcome = await runStep(session, frame, current, () => observer?.started(index));
+    // As Gitea's runner: a step that failed is shown as failed, also when the job goes on.
+    await observer?.ended(index, outcome.outcome);
     if (step.id !== undefined) frame.results.set(step.id, outcome);
     if (outcome.conclusion === "failure") frame.hasFailed = true;
   }
 }
 
-/** Longest script that is shown at the start of its step. */
+/** Lines of a script, of its variables and of inputs that are shown at the start of a step. */
 const SHOWN_LINES_MAX = 50;
 const SKIPPED: StepOutcome = { outputs: {}, outcome: "skipped", conclusion: "skipped" };
 
 async function runStep(
   session: JobSession,
   frame: Frame,
-  step: StepDefinition,
+  step: StepDefinition & { readonly actionName: string },
   onStart: () => void,
 ): Promise<StepOutcome> {
   const { evaluation, log } = session;
@@ -47,8 +49,9 @@ async function runStep(
   const wasCancelled = session.cancelled.aborted;
   try {
     if (session.stopped.aborted) return SKIPPED;
-    const env = await evaluation.texts(step.env, toContexts(session, frame));
-    const contexts = toContexts(session, frame, env);
+    const { actionName } = step;
+    const env = await evaluation.texts(step.env, toContexts(session, frame, { actionName }));
+    const contexts = toContexts(session, frame, { env, actionName });
     if (!(await evaluation.condition(step.condition, contexts, toState(session, frame))))
       return SKIPPED;
     onStart();
@@ -56,11 +59,16 @@ async function runStep(
     const limit = await evaluation.minutes(step.timeoutMinutes, contexts);
     const name = (await evaluation.text(step.name, contexts)).replaceAll(/\s*\n\s*/g, " ");
     log.write(`::group::${name}`);
-    if (step.run !== undefined)
-      log.write(step.run.trimEnd().split("\n").slice(0, SHOWN_LINES_MAX).join("\n"));
-    log.write("::endgroup::");
-    performed = await withinTime(session, limit, (signal) =>
-      perform({
+    let prepared: PreparedStep;
+    try {
+      prepared = await prepare({ session, frame, step, contexts });
+      const lines = [...toShown(prepared), ...toShownMapping("env", env)];
+      if (lines.length > 0) log.write(lines.join("\n"));
+    } finally {
+      log.write("::endgroup::");
+    }
+    const work = (signal: AbortSignal) =>
+      perform(prepared, {
         session,
         frame,
         step,
@@ -68,8 +76,8 @@ async function runStep(
         contexts,
         signal,
         runSteps: (inner, steps) => runSteps(session, inner, steps),
-      }),
-    );
+      });
+    performed = await withinTime(session, limit, work, wasCancelled);
   } catch (error) {
     log.write(`::error::${toReason(error)}`);
   }
@@ -83,36 +91,37 @@ async function runStep(
   };
 }
 
-function perform(run: StepRun): Promise<Performed> {
-  const { step } = run;
-  if (step.uses !== undefined) return runAction(run, step.uses);
-  if (step.run !== undefined) return runScript(run, step.run);
+/** A step whose expressions are evaluated: an action with the given inputs, or a script. */
+type PreparedStep =
+  | { readonly uses: string; readonly given: Readonly<Record<string, string>> }
+  | { readonly script: PreparedScript };
+
+async function prepare(
+  run: Pick<StepRun, "session" | "frame" | "step" | "contexts">,
+): Promise<PreparedStep> {
+  const { session, step, contexts } = run;
+  if (step.uses !== undefined)
+    return { uses: step.uses, given: await session.evaluation.texts(step.with, contexts) };
+  if (step.run !== undefined) return { script: await prepareScript(run, step.run) };
   throw new StepError("a step has either `run` or `uses`");
 }
 
-/** Runs the script of a `run` step. */
-async function runScript(run: StepRun, template: string): Promise<Performed> {
-  const { session, frame, step, contexts } = run;
-  const { place, evaluation, folders } = session;
-  const script = await evaluation.text(template, contexts);
-  const shell = await evaluation.text(step.shell ?? frame.defaults.shell ?? "", contexts);
-  const folder = await evaluation.text(
-    step.workingDirectory ?? frame.defaults.workingDirectory ?? "",
-    contexts,
-  );
-  const command = toShellCommand(shell, script, shell !== "" || (await place.hasProgram("bash")));
-  if (command === undefined)
-    throw new StepError(
-      `the shell ${JSON.stringify(shell)} is unknown: bash, sh, pwsh, python, or a command with {0}`,
-    );
-  const path = join(folders.temp, `${session.newName("script-")}${command.extension}`);
-  await writeFile(path, command.script, { mode: 0o700 });
-  const paths = place.workspace.startsWith("/") ? posix : win32;
-  return runProgram(run, {
-    argv: command.argv(place.toStepPath(path)),
-    cwd: paths.resolve(place.workspace, folder),
-    env: {},
-  });
+function perform(prepared: PreparedStep, run: StepRun): Promise<Performed> {
+  return "uses" in prepared
+    ? runAction(run, prepared.uses, prepared.given)
+    : runScript(run, prepared.script);
+}
+
+/** Returns the lines that show at the start of a step what it runs. */
+function toShown(prepared: PreparedStep): readonly string[] {
+  if ("uses" in prepared) return toShownMapping("with", prepared.given);
+  const { text, command } = prepared.script;
+  return [...text.trimEnd().split("\n").slice(0, SHOWN_LINES_MAX), `shell: ${command.shown}`];
+}
+
+function toShownMapping(title: string, values: Readonly<Record<string, string>>): string[] {
+  const lines = Object.entries(values).map(([name, value]) => `  ${name}: ${value}`);
+  return lines.length === 0 ? [] : [`${title}:`, ...lines.slice(0, SHOWN_LINES_MAX)];
 }
 
 /** Returns the reason of a failed step. Anything unexpected fails the step as well, and is shown as it is. */

@@ -43,8 +43,11 @@ export async function createContexts(
   const token = String(sent["token"] ?? "") || (task.secrets["GITHUB_TOKEN"] ?? "");
   const github = {
     ...sent,
+    // Actions put a path after it, which begins with a slash.
+    server_url: String(sent["server_url"] ?? "").replace(/\/+$/, ""),
     token,
     job: payload.key,
+    workflow: payload.workflowName || sent["workflow"] || "",
     workspace: place.workspace,
     event_path: place.toStepPath(eventFile),
   };

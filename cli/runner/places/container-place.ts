@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import { access, constants, rm, writeFile } from "node:fs/promises";
 import { basename, delimiter, isAbsolute, join, posix, relative } from "node:path";
 import type { System } from "../../system.ts";
@@ -19,7 +20,7 @@ export interface ContainerPlaceDeps {
   /** Variables of the engine's own program. */
   readonly engineEnv: Readonly<Record<string, string>>;
   readonly newName: (prefix: string) => string;
-  /** Receives what the engine prints while it makes the container. */
+  /** Receives the engine's output while it creates the container. */
   readonly sink: OutputSink;
   readonly signal: AbortSignal;
 }
@@ -56,6 +57,8 @@ export async function createContainerPlace(deps: ContainerPlaceDeps): Promise<Pl
     [
       "create",
       ...["--name", name, "--label", `${CONTAINER_LABEL}=${mark}`],
+      // The first process ignores other signals, and podman waits ten seconds for it.
+      ...["--stop-signal", "SIGKILL"],
       ...mount(folders.workspace, workspace),
       ...mount(folders.temp, TEMP),
       ...mount(folders.actions, ACTIONS),
@@ -149,11 +152,18 @@ export async function removeContainers(
  * machine
  */
 export function toContainerImage(container: Readonly<Record<string, unknown>> | string): string {
-  if (typeof container === "string") return container;
+  if (typeof container === "string") return checkImage(container);
   for (const key of ["volumes", "options", "credentials", "ports"])
     if (container[key] !== undefined && container[key] !== null && container[key] !== "")
       throw new PlaceError(`container.${key} is not supported by the built-in runner`);
-  return String(container["image"] ?? "");
+  return checkImage(String(container["image"] ?? ""));
+}
+
+/** An image that begins with a dash would be an option of the engine. */
+function checkImage(image: string): string {
+  if (image !== "" && !/^[\w.]/.test(image))
+    throw new PlaceError(`${JSON.stringify(image)} is no name of an image`);
+  return image;
 }
 
 interface ScriptParts {
@@ -196,19 +206,51 @@ const SILENT: OutputSink = {
   drained: () => Promise.resolve(),
 };
 
-/** Returns the path of docker or podman on the search path; undefined when there is neither. */
+/** Time limit for the version query of an engine. */
+const PROBE_MS = 10_000;
+
+/**
+ * Returns the path of docker or podman on the search path, the first that answers: a docker whose daemon does not run is no
+ * use beside a podman. Without one that answers, the first that is there; undefined when there is neither.
+ */
 export async function findEngine(env: System["env"]): Promise<string | undefined> {
   const folders = (env["PATH"] ?? "").split(delimiter).filter(isAbsolute);
+  const found: string[] = [];
   for (const name of ["docker", "podman"])
-    for (const folder of folders) {
-      const path = join(folder, name);
-      if (
-        await access(path, constants.X_OK).then(
-          () => true,
-          () => false,
-        )
-      )
-        return path;
-    }
-  return undefined;
+    for (const folder of folders)
+      if (await isExecutable(join(folder, name))) {
+        found.push(join(folder, name));
+        break;
+      }
+  for (const path of found) if (found.length === 1 || (await answers(path, env))) return path;
+  return found[0];
+}
+
+/** The version of docker is that of its daemon too. */
+async function answers(engine: string, env: System["env"]): Promise<boolean> {
+  return new Promise((resolve) => {
+    const options = { env: toEngineEnvironment(env), timeout: PROBE_MS };
+    execFile(engine, ["version"], options, (error) => resolve(error === null));
+  });
+}
+
+/** Returns the variables that docker and podman read. */
+export function toEngineEnvironment(env: System["env"]): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      value !== undefined &&
+      /^(PATH|HOME|XDG_\w+|DOCKER_\w+|CONTAINERS?_\w+|REGISTRY_AUTH_FILE)$/.test(name)
+        ? [[name, value] as const]
+        : [],
+    ),
+  );
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

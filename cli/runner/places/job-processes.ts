@@ -88,7 +88,7 @@ export function createJobProcesses({ mark, sleep, platform }: JobProcessesDeps):
         child.stderr?.destroy();
       }
       const folder = await cgroup;
-      // A group with a process that is not gone yet stays; it is empty and costs nothing.
+      // A group whose process has not ended yet remains; it is empty soon and costs nothing.
       if (folder !== undefined) await rmdir(folder).catch(() => undefined);
     },
   };
@@ -137,7 +137,7 @@ export function createJobProcesses({ mark, sleep, platform }: JobProcessesDeps):
   async function killAll(): Promise<boolean> {
     const folder = await cgroup;
     if (folder !== undefined)
-      // Kernels before 5.14 have no such file; the processes are found below all the same.
+      // Kernels before 5.14 lack this file; the code below finds the processes anyway.
       await writeFile(join(folder, "cgroup.kill"), "1").catch(() => undefined);
     if (platform === "linux") {
       const found = await findProcesses(sessions, mark, folder);
@@ -162,7 +162,7 @@ async function createCgroup(mark: string, platform: NodeJS.Platform): Promise<st
     const folder = join(CGROUP_ROOT, own, `croft-job-${mark}`);
     // Elsewhere a plain folder would be made, and nothing would be in the group.
     if ((await statfs(CGROUP_ROOT)).type !== CGROUP2_MAGIC) return undefined;
-    // It is there already where an earlier process of the runner has left it.
+    // It exists already if an earlier process of the runner has left it.
     await mkdir(folder, { recursive: true });
     return folder;
   } catch {

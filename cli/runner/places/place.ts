@@ -1,6 +1,6 @@
 /** Receives the output of a process. */
 export interface OutputSink {
-  /** Characters of a line that are wanted. */
+  /** Maximum number of characters of a line. */
   readonly lineCharacters: () => number;
   readonly line: (line: string, dropped: number) => void;
   /** Whether the process must wait with its output, and until when. */
@@ -11,13 +11,13 @@ export interface OutputSink {
 /** A program that a step starts. Paths are those that the step sees. */
 export interface PlaceCommand {
   readonly argv: readonly string[];
-  /** All variables besides those that the place has by itself. */
+  /** All variables in addition to those of the place itself. */
   readonly env: Readonly<Record<string, string>>;
   /** Folders in front of the search path. */
   readonly path: readonly string[];
   readonly cwd: string;
   readonly sink: OutputSink;
-  /** Ends the program and what it has started in its process group. */
+  /** Ends the program and the processes of its process group. */
   readonly signal: AbortSignal;
 }
 
@@ -35,9 +35,9 @@ export interface Place {
   hasProgram(name: string): Promise<boolean>;
   /** Runs a program to its end and returns its exit code. Its background processes run until the job ends. */
   run(command: PlaceCommand): Promise<number>;
-  /** Moves what is in a folder of the runner to a folder of the workspace, whose files it replaces. */
+  /** Moves the contents of a folder of the runner to a folder of the workspace, whose files it replaces. */
   install(folder: string, target: string): Promise<void>;
-  /** Removes what the place is made of, with the processes in it. */
+  /** Removes the place with its files and processes. */
   end(): Promise<void>;
 }
 

@@ -12,11 +12,11 @@ export interface LogSender {
   add(content: string): void;
   /** Rows that have been added. */
   readonly length: number;
-  /** Whether so much waits to be sent that what produces rows must pause. */
+  /** Whether so many rows wait to be sent that their producer must pause. */
   readonly isFull: boolean;
   /** Resolves when `isFull` is false, also because the log is lost. */
   drained(): Promise<void>;
-  /** Sends what is left and seals the log. */
+  /** Sends the remaining rows and seals the log. */
   end(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ const COLLECT_MS = 150;
 /** Most rows and characters of one request. */
 const BATCH_ROWS = 2_000;
 const BATCH_CHARACTERS = 2 * 1024 * 1024;
-/** Size of a row besides its characters: rows may be empty. */
+/** Size of a row in addition to its characters: rows may be empty. */
 const ROW_COST = 64;
 /** Characters that may wait. */
 const WAITING_CHARACTERS_MAX = 8 * 1024 * 1024;

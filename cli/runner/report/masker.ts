@@ -1,4 +1,4 @@
-/** Replaces secrets in what is sent to the daemon. */
+/** Replaces secrets in texts that are sent to the daemon. */
 export interface Masker {
   /** Masks a value from now on, with its lines and its usual encodings. */
   add(secret: string): void;
@@ -69,8 +69,8 @@ function toValues(secret: string): string[] {
 }
 
 /**
- * Returns what base64 makes of a text that begins at each of three positions of a longer one, without the characters that
- * depend on what stands around it.
+ * Returns the base64 forms of a text at each of the three alignments within a longer text, without the characters that
+ * depend on its neighbours.
  */
 function toBase64(text: string): string[] {
   const bytes = Buffer.from(text);

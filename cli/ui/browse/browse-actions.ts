@@ -165,7 +165,7 @@ export function createBrowseActions({
     });
   }
 
-  /** Loads again what of these places is open. */
+  /** Reloads those of these places that are open. */
   async function loadAgain(places: readonly Place[]): Promise<void> {
     const refs = new Set(places.map(({ ref }) => ref));
     const open = stack().filter(({ place, wasLoaded }) => wasLoaded && refs.has(place.ref));
@@ -179,7 +179,9 @@ function nameAll(items: readonly WireItem[]): string {
   return only.kind === "folder" ? `${only.name}/ with all that is in it` : only.name;
 }
 
-/** Does the same with each, as long as it goes well. @throws what went wrong, when nothing was done at all */
+/**
+ * Runs `work` on each item until one fails. @throws the error of the first item; later errors become part of the result
+ */
 async function forEach(
   done: string,
   items: readonly WireItem[],

@@ -83,23 +83,23 @@ const previewHints: readonly KeyHint[] = [
 ];
 /** The keys and their actions. */
 export const help = createHelp("Items: keys", [
-  ["↑ ↓  k j", "one item up or down"],
-  ["PgUp PgDn", "one page up or down"],
-  ["g G", "first, last loaded item"],
+  ["↑ ↓  k j", "move by one item"],
+  ["PgUp PgDn", "move by one page"],
+  ["g G", "go to the first or last loaded item"],
   ["Enter  →", "open a folder, preview a file"],
-  ["←  h", "to the folder above"],
-  ["Space", "select; d, m and x then mean all selected"],
-  ["d", "save files on this machine"],
+  ["←  h", "go to the folder above"],
+  ["Space", "select; d, m and x then apply to all selected items"],
+  ["d", "download to the current folder"],
   ["u", "upload a file; Tab completes its path"],
-  ["n", "make a folder"],
-  ["r", "give another name"],
-  ["m", "pick up; m in another folder puts there"],
+  ["n", "create a folder"],
+  ["r", "rename"],
+  ["m", "cut; m in another folder moves the items there"],
   ["x  Del", "delete"],
   ["/", "search documents and analysed items"],
-  ["f", "only names with these words"],
-  ["R  Ctrl-R", "have the storage list the folder now"],
-  ["c", "stop the transfers"],
-  ["Esc", "cancel the move, selection or search; then up"],
+  ["f", "filter by name"],
+  ["R  Ctrl-R", "list the folder again from the storage"],
+  ["c", "cancel the transfers"],
+  ["Esc", "cancel the move, selection or filter; then go up"],
   ["q", "leave"],
 ]);
 
@@ -194,7 +194,7 @@ function warningOf({ folder, words }: BrowseState): string | undefined {
     return `${state.error_message ?? "The storage could not list this folder."} R tries again`;
   if (state?.refresh_state === "warning")
     return `${state.error_message ?? "This list may be out of date."} R lists it again`;
-  return words === "" ? undefined : `only names with "${words}"; Esc shows all`;
+  return words === "" ? undefined : `names with "${words}"; Esc shows all`;
 }
 
 function statusLine({ folder, rows, window, selected, picked }: BrowseState, now: number): string {
@@ -205,7 +205,7 @@ function statusLine({ folder, rows, window, selected, picked }: BrowseState, now
   if (folder === undefined || item === undefined) return "";
   const facts = [
     item.kind === "folder" ? "folder" : (item.content_type ?? "file"),
-    item.size === null ? "" : `${item.size} bytes`,
+    item.size === null ? "" : `${item.size} ${item.size === 1 ? "byte" : "bytes"}`,
     item.modified_at === null ? "" : `changed ${toAgo(item.modified_at, now)}`,
   ].filter((fact) => fact !== "");
   const count = `${window.cursor + 1} of ${rows.length}${folder.hasMore ? "+" : ""}`;

@@ -34,11 +34,11 @@ export interface BrowseDeps extends LocationDeps, BrowseActionsDeps, SearchDeps 
 
 /** The browser as a screen. */
 export interface Browse extends ScreenModel {
-  /** Loads what is shown first; resolves when that is over, well or not. */
+  /** Reloads the shown place; resolves when the load has succeeded or failed. */
   reload(): Promise<void>;
   /** Stops all transfers, and resolves when nothing half is left of them. */
   stop(): Promise<void>;
-  /** The time has gone on: ages are others. */
+  /** Updates the displayed ages. */
   tick(): void;
 }
 

@@ -12,7 +12,7 @@ export interface Place {
   readonly path: readonly string[];
 }
 
-/** One page of a folder, and what is known of its listing. */
+/** One page of a folder, and the state of its listing. */
 export interface FolderPage {
   readonly items: readonly WireItem[];
   readonly next_cursor: string | null;
@@ -40,13 +40,13 @@ export interface FolderView {
   window: ListWindow;
   /** Reloads the loaded part of the folder; the cursor stays on its item. */
   load(refresh: boolean): Promise<void>;
-  /** Loads the next page, unless that is under way. */
+  /** Loads the next page, unless it is being loaded. */
   loadMore(): Promise<void>;
   /** Puts the cursor on the item of this id, if it is loaded. */
   choose(id: string): void;
 }
 
-/** The first page is small so that it is there at once; the vault gives no larger ones than the others. */
+/** The first page is small so that it appears at once; the others have the vault's maximum size. */
 const firstPageItems = 200;
 const pageItems = 1000;
 

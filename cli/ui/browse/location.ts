@@ -37,7 +37,7 @@ export interface Location {
   readonly selected: ReadonlySet<string>;
   /** Sets the number of visible rows and scrolls as little as possible. */
   fitInto(height: number): void;
-  /** Loads what is shown first; resolves when that is over, well or not. */
+  /** Loads the first page; resolves when the load has succeeded or failed. */
   loadFirst(): Promise<void>;
   /** Reloads the folder or the connections. */
   refresh(): void;
@@ -47,16 +47,16 @@ export interface Location {
   goUp(): void;
   /** Shows the items with these words in their names only. */
   narrow(words: string): void;
-  /** Selects the item, or no longer, and goes on to the next one. */
+  /** Toggles the selection of the item and moves to the next one. */
   toggle(item: WireItem | undefined): void;
   unselect(): void;
-  /** Shows all items, none of them selected; the cursor stays on its row. */
+  /** Shows all items and clears the selection; the cursor stays on its row. */
   showAll(): void;
 }
 
 /** The next page is loaded when the cursor is this near to the end. */
 const loadAheadRows = 50;
-/** Items that a name is looked for in; the vault answers a hundred requests a minute. */
+/** Maximum number of items that are loaded for a filter; the vault allows a hundred requests a minute. */
 const lookThroughMax = 20_000;
 
 /** @param notify is called when there is something else to show */
@@ -203,7 +203,7 @@ export function createLocation(deps: LocationDeps, notify: () => void): Location
       void view.loadMore();
   }
 
-  /** Names are looked for in what is loaded: more is, until the screen is full or enough has been looked through. */
+  /** The filter searches loaded items only: load more until the screen is full or enough items have been searched. */
   function lookFurther(): void {
     const view = stack.at(-1);
     if (words === "" || view === undefined || view.isLoading) return;

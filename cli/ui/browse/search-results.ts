@@ -26,7 +26,7 @@ export interface SearchDeps {
   readonly search: (
     words: string,
   ) => Promise<{ readonly items: readonly FoundText[]; readonly total: number }>;
-  /** Returns the extracted text; null when there is none. */
+  /** Returns the extracted text; null when the item has no text. */
   readonly readText: (found: FoundText) => Promise<string | null>;
 }
 

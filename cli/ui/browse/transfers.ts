@@ -1,4 +1,4 @@
-/** A download or upload under way, or waiting for its turn. */
+/** A running or queued download or upload. */
 export interface Transfer {
   readonly name: string;
   readonly kind: "download" | "upload";
@@ -17,7 +17,7 @@ export interface TransferReport {
 
 export interface Transfers {
   readonly list: readonly Transfer[];
-  /** Resolves with what `work` resolves with, when it was its turn and is over. */
+  /** Queues `work` and resolves with its result. */
   run<T>(
     kind: Transfer["kind"],
     name: string,

@@ -53,14 +53,14 @@ export function helpOf(sections: readonly DashboardSection[]): Help {
   return createHelp("Dashboard: keys", [
     ["0", "overview"],
     ...sections.map(({ title }, index): KeyHint => [String(index + 1), title.toLowerCase()]),
-    ["Tab  ← →", "next section, section before"],
-    ["↑ ↓  k j", "one line up or down"],
-    ["PgUp PgDn", "one page up or down"],
-    ["g G", "first, last"],
-    ["Enter", "open a section; show or close the details of a row"],
+    ["Tab  ← →", "go to the next or previous section"],
+    ["↑ ↓  k j", "move by one line"],
+    ["PgUp PgDn", "move by one page"],
+    ["g G", "go to the first or last line"],
+    ["Enter", "open a section; show or hide the details of a row"],
     ["/", "search in the section; Esc ends the search"],
-    ["R  Ctrl-R", "load again"],
-    ["a d r c x", "the actions of the row, named in the last line"],
+    ["R  Ctrl-R", "reload"],
+    ["a d r c x", "actions of the row, named in the last line"],
     ["Esc  q", "back; leave"],
     ["", "+ in order   ! check it   x failed   . idle"],
   ]);
@@ -163,7 +163,7 @@ function drawList(state: DashboardState, size: Size, style: Style): readonly str
   ];
 }
 
-/** Returns the widths of the columns that fit, the first with what is left. */
+/** Returns the widths of the columns that fit; the first gets the remaining width. */
 function toColumnWidths(
   columns: readonly string[],
   rows: readonly DashboardRow[],

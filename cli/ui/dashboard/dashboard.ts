@@ -210,14 +210,14 @@ export function createDashboard({ sections, url, style }: DashboardDeps): LiveSc
     else dialogs.confirm(question, act);
   }
 
-  /** Loads at once, also when an earlier request is still on its way. */
+  /** Loads at once, even if an earlier request is still running. */
   async function loadNow(): Promise<void> {
     await loading;
     await load();
   }
 }
 
-/** Returns what reads the overview from the last loads: a row for each section. */
+/** Returns a function that reads the overview from the last loads: a row for each section. */
 function createOverview(
   sections: readonly DashboardSection[],
   loaded: ReadonlyMap<DashboardSection, Loaded>,

@@ -14,7 +14,7 @@ export interface RowAction {
   readonly key: string;
   /** For the line of keys, such as `deactivate`. */
   readonly label: string;
-  /** Asked for confirmation; without it the action runs at once. */
+  /** The confirmation prompt; without it the action runs at once. */
   readonly question?: string;
   /** Does it, and returns a sentence about it. Throws `CliError`. */
   readonly run: () => Promise<string>;
@@ -44,8 +44,8 @@ export interface DashboardSection {
   readonly title: string;
   /** The first column gets the room that the others leave. */
   readonly columns: readonly string[];
-  /** Shown when there is no row. */
+  /** Shown when the section is empty. */
   readonly empty: string;
-  /** Throws `CliError`. `filter` is empty or what the person searches for. */
+  /** Throws `CliError`. `filter` is the search term, or empty. */
   load(filter: string): Promise<SectionContent>;
 }

@@ -75,20 +75,20 @@ const threadHints: readonly KeyHint[] = [
 ];
 /** The keys and their actions. */
 export const help = createHelp("Inbox: keys", [
-  ["↑ ↓  k j", "one thread up or down"],
-  ["PgUp PgDn", "one page up or down"],
-  ["g G", "first, last"],
-  ["Enter", "open, and mark as read"],
-  ["r u", "mark as read, as unread"],
-  ["p", "pin, or give the pin up"],
-  ["Space", "select; r, u and p then mean all selected"],
+  ["↑ ↓  k j", "move by one thread"],
+  ["PgUp PgDn", "move by one page"],
+  ["g G", "go to the first or last thread"],
+  ["Enter", "open and mark as read"],
+  ["r u", "mark as read or unread"],
+  ["p", "pin or unpin"],
+  ["Space", "select; r, u and p then apply to all selected threads"],
   ["a", "mark all as read; threads newer than this list stay unread"],
-  ["z", "take the last mark back"],
-  ["f", "unread and pinned, all, pinned"],
-  ["/", "only those with these words"],
-  ["R  Ctrl-R", "load again"],
-  ["n N", "in an open thread: the next, the one before"],
-  ["Esc", "drop selection or words, leave a thread"],
+  ["z", "undo the last change"],
+  ["f", "switch between unread and pinned, all, and pinned"],
+  ["/", "filter by words"],
+  ["R  Ctrl-R", "reload"],
+  ["n N", "in an open thread: go to the next or previous one"],
+  ["Esc", "clear the selection or filter, close a thread"],
   ["q", "leave"],
   ["", "* unread   ^ pinned   + selected"],
 ]);
@@ -223,7 +223,7 @@ function drawList(state: InboxState, size: Size, style: Style, now: number): rea
   }
   const height = listHeight(state, size);
   const shown = rows.slice(window.top, window.top + height);
-  // The column is as wide as what is shown needs, and at most a third of the line.
+  // The column is as wide as its longest text, and at most a third of the line.
   const widest = Math.max(
     ...shown.map(({ repository }) => stringWidth(repository?.full_name ?? "")),
   );
@@ -281,7 +281,7 @@ function drawRow(
 /** Width of the status beside the title of an open thread, in cells. */
 const asideWidth = 8;
 
-/** The open thread laid out. A text that has not come yet must not be laid out for good. */
+/** Lays out the open thread. Does not cache the layout while the text is still loading. */
 export function layOutThread(open: OpenThread, size: Size, style: Style): OpenThread {
   return layOut(open, size, {
     isWhole: open.text !== undefined || open.problem !== undefined,

@@ -44,14 +44,14 @@ export interface Inbox extends ScreenModel {
   receiveCount(unread: number): void;
   /** Whether live updates are connected. */
   setLive(isLive: boolean): void;
-  /** The time has gone on: ages are others. */
+  /** Updates the displayed ages. */
   tick(): void;
 }
 
 const views: readonly InboxView[] = ["open", "all", "pinned"];
 /** The next page is loaded when the cursor is this near to the end. */
 const loadAheadRows = 10;
-/** Threads that words are looked for in. */
+/** Maximum number of threads that are loaded for a filter. */
 const lookThroughMax = 2_000;
 
 export function createInbox(deps: InboxDeps): Inbox {
@@ -146,7 +146,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     changes.notify();
   }
 
-  /** Words are looked for in what is loaded: more is, until the screen is full or enough has been looked through. */
+  /** The filter searches loaded threads only: load more until the screen is full or enough threads have been searched. */
   function lookFurther(): void {
     if (words === "" || store.isLoading || store.failure !== undefined) return;
     if (rows().length < height && store.threads.length < lookThroughMax) void store.loadMore();
@@ -216,7 +216,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     if (window.cursor >= rows().length - loadAheadRows) void store.loadMore();
   }
 
-  /** Escape takes back what narrows the list, then leaves nothing to take back. */
+  /** Escape clears the selection first, then the filter. */
   function stepBack(): void {
     if (selected.size > 0) selected = new Set();
     else if (words !== "") words = "";

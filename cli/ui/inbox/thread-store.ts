@@ -33,7 +33,7 @@ export interface ThreadSource {
 
 /** The threads of the inbox. */
 export interface ThreadStore {
-  /** Those of the view, and those that left it by what the person did, until the list is loaded again. */
+  /** Threads of the view, and those that an action of the user removed from it, until the list is reloaded. */
   readonly threads: readonly WireThread[];
   readonly unread: number | undefined;
   readonly hasMore: boolean;
@@ -43,7 +43,7 @@ export interface ThreadStore {
   readonly wasLoaded: boolean;
   /** Reloads the view. */
   load(view: InboxView): Promise<void>;
-  /** Loads the next page, unless that is under way. */
+  /** Loads the next page, unless it is being loaded. */
   loadMore(): Promise<void>;
   /** Marks threads; the list shows it at once and reverts failures. Resolves with the number of marked threads. */
   mark(ids: readonly number[], status: ThreadStatusName): Promise<number>;
@@ -181,7 +181,7 @@ export function createThreadStore(source: ThreadSource): ThreadStore {
     }
   }
 
-  /** Returns the present status of those that have another one than `wanted`. */
+  /** Returns the present status of threads whose status is not `wanted`. */
   function statusesOf(ids: readonly number[], wanted: ThreadStatusName): Before {
     const chosen = new Set(ids);
     return new Map(

@@ -39,7 +39,7 @@ interface LogStep {
   /** Of its section; other sections have the number of their row, from 0. */
   readonly id: number;
   readonly name: string;
-  /** Matches what runners write before the rows of the step; expressions in the name match any text. */
+  /** Matches the row that runners write before the rows of the step; expressions in the name match any text. */
   readonly pattern: RegExp;
   /** The number of its first row; undefined until the runner has reported it. */
   readonly begin: number | undefined;
@@ -117,7 +117,7 @@ function toEntries(steps: readonly LogStep[], rows: readonly string[], first: nu
   const entries: Entry[] = [];
   let next = 0;
   let isInGroup = false;
-  /** The first group of a step is the runner's own: it shows what the step does. */
+  /** The first group of a step is the runner's own: it shows the step's command and settings. */
   let isHeader = false;
   const addHead = (id: number, title: string, depth: number) =>
     entries.push({ kind: "head", section: { id, title, depth } });

@@ -138,7 +138,7 @@ function toAside({ run, job, isFollowing }: RunState): string {
 function toStatus({ run, wasLoaded, rows }: RunState): string {
   if (!wasLoaded) return "Loading…";
   if (run?.error !== undefined) return run.error;
-  if (run === undefined) return `${rows.length} runs`;
+  if (run === undefined) return rows.length === 1 ? "1 run" : `${rows.length} runs`;
   return `${run.event} on ${run.head_branch ?? run.head_sha.slice(0, 10)} by ${run.actor.login}, ${run.path.split("@", 1).join()}`;
 }
 
@@ -228,7 +228,7 @@ function toWords(state: string): string {
   return state === "in_progress" ? "running" : state;
 }
 
-/** Returns a duration such as `4s`, `3m 20s`, `2h 5m`; that of what goes on until now. */
+/** Returns a duration such as `4s`, `3m 20s`, `2h 5m`; of a running job or step, the time until now. */
 export function toDuration(
   from: string | null | undefined,
   to: string | null | undefined,

@@ -106,7 +106,7 @@ export function createRunWatch({
     });
   }
 
-  /** Loads, or waits for the load that is on its way: two at a time would both append the same rows of a log. */
+  /** Loads, or waits for the running load: two concurrent loads would both append the same rows of a log. */
   function reload(): Promise<void> {
     return (loading ??= load().finally(() => (loading = undefined)));
   }
@@ -218,7 +218,7 @@ export function createRunWatch({
     void loadNow();
   }
 
-  /** Loads what is shown from now on, after a load of what was shown before. */
+  /** Loads the newly shown view, after a running load of the previous one has ended. */
   async function loadNow(): Promise<void> {
     await loading;
     await reload();

@@ -11,11 +11,11 @@ const pushShape = z.object({
 
 /** An activity in words: "mira" pushed 2 commits to "main" in "mira/cabin". */
 export interface ActivityText {
-  /** What the user did, such as `pushed 2 commits to`. */
+  /** The verb of the activity, such as `pushed 2 commits to`. */
   readonly action: string;
-  /** What the user did it to, such as `main`. */
+  /** The object of the activity, such as `main`. */
   readonly subject: string;
-  /** The page of the subject; undefined when it has none any more. */
+  /** The page of the subject; undefined when the page no longer exists. */
   readonly path: string | undefined;
   /** Whether the repository is the subject and need not be named again. */
   readonly isOfRepository: boolean;
@@ -109,7 +109,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Another server may write what it likes here; the activity is shown without commits.
+    // Another server may store any content here; the activity is shown without commits.
     return undefined;
   }
 }

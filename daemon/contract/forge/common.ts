@@ -18,7 +18,7 @@ export const visibilityWords = ["public", "limited", "private"] as const;
 export const signedInReplies = { 401: apiError, 403: apiError } as const;
 
 /**
- * Names of a body member that do not follow from its JSON name: `field` stands in error texts (`[Field]: Rule`),
+ * Names of a body member that do not follow from its JSON name: `field` is used in error texts (`[Field]: Rule`),
  * `form` is the name in forms and queries (forge behaviour, 1.2).
  */
 export const bindingNames = z.registry<{ readonly field?: string; readonly form?: string }>();
@@ -51,7 +51,8 @@ export function optionalText({ max, rules = [] }: TextRules = {}) {
 
 export const optionalFlag = z.boolean({ error: notA("boolean") }).nullish();
 
-export const optionalInteger = z.int({ error: notA("integer") }).nullish();
+export const integer = z.int({ error: notA("integer") });
+export const optionalInteger = integer.nullish();
 
 /** A moment as RFC 3339; anything else cannot be decoded. */
 export const optionalTime = z.iso.datetime({ offset: true, error: notA("time") }).nullish();
@@ -65,14 +66,14 @@ export const optionalWords = z
   .array(z.string({ error: notA("string") }), { error: notA("array") })
   .nullish();
 
-/** Ids, at most so many. */
+/** A list of ids with a maximum length. */
 export const optionalIds = (max: number) =>
   z
-    .array(z.int({ error: notA("integer") }), { error: notA("array") })
+    .array(integer, { error: notA("array") })
     .max(max, { error: "MaxSize" })
     .nullish();
 
-/** An object of members of their own. */
+/** An optional object with the given members. */
 export const optionalMembers = <S extends z.ZodRawShape>(shape: S) =>
   z.object(shape, { error: notA("object") }).nullish();
 
@@ -103,7 +104,7 @@ type QueryValue = string | number | boolean | readonly string[] | undefined;
 export const DEFAULT_PAGE_SIZE = 30;
 export const MAX_PAGE_SIZE = 50;
 
-/** A number beyond 64 bits is not read as a number: such a page counts as absent, like a page that is a word. */
+/** A page number beyond 64 bits counts as absent, as does a word. */
 const INT64_MAX = 2n ** 63n - 1n;
 
 /** A number of at least 1, capped at `most`; any other value is treated as absent. */
@@ -134,7 +135,7 @@ export const trimmedQueryText = z.preprocess(
   z.string().default(""),
 );
 
-/** A word of a closed list, which the route itself checks; documented as one. */
+/** A word of a closed list: documented as an enumeration, validated by the route itself. */
 export const queryWord = (words: readonly string[]) =>
   z.preprocess(
     first,
@@ -201,7 +202,10 @@ function notA(type: string): string {
   return `${decodingMark}${type}`;
 }
 
-/** Whether a schema's text is about a type rather than a rule: such a body cannot be decoded at all. */
+/**
+ * Returns whether a schema's error text means a wrong type, so that the body cannot be decoded, rather than a violated
+ * rule.
+ */
 export function isDecodingText(text: string): boolean {
   return text.startsWith(decodingMark);
 }

@@ -20,6 +20,7 @@ export const getApiSettings = endpoint({
       default_paging_num: z.int(),
       default_git_trees_per_page: z.int(),
       default_max_blob_size: z.int(),
+      default_max_response_size: z.int(),
     }),
     401: apiError,
   },

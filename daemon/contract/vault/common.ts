@@ -1,6 +1,7 @@
 // daemon/contract/vault: the endpoints and wire schemas of the vault API, one file per area.
 // Start here: the shapes that every area uses.
 import { z } from "zod";
+import { MISSING } from "../issue-text.ts";
 
 /** An id: UUID, lower case on the wire. */
 export const uuid = z.uuid().toLowerCase();
@@ -19,9 +20,6 @@ export const line = (max: number) =>
 /** One of a few words; a missing value is reported as missing. */
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, { error: ({ input }) => (input === undefined ? MISSING : undefined) });
-
-/** The text of a failed validation for a missing value. */
-export const MISSING = "Field required";
 
 /** An e-mail address as accounts keep it: trimmed, lower case, at most 254 characters. */
 export const email = z
@@ -69,7 +67,7 @@ const validationFailure = z.object({
   type: z.string(),
 });
 
-/** The body of a refusal. Failed validation lists what did not fit. */
+/** The body of a refusal. After a failed validation it lists the invalid fields. */
 export const detail = z.object({ detail: z.union([z.string(), z.array(validationFailure)]) });
 
 /** A response with only a message. */
@@ -101,7 +99,7 @@ export const pageOf = <T extends z.ZodType>(item: T) =>
 /** A condition of a list that is `true` or `false` in the query. */
 export const queryFlag = z.enum(["true", "false"]).transform((value) => value === "true");
 
-// oxlint-disable-next-line no-control-regex -- the control characters are what it looks for
+// oxlint-disable-next-line no-control-regex -- the pattern matches control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 function isWellFormed(value: string): boolean {

@@ -14,7 +14,7 @@ import {
 import { detail, line, oneOf, pageOf, paging, text, time, uuid } from "./common.ts";
 
 const perMinute = perAccount(100, 60);
-const documentParams = z.object({ document_id: uuid });
+const documentParams = z.object({ document_id: uuid.brand<"DocumentId">() });
 
 /** A file name: one line of 1 to 255 bytes without slashes; not `.` or `..`. */
 export const filename = line(255)

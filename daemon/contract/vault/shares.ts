@@ -29,7 +29,7 @@ export const createShare = endpoint({
   gate: vaultUser,
   limit: perMinute,
   body: z.object({
-    document_id: uuid,
+    document_id: uuid.brand<"DocumentId">(),
     recipient_handle: handleName,
     permission: permission.default("view"),
   }),

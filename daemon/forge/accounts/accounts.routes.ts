@@ -22,6 +22,8 @@ import {
   deleteOwnKey,
   getOwnKey,
   listOwnKeys,
+  listOwnGpgKeys,
+  listUserGpgKeys,
   listUserKeys,
 } from "../../contract/forge/accounts/keys.ts";
 import { listOwnOrganizations } from "../../contract/forge/accounts/orgs.ts";
@@ -144,6 +146,11 @@ function keyRoutes({ publicKeys, users, urls }: AccountServices): Route[] {
       const { keys, total } = await publicKeys.listOwn(owner, query.fingerprint, query);
       const body = keys.map((key) => toForeignKeyView(key, caller.user, urls));
       return { status: 200, body, total };
+    }),
+    handle(listOwnGpgKeys, async () => ({ status: 200, body: [], total: 0 })),
+    handle(listUserGpgKeys, async ({ caller, params }) => {
+      await users.get(params.username, caller);
+      return { status: 200, body: [], total: 0 };
     }),
     handle(listOwnKeys, async ({ caller, query }) => {
       const { keys, total } = await publicKeys.listOwn(caller.user, query.fingerprint, query);

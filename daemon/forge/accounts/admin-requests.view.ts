@@ -4,6 +4,7 @@ import type { BodyOf, QueryOf } from "../../contract/endpoint.ts";
 import type { createOrganization } from "../../contract/forge/accounts/orgs.ts";
 import type { createUser, editUser, listUsers } from "../../contract/forge/accounts/admin-users.ts";
 import { isVisibility } from "../../contract/forge/common.ts";
+import { toRequestTime } from "../urls.ts";
 import type { UserEdit } from "./edit-user.ts";
 import type { NewOrganization } from "./organizations.service.ts";
 import type { NewUser } from "./users.service.ts";
@@ -40,7 +41,7 @@ export function toNewUser(body: BodyOf<typeof createUser>): NewUser {
     restricted: body.restricted ?? false,
     visibility: toVisibility(body.visibility) ?? "public",
     isAdmin: false,
-    createdAt: body.created_at == null ? undefined : Date.parse(body.created_at),
+    createdAt: toRequestTime(body.created_at),
   };
 }
 

@@ -1,6 +1,9 @@
 import { hash } from "node:crypto";
 import { type Database, type Queries, StorageError } from "../../../storage/engine/database.ts";
 import { findEmail } from "../../../storage/tables/forge/accounts/emails.ts";
+import { findPublicKey } from "../../../storage/tables/forge/accounts/keys.ts";
+import { findDeployKey } from "../../../storage/tables/forge/repositories/deploy-keys.ts";
+import { findTask } from "../../../storage/tables/forge/actions/tasks.ts";
 import { findTokenById } from "../../../storage/tables/forge/accounts/tokens.ts";
 import {
   findUserById,
@@ -270,4 +273,25 @@ export async function findStillSignedIn(
   }
   if (user.id === owner.id) return owner;
   return owner.isAdmin ? findUserById(db, user.id) : undefined;
+}
+
+/** Returns whether the credentials of any caller are still valid, those of jobs and SSH keys too. */
+export async function isStillSignedIn(db: Queries, caller: ForgeCaller): Promise<boolean> {
+  const { actor, method, keyId } = caller;
+  if (actor.task !== undefined) {
+    const task = await findTask(db, actor.task.id);
+    return task !== undefined && task.completedAt === undefined;
+  }
+  if (method !== "ssh_key") return (await findStillSignedIn(db, caller)) !== undefined;
+  const owner = await findUserById(db, actor.id);
+  if (owner === undefined) return false;
+  const maySignIn = owner.isActive && !owner.prohibitLogin;
+  if (actor.deployKey !== undefined) {
+    const { id, repositoryId } = actor.deployKey;
+    // An organization does not sign in, and so is never prohibited from it.
+    if (owner.kind === "individual" && !maySignIn) return false;
+    return (await findDeployKey(db, repositoryId, id)) !== undefined;
+  }
+  const key = keyId === undefined ? undefined : await findPublicKey(db, keyId);
+  return maySignIn && !owner.mustChangePassword && key?.userId === owner.id;
 }

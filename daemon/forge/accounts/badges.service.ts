@@ -18,7 +18,7 @@ import { userNotFound } from "../refusals.ts";
 export interface Badges {
   /** Returns a user's badges in the order in which they were given. */
   listOf(username: string): Promise<readonly ForgeBadge[]>;
-  /** Gives all the badges or none: `not_found` for an unknown slug, `conflict` for a badge that the user has. */
+  /** Gives all badges or throws: `not_found` for an unknown slug, `conflict` for a badge that the user has. */
   give(username: string, slugs: readonly string[]): Promise<void>;
   /** Removes badges from a user. Idempotent: unknown slugs are ignored. */
   take(username: string, slugs: readonly string[]): Promise<void>;

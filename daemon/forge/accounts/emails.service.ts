@@ -10,7 +10,7 @@ import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { findEmailFault } from "./names.ts";
 
-/** A user's own e-mail addresses. Each call applies all changes or none. */
+/** A user's own e-mail addresses. Each call is atomic. */
 export interface OwnEmails {
   list(caller: ForgeCaller): Promise<readonly ForgeEmail[]>;
   /**

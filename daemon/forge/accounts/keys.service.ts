@@ -26,6 +26,9 @@ export interface OwnedKey {
   readonly owner: ForgeUser;
 }
 
+/** Keys of one user that `listLines` returns. */
+const LINES_MAX = 1000;
+
 /** Public SSH keys of users. */
 export interface PublicKeys {
   /** Returns a page of the caller's keys, the oldest first, and the count of all; of one fingerprint unless it is empty. */
@@ -34,6 +37,8 @@ export interface PublicKeys {
     fingerprint: string,
     window: PageWindow,
   ): Promise<{ readonly keys: readonly OwnedKey[]; readonly total: number }>;
+  /** Returns all keys of a user as lines for `authorized_keys`, the oldest first. Comments are left out: they often are addresses. */
+  listLines(username: string): Promise<readonly string[]>;
   /** Returns a key of the caller. Throws `not_found` for an unknown id and for another user's. */
   getOwn(user: ForgeUser, id: number): Promise<OwnedKey>;
   /** Deletes a key of the caller. Throws `not_found` for an unknown id and for another user's. */
@@ -75,6 +80,13 @@ export function createPublicKeys({
       const query = { fingerprint, ...toRows(window) };
       const { keys, total } = await listPublicKeysOf(db, owner.id, query);
       return { keys: keys.map((key) => ({ key, owner })), total };
+    },
+
+    async listLines(username) {
+      const owner = await ownerOf(username);
+      const all = { fingerprint: "", limit: LINES_MAX, offset: 0 };
+      const { keys } = await listPublicKeysOf(db, owner.id, all);
+      return keys.map(({ content }) => content.split(" ", 2).join(" "));
     },
 
     async deleteOwn(owner, id) {

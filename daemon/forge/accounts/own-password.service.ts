@@ -13,9 +13,9 @@ import type { SignInAttempts } from "./sign-in-attempts.ts";
 /** The caller's own password. */
 export interface OwnPassword {
   /**
-   * Changes the caller's password, and ends the duty to change it. Tokens stay valid. Throws `forbidden` for a caller who
-   * did not sign in with this account's password and for a wrong current password, `unprocessable` for a new password that
-   * is too short, too long or the current one, `rate_limited` after too many wrong current passwords.
+   * Changes the caller's password, and clears the requirement to change it. Tokens stay valid. Throws `forbidden` for a
+   * caller who did not sign in with this account's password and for a wrong current password, `unprocessable` for a new
+   * password that is too short, too long or the current one, `rate_limited` after too many wrong current passwords.
    * @param address of the client, for the limit
    */
   change(
@@ -41,7 +41,7 @@ export function createOwnPassword({
   return {
     async change(caller, { current, next }, address) {
       const { id } = assertOwnPassword(caller);
-      // A count of its own: the sign-in of the same request resets the one for sign-ins.
+      // A separate counter: the sign-in of the same request resets the one for sign-ins.
       const attempt = await attempts.countPassword(`change id ${id}`, address);
       const user = await findUserById(db, id);
       const { passwordHash } = user ?? caller.user;

@@ -167,7 +167,7 @@ function mayReset({ kind, isActive, prohibitLogin, loginSource }: ForgeUser): bo
 
 const toHash = (token: string): string => hash("sha256", `password reset\n${token}`, "hex");
 
-/** Changes with the password and the address: who reads the mail of a former address must not use its link. */
+/** Changes with the password and the address, so that a link mailed to a former address is invalid. */
 const toMark = ({ passwordHash, email }: ForgeUser): string =>
   hash("sha256", `${email}\n${passwordHash}`, "hex");
 

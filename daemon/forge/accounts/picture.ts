@@ -12,8 +12,8 @@ export const PICTURE_BYTES_MAX = 1024 * 1024;
 const SIDE_PIXELS_MAX = 4096;
 
 /**
- * Reads an image as PNG, JPEG, GIF or WebP by its bytes. Drops metadata and what follows the end of the image. Throws
- * `unprocessable` for other files, damaged ones, and those that are too large.
+ * Reads an image as PNG, JPEG, GIF or WebP by its bytes. Drops metadata and any bytes after the end of the image.
+ * Throws `unprocessable` for other files, damaged ones, and those that are too large.
  */
 export function readPicture(bytes: Uint8Array): Picture {
   if (bytes.byteLength > PICTURE_BYTES_MAX)

@@ -23,7 +23,10 @@ export interface AccountDependents {
   assertNoneOwned(tx: Transaction, account: ForgeUser): Promise<void>;
   /** Removes everything that the account, a user or an organization, owns. Idempotent. */
   removeAll(tx: Transaction, account: ForgeUser): Promise<void>;
-  /** Removes what remains of an account elsewhere, such as watches. Called for every deletion, in a purge after `removeAll`. */
+  /**
+   * Removes the account's rows in other features, such as watches. Called for every deletion, in a purge after
+   * `removeAll`.
+   */
   forget?(tx: Transaction, account: ForgeUser): Promise<void>;
   /** Applies a rename, also one that changes only the case. */
   rename?(tx: Transaction, account: ForgeUser, formerName: string): Promise<void>;

@@ -1,4 +1,5 @@
 import type { ScopeCategory } from "../../contract/endpoint.ts";
+import { scopeCategories } from "../../contract/forge/token-scopes.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 
@@ -13,19 +14,6 @@ export interface TokenScope {
 export type ParsedScope =
   | { readonly kind: "scope"; readonly scope: TokenScope }
   | { readonly kind: "invalid"; readonly word: string };
-
-/** The categories in the order of the normal form (forge behaviour, 2.4). */
-export const scopeCategories = [
-  "activitypub",
-  "admin",
-  "misc",
-  "notification",
-  "organization",
-  "package",
-  "issue",
-  "repository",
-  "user",
-] as const satisfies readonly ScopeCategory[];
 
 /** Parses scope words. Empty words are skipped; an unknown one makes the list invalid. */
 export function parseScope(words: readonly string[]): ParsedScope {
@@ -100,7 +88,9 @@ export function isPublicOnly(caller: Pick<ForgeCaller, "scope"> | undefined): bo
   return caller?.scope?.split(",").includes("public-only") === true;
 }
 
-/** Returns who reads a list: a token for public things only sees what an anonymous caller sees. */
+/**
+ * Returns the user as whom a caller reads a list: a public-only token reads like an anonymous caller, hence undefined.
+ */
 export function toReader(caller: ForgeCaller | undefined): ForgeCaller["user"] | undefined {
   return isPublicOnly(caller) ? undefined : caller?.user;
 }

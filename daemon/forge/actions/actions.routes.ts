@@ -1,6 +1,6 @@
 // daemon/forge/actions: workflows. Pushes make runs, runners take their jobs and report.
 // Start here: every route. actions.ts wires up the room: workflows/ parses files, runs/ decides jobs, runners/ hands
-// them out, protocol/ is what runners speak.
+// them out, protocol/ implements the protocol of the runners.
 import { listJobs, listRuns } from "../../contract/forge/actions/actions.ts";
 import {
   listOrganizationJobs,
@@ -27,7 +27,7 @@ import { listWorkflowRuns } from "../../contract/forge/actions/workflows.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
-import type { Actions, SeenJob, SeenRun } from "./actions.service.ts";
+import type { Actions, JobDetails, RunDetails } from "./actions.service.ts";
 import type { ActionLevels } from "./secrets/levels.service.ts";
 import { toJobView, toLogAnswer, toLogRange, toRunView } from "./actions.view.ts";
 
@@ -41,13 +41,25 @@ export function actionRoutes({
   readonly levels: ActionLevels;
   readonly urls: ForgeUrls;
 }): Route[] {
-  const toJobs = ({ jobs, total }: { readonly jobs: readonly SeenJob[]; readonly total: number }) =>
+  const toJobs = ({
+    jobs,
+    total,
+  }: {
+    readonly jobs: readonly JobDetails[];
+    readonly total: number;
+  }) =>
     ({
       status: 200,
       body: { jobs: jobs.map((each) => toJobView(each, urls)), total_count: total },
       total,
     }) as const;
-  const toRuns = ({ runs, total }: { readonly runs: readonly SeenRun[]; readonly total: number }) =>
+  const toRuns = ({
+    runs,
+    total,
+  }: {
+    readonly runs: readonly RunDetails[];
+    readonly total: number;
+  }) =>
     ({
       status: 200,
       body: { workflow_runs: runs.map((each) => toRunView(each, urls)), total_count: total },

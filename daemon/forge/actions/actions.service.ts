@@ -53,8 +53,8 @@ export interface ActionsDeps {
   readonly reruns: Reruns;
 }
 
-/** A run with what its view shows; the actor is undefined once the account is deleted. */
-export interface SeenRun {
+/** A run with the related rows that its view shows; the actor is undefined once the account is deleted. */
+export interface RunDetails {
   readonly run: ActionRun;
   readonly repository: RepositoryDetails;
   readonly actor: ForgeUser | undefined;
@@ -63,8 +63,8 @@ export interface SeenRun {
 }
 
 /** A job with its run, task and steps. */
-export interface SeenJob {
-  readonly what: OwnedRepository;
+export interface JobDetails {
+  readonly owned: OwnedRepository;
   readonly run: ActionRun;
   readonly job: ActionJob;
   readonly task: ActionTask | undefined;
@@ -85,8 +85,8 @@ export interface RunQuery extends PageWindow {
 export type Actions = ReturnType<typeof createActions>;
 
 /**
- * Creates the service. Functions with a path throw `not_found` for what the caller may not see, and `forbidden` for changes
- * without write access.
+ * Creates the service. Functions with a path throw `not_found` when the caller may not see the repository, and
+ * `forbidden` for changes without write access.
  */
 export function createActions(deps: ActionsDeps) {
   const { db, logs, engine, reruns } = deps;
@@ -96,8 +96,8 @@ export function createActions(deps: ActionsDeps) {
     },
 
     async listRuns(path: RepositoryPath, caller: ForgeCaller | undefined, query: RunQuery) {
-      const what = await open(path, caller, "/runs");
-      return findRuns(caller, query, { repositoryId: what.repository.id });
+      const owned = await open(path, caller, "/runs");
+      return findRuns(caller, query, { repositoryId: owned.repository.id });
     },
 
     /** Lists the runs of those repositories of an owner whose workflows the caller may see. */
@@ -112,17 +112,17 @@ export function createActions(deps: ActionsDeps) {
     ) =>
       findJobs({ ...toOwnedBy(level, caller), statuses: toStatuses(query.status) }, query, false),
 
-    async getRun(path: RunPath, caller: ForgeCaller | undefined): Promise<SeenRun> {
-      const { what, run } = await openRun(path, caller, "");
+    async getRun(path: RunPath, caller: ForgeCaller | undefined): Promise<RunDetails> {
+      const { owned, run } = await openRun(path, caller, "");
       const [seen] = await seeRuns(caller, [run]);
       if (seen === undefined) throw notFound();
-      return { ...seen, repository: { ...seen.repository, access: what.access } };
+      return { ...seen, repository: { ...seen.repository, access: owned.access } };
     },
 
-    /** Throws `invalid_argument` while the run goes on. */
+    /** Throws `invalid_argument` while the run is in progress. */
     async deleteRun(path: RunPath, caller: ForgeCaller): Promise<void> {
-      const { what, run } = await openRun(path, caller, "");
-      assertReaches(what, "write");
+      const { owned, run } = await openRun(path, caller, "");
+      assertReaches(owned, "write");
       await db.transaction(async (tx) => {
         const today = await findRun(tx, run.id);
         if (today !== undefined && !isFinal(today.status))
@@ -132,8 +132,8 @@ export function createActions(deps: ActionsDeps) {
     },
 
     async cancelRun(path: RunPath, caller: ForgeCaller): Promise<void> {
-      const { what, run } = await openRun(path, caller, "/cancel");
-      assertReaches(what, "write");
+      const { owned, run } = await openRun(path, caller, "/cancel");
+      assertReaches(owned, "write");
       await db.transaction(async (tx) => {
         const today = await findRun(tx, run.id);
         if (today !== undefined && !isFinal(today.status)) await engine.cancel(tx, today);
@@ -142,26 +142,26 @@ export function createActions(deps: ActionsDeps) {
 
     /** Starts the next attempt. Throws `invalid_argument` as `Reruns` does. */
     async rerun(path: RunPath, caller: ForgeCaller, choice: "all" | "failed"): Promise<void> {
-      const { what, run } = await openRun(path, caller, "/rerun");
-      assertReaches(what, "write");
+      const { owned, run } = await openRun(path, caller, "/rerun");
+      assertReaches(owned, "write");
       await reruns.rerun(run.id, choice, caller.user.id);
     },
     async rerunJob(path: RunPath & JobPath, caller: ForgeCaller): Promise<void> {
-      const { what, run } = await openRun(path, caller, `/jobs/${path.job_id}/rerun`);
-      assertReaches(what, "write");
+      const { owned, run } = await openRun(path, caller, `/jobs/${path.job_id}/rerun`);
+      assertReaches(owned, "write");
       const job = await findJob(db, path.job_id);
       if (job?.runId !== run.id || job.attempt !== run.attempt) throw notFound();
       await reruns.rerun(run.id, job.id, caller.user.id);
     },
 
     /** Returns a run as it was after one of its attempts. */
-    async getAttempt(path: AttemptPath, caller: ForgeCaller | undefined): Promise<SeenRun> {
-      const { what, run } = await openRun(path, caller, `/attempts/${path.attempt}`);
+    async getAttempt(path: AttemptPath, caller: ForgeCaller | undefined): Promise<RunDetails> {
+      const { owned, run } = await openRun(path, caller, `/attempts/${path.attempt}`);
       const jobs = await listRunJobs(db, run.id, path.attempt);
       const [seen] = await seeRuns(caller, [run]);
       const isKnown = path.attempt >= 1 && path.attempt <= run.attempt;
       if (seen === undefined || !isKnown) throw notFound();
-      const repository = { ...seen.repository, access: what.access };
+      const repository = { ...seen.repository, access: owned.access };
       if (path.attempt === run.attempt || jobs.length === 0) return { ...seen, repository };
       return { ...seen, run: toFormerAttempt(run, path.attempt, jobs), repository };
     },
@@ -212,7 +212,7 @@ export function createActions(deps: ActionsDeps) {
       return findJobs(filter, query, false);
     },
 
-    async getJob(path: JobPath, caller: ForgeCaller | undefined): Promise<SeenJob> {
+    async getJob(path: JobPath, caller: ForgeCaller | undefined): Promise<JobDetails> {
       const job = await openJob(path, caller, "");
       const [seen] = await seeJobs([job]);
       if (seen === undefined) throw notFound();
@@ -238,22 +238,22 @@ export function createActions(deps: ActionsDeps) {
     caller: ForgeCaller | undefined,
     rest: string,
   ): Promise<OpenedRepository> {
-    const what = await openRepository(db, path, caller, `/actions${rest}`, "repo.actions");
-    if (!hasActions(what.repository)) throw notFound();
-    return what;
+    const owned = await openRepository(db, path, caller, `/actions${rest}`, "repo.actions");
+    if (!hasActions(owned.repository)) throw notFound();
+    return owned;
   }
 
   async function openRun(path: RunPath, caller: ForgeCaller | undefined, rest: string) {
-    const what = await open(path, caller, `/runs/${path.run}${rest}`);
+    const owned = await open(path, caller, `/runs/${path.run}${rest}`);
     const run = await findRun(db, path.run);
-    if (run?.repositoryId !== what.repository.id) throw notFound();
-    return { what, run };
+    if (run?.repositoryId !== owned.repository.id) throw notFound();
+    return { owned, run };
   }
 
   async function openJob(path: JobPath, caller: ForgeCaller | undefined, rest: string) {
-    const what = await open(path, caller, `/jobs/${path.job_id}${rest}`);
+    const owned = await open(path, caller, `/jobs/${path.job_id}${rest}`);
     const job = await findJob(db, path.job_id);
-    if (job?.repositoryId !== what.repository.id) throw notFound();
+    if (job?.repositoryId !== owned.repository.id) throw notFound();
     return job;
   }
 
@@ -282,21 +282,21 @@ export function createActions(deps: ActionsDeps) {
   async function seeRuns(
     caller: ForgeCaller | undefined,
     runs: readonly ActionRun[],
-  ): Promise<SeenRun[]> {
+  ): Promise<RunDetails[]> {
     const actorIds = runs
       .flatMap(({ actorId, triggerActorId }) => [actorId, triggerActorId])
       .filter((id) => id !== undefined);
     const actors = new Map((await listUsersByIds(db, actorIds)).map((user) => [user.id, user]));
     const repositories = await loadRepositories(db, runs);
     const watchers = await countWatchers(db, [...repositories.keys()]);
-    const seen: SeenRun[] = [];
+    const seen: RunDetails[] = [];
     for (const run of runs) {
-      const what = repositories.get(run.repositoryId);
-      if (what === undefined) continue;
-      const access = await findAccess(db, what, caller?.user);
+      const owned = repositories.get(run.repositoryId);
+      if (owned === undefined) continue;
+      const access = await findAccess(db, owned, caller?.user);
       const isSignedIn = caller !== undefined;
       const repository = {
-        ...what,
+        ...owned,
         access,
         isSignedIn,
         watchers: watchers.get(run.repositoryId) ?? 0,
@@ -314,7 +314,7 @@ export function createActions(deps: ActionsDeps) {
     return { jobs: await seeJobs(found.jobs), total: found.total };
   }
 
-  async function seeJobs(jobs: readonly ActionJob[]): Promise<SeenJob[]> {
+  async function seeJobs(jobs: readonly ActionJob[]): Promise<JobDetails[]> {
     const repositories = await loadRepositories(db, jobs);
     const found = await listTasksOfJobs(
       db,
@@ -326,14 +326,14 @@ export function createActions(deps: ActionsDeps) {
       found.map(({ id }) => id),
     );
     const runs = new Map<number, ActionRun | undefined>();
-    const seen: SeenJob[] = [];
+    const seen: JobDetails[] = [];
     for (const job of jobs) {
       if (!runs.has(job.runId)) runs.set(job.runId, await findRun(db, job.runId));
       const run = runs.get(job.runId);
-      const what = repositories.get(job.repositoryId);
+      const owned = repositories.get(job.repositoryId);
       const task = taskOf.get(job.originalJobId ?? job.id);
-      if (run !== undefined && what !== undefined)
-        seen.push({ what, run, job, task, steps: steps.get(task?.id ?? -1) ?? [] });
+      if (run !== undefined && owned !== undefined)
+        seen.push({ owned, run, job, task, steps: steps.get(task?.id ?? -1) ?? [] });
     }
     return seen;
   }

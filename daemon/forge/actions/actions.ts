@@ -34,7 +34,10 @@ import { openRun } from "./runs/open-run.ts";
 import { createCommitFinder } from "../git/commit-readers.ts";
 import { createActionRetention } from "./runs/retention.ts";
 import { createReruns } from "./runs/rerun.ts";
+import { createEventPublisher } from "./runs/event-publisher.ts";
+import { createEventWorkflows } from "./runs/event-workflows.ts";
 import { createWorkflowSchedules } from "./runs/schedules.ts";
+import { createTriggerRefresh } from "./runs/trigger-refresh.ts";
 import { createRunHooks, joinRunReports } from "./runs/run-hooks.ts";
 import { createRunMails } from "./runs/run-mails.ts";
 import { createRunNotifications } from "./runs/run-notifications.ts";
@@ -63,7 +66,7 @@ export interface ForgeActionsDeps {
   readonly readPush: ReadPush;
   readonly jobs: Pick<JobQueue, "enqueue" | "register">;
   readonly urls: ForgeUrls;
-  readonly publisher: Pick<HookPublisher, "publish" | "hasSubscribers">;
+  readonly publisher: HookPublisher;
   /** Publishes commit statuses to hooks. */
   readonly publishStatus: PublishStatus;
   /** Queues mails about runs; undefined without a mail server. */
@@ -94,11 +97,12 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const { db, clock, random, jobs, urls, keyring } = deps;
   const sealer = keyring;
   const stop = new AbortController();
+  const publisher = createEventPublisher({ ...deps, enqueue: jobs.enqueue });
   const engine = createRunEngine({
     open: (tx, runId) => openRun(tx, urls, runId),
     reports: joinRunReports(
-      createJobStatusReports({ urls, enqueue: jobs.enqueue, publisher: deps.publisher }),
-      createRunHooks({ publisher: deps.publisher, urls }),
+      createJobStatusReports({ urls, enqueue: jobs.enqueue, publisher }),
+      createRunHooks({ publisher, urls }),
       createRunNotifications(
         deps.queueMail && createRunMails({ ...deps, queueMail: deps.queueMail }),
       ),
@@ -131,25 +135,36 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const files = { ...deps, parser, findCommit };
   const resolveCalls = createCallResolver(files);
   const schedules = createWorkflowSchedules({ ...files, starter, resolveCalls });
+  const events = createEventWorkflows({ ...files, starter, resolveCalls });
+  const triggers = createTriggerRefresh({ ...files, enqueue: jobs.enqueue, schedules });
   const pushes = createPushedWorkflows({
     ...files,
+    events,
+    triggers,
     enqueue: jobs.enqueue,
     starter,
     schedules,
     resolveCalls,
   });
   jobs.register(pushes.job);
+  jobs.register(events.job);
+  for (const job of triggers.jobs) jobs.register(job);
   jobs.register(createStatusJob({ ...deps, findCommit }));
   const repositoryEvents: RepositoryEvents = {
+    ...triggers.repositoryEvents,
     async pushed(tx, { repository, pusher, changes }) {
       const user: ActingUser = pusher;
-      // A push by a job starts no run, which would go on for ever.
+      // A push by a job starts no run, because runs could trigger each other endlessly.
       if (user.task === undefined)
         await pushes.enqueuePush(tx, { repository, pusherId: pusher.id }, changes);
+      else if (changes.some(({ ref }) => ref === `refs/heads/${repository.defaultBranch}`))
+        await triggers.enqueueRefresh(tx, repository);
     },
   };
   return {
     repositoryEvents,
+    /** Publishes events to hooks and to the workflows that name them. */
+    publisher,
     routes: [
       ...actionRoutes({
         actions: createActions({ db, logs, engine, reruns }),
@@ -183,7 +198,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     }),
     /** The work of scheduled tasks. */
     upkeep: {
-      /** Ends tasks whose runner is gone. */
+      /** Fails tasks whose runner was deleted or stopped reporting. */
       failSilentTasks: tasks.failSilent,
       stopOverdueTasks: tasks.stopOverdue,
       cancelAbandonedJobs: tasks.cancelAbandoned,

@@ -8,16 +8,16 @@ import type { BytesAnswer } from "../../http/handle.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, neverTime, toApiUrl, toUrl, toWireTime } from "../urls.ts";
-import type { SeenJob, SeenRun } from "./actions.service.ts";
+import type { JobDetails, RunDetails } from "./actions.service.ts";
 import type { LogRange } from "./runners/logs.service.ts";
-import type { SeenRunner } from "./runners/runners.service.ts";
+import type { RunnerDetails } from "./runners/runners.service.ts";
 
 /** A page of runners. */
 export function toRunnerList({
   runners,
   total,
 }: {
-  readonly runners: readonly SeenRunner[];
+  readonly runners: readonly RunnerDetails[];
   readonly total: number;
 }) {
   const body = { runners: runners.map(toRunnerView), total_count: total };
@@ -25,7 +25,7 @@ export function toRunnerList({
 }
 
 /** A runner (forge behaviour, 7.10). The id of a label is its position. */
-export function toRunnerView({ runner, isOnline, isBusy }: SeenRunner): WireRunner {
+export function toRunnerView({ runner, isOnline, isBusy }: RunnerDetails): WireRunner {
   return {
     id: runner.id,
     name: runner.name,
@@ -39,7 +39,7 @@ export function toRunnerView({ runner, isOnline, isBusy }: SeenRunner): WireRunn
 
 /** A run (forge behaviour, 7.12). */
 export function toRunView(
-  { run, repository, actor, triggerActor }: SeenRun,
+  { run, repository, actor, triggerActor }: RunDetails,
   urls: ForgeUrls,
 ): WireRun {
   const home = toHome(repository);
@@ -73,8 +73,8 @@ export function toRunView(
 }
 
 /** A job (forge behaviour, 7.11). */
-export function toJobView({ what, run, job, task, steps }: SeenJob, urls: ForgeUrls): WireJob {
-  const home = toHome(what);
+export function toJobView({ owned, run, job, task, steps }: JobDetails, urls: ForgeUrls): WireJob {
+  const home = toHome(owned);
   return {
     id: job.id,
     url: toApiUrl(urls, `/repos/${home}/actions/jobs/${job.id}`),

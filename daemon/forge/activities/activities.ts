@@ -1,5 +1,5 @@
-// What users did in repositories, and the feeds that show it. Start here: one factory wires up this folder. recorder.ts
-// writes activities in the transaction of the event, feeds.service.ts lists those that the caller may see.
+// Activities of users in repositories, and the feeds that show them. Start here: one factory wires up this folder.
+// recorder.ts writes activities in the transaction of the event, feeds.service.ts lists those that the caller may see.
 import type { Database } from "../../../storage/engine/database.ts";
 import { deleteActivitiesBefore } from "../../../storage/tables/forge/activities/activities.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
@@ -59,27 +59,27 @@ export function createForgeActivities({
     },
     routes: activityRoutes({ feeds: createFeeds({ db, clock }), urls }),
     repositoryEvents: {
-      created: (tx, what) => record(tx, what, [{ kind: "create_repo" }]),
-      async edited(tx, { former, ...what }) {
-        if (what.repository.name === former.name) return;
-        await record(tx, what, [{ kind: "rename_repo", content: former.name }]);
+      created: (tx, owned) => record(tx, owned, [{ kind: "create_repo" }]),
+      async edited(tx, { former, ...owned }) {
+        if (owned.repository.name === former.name) return;
+        await record(tx, owned, [{ kind: "rename_repo", content: former.name }]);
       },
-      async transferred(tx, { former, ...what }) {
-        const content = `${former.name}/${what.repository.name}`;
-        await record(tx, what, [{ kind: "transfer_repo", content }]);
+      async transferred(tx, { former, ...owned }) {
+        const content = `${former.name}/${owned.repository.name}`;
+        await record(tx, owned, [{ kind: "transfer_repo", content }]);
       },
       pushed: pushes.pushed,
     },
     issueEvents: {
-      async issue(tx, event, action, { what, issue, actor }) {
+      async issue(tx, event, action, { owned, issue, actor }) {
         const kind = event === "issues" ? kindsOfActions.get(action) : undefined;
         if (kind === undefined) return;
-        await record(tx, { ...what, actor }, [{ kind, issueId: issue.id }]);
+        await record(tx, { ...owned, actor }, [{ kind, issueId: issue.id }]);
       },
-      async comment(tx, action, { what, issue, actor, comment }) {
+      async comment(tx, action, { owned, issue, actor, comment }) {
         if (action !== "created") return;
         const said = { kind: "comment_issue", issueId: issue.id, commentId: comment.id } as const;
-        await record(tx, { ...what, actor }, [said]);
+        await record(tx, { ...owned, actor }, [said]);
       },
     },
   };

@@ -19,19 +19,19 @@ export function toActivityView(
   viewer: ForgeCaller["user"] | undefined,
   urls: ForgeUrls,
 ): WireActivity {
-  const { activity, receiverId, actor, what, comment } = details;
+  const { activity, receiverId, actor, owned, comment } = details;
   return {
     id: activity.id,
     user_id: receiverId,
     op_type: activity.kind,
     act_user_id: actor.id,
     act_user: toUserView(actor, viewer, urls),
-    repo_id: what.repository.id,
-    repo: toRepositoryView(what, urls),
+    repo_id: owned.repository.id,
+    repo: toRepositoryView(owned, urls),
     comment_id: comment?.comment.id ?? 0,
     comment: comment === undefined ? null : toCommentView(comment, urls),
     ref_name: activity.ref,
-    is_private: what.repository.isPrivate,
+    is_private: owned.repository.isPrivate,
     content: toContent(details),
     created: toWireTime(activity.createdAt),
   };

@@ -38,7 +38,7 @@ export interface ActivityDetails {
   /** The account in whose feed it is. */
   readonly receiverId: number;
   readonly actor: ForgeUser;
-  readonly what: RepositoryDetails;
+  readonly owned: RepositoryDetails;
   readonly issue: ForgeIssue | undefined;
   readonly comment: CommentDetails | undefined;
 }
@@ -68,8 +68,9 @@ export function createFeeds({
   const lists = createRepositoryLists({ db });
   return {
     /**
-     * Returns a page of what an account did, and of what happened in repositories that it watched then; of an organization:
-     * what happened in its repositories. Throws `not_found` for an account that is hidden from the caller.
+     * Returns a page of the account's own activities and those in repositories that it watched at the time; for an
+     * organization, of the activities in its repositories. Throws `not_found` for an account that is hidden from the
+     * caller.
      */
     async ofUser(
       name: string,
@@ -83,7 +84,7 @@ export function createFeeds({
       return list(source, window, caller, { receiverId: id });
     },
 
-    /** Returns a page of what happened in a repository. Throws `not_found` for one that the caller may not read. */
+    /** Returns a page of the activities in a repository. Throws `not_found` when the caller may not read it. */
     async ofRepository(
       path: RepositoryPath,
       window: FeedWindow,
@@ -93,7 +94,7 @@ export function createFeeds({
       return list({ repositoryId: repository.id }, window, caller);
     },
 
-    /** Returns a page of what happened in repositories of an organization. Throws as `openOrganization` does. */
+    /** Returns a page of the activities in repositories of an organization. Throws as `openOrganization` does. */
     async ofOrganization(
       name: string,
       window: FeedWindow,
@@ -104,7 +105,7 @@ export function createFeeds({
       return list({ receivedBy: id }, window, caller, { receiverId: id });
     },
 
-    /** Returns a page of what happened in repositories that a team has now. Throws as `openTeam` does. */
+    /** Returns a page of the activities in repositories that a team has now. Throws as `openTeam` does. */
     async ofTeam(teamId: number, window: FeedWindow, caller: ForgeCaller): Promise<FeedPage> {
       const { team, organization } = await openTeam(db, teamId, caller);
       const { id } = organization;
@@ -149,7 +150,7 @@ export function createFeeds({
     return { activities: await complete(activities, receiverId, caller?.user), total };
   }
 
-  /** Leaves out what was deleted since the list was made. */
+  /** Skips activities whose actor, repository, issue or comment was deleted since the list was read. */
   async function complete(
     activities: readonly ForgeActivity[],
     receiverId: number | undefined,
@@ -172,18 +173,18 @@ export function createFeeds({
       ...[...comments.values()].map(({ authorId }) => authorId),
     ]);
     return activities.flatMap((activity) => {
-      const what = repositories.get(activity.repositoryId);
+      const owned = repositories.get(activity.repositoryId);
       const actor = people.get(activity.actorId);
       const issue = issues.get(activity.issueId ?? -1);
       const comment = comments.get(activity.commentId ?? -1);
       const isGone =
         (activity.issueId !== undefined && issue === undefined) ||
         (activity.commentId !== undefined && comment === undefined);
-      if (what === undefined || actor === undefined || isGone) return [];
+      if (owned === undefined || actor === undefined || isGone) return [];
       const author = people.get(comment?.authorId ?? -1);
       const said = issue &&
-        comment && { what, issue, comment, author, attachments: files.get(comment.id) ?? [] };
-      return [{ activity, receiverId: receiverId ?? actor.id, actor, what, issue, comment: said }];
+        comment && { owned, issue, comment, author, attachments: files.get(comment.id) ?? [] };
+      return [{ activity, receiverId: receiverId ?? actor.id, actor, owned, issue, comment: said }];
     });
   }
 }

@@ -11,8 +11,9 @@ import type { Enqueue } from "../../jobs/queue.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 
 /**
- * Records activities of a user in a repository, inside the transaction of what they tell about: they exist if and only if
- * that does. They appear in the feeds of the actor, of an organization that owns the repository, and of its watchers.
+ * Records activities of a user in a repository, inside the transaction of the event: they exist if and only if the
+ * event was committed. They appear in the feeds of the actor, of an organization that owns the repository, and of its
+ * watchers.
  */
 export type RecordActivities = (
   tx: Transaction,
@@ -26,7 +27,7 @@ const WATCHERS_PER_TRANSACTION = 500;
 const KIND = "forge.activities.deliver";
 
 const payloadSchema = z.object({
-  repositoryId: z.int(),
+  repositoryId: z.int().brand<"RepositoryId">(),
   activityIds: z.array(z.int()),
   /** The last watcher who has them already. */
   after: z.int(),

@@ -18,7 +18,7 @@ import { type Authors, findAuthors } from "./authors.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
 import { findRevision } from "./revisions.ts";
 
-/** A branch with its newest commit, and what the caller may do with it. */
+/** A branch with its newest commit and the caller's permissions on it. */
 export interface BranchDetails {
   readonly name: string;
   readonly commit: CommitObject;
@@ -31,7 +31,7 @@ export interface BranchDetails {
 
 /** Branches of one repository with the accounts of their authors. */
 export interface BranchList {
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   readonly branches: readonly BranchDetails[];
   readonly authors: Authors;
   readonly total: number;
@@ -43,7 +43,7 @@ export interface BranchesDeps {
   readonly writeRefs: WriteRefs;
   /** Makes a branch that exists the default one. */
   readonly setDefaultBranch: (
-    what: OwnedRepository,
+    owned: OwnedRepository,
     branch: string,
     caller: ForgeCaller,
   ) => Promise<void>;
@@ -146,13 +146,13 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
             ? new AppError("not_found", "Branch doesn't exist.")
             : error;
         });
-        const isDefault = code.what.repository.defaultBranch === name;
-        if (isDefault && !reaches(code.what.access, "admin"))
+        const isDefault = code.owned.repository.defaultBranch === name;
+        if (isDefault && !reaches(code.owned.access, "admin"))
           throw new AppError(
             "forbidden",
             "User must be a repo or site admin to rename default or protected branches.",
           );
-        const rules = await listBranchProtections(db, code.what.repository.id);
+        const rules = await listBranchProtections(db, code.owned.repository.id);
         if (matchRule(rules, name) !== undefined)
           throw new AppError(
             "forbidden",
@@ -173,7 +173,7 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
         }
         // At each moment the default branch exists; a crash leaves both names.
         await write(code, request.caller, [created], taken);
-        await setDefaultBranch(code.what, newName, request.caller);
+        await setDefaultBranch(code.owned, newName, request.caller);
         await write(code, request.caller, [deleted], movedMeanwhile);
       });
     },
@@ -186,7 +186,7 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
       await access.write(request, async (code) => {
         assertNotEmpty(code);
         const before = await getHead(code, name);
-        if (code.what.repository.defaultBranch === name)
+        if (code.owned.repository.defaultBranch === name)
           throw new AppError("forbidden", "can not delete default or pull request target branch");
         const change = { ref: HEADS + name, before, after: undefined };
         await write(code, request.caller, [change], movedMeanwhile);
@@ -195,23 +195,23 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
   };
 
   async function write(
-    { what }: OpenedCode,
+    { owned }: OpenedCode,
     { user }: ForgeCaller,
     changes: readonly RefChange[],
     toStale: () => AppError,
   ): Promise<void> {
-    assertWritten(await writeRefs(what, user, changes), toStale);
+    assertWritten(await writeRefs(owned, user, changes), toStale);
   }
 
   async function toList(
-    { git, directory, signal, what, caller }: OpenedCode,
+    { git, directory, signal, owned, caller }: OpenedCode,
     names: readonly { readonly name: string; readonly id: string }[],
     total: number,
   ): Promise<BranchList> {
     const ids = names.map(({ id }) => id);
     const commits = await readCommitObjects(git, ids, { directory, signal });
-    const rules = await listBranchProtections(db, what.repository.id);
-    const mayWrite = caller !== undefined && reaches(what.access, "write");
+    const rules = await listBranchProtections(db, owned.repository.id);
+    const mayWrite = caller !== undefined && reaches(owned.access, "write");
     const branches: BranchDetails[] = [];
     for (const [index, commit] of commits.entries()) {
       const name = names[index]?.name ?? "";
@@ -221,11 +221,11 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
         commit,
         canPush: mayWrite && (rule === undefined || (await mayPush(db, rule, caller.user))),
         rule,
-        isAdministered: reaches(what.access, "admin"),
+        isAdministered: reaches(owned.access, "admin"),
       });
     }
     return {
-      what,
+      owned,
       branches,
       authors: await findAuthors(db, commits, caller?.user),
       total,
@@ -233,7 +233,7 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
   }
 }
 
-/** Throws for refs that were not moved. @param toStale the refusal when a ref is not what it was */
+/** Throws for refs that were not moved. @param toStale the refusal when a ref has changed meanwhile */
 export function assertWritten(outcome: WriteRefsOutcome, toStale: () => AppError): void {
   switch (outcome) {
     case "written":
@@ -266,6 +266,6 @@ async function getStart(
   return found.commitId;
 }
 
-function assertNotEmpty({ what }: OpenedCode): void {
-  if (what.repository.isEmpty) throw new AppError("not_found", "Git Repository is empty.");
+function assertNotEmpty({ owned }: OpenedCode): void {
+  if (owned.repository.isEmpty) throw new AppError("not_found", "Git Repository is empty.");
 }

@@ -13,6 +13,7 @@ import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { WriteRefs } from "../git/write-refs.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
+import { toRequestTime } from "../urls.ts";
 import { assertWritten } from "./branches.service.ts";
 import type { ContentsEntry } from "./contents.service.ts";
 import { type FileOperation, planChanges } from "./file-operations.ts";
@@ -28,15 +29,15 @@ export interface CommitWish {
   readonly isForced: boolean;
   readonly author: { readonly name: string; readonly email: string };
   readonly committer: { readonly name: string; readonly email: string };
-  /** RFC 3339. */
-  readonly authoredAt: string;
-  readonly committedAt: string;
+  /** RFC 3339; the current time when it is absent. */
+  readonly authoredAt: string | undefined;
+  readonly committedAt: string | undefined;
   readonly isSignedOff: boolean;
 }
 
 /** A commit that changed files. */
 export interface FilesChanged {
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   readonly revision: Revision;
   readonly commit: CommitObject;
   /** The files after the change, in the order of the operations; undefined for those that were deleted. */
@@ -81,7 +82,7 @@ export function createFileChanges({
       wish: CommitWish,
     ): Promise<FilesChanged> {
       return access.write(request, async (code) => {
-        const { repository } = code.what;
+        const { repository } = code.owned;
         const branch = wish.branch === "" ? repository.defaultBranch : wish.branch;
         const target = wish.newBranch === "" ? branch : wish.newBranch;
         return withLocks([`${repository.id} ${target}`], async () => {
@@ -107,7 +108,7 @@ export function createFileChanges({
     wish: CommitWish,
     { branch, target }: { readonly branch: string; readonly target: string },
   ): Promise<FilesChanged | undefined> {
-    const { git, directory, what } = code;
+    const { git, directory, owned } = code;
     const head = await getHead(code, branch);
     const before = target === branch ? head : await findFree(code, target, wish.isForced);
     const changes = await planChanges(code, head, operations);
@@ -119,7 +120,7 @@ export function createFileChanges({
       message: toMessage(operations, wish, user),
     });
     const ref = HEADS + target;
-    const outcome = await writeRefs(what, user, [{ ref, before, after: id }]);
+    const outcome = await writeRefs(owned, user, [{ ref, before, after: id }]);
     if (outcome === "stale") return undefined;
     assertWritten(
       outcome,
@@ -133,7 +134,7 @@ export function createFileChanges({
     const toPerson = (
       given: CommitWish["author"],
       other: CommitWish["author"],
-      at: string,
+      at: string | undefined,
     ): DatedPerson => {
       const name = clean(given.name) || clean(other.name) || own.name;
       const email = clean(given.email) || clean(other.email) || own.email;
@@ -159,10 +160,10 @@ export function createFileChanges({
 
 async function getHead(code: OpenedCode, branch: string): Promise<string | undefined> {
   const found = await findRevision(code, HEADS + branch);
-  if (found === undefined && !code.what.repository.isEmpty)
+  if (found === undefined && !code.owned.repository.isEmpty)
     throw new AppError(
       "not_found",
-      `branch does not exist [repo_id: ${code.what.repository.id} name: ${branch}]`,
+      `branch does not exist [repo_id: ${code.owned.repository.id} name: ${branch}]`,
     );
   return found?.commitId;
 }
@@ -180,7 +181,7 @@ async function findFree(
 }
 
 async function toChanged(
-  { git, directory, signal, what }: OpenedCode,
+  { git, directory, signal, owned }: OpenedCode,
   id: string,
   branch: string,
   operations: readonly FileOperation[],
@@ -198,7 +199,7 @@ async function toChanged(
     changes.map((change) => [change.path, change.kind === "write" ? change.content : undefined]),
   );
   return {
-    what,
+    owned,
     revision: { kind: "branch", name: branch, commitId: id },
     commit,
     files: operations.map(({ path, kind }) =>
@@ -232,11 +233,13 @@ function describe(operations: readonly FileOperation[]): string {
   return lines.join("\n");
 }
 
-/** Returns a time as git writes it; `now` if none is given. */
-function toDate(given: string, now: number): Pick<DatedPerson, "seconds" | "zone"> {
-  if (given === "") return { seconds: Math.floor(now / 1000), zone: "+0000" };
+/** Returns a time of a request as git writes it; `now` if the request has none. */
+function toDate(given: string | undefined, now: number): Pick<DatedPerson, "seconds" | "zone"> {
+  const epochMs = toRequestTime(given);
+  if (given === undefined || epochMs === undefined)
+    return { seconds: Math.floor(now / 1000), zone: "+0000" };
   const zone = /([+-]\d\d):(\d\d)$/.exec(given);
-  const seconds = Math.max(Math.floor(Date.parse(given) / 1000), 0);
+  const seconds = Math.max(Math.floor(epochMs / 1000), 0);
   return { seconds, zone: zone === null ? "+0000" : `${zone[1]}${zone[2]}` };
 }
 

@@ -38,8 +38,14 @@ export interface CodeServicesDeps {
   readonly urls: ForgeUrls;
 }
 
-/** Requests that read or write code at one time, in all and of one client, and the length of the queue. */
-const limits = { atOnce: 16, perKey: 8, waiting: 256 } as const;
+/** Requests that read or write code at one time, and the length of the queue. */
+const limits = {
+  atOnce: 16,
+  perClient: 8,
+  anonymous: 10,
+  waiting: 256,
+  waitingPerClient: 128,
+} as const;
 
 /** The routes of code. */
 export interface Code {

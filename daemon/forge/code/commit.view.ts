@@ -114,7 +114,8 @@ export function toTagView(
   const archive = `${html}/archive/${toSegments(name)}`;
   return {
     name,
-    message,
+    // The reference shows the whole text, with its last line break, only at the annotated tag.
+    message: message.trim(),
     id,
     commit: { url: `${api}/git/commits/${commit}`, sha: commit, created: createdAt },
     zipball_url: `${archive}.zip`,

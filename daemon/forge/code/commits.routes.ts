@@ -34,8 +34,8 @@ export function commitRoutes({
   readonly objects: GitObjects;
   readonly urls: ForgeUrls;
 }): Route[] {
-  const toCommits = ({ what, commits: list, authors }: CommitList) =>
-    list.map((each) => toCommitView(each, authors, toCodeAddresses(what, urls), urls));
+  const toCommits = ({ owned, commits: list, authors }: CommitList) =>
+    list.map((each) => toCommitView(each, authors, toCodeAddresses(owned, urls), urls));
   const toComparison = (found: CommitList) =>
     ({
       status: 200,
@@ -74,26 +74,26 @@ export function commitRoutes({
         : toComparison(await commits.compare(request, basehead, toParts(input.query)));
     }),
     handle(listGitRefs, async (input) => {
-      const { what, refs, total } = await objects.listRefs(toCodeRequest(input, "/git/refs"), "");
-      const addresses = toCodeAddresses(what, urls);
+      const { owned, refs, total } = await objects.listRefs(toCodeRequest(input, "/git/refs"), "");
+      const addresses = toCodeAddresses(owned, urls);
       return { status: 200, body: refs.map((ref) => toReferenceView(ref, addresses)), total };
     }),
     handle(getGitRefs, async (input) => {
       const { ref: name } = input.params;
       const request = toCodeRequest(input, `/git/refs/${toSegments(name)}`);
-      const { what, refs, total } = await objects.listRefs(request, name);
-      return { status: 200, body: toRefsView(refs, name, toCodeAddresses(what, urls)), total };
+      const { owned, refs, total } = await objects.listRefs(request, name);
+      return { status: 200, body: toRefsView(refs, name, toCodeAddresses(owned, urls)), total };
     }),
     handle(getTree, async (input) => {
       const { sha } = input.params;
       const request = toCodeRequest(input, `/git/trees/${toSegments(sha)}`);
       const tree = await objects.getTree(request, sha, toTreeWindow(input.query));
-      return { status: 200, body: toTreeView(tree, toCodeAddresses(tree.what, urls)) };
+      return { status: 200, body: toTreeView(tree, toCodeAddresses(tree.owned, urls)) };
     }),
     handle(getBlob, async (input) => {
       const { sha } = input.params;
       const blob = await objects.getBlob(toCodeRequest(input, `/git/blobs/${sha}`), sha);
-      return { status: 200, body: toBlobView(blob, toCodeAddresses(blob.what, urls)) };
+      return { status: 200, body: toBlobView(blob, toCodeAddresses(blob.owned, urls)) };
     }),
   ];
 }
@@ -123,7 +123,7 @@ function toTreeWindow(query: {
   };
 }
 
-/** Every part is there unless the request leaves it out. */
+/** Every part is included unless the request excludes it. */
 function toParts(query: {
   readonly stat?: boolean | undefined;
   readonly files?: boolean | undefined;

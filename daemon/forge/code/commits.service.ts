@@ -1,5 +1,5 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import { type CommitObject, readCommitObjects } from "../../../storage/git/commit-objects.ts";
+import { type CommitObject, readCommitsIn } from "../../../storage/git/commit-objects.ts";
 import {
   type CommitChanges,
   countHistory,
@@ -7,6 +7,7 @@ import {
   listHistory,
   readCommitChanges,
 } from "../../../storage/git/history.ts";
+import { type ObjectSession, withObjectSession } from "../../../storage/git/object-session.ts";
 import { COMPARED_COMMITS_MAX } from "../../contract/forge/code/commits.ts";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
@@ -25,7 +26,7 @@ export interface CommitParts {
   readonly withVerification: boolean;
 }
 
-/** A commit and what it changes; the changes are read if a part needs them. */
+/** A commit and its changes, which are read only if a part needs them. */
 export interface CommitDetails extends CommitParts {
   readonly commit: CommitObject;
   readonly changes: CommitChanges | undefined;
@@ -33,7 +34,7 @@ export interface CommitDetails extends CommitParts {
 
 /** Commits of one repository with the accounts of their authors. */
 export interface CommitList {
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   readonly commits: readonly CommitDetails[];
   readonly authors: Authors;
   readonly total: number;
@@ -61,7 +62,10 @@ const FILES_MAX = 3_000;
 /** Commits, their diffs, and comparisons. */
 export type Commits = ReturnType<typeof createCommits>;
 
-/** Creates the service. Every function refuses as `CodeAccess` does, and with `not_found` what names no commit. */
+/**
+ * Creates the service. Every function refuses as `CodeAccess` does, and throws `not_found` when a name is not that of a
+ * commit.
+ */
 export function createCommits({
   db,
   access,
@@ -80,11 +84,12 @@ export function createCommits({
       const since = toTime("since", filter.since);
       const until = toTime("until", filter.until);
       const path = cleanPath(filter.path) || undefined;
-      return access.read(request, async (code) => {
-        if (code.what.repository.isEmpty)
+      return read(request, async (code, objects) => {
+        if (code.owned.repository.isEmpty)
           throw new AppError("conflict", "Git Repository is empty.");
-        const tip = await getCommitId(code, filter.sha);
-        const not = filter.not === "" ? undefined : await getCommitId(code, filter.not);
+        const tip = await getCommitId(code, filter.sha, objects.find);
+        const not =
+          filter.not === "" ? undefined : await getCommitId(code, filter.not, objects.find);
         const query = { ...toReadOptions(code), tip, path, not, since, until };
         const [ids, total] = await Promise.all([
           listHistory(code.git, query, toRows(window)),
@@ -92,15 +97,15 @@ export function createCommits({
         ]);
         if (total === 0 && path !== undefined)
           await assertKnownPath(code, { ...query, not: undefined });
-        return toList(code, ids, total, parts);
+        return toList(code, objects, ids, total, parts);
       });
     },
 
     /** Refuses with `unprocessable` a name that cannot be one. */
     async get(request: CodeRequest, name: string, parts: CommitParts): Promise<CommitList> {
-      return access.read(request, async (code) => {
-        const { commitId } = await getCommit(code, name);
-        return toList(code, [commitId], 1, parts);
+      return read(request, async (code, objects) => {
+        const { commitId } = await getCommit(code, name, objects.find);
+        return toList(code, objects, [commitId], 1, parts);
       });
     },
 
@@ -109,21 +114,29 @@ export function createCommits({
       return streamGit(access, request, async (code) => {
         const { commitId } = await getCommit(code, name);
         return format === "diff"
-          ? ["diff-tree", "-p", "--root", "--diff-merges=first-parent", "--no-commit-id", commitId]
+          ? [
+              "diff-tree",
+              "-p",
+              "-M",
+              "--root",
+              "--diff-merges=first-parent",
+              "--no-commit-id",
+              commitId,
+            ]
           : ["format-patch", "--stdout", "--no-signature", "-1", commitId];
       });
     },
 
     /** Returns the commits of the head that the base lacks, the newest first, at most `COMPARED_COMMITS_MAX`. */
     async compare(request: CodeRequest, given: string, parts: CommitParts): Promise<CommitList> {
-      return access.read(request, async (code) => {
-        const [base, head] = await getEnds(code, toComparison(given));
+      return read(request, async (code, objects) => {
+        const [base, head] = await getEnds(code, toComparison(given), objects.find);
         const query = { ...toReadOptions(code), tip: head, not: base };
         const [ids, total] = await Promise.all([
           listHistory(code.git, query, { limit: COMPARED_COMMITS_MAX, offset: 0 }),
           countHistory(code.git, query),
         ]);
-        return toList(code, ids, total, parts);
+        return toList(code, objects, ids, total, parts);
       });
     },
 
@@ -143,21 +156,32 @@ export function createCommits({
     },
   };
 
+  /** Runs `work` with one git for all names and commits that it reads. */
+  async function read<T>(
+    request: CodeRequest,
+    work: (code: OpenedCode, objects: ObjectSession) => Promise<T>,
+  ): Promise<T> {
+    return access.read(request, async (code) =>
+      withObjectSession(code.git, code, (objects) => work(code, objects)),
+    );
+  }
+
   async function toList(
     code: OpenedCode,
+    objects: ObjectSession,
     ids: readonly string[],
     total: number,
     parts: CommitParts,
   ): Promise<CommitList> {
     const options = toReadOptions(code);
     const [commits, changes] = await Promise.all([
-      readCommitObjects(code.git, ids, options),
+      readCommitsIn(objects, ids),
       (parts.withFiles || parts.withStats) && ids.length > 0
         ? readCommitChanges(code.git, ids, { ...options, filesMax: FILES_MAX })
         : undefined,
     ]);
     return {
-      what: code.what,
+      owned: code.owned,
       commits: commits.map((commit) => ({ commit, changes: changes?.get(commit.id), ...parts })),
       authors: await findAuthors(db, commits, code.caller?.user),
       total,
@@ -176,8 +200,8 @@ async function assertKnownPath(code: OpenedCode, query: HistoryQuery): Promise<v
   if (!isKnown) throw notFound();
 }
 
-async function getCommit(code: OpenedCode, name: string) {
-  const found = await findRevision(code, name);
+async function getCommit(code: OpenedCode, name: string, find?: ObjectSession["find"]) {
+  const found = await findRevision(code, name, find);
   if (found === undefined) throw new AppError("not_found", `commit doesn't exist: ${name}`);
   return found;
 }
@@ -192,8 +216,9 @@ function toComparison(given: string): Comparison {
 async function getEnds(
   code: OpenedCode,
   { base, head }: Comparison,
+  find?: ObjectSession["find"],
 ): Promise<readonly [base: string, head: string]> {
-  return [await getCommitId(code, base), await getCommitId(code, head)];
+  return [await getCommitId(code, base, find), await getCommitId(code, head, find)];
 }
 
 function toTime(name: string, given: string): string | undefined {

@@ -127,11 +127,11 @@ export function contentsRoutes({
     return { ...rest, content: getFirst(list) };
   }
 
-  function toFiles({ what, revision, commit, files: list }: FilesChanged) {
-    const place = { what, revision, ref: revision.name };
+  function toFiles({ owned, revision, commit, files: list }: FilesChanged) {
+    const place = { owned, revision, ref: revision.name };
     return {
       files: list.map((each) => (each === undefined ? null : toEntryView(each, place, urls))),
-      commit: toFileCommitView(commit, what, urls),
+      commit: toFileCommitView(commit, owned, urls),
       verification: toVerificationView(commit),
     };
   }
@@ -175,8 +175,8 @@ function toWish(body: CommitBody): CommitWish {
     isForced: body.force_push ?? false,
     author: toPerson(body.author),
     committer: toPerson(body.committer),
-    authoredAt: body.dates?.author ?? "",
-    committedAt: body.dates?.committer ?? "",
+    authoredAt: body.dates?.author ?? undefined,
+    committedAt: body.dates?.committer ?? undefined,
     isSignedOff: body.signoff ?? false,
   };
 }

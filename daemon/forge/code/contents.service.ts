@@ -1,5 +1,7 @@
+import { createCommitGraphReader } from "../../../storage/git/commit-graph.ts";
 import { type LastCommit, readLastCommits } from "../../../storage/git/last-commits.ts";
-import { readBlob, readObjects } from "../../../storage/git/objects.ts";
+import { type ObjectSession, withObjectSession } from "../../../storage/git/object-session.ts";
+import { readObjects } from "../../../storage/git/objects.ts";
 import { readSubmodules } from "../../../storage/git/submodules.ts";
 import {
   findDecodedEntry,
@@ -15,7 +17,7 @@ import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
 import { cleanPath } from "./paths.ts";
 import { getRevision, type Revision } from "./revisions.ts";
 
-/** An entry of a folder with what an answer shows of it. */
+/** An entry of a folder with the details that a response shows. */
 export interface ContentsEntry {
   readonly entry: TreeEntry;
   /** Undefined when the history would have to be read for too long. */
@@ -30,7 +32,7 @@ export interface ContentsEntry {
 
 /** A file, or the entries of a folder, of a revision. */
 export interface ContentsList {
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   readonly revision: Revision;
   /** The revision as the request named it, or the default branch. */
   readonly ref: string;
@@ -61,6 +63,7 @@ export type Contents = ReturnType<typeof createContents>;
 /** Creates the service. It refuses as `CodeAccess` does, with `not_found` a missing path, with `unprocessable` a malformed one. */
 export function createContents({ access }: { readonly access: CodeAccess }) {
   const cached = new Map<string, Pick<ContentsEntry, "entry" | "last">>();
+  const graphs = createCommitGraphReader();
   return {
     async get(
       request: CodeRequest,
@@ -69,74 +72,100 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
       parts: ContentParts = ALL_PARTS,
     ): Promise<ContentsList> {
       const path = cleanPath(given);
-      return access.read(request, async (code) => {
-        const { repository } = code.what;
-        const named = ref.trim() === "" ? repository.defaultBranch : ref.trim();
-        const facts = { what: code.what, ref: named };
-        if (repository.isEmpty && path === "")
-          return {
-            ...facts,
-            revision: { kind: "branch", name: named, commitId: "" },
-            isFolder: true,
-            entries: [],
-            total: 0,
-          };
-        const revision = await getRevision(code, named);
-        if (path === "")
-          return {
-            ...facts,
-            revision,
-            isFolder: true,
-            ...(await listFolder(code, revision, { path: "", tree: revision.commitId }, parts)),
-          };
-        const readContent = async (entry: TreeEntry) => {
-          const isFile = entry.type === "blob" && entry.mode !== SYMLINK;
-          if (!parts.withContent || !isFile || entry.size > BLOB_BYTES_MAX) return undefined;
-          const { directory, signal } = code;
-          return readBlob(code.git, entry.id, { directory, signal, bytesMax: BLOB_BYTES_MAX });
-        };
-        const { commitId } = revision;
-        const { content, ...found } = parts.withLast
-          ? await findEntryAnd(code, commitId, path, readContent)
-          : { ...(await readEntry(code, commitId, path, readContent)), last: undefined };
-        if (found.entry.type === "tree") {
-          const folder = await listFolder(code, revision, { path, tree: found.entry.id }, parts);
-          return { ...facts, revision, isFolder: true, ...folder };
-        }
-        const entries = await addDetails(code, commitId, [found]);
-        return {
-          ...facts,
-          revision,
-          isFolder: false,
-          entries: entries.map((each) => ({ ...each, content })),
-          total: 1,
-        };
-      });
+      return access.read(request, async (code) =>
+        withObjectSession(code.git, code, (objects) =>
+          getWith(objects, code, { path, ref, parts }),
+        ),
+      );
     },
 
     /** Returns the entry at a path of a commit; refuses with `not_found`. */
-    findEntry: (code: OpenedCode, commitId: string, path: string) =>
-      findEntryAnd(code, commitId, path, async () => undefined),
+    async findEntry(code: OpenedCode, commitId: string, path: string) {
+      return withObjectSession(code.git, code, (objects) =>
+        findEntryAnd(code, objects, commitId, path, async () => undefined),
+      );
+    },
   };
 
-  /** Finds the entry at a path with its last commit, and reads its content while git looks for that commit. */
+  /** Answers `get` with one run of git; folders take another one. */
+  async function getWith(
+    objects: ObjectSession,
+    code: OpenedCode,
+    {
+      path,
+      ref,
+      parts,
+    }: { readonly path: string; readonly ref: string; readonly parts: ContentParts },
+  ): Promise<ContentsList> {
+    const { repository } = code.owned;
+    const named = ref.trim() === "" ? repository.defaultBranch : ref.trim();
+    const facts = { owned: code.owned, ref: named };
+    if (repository.isEmpty && path === "")
+      return {
+        ...facts,
+        revision: { kind: "branch", name: named, commitId: "" },
+        isFolder: true,
+        entries: [],
+        total: 0,
+      };
+    const revision = await getRevision(code, named, objects.find);
+    if (path === "")
+      return {
+        ...facts,
+        revision,
+        isFolder: true,
+        ...(await listFolder(
+          code,
+          objects,
+          revision,
+          { path: "", tree: revision.commitId },
+          parts,
+        )),
+      };
+    const readContent = async (entry: TreeEntry) => {
+      const isFile = entry.type === "blob" && entry.mode !== SYMLINK;
+      if (!parts.withContent || !isFile || entry.size > BLOB_BYTES_MAX) return undefined;
+      return objects.read(entry.id, BLOB_BYTES_MAX);
+    };
+    const { commitId } = revision;
+    const { content, ...found } = parts.withLast
+      ? await findEntryAnd(code, objects, commitId, path, readContent)
+      : { ...(await readEntry(code, objects, commitId, path, readContent)), last: undefined };
+    if (found.entry.type === "tree") {
+      const place = { path, tree: found.entry.id };
+      const folder = await listFolder(code, objects, revision, place, parts);
+      return { ...facts, revision, isFolder: true, ...folder };
+    }
+    const entries = await addDetails(code, commitId, [found]);
+    return {
+      ...facts,
+      revision,
+      isFolder: false,
+      entries: entries.map((each) => ({ ...each, content })),
+      total: 1,
+    };
+  }
+
+  /** Finds the entry at a path with its last commit, and reads its content. */
   async function findEntryAnd(
     code: OpenedCode,
+    objects: ObjectSession,
     commitId: string,
     path: string,
     readContent: (entry: TreeEntry) => Promise<Buffer | undefined>,
   ): Promise<Pick<ContentsEntry, "entry" | "last" | "content">> {
-    const { git, directory, signal, what } = code;
-    const key = `${what.repository.id} ${commitId} ${path}`;
+    const { git, directory, signal, owned } = code;
+    const key = `${owned.repository.id} ${commitId} ${path}`;
     const known = cached.get(key);
     if (known !== undefined) return { ...known, content: await readContent(known.entry) };
     const slash = path.lastIndexOf("/");
     const folder = path.slice(0, Math.max(slash, 0));
     const name = path.slice(slash + 1);
-    const [{ entry, content }, lasts] = await Promise.all([
-      readEntry(code, commitId, path, readContent),
-      readLastCommits(git, { directory, signal, tip: commitId, folder, names: [name] }),
-    ]);
+    const { entry, content } = await readEntry(code, objects, commitId, path, readContent);
+    const lasts = await readLastCommits(
+      { git, objects, graphs },
+      { directory, signal, tip: commitId, folder, names: [name] },
+    );
     const found = { entry, last: lasts.get(name) };
     if (cached.size >= ENTRIES_CACHED) cached.delete(cached.keys().next().value ?? "");
     cached.set(key, found);
@@ -145,16 +174,19 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
 
   async function readEntry(
     code: OpenedCode,
+    objects: ObjectSession,
     commitId: string,
     path: string,
     readContent: (entry: TreeEntry) => Promise<Buffer | undefined>,
   ) {
-    const entry = await getEntry(code, commitId, path);
+    const entry =
+      (await objects.findFile(commitId, path)) ?? (await getEntry(code, commitId, path));
     return { entry, content: await readContent(entry) };
   }
 
   async function listFolder(
     code: OpenedCode,
+    objects: ObjectSession,
     { commitId }: Revision,
     { path: folder, tree }: { readonly path: string; readonly tree: string },
     { withLast }: ContentParts,
@@ -169,7 +201,10 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
     }
     const names = listed.map(({ path }) => path);
     const lasts: ReadonlyMap<string, LastCommit> = withLast
-      ? await readLastCommits(git, { ...options, tip: commitId, folder, names })
+      ? await readLastCommits(
+          { git, objects, graphs },
+          { ...options, tip: commitId, folder, names },
+        )
       : new Map();
     const entries = listed.map((entry) => ({
       entry: { ...entry, path: folder === "" ? entry.path : `${folder}/${entry.path}` },

@@ -18,7 +18,7 @@ export function toContentsView(list: ContentsList, urls: ForgeUrls): WireContent
   return only !== undefined && !list.isFolder ? only : views;
 }
 
-/** Returns a file or a folder in a member of its own. */
+/** Returns a file or a folder, each under its own member. */
 export function toContentsExtView(list: ContentsList, urls: ForgeUrls): WireContentsExt {
   const views = toContentsViews(list, urls);
   const [only] = views;
@@ -26,13 +26,13 @@ export function toContentsExtView(list: ContentsList, urls: ForgeUrls): WireCont
 }
 
 export function toContentsViews(
-  { what, revision, ref, entries }: ContentsList,
+  { owned, revision, ref, entries }: ContentsList,
   urls: ForgeUrls,
 ): WireContents[] {
-  return entries.map((each) => toEntryView(each, { what, revision, ref }, urls));
+  return entries.map((each) => toEntryView(each, { owned, revision, ref }, urls));
 }
 
-/** Returns files in the order of a request; null for what is no file. */
+/** Returns files in the order of a request; null for a path without a file. */
 export function toFilesView(
   files: readonly (ContentsList | undefined)[],
   urls: ForgeUrls,
@@ -46,13 +46,13 @@ export function toFilesView(
 export function toEntryView(
   { entry, last, content, target, submoduleUrl }: ContentsEntry,
   {
-    what,
+    owned,
     revision,
     ref,
-  }: { readonly what: OwnedRepository; readonly revision: Revision; readonly ref: string },
+  }: { readonly owned: OwnedRepository; readonly revision: Revision; readonly ref: string },
   urls: ForgeUrls,
 ): WireContents {
-  const { api, html } = toCodeAddresses(what, urls);
+  const { api, html } = toCodeAddresses(owned, urls);
   const path = toSegments(entry.path);
   const place = `${toRevisionSegments(revision)}/${path}`;
   const self = `${api}/contents/${path}?ref=${encodeURIComponent(ref)}`;
@@ -87,10 +87,10 @@ export function toEntryView(
 /** Returns a commit as answers to a write show it. */
 export function toFileCommitView(
   commit: CommitObject,
-  what: OwnedRepository,
+  owned: OwnedRepository,
   urls: ForgeUrls,
 ): WireFileChange["commit"] {
-  const { api, html } = toCodeAddresses(what, urls);
+  const { api, html } = toCodeAddresses(owned, urls);
   return {
     url: `${api}/git/commits/${commit.id}`,
     sha: commit.id,

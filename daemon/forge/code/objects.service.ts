@@ -1,5 +1,5 @@
 import { findObjects, type ObjectInfo, readBlob } from "../../../storage/git/objects.ts";
-import { readLastCommits } from "../../../storage/git/last-commits.ts";
+import { findLastCommitId } from "../../../storage/git/last-commits.ts";
 import { listRefs, type RefEntry } from "../../../storage/git/ref-lists.ts";
 import { listTree, type TreeEntry } from "../../../storage/git/trees.ts";
 import { BLOB_BYTES_MAX, REFS_MAX } from "../../contract/forge/code/objects.ts";
@@ -13,7 +13,7 @@ import { findRevision, getCommitId } from "./revisions.ts";
 
 /** A page of the entries of a tree. */
 export interface TreePage extends PageWindow {
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   readonly id: string;
   readonly entries: readonly TreeEntry[];
   readonly total: number;
@@ -21,7 +21,7 @@ export interface TreePage extends PageWindow {
 
 /** A blob; without its content if that is larger than an answer holds. */
 export interface Blob {
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   readonly info: ObjectInfo;
   readonly content: Buffer | undefined;
 }
@@ -32,7 +32,10 @@ const NOTES = "refs/notes/commits";
 /** Git's own objects of repositories: refs, trees and blobs. */
 export type GitObjects = ReturnType<typeof createGitObjects>;
 
-/** Creates the service. Every function refuses as `CodeAccess` does, and with `not_found` what does not exist. */
+/**
+ * Creates the service. Every function refuses as `CodeAccess` does, and throws `not_found` when the object does not
+ * exist.
+ */
 export function createGitObjects({ access }: { readonly access: CodeAccess }) {
   return {
     /** Returns the refs whose names begin with `refs/` and `prefix`, by name. */
@@ -40,20 +43,23 @@ export function createGitObjects({ access }: { readonly access: CodeAccess }) {
       request: CodeRequest,
       prefix: string,
     ): Promise<{
-      readonly what: OwnedRepository;
+      readonly owned: OwnedRepository;
       readonly refs: readonly RefEntry[];
       readonly total: number;
     }> {
-      return access.read(request, async ({ git, what, directory, signal }) => {
+      return access.read(request, async ({ git, owned, directory, signal }) => {
         if (prefix !== "" && !isRefName(prefix)) throw notFound();
         const query = { directory, signal, under: "refs/", order: "name" } as const;
         const found = await listRefs(git, { ...query, prefix }, { limit: REFS_MAX, offset: 0 });
         if (found.total === 0 && prefix !== "") throw notFound();
-        return { what, ...found };
+        return { owned, ...found };
       });
     },
 
-    /** Returns a page of a tree; of everything below it if `isRecursive`. Refuses with `not_found` what is not a tree. */
+    /**
+     * Returns a page of a tree; of everything below it if `isRecursive`. Throws `not_found` when the object is not a
+     * tree.
+     */
     async getTree(
       request: CodeRequest,
       name: string,
@@ -69,11 +75,13 @@ export function createGitObjects({ access }: { readonly access: CodeAccess }) {
           if (total >= start && entries.length < limit) entries.push(entry);
           total += 1;
         }
-        return { what: code.what, id, entries, total, page, limit };
+        return { owned: code.owned, id, entries, total, page, limit };
       });
     },
 
-    /** Returns the text of a commit's note and the commit that wrote it. Refuses with `not_found` when there is none. */
+    /**
+     * Returns the text of a commit's note and the commit that wrote it. Throws `not_found` when the commit has no note.
+     */
     async getNote(
       request: CodeRequest,
       name: string,
@@ -99,17 +107,14 @@ export function createGitObjects({ access }: { readonly access: CodeAccess }) {
         const [blob, path = ""] = [blobs[depth], paths[depth]];
         if (tip === undefined || blob === undefined)
           throw new AppError("not_found", `commit doesn't exist: ${name}`);
-        const slash = path.lastIndexOf("/");
-        const [folder, file] = [path.slice(0, Math.max(slash, 0)), path.slice(slash + 1)];
-        const query = { ...options, tip: tip.id, folder, names: [file] };
-        const last = (await readLastCommits(git, query)).get(file);
+        const last = await findLastCommitId(git, { ...options, tip: tip.id, path });
         const text = await readBlob(git, blob.id, { ...options, bytesMax: BLOB_BYTES_MAX });
-        return { text: text.toString("utf8"), commitId: last?.id ?? tip.id };
+        return { text: text.toString("utf8"), commitId: last ?? tip.id };
       });
     },
 
     async getBlob(request: CodeRequest, id: string): Promise<Blob> {
-      return access.read(request, async ({ git, what, directory, signal }) => {
+      return access.read(request, async ({ git, owned, directory, signal }) => {
         if (!/^[0-9a-f]{4,64}$/i.test(id))
           throw new AppError("invalid_argument", "sha not provided");
         const options = { directory, signal };
@@ -119,7 +124,7 @@ export function createGitObjects({ access }: { readonly access: CodeAccess }) {
           info.size > BLOB_BYTES_MAX
             ? undefined
             : await readBlob(git, info.id, { ...options, bytesMax: BLOB_BYTES_MAX });
-        return { what, info, content };
+        return { owned, info, content };
       });
     },
   };

@@ -15,7 +15,7 @@ import { refusing } from "../repositories/git-refusals.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { keepsCode } from "../repositories/repository-settings.view.ts";
 
-/** A request for what git holds of a repository. */
+/** A request for git objects of a repository. */
 export interface CodeRequest {
   readonly path: RepositoryPath;
   readonly caller: ForgeCaller | undefined;
@@ -23,13 +23,13 @@ export interface CodeRequest {
   readonly rest: string;
   /** Counts as one client if the caller is anonymous. */
   readonly address: string;
-  /** Aborted when the client has gone; git is stopped then. */
+  /** Aborted when the client disconnects; git is stopped then. */
   readonly signal: AbortSignal;
 }
 
 /** A repository whose files may be read now. */
 export interface OpenedCode {
-  readonly what: OpenedRepository;
+  readonly owned: OpenedRepository;
   readonly caller: ForgeCaller | undefined;
   readonly git: Git;
   readonly directory: string;
@@ -52,7 +52,10 @@ export interface CodeAccess {
    * repository that the caller may not read or whose code is turned off, and with `unavailable` when too many run.
    */
   read<T>(request: CodeRequest, work: (code: OpenedCode) => Promise<T>): Promise<T>;
-  /** The same for a caller who may push; refuses with `forbidden` without that right, with `archived` an archived repository. */
+  /**
+   * Runs `work` for a caller who may push; refuses with `forbidden` without that right, with `archived` an archived
+   * repository.
+   */
   write<T>(request: CodeRequest, work: (code: OpenedCode) => Promise<T>): Promise<T>;
   /** Opens a repository for a stream: the caller releases the slot when it has ended. */
   open(request: CodeRequest): Promise<OpenedCode & { release(): void }>;
@@ -72,9 +75,9 @@ export function createCodeAccess({ db, git, locate, limiter }: CodeDeps): CodeAc
     async write(request, work) {
       const opened = await open(request);
       try {
-        if (!reaches(opened.what.access, "write"))
+        if (!reaches(opened.owned.access, "write"))
           throw new AppError("forbidden", "user should have a permission to write to a repo");
-        assertNotArchived(opened.what);
+        assertNotArchived(opened.owned);
         return await refusing(() => work(opened));
       } finally {
         opened.release();
@@ -85,14 +88,13 @@ export function createCodeAccess({ db, git, locate, limiter }: CodeDeps): CodeAc
   };
 
   async function open(request: CodeRequest): Promise<OpenedCode & { release(): void }> {
-    const { path, caller, rest, address, signal } = request;
-    const what = await openRepository(db, path, caller, rest);
-    if (!keepsCode(what.repository.settings)) throw notFound();
-    const key = caller === undefined ? `address ${address}` : `user ${caller.user.id}`;
-    const release = await limiter.acquire(key, signal);
+    const { path, caller, rest, signal } = request;
+    const owned = await openRepository(db, path, caller, rest);
+    if (!keepsCode(owned.repository.settings)) throw notFound();
+    const release = await limiter.acquire(request, signal);
     try {
-      const directory = await locate(what.repository);
-      return { what, caller, git, directory, signal, release };
+      const directory = await locate(owned.repository);
+      return { owned, caller, git, directory, signal, release };
     } catch (error) {
       release();
       throw error;

@@ -8,8 +8,8 @@ const PART_BYTES_MAX = 255;
 const IGNORED = /[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu;
 
 /**
- * Returns a path of a repository without empty parts and `.`; empty for the top folder. Refuses with `unprocessable` what
- * would lead out of the repository or into git's own folder on any system: `..`, and `.git` in all its spellings.
+ * Returns a path of a repository without empty parts and `.`; empty for the top folder. Throws `unprocessable` for a
+ * path that leaves the repository or enters git's own folder on any system: `..`, and `.git` in all its spellings.
  */
 export function cleanPath(given: string): string {
   const parts = given.split("/").filter((part) => part !== "" && part !== ".");

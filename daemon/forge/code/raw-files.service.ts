@@ -37,7 +37,10 @@ const archives = [
 /** Files and archives as bytes. */
 export type RawFiles = ReturnType<typeof createRawFiles>;
 
-/** Creates the service. It refuses as `CodeAccess` does, with `not_found` what is not a file, with `unprocessable` a malformed path. */
+/**
+ * Creates the service. It refuses as `CodeAccess` does; throws `not_found` when there is no file at the path, and
+ * `unprocessable` for a malformed path.
+ */
 export function createRawFiles({
   access,
   contents,
@@ -46,7 +49,9 @@ export function createRawFiles({
   readonly contents: Contents;
 }) {
   return {
-    /** Without a ref, the path may also begin with one, if the default branch has no such file. */
+    /**
+     * Returns a file. Without a ref, and if the default branch has no file at the path, the path may begin with a ref.
+     */
     async get(request: CodeRequest, given: string, ref: string): Promise<RawFile> {
       const path = cleanFilePath(given);
       const code = await access.open(request);
@@ -81,7 +86,7 @@ export function createRawFiles({
         const revision = ref === "" ? undefined : await findRevision(code, ref);
         if (revision === undefined)
           throw new AppError("not_found", `unrecognized repository reference: ${ref}`);
-        const { name } = code.what.repository;
+        const { name } = code.owned.repository;
         const args = ["archive", `--format=${kind.format}`, `--prefix=${name}/`, revision.commitId];
         return {
           name: `${name}-${ref.replaceAll("/", "-")}${kind.ending}`,

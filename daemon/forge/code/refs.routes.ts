@@ -33,8 +33,8 @@ export function refRoutes({
   readonly tags: Tags;
   readonly urls: ForgeUrls;
 }): Route[] {
-  const toBranches = ({ what, branches: list, authors }: BranchList) =>
-    list.map((branch) => toBranchView(branch, authors, toCodeAddresses(what, urls)));
+  const toBranches = ({ owned, branches: list, authors }: BranchList) =>
+    list.map((branch) => toBranchView(branch, authors, toCodeAddresses(owned, urls)));
   const toBranch = (found: BranchList) => getFirst(toBranches(found));
   return [
     handle(listBranches, async (input) => {
@@ -78,20 +78,23 @@ export function refRoutes({
     }),
     handle(listTags, async (input) => {
       const found = await tags.list(toCodeRequest(input, "/tags"), input.query);
-      const addresses = toCodeAddresses(found.what, urls);
+      const addresses = toCodeAddresses(found.owned, urls);
       const body = found.tags.map((tag) => toTagView(tag, addresses));
       return { status: 200, body, total: found.total };
     }),
     handle(getTag, async (input) => {
       const name = input.params.tag;
-      const { what, tag } = await tags.get(toCodeRequest(input, `/tags/${toSegments(name)}`), name);
-      return { status: 200, body: toTagView(tag, toCodeAddresses(what, urls)) };
+      const { owned, tag } = await tags.get(
+        toCodeRequest(input, `/tags/${toSegments(name)}`),
+        name,
+      );
+      return { status: 200, body: toTagView(tag, toCodeAddresses(owned, urls)) };
     }),
     handle(createTag, async (input) => {
       const { tag_name: name, message, target } = input.body;
       const wanted = { name, message: message ?? "", target: target ?? "" };
-      const { what, tag } = await tags.create(toCodeRequest(input, "/tags"), wanted);
-      return { status: 201, body: toTagView(tag, toCodeAddresses(what, urls)) };
+      const { owned, tag } = await tags.create(toCodeRequest(input, "/tags"), wanted);
+      return { status: 201, body: toTagView(tag, toCodeAddresses(owned, urls)) };
     }),
     handle(deleteTag, async (input) => {
       const name = input.params.tag;
@@ -100,8 +103,8 @@ export function refRoutes({
     }),
     handle(getAnnotatedTag, async (input) => {
       const { sha } = input.params;
-      const { what, tag } = await tags.getObject(toCodeRequest(input, `/git/tags/${sha}`), sha);
-      return { status: 200, body: toAnnotatedTagView(tag, toCodeAddresses(what, urls)) };
+      const { owned, tag } = await tags.getObject(toCodeRequest(input, `/git/tags/${sha}`), sha);
+      return { status: 200, body: toAnnotatedTagView(tag, toCodeAddresses(owned, urls)) };
     }),
   ];
 }

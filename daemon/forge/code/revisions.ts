@@ -1,3 +1,4 @@
+import type { ObjectSession } from "../../../storage/git/object-session.ts";
 import { findObjects } from "../../../storage/git/objects.ts";
 import { AppError } from "../../errors.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
@@ -16,24 +17,21 @@ export interface Revision {
 const ABBREVIATION_MIN = 4;
 
 /**
- * Finds what a name means: a whole commit id, else a branch, else a tag, else an abbreviated commit id. `refs/heads/…` and
- * `refs/tags/…` name one kind; an empty name and `HEAD` are the default branch. Expressions of git such as `main~1` find
- * nothing here; `getCommitId` knows some.
+ * Resolves a name: a whole commit id, else a branch, else a tag, else an abbreviated commit id. `refs/heads/…` and
+ * `refs/tags/…` name one kind; an empty name and `HEAD` are the default branch. It does not resolve git expressions
+ * such as `main~1`; `getCommitId` resolves some.
  */
 export async function findRevision(
-  { git, what, directory, signal }: OpenedCode,
+  code: OpenedCode,
   given: string,
+  find: ObjectSession["find"] = findIn(code),
 ): Promise<Revision | undefined> {
   const candidates = toCandidates(
     given === "" || given === "HEAD" ? "" : given,
-    what.repository.defaultBranch,
+    code.owned.repository.defaultBranch,
   );
   if (candidates.length === 0) return undefined;
-  const found = await findObjects(
-    git,
-    candidates.map(({ expression }) => `${expression}^{commit}`),
-    { directory, signal },
-  );
+  const found = await find(candidates.map(({ expression }) => `${expression}^{commit}`));
   const index = found.findIndex((each) => each !== undefined);
   const candidate = candidates[index];
   const commitId = found[index]?.id;
@@ -42,9 +40,18 @@ export async function findRevision(
   return { kind, name: kind === "commit" ? commitId : name, commitId };
 }
 
+/** Looks objects up in a run of git of its own. */
+function findIn({ git, directory, signal }: OpenedCode): ObjectSession["find"] {
+  return (names) => findObjects(git, names, { directory, signal });
+}
+
 /** Finds a revision as `findRevision` does. Refuses with `not_found`. */
-export async function getRevision(code: OpenedCode, given: string): Promise<Revision> {
-  const found = await findRevision(code, given);
+export async function getRevision(
+  code: OpenedCode,
+  given: string,
+  find?: ObjectSession["find"],
+): Promise<Revision> {
+  const found = await findRevision(code, given, find);
   if (found === undefined)
     throw given === ""
       ? notFound()
@@ -52,7 +59,7 @@ export async function getRevision(code: OpenedCode, given: string): Promise<Revi
   return found;
 }
 
-/** Most parts of a branch's name that are looked for at the beginning of a path. */
+/** Maximum number of segments of a branch name that is searched at the start of a path. */
 const PATH_PARTS_MAX = 8;
 
 /**
@@ -106,12 +113,16 @@ const ANCESTOR_STEPS = /^(.+?)((?:\^|~\d{0,6}){1,32})$/s;
  * Returns the id of a commit that a request names as `getRevision` describes, or of an ancestor: `main~2`, `v1^`. Refuses
  * with `not_found`, also when the history is shorter.
  */
-export async function getCommitId(code: OpenedCode, given: string): Promise<string> {
+export async function getCommitId(
+  code: OpenedCode,
+  given: string,
+  find: ObjectSession["find"] = findIn(code),
+): Promise<string> {
   const [, name, steps] = ANCESTOR_STEPS.exec(given) ?? [];
-  if (name === undefined || steps === undefined) return (await getRevision(code, given)).commitId;
-  const { git, directory, signal } = code;
-  const { commitId } = await getRevision(code, name);
-  const [found] = await findObjects(git, [`${commitId}${steps}`], { directory, signal });
+  if (name === undefined || steps === undefined)
+    return (await getRevision(code, given, find)).commitId;
+  const { commitId } = await getRevision(code, name, find);
+  const [found] = await find([`${commitId}${steps}`]);
   if (found === undefined)
     throw new AppError("not_found", `object does not exist [id: ${given}, rel_path: ]`);
   return found.id;
@@ -128,7 +139,7 @@ function toCandidates(given: string, defaultBranch: string) {
   if (!isRefName(given)) return [];
   if (given.startsWith("refs/heads/")) return [branch(given.slice(11))];
   if (given.startsWith("refs/tags/")) return [tag(given.slice(10))];
-  // Whoever pins a commit by its whole id must not get a branch that was given this name.
+  // A caller that pins a commit by its whole id must not get a branch of the same name.
   if (isWholeId) return [commit(given), branch(given), tag(given)];
   return [branch(given), tag(given), ...(isId ? [commit(given)] : [])];
 }

@@ -87,6 +87,6 @@ function toParts(query: {
   return { withStats: true, withFiles: files, withVerification: verification };
 }
 
-function toNoteCommit({ what, commits, authors }: CommitList, urls: ForgeUrls) {
-  return toCommitView(getFirst(commits), authors, toCodeAddresses(what, urls), urls);
+function toNoteCommit({ owned, commits, authors }: CommitList, urls: ForgeUrls) {
+  return toCommitView(getFirst(commits), authors, toCodeAddresses(owned, urls), urls);
 }

@@ -26,8 +26,8 @@ export function createSeveralFiles({
 }) {
   return {
     /**
-     * Returns the files at some paths of a revision, in their order; undefined for what is no file, and for files after
-     * the first `BLOB_BYTES_MAX` bytes.
+     * Returns the files at some paths of a revision, in their order; undefined for paths without a file, and for files
+     * after the first `BLOB_BYTES_MAX` bytes.
      */
     async get(
       request: CodeRequest,

@@ -53,7 +53,7 @@ export function createTags({ access, writeRefs, clock, toCommitPerson }: TagsDep
         const { git, directory, signal } = code;
         const query = { directory, signal, under: TAGS, order: "newest" } as const;
         const { refs, total } = await listRefs(git, query, toRows(window));
-        return { what: code.what, tags: await toTags(code, refs), total };
+        return { owned: code.owned, tags: await toTags(code, refs), total };
       });
     },
 
@@ -88,7 +88,7 @@ export function createTags({ access, writeRefs, clock, toCommitPerson }: TagsDep
             ? commit.commitId
             : await writeTag(code, user, name, message, commit.commitId);
         const change = { ref: TAGS + name, before: undefined, after };
-        assertWritten(await writeRefs(code.what, user, [change]), taken);
+        assertWritten(await writeRefs(code.owned, user, [change]), taken);
         return getTag(code, name);
       });
     },
@@ -102,7 +102,7 @@ export function createTags({ access, writeRefs, clock, toCommitPerson }: TagsDep
         if (ref === undefined) throw notFound();
         const change = { ref: ref.name, before: ref.id, after: undefined };
         assertWritten(
-          await writeRefs(code.what, request.caller.user, [change]),
+          await writeRefs(code.owned, request.caller.user, [change]),
           () => new AppError("conflict", "the tag was changed in the meantime, try again"),
         );
       });
@@ -112,7 +112,7 @@ export function createTags({ access, writeRefs, clock, toCommitPerson }: TagsDep
     async getObject(
       request: CodeRequest,
       id: string,
-    ): Promise<{ readonly what: OwnedRepository; readonly tag: TagObject }> {
+    ): Promise<{ readonly owned: OwnedRepository; readonly tag: TagObject }> {
       return access.read(request, async (code) => {
         const options = { directory: code.directory, signal: code.signal };
         const isId = /^[0-9a-f]{4,64}$/i.test(id);
@@ -120,7 +120,7 @@ export function createTags({ access, writeRefs, clock, toCommitPerson }: TagsDep
         if (found?.type !== "tag") throw notFound();
         const [tag] = await readTagObjects(code.git, [found.id], options);
         if (tag === undefined) throw notFound();
-        return { what: code.what, tag };
+        return { owned: code.owned, tag };
       });
     },
   };
@@ -157,11 +157,11 @@ async function findTagRef(
 async function getTag(
   code: OpenedCode,
   name: string,
-): Promise<{ readonly what: OwnedRepository; readonly tag: TagDetails }> {
+): Promise<{ readonly owned: OwnedRepository; readonly tag: TagDetails }> {
   const ref = await findTagRef(code, name);
   const [tag] = ref === undefined ? [] : await toTags(code, [ref]);
   if (tag === undefined) throw new AppError("not_found", `tag doesn't exist: ${name}`);
-  return { what: code.what, tag };
+  return { owned: code.owned, tag };
 }
 
 /** Reads the objects that tags name: annotated tags and commits. Other objects have no message and no time. */

@@ -1,5 +1,5 @@
 // daemon/forge/cron: scheduled tasks, which administrators can also run on demand.
-// Start here (what a task is and when it runs), then cron.service.ts. The tasks themselves are listed in
+// Start here (tasks and their schedules), then cron.service.ts. The tasks themselves are listed in
 // daemon/composition/scheduled-tasks.ts: a new one is an entry there.
 import { Cron } from "croner";
 

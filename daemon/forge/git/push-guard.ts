@@ -16,7 +16,7 @@ export interface PushGuard {
    * itself refuses to remove commits from a protected branch, because only git has the commits.
    */
   judge(pusher: ActingUser, changes: readonly RefChange[]): Promise<string | undefined>;
-  /** Removes what the guard has written. Never rejects. */
+  /** Removes the files that the guard has written. Never rejects. */
   end(): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export function createPushGuards(deps: PushGuardDeps): StartGuard {
       config: isGuarded ? { "core.hooksPath": hooks } : {},
       async judge(pusher, changes) {
         const { refused, forwardOnly } = await judgePush(repository, pusher, changes);
-        if (refused !== undefined) return refused.reason;
+        if (refused !== undefined) return refused.gitReason;
         if (forwardOnly.length === 0) return undefined;
         if (!isGuarded) return "the protection of the branch has just changed, push again";
         await writeFile(list, `${forwardOnly.join("\n")}\n`, { mode: 0o600 });
@@ -77,7 +77,7 @@ export function createPushGuards(deps: PushGuardDeps): StartGuard {
   };
 }
 
-/** Returns git's report of a push that is refused as a whole; empty for a client that reads none. */
+/** Returns git's report of a push that is refused as a whole; empty for a client that does not support reports. */
 export function toRefusal({ commands, capabilities }: PushCommands, reason: string): Buffer {
   if (!capabilities.has("report-status") && !capabilities.has("report-status-v2"))
     return Buffer.alloc(0);

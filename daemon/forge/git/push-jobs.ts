@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Transaction } from "../../../storage/engine/database.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
@@ -7,7 +8,7 @@ import type { RefChange } from "../repositories/events.ts";
 
 /** A push whose commits are to be read. */
 export interface PublishedPush {
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   readonly pusherId: number;
   /** When git moved the refs, in epoch milliseconds. */
   readonly pushedAt: number;
@@ -28,7 +29,7 @@ export interface PushJobDeps {
 const REFS_PER_JOB = 40;
 
 const payloadSchema = z.object({
-  repositoryId: z.int(),
+  repositoryId: z.int().brand<"RepositoryId">(),
   pusherId: z.int(),
   // Absent in payloads of version 0.1.0.
   at: z.int().default(0),
@@ -43,14 +44,14 @@ export function createPushJob({ kind, enqueue, select, refsMax, publish }: PushJ
     /** Enqueues the publication of those changes that are of interest. */
     async enqueuePush(
       tx: Transaction,
-      what: { readonly repository: ForgeRepository; readonly pusherId: number },
+      owned: { readonly repository: ForgeRepository; readonly pusherId: number },
       changes: readonly RefChange[],
     ): Promise<void> {
       const selected = changes.filter(select).slice(0, refsMax);
       for (let start = 0; start < selected.length; start += REFS_PER_JOB) {
         const payload: z.input<typeof payloadSchema> = {
-          repositoryId: what.repository.id,
-          pusherId: what.pusherId,
+          repositoryId: owned.repository.id,
+          pusherId: owned.pusherId,
           at: tx.now,
           changes: selected.slice(start, start + REFS_PER_JOB),
         };

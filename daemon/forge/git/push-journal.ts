@@ -15,6 +15,7 @@ import {
   renewPush,
 } from "../../../storage/tables/forge/repositories/pushes.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { JobKind } from "../../jobs/job-kind.ts";
 import type { Log } from "../../utilities/logging.ts";
@@ -23,7 +24,7 @@ import type { RecordPush } from "./record-push.ts";
 
 /**
  * A journal of pushes. An entry is written before git can move a ref and deleted in the transaction that records the
- * push. A daemon that dies in between leaves the entry, and recovery records what git had moved.
+ * push. When the daemon dies in between, the entry remains, and recovery records the refs that git had moved.
  */
 export interface PushJournal {
   /** Writes the entry of a push and keeps its lease. */
@@ -125,7 +126,10 @@ export function createPushJournal(deps: PushJournalDeps): PushJournal {
   };
 
   /** Records the pushes to one repository whose lease has expired and whose refs git has moved. */
-  async function recoverPushes(repositoryId: number, pushes: readonly ForgePush[]): Promise<void> {
+  async function recoverPushes(
+    repositoryId: RepositoryId,
+    pushes: readonly ForgePush[],
+  ): Promise<void> {
     const repository = await findRepositoryById(db, repositoryId);
     const lapsed = pushes.filter((push) => !isAlive(push));
     if (repository === undefined || lapsed.length === 0) return;

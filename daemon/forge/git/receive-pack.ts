@@ -24,6 +24,8 @@ interface PushBody {
   readonly body: Readable;
   readonly contentEncoding: string | undefined;
   readonly signal: AbortSignal;
+  /** Whether the client waits for git before it ends the body, as over SSH. */
+  readonly isConversation?: boolean;
 }
 
 /** Longest list of commands that is parsed; for a longer one the refs are compared after the push. */
@@ -32,7 +34,7 @@ const REPORT_BYTES_MAX = 16 * 1024 * 1024;
 /** `receive.maxInputSize` limits the pack alone and reports that to the client; this limits the whole body. */
 const ALLOWANCE_BYTES = COMMANDS_BYTES_MAX;
 
-/** Runs pushes and records what they have moved. */
+/** Runs pushes and records the refs that they moved. */
 export function createReceivePack(deps: ReceivePackDeps) {
   const { git, locate, journal, recordPush, log, pushBytesMax } = deps;
   return {
@@ -42,11 +44,14 @@ export function createReceivePack(deps: ReceivePackDeps) {
      */
     run(
       child: GitProcess,
-      { body, contentEncoding, signal }: PushBody,
-      what: OwnedRepository & {
+      { body, contentEncoding, signal, isConversation }: PushBody,
+      owned: OwnedRepository & {
         readonly pusher: ActingUser;
         readonly guard: PushGuard;
-        /** Returns why the pusher may not push any more; the commands may arrive long after the connection began. */
+        /**
+         * Returns why the pusher may not push any more. Called when the commands have arrived, and again before git
+         * receives the end of the pack: both may be long after the connection began.
+         */
         readonly findRefusal: () => Promise<string | undefined>;
       },
     ): Readable {
@@ -56,6 +61,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
       const response = new PassThrough();
       const isWhole = pipeBody({ body, contentEncoding }, child, {
         bytesMax: pushBytesMax + ALLOWANCE_BYTES,
+        lastChunk: { confirm: assertAllowed, isOpenEnded: isConversation === true },
         onBytes(chunk) {
           if (push !== undefined || !commands.add(chunk)) return undefined;
           push = readCommands(commands.bytes());
@@ -67,22 +73,31 @@ export function createReceivePack(deps: ReceivePackDeps) {
       });
       /** Rejects when the push is refused: then git never receives the end of the commands. */
       async function begin(requested: PushCommands): Promise<void> {
-        try {
-          const changes = toRequestedChanges(requested);
+        const changes = toRequestedChanges(requested);
+        await refuseFor(requested, "failed to write the journal entry of a push", async () => {
           const reason =
-            (await what.findRefusal()) ?? (await what.guard.judge(what.pusher, changes));
-          if (reason === undefined) {
-            note = await journal.begin(what.repository, what.pusher.id, changes);
-            return;
-          }
-          response.write(toRefusal(requested, reason));
-        } catch (error) {
-          log.error(
-            { err: error, repository_id: what.repository.id },
-            "failed to write the journal entry of a push",
-          );
+            (await owned.findRefusal()) ?? (await owned.guard.judge(owned.pusher, changes));
+          if (reason === undefined)
+            note = await journal.begin(owned.repository, owned.pusher.id, changes);
+          return reason;
+        });
+      }
+      /** Rejects when the right to push was lost meanwhile: then git never receives the end of the pack. */
+      function assertAllowed(): Promise<void> {
+        return refuseFor(push, "failed to check the right to push", owned.findRefusal);
+      }
+      /** Rejects if there is a reason, after reporting it to the client. */
+      async function refuseFor(
+        requested: PushCommands | "malformed" | undefined,
+        failure: string,
+        findReason: () => Promise<string | undefined>,
+      ): Promise<void> {
+        const reason = await findReason().catch((error: unknown) => {
+          log.error({ err: error, repository_id: owned.repository.id }, failure);
           throw error;
-        }
+        });
+        if (reason === undefined) return;
+        if (typeof requested === "object") response.write(toRefusal(requested, reason));
         throw new Error("the push is refused");
       }
       // A push that has arrived whole is carried out: git may have moved refs already.
@@ -104,25 +119,25 @@ export function createReceivePack(deps: ReceivePackDeps) {
         .then(async ({ exitCode, stderr }) => {
           if (exitCode !== 0)
             log.debug(
-              { repository_id: what.repository.id, exit_code: exitCode, stderr },
+              { repository_id: owned.repository.id, exit_code: exitCode, stderr },
               "push failed",
             );
           if (push === undefined || push === "malformed" || note === undefined) return;
-          const { repository, pusher } = what;
+          const { repository, pusher } = owned;
           const changes = await toChanges(repository, push, report.bytes());
           const options = toPushOptions(push.options);
           await recordPush({ noteId: note.id, repository, pusher, changes, options });
         })
         .catch((error: unknown) =>
           log.error(
-            { err: error, repository_id: what.repository.id },
+            { err: error, repository_id: owned.repository.id },
             "failed to record a push; the journal will retry",
           ),
         )
         .finally(() => {
           note?.end();
           response.end();
-          return what.guard.end();
+          return owned.guard.end();
         });
       return response;
     },

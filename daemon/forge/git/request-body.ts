@@ -7,7 +7,19 @@ export interface PipeOptions {
   readonly bytesMax: number;
   /** Called for every chunk before git receives it; the chunk waits for the returned promise. A rejection stops git. */
   readonly onBytes?: (chunk: Buffer) => Promise<unknown> | undefined;
+  /** Holds back the last chunk, because git carries out a push as soon as its pack is whole. */
+  readonly lastChunk?: LastChunk;
 }
+
+export interface LastChunk {
+  /** Called before the chunk is passed on. A rejection stops git, which then never has the whole pack. */
+  readonly confirm: () => Promise<void>;
+  /** The client waits for git before it ends the body: a chunk after which no other arrives may be the last one. */
+  readonly isOpenEnded: boolean;
+}
+
+/** Pause after which a chunk of an open-ended body may be the last one. */
+const PAUSE_MS = 10;
 
 /**
  * Pipes the body of a request into git, decompressed and with backpressure. A body that is aborted, cannot be
@@ -20,10 +32,34 @@ export function pipeBody(
     contentEncoding,
   }: { readonly body: Readable; readonly contentEncoding: string | undefined },
   child: GitProcess,
-  { bytesMax, onBytes }: PipeOptions,
+  { bytesMax, onBytes, lastChunk }: PipeOptions,
 ): () => boolean {
   let size = 0;
   let isWhole = false;
+  let held: Buffer | undefined;
+  let pause: NodeJS.Timeout | undefined;
+  const takeHeld = (): Buffer | undefined => {
+    const chunk = held;
+    held = undefined;
+    return chunk;
+  };
+  const passOn = (chunk: Buffer): Buffer | undefined => {
+    if (lastChunk === undefined) return chunk;
+    const before = takeHeld();
+    held = chunk;
+    clearTimeout(pause);
+    if (lastChunk.isOpenEnded) pause = setTimeout(release, PAUSE_MS, lastChunk, chunk);
+    return before;
+  };
+  const release = ({ confirm }: LastChunk, chunk: Buffer) => {
+    confirm().then(
+      () => {
+        // After a further chunk, that one is the last.
+        if (held === chunk && !meter.destroyed) meter.push(takeHeld());
+      },
+      (error: Error) => meter.destroy(error),
+    );
+  };
   const meter = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       size += chunk.byteLength;
@@ -32,16 +68,20 @@ export function pipeBody(
         return;
       }
       const waits = onBytes?.(chunk);
-      if (waits === undefined) done(null, chunk);
+      if (waits === undefined) done(null, passOn(chunk));
       else
         waits.then(
-          () => done(null, chunk),
+          () => done(null, passOn(chunk)),
           (error: Error) => done(error),
         );
     },
     flush(done) {
-      isWhole = true;
-      done();
+      const end = () => {
+        isWhole = true;
+        done(null, takeHeld());
+      };
+      if (lastChunk === undefined) end();
+      else lastChunk.confirm().then(end, (error: Error) => done(error));
     },
   });
   // Not a pipeline: that would cut the connection when git ends before it has read everything.
@@ -59,6 +99,7 @@ export function pipeBody(
   // The body may have been aborted while git was starting; no event follows then.
   if (body.destroyed && !body.readableEnded) child.stop();
   void child.ended.then(() => {
+    clearTimeout(pause);
     body.unpipe();
     body.resume();
   });

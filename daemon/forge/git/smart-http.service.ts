@@ -4,12 +4,14 @@ import type { Readable } from "node:stream";
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git, GitProcess } from "../../../storage/git/git.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import {
   findRepositoryById,
   type ForgeRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import type { Log } from "../../utilities/logging.ts";
+import { isStillSignedIn } from "../accounts/authentication.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches, isPublic } from "../repositories/access.ts";
@@ -35,17 +37,19 @@ export interface GitRequest {
   /** With or without `.git`. */
   readonly name: string;
   readonly caller: ForgeCaller | undefined;
-  /** Counts as one client; see `perClient`. */
+  /** Counts as one client; see `TransferLimits`. */
   readonly address: string;
   /** The `Git-Protocol` header. */
   readonly protocol: string | undefined;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
 /** A request with a body. */
 export interface GitTransfer extends GitRequest {
   readonly contentType: string | undefined;
+  /** Whether the client waits for git before it ends the body, as over SSH. */
+  readonly isConversation?: boolean;
   readonly contentEncoding: string | undefined;
   readonly body: Readable;
 }
@@ -70,9 +74,9 @@ export interface GitAnswer {
 
 /**
  * The server side of git's smart protocol over HTTP. Every function refuses with `unauthenticated` an anonymous caller
- * who might get access with credentials, with `not_found` a repository that the caller may not read, with `forbidden`
- * what the permission or the scope of the token does not allow, with `invalid_argument` an unknown service, content type
- * or content encoding, and with `unavailable` when too many transfers run.
+ * who might get access with credentials, with `not_found` a repository that the caller may not read, with `forbidden` a
+ * transfer that the permission or the scope of the token does not allow, with `invalid_argument` an unknown service,
+ * content type or content encoding, and with `unavailable` when too many transfers run.
  */
 export interface SmartHttp {
   /** Returns the refs of a repository and the capabilities of the server. */
@@ -104,10 +108,8 @@ export interface SmartHttpDeps {
 }
 
 const limits = {
-  /** Concurrent git processes in all and for one client, and the length of the queue. */
-  atOnce: 32,
-  perClient: 12,
-  waiting: 128,
+  /** Concurrent git processes, and the length of the queue. */
+  transfers: { atOnce: 32, perClient: 12, anonymous: 20, waiting: 128, waitingPerClient: 64 },
   /** Longest transfer; the idle timeout of the connection closes a stalled client long before. */
   transferMs: 6 * 3_600_000,
   /** A fetch names the objects that it wants and has; this is room for half a million of them. */
@@ -117,7 +119,7 @@ const limits = {
 
 export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
   const { db, git, locate, log, startGuard, pushBytesMax } = deps;
-  const limiter = createTransferLimiter({ ...limits, perKey: limits.perClient });
+  const limiter = createTransferLimiter(limits.transfers);
   const pushes = createReceivePack(deps);
 
   return {
@@ -235,11 +237,8 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
     }
   }
 
-  function acquireSlot({ caller, address, signal }: GitRequest): Promise<() => void> {
-    return limiter.acquire(
-      caller === undefined ? `address ${address}` : `user ${caller.user.id}`,
-      signal,
-    );
+  function acquireSlot(request: GitRequest): Promise<() => void> {
+    return limiter.acquire(request, request.signal);
   }
 
   /** Returns the repository if the caller may use the service on it. */
@@ -256,8 +255,15 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
     return found;
   }
 
-  /** Returns why a push that has begun may not go on, as things are now; a new name does not matter. */
-  async function findPushRefusal(id: number, caller: ForgeCaller): Promise<string | undefined> {
+  /**
+   * Checks again whether a running push is allowed and returns the reason for a refusal; a rename of the repository
+   * does not matter.
+   */
+  async function findPushRefusal(
+    id: RepositoryId,
+    caller: ForgeCaller,
+  ): Promise<string | undefined> {
+    if (!(await isStillSignedIn(db, caller))) return "the credentials were revoked";
     const repository = await findRepositoryById(db, id);
     const owner = repository && (await findUserById(db, repository.ownerId));
     if (repository === undefined || owner === undefined) return "repository not found";
@@ -288,7 +294,9 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
   }
 }
 
-/** Refuses with `unauthenticated`, `not_found` or `forbidden` what a caller may not do with a repository that they see. */
+/**
+ * Throws `unauthenticated`, `not_found` or `forbidden` when the caller sees the repository but may not run the service.
+ */
 function assertAllowed(
   found: OpenedRepository,
   level: "read" | "write",

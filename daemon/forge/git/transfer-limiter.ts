@@ -1,64 +1,86 @@
 import { AppError } from "../../errors.ts";
+import { limitAddress } from "../../http/client-address.ts";
 
 /** Limits of concurrent transfers. */
 export interface TransferLimits {
-  /** Transfers at one time, and how many of them for one key. */
+  /** Transfers at one time, and how many of them for one client and for all anonymous clients together. */
   readonly atOnce: number;
-  readonly perKey: number;
-  /** Length of the queue. */
+  readonly perClient: number;
+  readonly anonymous: number;
+  /** Length of the queue, and how many of it for one client. */
   readonly waiting: number;
+  readonly waitingPerClient: number;
 }
 
-/** A semaphore with a limit per key and a bounded queue. */
+/** The client of a transfer: an account, or the address of an anonymous caller. */
+export interface TransferClient {
+  readonly caller: { readonly user: { readonly id: number } } | undefined;
+  readonly address: string;
+}
+
+/** A semaphore with limits per client and a bounded queue. Anonymous clients leave slots for accounts. */
 export interface TransferLimiter {
   /**
    * Acquires a slot and returns the function that releases it, which is idempotent. Refuses with `unavailable` when the
    * queue is full. Rejects with the reason of the signal when it is aborted while waiting.
    */
-  acquire(key: string, signal: AbortSignal): Promise<() => void>;
+  acquire(client: TransferClient, signal: AbortSignal): Promise<() => void>;
 }
 
 interface Waiting {
-  readonly key: string;
+  readonly client: Client;
   readonly begin: () => void;
 }
 
-export function createTransferLimiter({
-  atOnce,
-  perKey,
-  waiting: waitingMax,
-}: TransferLimits): TransferLimiter {
+interface Client {
+  readonly key: string;
+  readonly isAnonymous: boolean;
+}
+
+export function createTransferLimiter(limits: TransferLimits): TransferLimiter {
   const running = new Map<string, number>();
   const waiting: Waiting[] = [];
   let total = 0;
+  let anonymous = 0;
 
-  const isFree = (key: string) => total < atOnce && (running.get(key) ?? 0) < perKey;
+  const isFree = ({ key, isAnonymous }: Client) =>
+    total < limits.atOnce &&
+    (running.get(key) ?? 0) < limits.perClient &&
+    (!isAnonymous || anonymous < limits.anonymous);
 
-  const begin = (key: string): (() => void) => {
-    total += 1;
-    running.set(key, (running.get(key) ?? 0) + 1);
+  const begin = ({ key, isAnonymous }: Client): (() => void) => {
+    const count = (change: 1 | -1) => {
+      total += change;
+      if (isAnonymous) anonymous += change;
+      const own = (running.get(key) ?? 0) + change;
+      if (own === 0) running.delete(key);
+      else running.set(key, own);
+    };
+    count(1);
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
-      total -= 1;
-      const left = (running.get(key) ?? 1) - 1;
-      if (left === 0) running.delete(key);
-      else running.set(key, left);
+      count(-1);
       next();
     };
   };
 
   const next = () => {
-    const index = waiting.findIndex(({ key }) => isFree(key));
+    const index = waiting.findIndex(({ client }) => isFree(client));
     if (index !== -1) waiting.splice(index, 1)[0]?.begin();
   };
 
+  const isQueueFull = ({ key }: Client) =>
+    waiting.length >= limits.waiting ||
+    waiting.filter(({ client }) => client.key === key).length >= limits.waitingPerClient;
+
   return {
-    async acquire(key, signal) {
+    async acquire(asking, signal) {
       signal.throwIfAborted();
-      if (isFree(key)) return begin(key);
-      if (waiting.length >= waitingMax)
+      const client = toClient(asking);
+      if (isFree(client)) return begin(client);
+      if (isQueueFull(client))
         throw new AppError(
           "unavailable",
           "too many clones and pushes at once, try again in a moment",
@@ -67,7 +89,7 @@ export function createTransferLimiter({
           },
         );
       const { promise, resolve, reject } = Promise.withResolvers<() => void>();
-      const waiter: Waiting = { key, begin: () => resolve(begin(key)) };
+      const waiter: Waiting = { client, begin: () => resolve(begin(client)) };
       const giveUp = () => {
         const index = waiting.indexOf(waiter);
         if (index !== -1) waiting.splice(index, 1);
@@ -78,4 +100,11 @@ export function createTransferLimiter({
       return promise.finally(() => signal.removeEventListener("abort", giveUp));
     },
   };
+}
+
+/** A client has all addresses of its IPv6 network. */
+function toClient({ caller, address }: TransferClient): Client {
+  return caller === undefined
+    ? { key: `address ${limitAddress(address)}`, isAnonymous: true }
+    : { key: `user ${caller.user.id}`, isAnonymous: false };
 }

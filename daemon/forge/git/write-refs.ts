@@ -16,13 +16,14 @@ import type { RecordPush } from "./record-push.ts";
 export type WriteRefsOutcome = "written" | "stale" | "name_conflict" | "bad_name";
 
 /**
- * Moves refs without a client's git, all or none, and only if each of them still has the value `before`. It counts as a
- * push: an entry of the push journal precedes it, so that a crash loses no event, and hooks, notifications and workflows
- * get its events. The objects must exist. Refuses with `forbidden` what the protection of a branch does not allow.
+ * Moves refs without a client's git, atomically, and only if each of them still has the value `before`. It counts as a
+ * push: an entry of the push journal precedes it, so that a crash loses no event, and hooks, notifications and
+ * workflows get its events. The objects must exist. Throws `forbidden` when a branch protection does not allow the
+ * change.
  * @throws GitError
  */
 export type WriteRefs = (
-  what: OwnedRepository,
+  owned: OwnedRepository,
   pusher: ForgeUser,
   changes: readonly RefChange[],
 ) => Promise<WriteRefsOutcome>;

@@ -28,7 +28,7 @@ const LINES_MAX = 10;
 const LINE_CHARACTERS_MAX = 200;
 
 /**
- * Returns the message about an event, undefined for events that have none.
+ * Returns the message about an event, undefined for events without a message.
  * @throws z.ZodError if the payload does not have the shape of its event
  */
 export function toChatMessage(event: string, value: unknown): ChatMessage | undefined {
@@ -172,7 +172,7 @@ function describePush(payload: Payload, sender: string): Described {
   };
 }
 
-/** Returns the result of a run or job, or its status while it goes on. */
+/** Returns the result of a run or job, or its status while it is running. */
 function toOutcome(shown: Partial<z.output<typeof outcome>> | undefined): string {
   return (shown?.conclusion ?? shown?.status ?? "").replaceAll("_", " ");
 }

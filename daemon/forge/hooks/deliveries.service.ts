@@ -22,7 +22,8 @@ import { getHook, type HookHome } from "./hooks.service.ts";
 
 /**
  * The log of deliveries. Callers who may read a hook may read its deliveries, so `home` and the refusals are those of
- * `Hooks.get`. Payloads also need a token that grants what they are about: a push is `repository`, an issue `issue`.
+ * `Hooks.get`. Payloads also need a token with the scope of the event's category: `repository` for a push, `issue` for
+ * an issue.
  */
 export interface DeliveryLog {
   /** Returns a page of a hook's deliveries, newest first, and the count of all. An unknown state is no filter. */
@@ -38,7 +39,7 @@ export interface DeliveryLog {
    * does, for writing.
    */
   redeliver(path: DeliveryPath, caller: Pick<ForgeCaller, "scope">): Promise<HookDelivery>;
-  /** Deletes finished deliveries made before a time, and hooks whose repository is gone. Returns how many. */
+  /** Deletes finished deliveries made before a time, and hooks whose repository was deleted. Returns how many. */
   prune(before: number): Promise<number>;
 }
 
@@ -103,7 +104,7 @@ async function getDelivery(
   return delivery;
 }
 
-/** Returns the category of scopes that a token needs to read what an event is about. */
+/** Returns the scope category that a token needs to read the payload of an event. */
 function toScopeCategory(event: string): ScopeCategory {
   if (event === "organization" || event === "package") return event;
   return /^issue(?:s$|_)/.test(event) ? "issue" : "repository";

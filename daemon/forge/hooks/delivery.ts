@@ -197,7 +197,7 @@ function redact(
     .reduce((clean, secret) => clean.replaceAll(secret, REDACTED), text);
 }
 
-/** Returns the word for what a hook belongs to (forge behaviour, 13.4). */
+/** Returns the name of the hook's owner type (forge behaviour, 13.4). */
 async function findTargetType(db: Queries, { scope, ownerId }: ForgeHook): Promise<string> {
   if (scope !== "owner") return scope;
   const owner = ownerId === undefined ? undefined : await findUserById(db, ownerId);

@@ -12,7 +12,7 @@ import {
   listHooksOf,
   updateHook,
 } from "../../../storage/tables/forge/hooks/hooks.ts";
-import type { HookId } from "../../../storage/tables/forge/ids.ts";
+import type { HookId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { toHookEvents } from "../../contract/forge/hooks/fields.ts";
 import { AppError } from "../../errors.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
@@ -87,9 +87,13 @@ export interface Hooks {
   /** Deletes a hook with its deliveries. Throws `not_found`. */
   remove(home: HookHome, id: HookId): Promise<void>;
   /** Copies all default hooks, with their secrets, to a new repository. */
-  copyDefaults(tx: Transaction, repositoryId: number): Promise<void>;
+  copyDefaults(tx: Transaction, repositoryId: RepositoryId): Promise<void>;
   /** Copies the hooks of a repository, with their secrets, to a new one. */
-  copyOf(tx: Transaction, fromRepositoryId: number, toRepositoryId: number): Promise<void>;
+  copyOf(
+    tx: Transaction,
+    fromRepositoryId: RepositoryId,
+    toRepositoryId: RepositoryId,
+  ): Promise<void>;
 }
 
 /** Hooks of one repository or owner: each event makes a row for each of them. */
@@ -133,8 +137,8 @@ export function createHooks({
           tx,
           {
             scope,
-            repositoryId: scope === "repository" && home !== "instance" ? home.id : undefined,
-            ownerId: scope === "owner" && home !== "instance" ? home.id : undefined,
+            repositoryId: home !== "instance" && home.kind === "repository" ? home.id : undefined,
+            ownerId: home !== "instance" && home.kind === "owner" ? home.id : undefined,
             kind: wanted.type,
             name: wanted.name.trim(),
             contentType,
@@ -202,7 +206,7 @@ export function createHooks({
   async function copy(
     tx: Transaction,
     hooks: readonly ForgeHook[],
-    repositoryId: number,
+    repositoryId: RepositoryId,
   ): Promise<void> {
     for (const hook of hooks) {
       const target = targets.open(hook);

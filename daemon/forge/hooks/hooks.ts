@@ -1,5 +1,5 @@
-// daemon/forge/hooks: webhooks: who subscribes to which events, their payloads, deliveries and the log of deliveries.
-// Start here: the factory of this folder. hooks.service.ts keeps hooks; publisher.ts is what the rest of the forge calls;
+// daemon/forge/hooks: webhooks: their subscriptions to events, payloads, deliveries and the log of deliveries.
+// Start here: the factory of this folder. hooks.service.ts keeps hooks; the rest of the forge calls publisher.ts;
 // payloads.view.ts makes bodies; delivery.ts sends them; chat-formats.ts formats messages of chat services.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";

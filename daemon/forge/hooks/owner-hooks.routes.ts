@@ -19,7 +19,7 @@ type OpenHooks = (
   caller: ForgeCaller,
 ) => HookPlace | Promise<HookPlace>;
 
-/** Returns the routes of the hooks of organizations and users, and of what they delivered. */
+/** Returns the routes of the hooks of organizations and users, and of their deliveries. */
 export function ownerHookRoutes({ hooks, log, ofOwners }: ForgeHooks): Route[] {
   return [
     ...routesOf(organizationHooks, ({ org = "" }, caller) =>

@@ -32,14 +32,14 @@ export interface PushedCommits extends PushCommits {
 export async function toRepositoryPayload(
   db: Queries,
   action: "created" | "deleted" | "renamed",
-  what: OwnedRepository,
+  owned: OwnedRepository,
   sender: ForgeUser,
   urls: ForgeUrls,
 ) {
   return {
     action,
-    repository: await toEmbeddedRepository(db, what, "owner", urls),
-    organization: toStrangersView(what.owner, urls),
+    repository: await toEmbeddedRepository(db, owned, "owner", urls),
+    organization: toStrangersView(owned.owner, urls),
     sender: toStrangersView(sender, urls),
   };
 }
@@ -76,7 +76,7 @@ export async function toPackagePayload(
 /** Returns the payload of a branch or tag that was created or deleted. */
 export async function toRefPayload(
   db: Queries,
-  what: OwnedRepository,
+  owned: OwnedRepository,
   { ref, after }: RefChange,
   sender: ForgeUser,
   urls: ForgeUrls,
@@ -86,7 +86,7 @@ export async function toRefPayload(
   // Only a created ref has no permissions in its repository (forge behaviour, 13.5).
   const access = after === undefined ? "owner" : "none";
   const ends = {
-    repository: await toEmbeddedRepository(db, what, access, urls),
+    repository: await toEmbeddedRepository(db, owned, access, urls),
     sender: toStrangersView(sender, urls),
   };
   return after === undefined
@@ -96,17 +96,31 @@ export async function toRefPayload(
 
 export async function toPushPayload(
   db: Queries,
-  what: OwnedRepository,
-  { ref, before, after }: RefChange,
+  owned: OwnedRepository,
+  change: RefChange,
   pushed: PushedCommits,
   sender: ForgeUser,
   urls: ForgeUrls,
 ) {
-  const { repository, owner } = what;
+  const user = toStrangersView(sender, urls);
+  return {
+    ...toPushDetails(owned, change, pushed, urls),
+    repository: await toEmbeddedRepository(db, owned, "owner", urls),
+    pusher: user,
+    sender: user,
+  };
+}
+
+/** Returns the payload of a push without its repository, pusher and sender. */
+export function toPushDetails(
+  { repository, owner }: OwnedRepository,
+  { ref, before, after }: RefChange,
+  pushed: PushedCommits,
+  urls: ForgeUrls,
+) {
   const home = toUrl(urls, `/${owner.name}/${repository.name}`);
   const nothing = "0".repeat(repository.objectFormat === "sha256" ? 64 : 40);
   const toCommit = (commit: CommitFacts) => toCommitView(commit, home, pushed.usernames);
-  const user = toStrangersView(sender, urls);
   return {
     ref,
     before: before ?? nothing,
@@ -115,9 +129,6 @@ export async function toPushPayload(
     commits: pushed.commits.map(toCommit),
     total_commits: pushed.total,
     head_commit: pushed.head === undefined ? null : toCommit(pushed.head),
-    repository: await toEmbeddedRepository(db, what, "owner", urls),
-    pusher: user,
-    sender: user,
   };
 }
 
@@ -169,13 +180,13 @@ export function toCommitView(
 
 async function toEmbeddedRepository(
   db: Queries,
-  what: OwnedRepository,
+  owned: OwnedRepository,
   access: AccessLevel,
   urls: ForgeUrls,
 ) {
-  const { id } = what.repository;
+  const { id } = owned.repository;
   const watchers = (await countWatchers(db, [id])).get(id) ?? 0;
-  return toRepositoryView({ ...what, watchers, access, isSignedIn: false }, urls);
+  return toRepositoryView({ ...owned, watchers, access, isSignedIn: false }, urls);
 }
 
 function toStrangersView(user: ForgeUser, urls: ForgeUrls) {

@@ -2,8 +2,10 @@ import type { Transaction } from "../../../storage/engine/database.ts";
 import { insertDelivery } from "../../../storage/tables/forge/hooks/deliveries.ts";
 import { type ForgeHook, listFiringHooks } from "../../../storage/tables/forge/hooks/hooks.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { HookEvent } from "../../contract/forge/hooks/fields.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
+import type { ActingUser } from "../caller.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { enqueueDelivery } from "./delivery.ts";
@@ -19,14 +21,16 @@ import {
 export interface PublishedEvent {
   readonly event: HookEvent;
   /** The repository whose hooks receive it, with those of its owner and the system hooks. */
-  readonly repositoryId: number | undefined;
-  /** The owner whose hooks receive what belongs to no repository. */
+  readonly repositoryId: RepositoryId | undefined;
+  /** The owner whose hooks receive an event that belongs to no repository. */
   readonly ownerId?: number;
   /** The full ref, for create, delete and push: the branch filter applies to it. */
   readonly ref?: string;
   /** Chat services receive no push without commits. */
   readonly isWithoutCommits?: boolean;
   readonly payload: object;
+  /** The user who made the change, if any. */
+  readonly actor?: ActingUser;
 }
 
 /**
@@ -38,19 +42,19 @@ export interface HookPublisher {
   repository(
     tx: Transaction,
     action: "created" | "deleted" | "renamed",
-    what: OwnedRepository,
+    subject: OwnedRepository,
     sender: ForgeUser,
     formerName?: string,
   ): Promise<void>;
   organizationCreated(tx: Transaction, organization: ForgeUser, sender: ForgeUser): Promise<void>;
   /** A version of a package was published (`created`) or removed. */
-  package(tx: Transaction, action: "created" | "deleted", what: PublishedPackage): Promise<void>;
+  package(tx: Transaction, action: "created" | "deleted", subject: PublishedPackage): Promise<void>;
   /** Publishes any other event, such as an issue's, with a payload made by the caller. */
-  publish(tx: Transaction, what: PublishedEvent): Promise<void>;
+  publish(tx: Transaction, subject: PublishedEvent): Promise<void>;
   /** Returns whether a hook subscribes to any of these events. Cheap; call it before creating a payload. */
   hasSubscribers(
     tx: Transaction,
-    repositoryId: number | undefined,
+    repositoryId: RepositoryId | undefined,
     events: readonly HookEvent[],
   ): Promise<boolean>;
 }
@@ -65,15 +69,21 @@ export interface HookPublisherDeps {
 const plainKinds = new Set(["gitea", "gogs"]);
 
 export function createHookPublisher({ enqueue, newUuid, urls }: HookPublisherDeps): HookPublisher {
-  const publish: HookPublisher["publish"] = async (tx, what) => {
-    const hooks = await listFiringHooks(tx, what);
-    const subscribers = hooks.filter((hook) => subscribes(hook, what));
+  const publish: HookPublisher["publish"] = async (tx, subject) => {
+    const hooks = await listFiringHooks(tx, subject);
+    const subscribers = hooks.filter((hook) => subscribes(hook, subject));
     if (subscribers.length === 0) return;
     // Indented as in the reference, because signatures cover this text.
-    const indent = what.event === "repository" || what.event === "wiki" ? 1 : 2;
-    const payload = JSON.stringify(what.payload, undefined, indent);
+    const indent = subject.event === "repository" || subject.event === "wiki" ? 1 : 2;
+    const payload = JSON.stringify(subject.payload, undefined, indent);
     for (const { id: hookId } of subscribers) {
-      const delivery = { hookId, uuid: newUuid(), event: what.event, payload, isRedelivery: false };
+      const delivery = {
+        hookId,
+        uuid: newUuid(),
+        event: subject.event,
+        payload,
+        isRedelivery: false,
+      };
       await enqueueDelivery(enqueue, tx, await insertDelivery(tx, delivery));
     }
   };
@@ -85,12 +95,12 @@ export function createHookPublisher({ enqueue, newUuid, urls }: HookPublisherDep
       return hooks.some((hook) => events.some((event) => hook.events.includes(event)));
     },
 
-    async repository(tx, action, what, sender, formerName) {
-      const made = await toRepositoryPayload(tx, action, what, sender, urls);
+    async repository(tx, action, subject, sender, formerName) {
+      const made = await toRepositoryPayload(tx, action, subject, sender, urls);
       // The reference has no `changes`; the form is that of other forges.
       const changes = { repository: { name: { from: formerName } } };
       const payload = formerName === undefined ? made : { ...made, changes };
-      await publish(tx, { event: "repository", repositoryId: what.repository.id, payload });
+      await publish(tx, { event: "repository", repositoryId: subject.repository.id, payload });
     },
 
     organizationCreated: (tx, organization, sender) =>
@@ -100,10 +110,10 @@ export function createHookPublisher({ enqueue, newUuid, urls }: HookPublisherDep
         payload: toOrganizationPayload("created", organization, sender, urls),
       }),
 
-    async package(tx, action, what) {
-      const payload = await toPackagePayload(tx, action, what, urls);
-      const repositoryId = what.linked?.repository.id;
-      await publish(tx, { event: "package", repositoryId, ownerId: what.owner.id, payload });
+    async package(tx, action, subject) {
+      const payload = await toPackagePayload(tx, action, subject, urls);
+      const repositoryId = subject.linked?.repository.id;
+      await publish(tx, { event: "package", repositoryId, ownerId: subject.owner.id, payload });
     },
   };
 }

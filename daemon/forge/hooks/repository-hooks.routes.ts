@@ -20,7 +20,7 @@ import {
   toNewHook,
 } from "./hooks.view.ts";
 
-/** Routes of the hooks of repositories and of what they delivered. */
+/** Routes of the hooks of repositories and of their deliveries. */
 export function repositoryHookRoutes({ hooks, log, ofRepositories }: ForgeHooks): Route[] {
   const { open } = ofRepositories;
   return [

@@ -22,7 +22,7 @@ export interface RepositoryHooks {
   /**
    * Returns the home of the hooks of a repository if the caller administers it. Throws `not_found` if the caller may not see
    * it, `forbidden` if the caller does not administer it or the token does not grant it.
-   * @param rest what follows the repository in the address, for redirects from a former name
+   * @param rest the part of the address after the repository, for redirects from a former name
    */
   open(path: RepositoryPath, caller: ForgeCaller, rest: string): Promise<HookPlace>;
   /**
@@ -50,10 +50,10 @@ export function createRepositoryHooks(deps: RepositoryHooksDeps): RepositoryHook
     open: async (path, caller, rest) => toHome(await open(path, caller, rest)),
 
     async test(path, given, caller) {
-      const what = await open(path, caller, `/hooks/${path.id}/tests`);
-      const { hook } = await hooks.get(toHome(what), path.id);
-      const ref = toRef(given.trim(), what);
-      const payload = ref && (await describeHead(what, ref, caller.user));
+      const owned = await open(path, caller, `/hooks/${path.id}/tests`);
+      const { hook } = await hooks.get(toHome(owned), path.id);
+      const ref = toRef(given.trim(), owned);
+      const payload = ref && (await describeHead(owned, ref, caller.user));
       if (payload === undefined) {
         if (given.trim() !== "") throw notFound();
         return;
@@ -78,17 +78,17 @@ export function createRepositoryHooks(deps: RepositoryHooksDeps): RepositoryHook
     caller: ForgeCaller,
     rest: string,
   ): Promise<OwnedRepository> {
-    const what = await getOwned(
+    const owned = await getOwned(
       db,
       path,
       caller.user,
       (today) => `/api/v1/repos/${today.owner}/${today.repo}${rest}`,
     );
-    const access = await findAccess(db, what, caller.user, "any");
+    const access = await findAccess(db, owned, caller.user, "any");
     if (!reaches(access, "read")) throw notFound();
-    assertScope(caller.scope, "read", what);
+    assertScope(caller.scope, "read", owned);
     if (!reaches(access, "admin")) throw noAdministrator();
-    return what;
+    return owned;
   }
 }
 
@@ -97,7 +97,7 @@ const toHome = ({ repository }: OwnedRepository): HookPlace => ({
   id: repository.id,
 });
 
-/** A ref in full; undefined for what cannot be one. */
+/** Returns a full ref name; undefined for an invalid name. */
 function toRef(given: string, { repository }: OwnedRepository): string | undefined {
   const name = given === "" ? repository.defaultBranch : given;
   if (!isRefName(name)) return undefined;

@@ -49,7 +49,7 @@ export async function listAssignableUsers(
  */
 export async function findAssignees(
   db: Queries,
-  what: OwnedRepository,
+  owned: OwnedRepository,
   names: readonly string[],
 ): Promise<number[]> {
   const ids: number[] = [];
@@ -57,7 +57,7 @@ export async function findAssignees(
     const user = await findUserByName(db, name);
     const isOne =
       user?.kind === "individual" &&
-      reaches(await findAccess(db, what, user, "repo.issues"), "read");
+      reaches(await findAccess(db, owned, user, "repo.issues"), "read");
     if (user === undefined || !isOne)
       throw new AppError(
         "unprocessable",
@@ -71,7 +71,7 @@ export async function findAssignees(
 /** Returns whether `findAssignees` accepts a user whom the viewer may see. */
 export async function isAssignable(
   db: Queries,
-  what: OwnedRepository,
+  owned: OwnedRepository,
   name: string,
   viewer: ForgeUser | undefined,
 ): Promise<boolean> {
@@ -79,6 +79,6 @@ export async function isAssignable(
   return (
     user?.kind === "individual" &&
     isVisibleTo(user, viewer) &&
-    reaches(await findAccess(db, what, user, "repo.issues"), "read")
+    reaches(await findAccess(db, owned, user, "repo.issues"), "read")
   );
 }

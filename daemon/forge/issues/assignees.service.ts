@@ -21,7 +21,7 @@ import type { IssuePath } from "./issue-requests.ts";
 /** The assignees of issues, and the users who may become one. */
 export type Assignees = ReturnType<typeof createAssignees>;
 
-/** Creates the service. Every function refuses what the caller may not read with `not_found`. */
+/** Creates the service. Every function throws `not_found` when the caller may not read the repository. */
 export function createAssignees({
   db,
   changes,
@@ -82,7 +82,7 @@ export function createAssignees({
       const issue = await findIssueById(tx, id);
       if (issue === undefined) throw notFound();
       const after = combine(await listAssignees(tx, id), given);
-      await changes.assign(tx, { what: opened, issue, actor }, after);
+      await changes.assign(tx, { owned: opened, issue, actor }, after);
       return loadIssueDetails(tx, opened, issue, actor);
     });
   }

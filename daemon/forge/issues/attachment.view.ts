@@ -36,7 +36,7 @@ export function toAttachmentAnswer({ attachment, open }: OpenedAttachment): Byte
   };
 }
 
-/** Returns the file of a form. Throws `unprocessable` when it has none, or under another name. */
+/** Returns the file of a form. Throws `unprocessable` when the file is missing or has another field name. */
 export function toUploadedFile({ file }: MultipartForm<unknown>, givenName: string): UploadedFile {
   if (file === undefined) throw missing();
   if (file.field !== "attachment") throw unexpected(file);

@@ -100,7 +100,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       caller: ForgeCaller,
     ): Promise<{ fileBytesMax: number; toRefusal(): AppError }> {
       const parent = await openForChange(path, caller);
-      assertUnlocked(parent.what, parent.issue);
+      assertUnlocked(parent.owned, parent.issue);
       await assertRoom(parent);
       return {
         fileBytesMax: bytesMax,
@@ -115,7 +115,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       caller: ForgeCaller,
     ): Promise<ForgeAttachment> {
       const parent = await openForChange(path, caller);
-      assertUnlocked(parent.what, parent.issue);
+      assertUnlocked(parent.owned, parent.issue);
       const name = toFileName(file.name);
       await assertRoom(parent);
       const options = { bytesMax, declaredBytes: file.size };
@@ -129,7 +129,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
           const comment =
             parent.commentId === undefined
               ? undefined
-              : await findComment(tx, parent.what.repository.id, parent.commentId);
+              : await findComment(tx, parent.owned.repository.id, parent.commentId);
           const isGone = parent.commentId !== undefined && comment === undefined;
           if (issue === undefined || isGone) throw notFound();
           return insertAttachment(tx, {
@@ -193,7 +193,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
 
   /** An issue or comment with its repository. */
   interface Parent {
-    readonly what: OpenedRepository;
+    readonly owned: OpenedRepository;
     readonly issue: ForgeIssue;
     readonly commentId: number | undefined;
     readonly authorId: number | undefined;
@@ -204,21 +204,21 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
     caller: ForgeCaller | undefined,
   ): Promise<Parent> {
     if ("index" in path) {
-      const what = await openIssues(db, path, caller, `/issues/${path.index}/assets`);
-      const issue = await openIssue(db, what, path.index);
-      return { what, issue, commentId: undefined, authorId: issue.authorId };
+      const owned = await openIssues(db, path, caller, `/issues/${path.index}/assets`);
+      const issue = await openIssue(db, owned, path.index);
+      return { owned, issue, commentId: undefined, authorId: issue.authorId };
     }
-    const what = await openIssues(db, path, caller, `/issues/comments/${path.id}/assets`);
-    const comment = await findComment(db, what.repository.id, path.id);
+    const owned = await openIssues(db, path, caller, `/issues/comments/${path.id}/assets`);
+    const comment = await findComment(db, owned.repository.id, path.id);
     const issue = comment && (await findIssueById(db, comment.issueId));
     if (comment === undefined || issue === undefined) throw notFound();
-    return { what, issue, commentId: comment.id, authorId: comment.authorId };
+    return { owned, issue, commentId: comment.id, authorId: comment.authorId };
   }
 
   async function openForChange(path: AttachmentParent, caller: ForgeCaller): Promise<Parent> {
     const parent = await openParent(path, caller);
-    assertMayChange(parent.what, parent.authorId, caller.user);
-    assertNotArchived(parent.what);
+    assertMayChange(parent.owned, parent.authorId, caller.user);
+    assertNotArchived(parent.owned);
     return parent;
   }
 
@@ -249,10 +249,10 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
     const repository = issue && (await findRepositoryById(db, issue.repositoryId));
     const owner = repository && (await findUserById(db, repository.ownerId));
     if (repository === undefined || owner === undefined) throw notFound();
-    const what = { repository, owner };
-    const access = await findAccess(db, what, caller?.user, "repo.issues");
+    const owned = { repository, owner };
+    const access = await findAccess(db, owned, caller?.user, "repo.issues");
     if (!reaches(access, "read") || !keepsIssues(repository.settings)) throw notFound();
-    if (isPublicOnly(caller) && !isPublic(what))
+    if (isPublicOnly(caller) && !isPublic(owned))
       throw new AppError("forbidden", "token scope is limited to public repos");
   }
 

@@ -4,7 +4,7 @@ import * as contract from "../../contract/forge/issues/dependencies.ts";
 import * as times from "../../contract/forge/issues/tracked-times.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
-import type { ForgeUrls } from "../urls.ts";
+import { type ForgeUrls, toRequestTime } from "../urls.ts";
 import type { Dependencies } from "./dependencies.service.ts";
 import type { IssuePath } from "./issue-requests.ts";
 import { toIssueView } from "./issue.view.ts";
@@ -86,8 +86,8 @@ export function trackedTimeRoutes({
       answer(await trackedTimes.listOwn(caller, query)),
     ),
     handle(times.addIssueTime, async ({ caller, params, body }) => {
-      const created = body.created == null ? undefined : Date.parse(body.created);
-      const wanted = { seconds: body.time, createdAt: created, userName: body.user_name ?? "" };
+      const createdAt = toRequestTime(body.created);
+      const wanted = { seconds: body.time, createdAt, userName: body.user_name ?? "" };
       const added = await trackedTimes.add(params, caller, wanted);
       return { status: 200, body: toTrackedTimeView(added, urls) };
     }),

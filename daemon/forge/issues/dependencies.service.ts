@@ -43,7 +43,7 @@ export interface IssuePair {
 /** Which issues must be closed before others. */
 export type Dependencies = ReturnType<typeof createDependencies>;
 
-/** Creates the service. Every function refuses what the caller may not read with `not_found`. */
+/** Creates the service. Every function throws `not_found` when the caller may not read the issue. */
 export function createDependencies({ db }: { readonly db: Database }) {
   return {
     /** Lists the issues that block an issue, or with `blocked` those that it blocks, without those that the caller may not read. */
@@ -69,8 +69,8 @@ export function createDependencies({ db }: { readonly db: Database }) {
     },
 
     /**
-     * Adds a dependency. The caller must be able to write to the blocked issue and to read the other one. Refuses with
-     * `conflict` what is there already, and a circle of dependencies.
+     * Adds a dependency. The caller must be able to write to the blocked issue and to read the other one. Throws
+     * `conflict` when the dependency exists or would form a cycle.
      */
     add: (pair: IssuePair, caller: ForgeCaller) =>
       change(pair, caller, async (tx, sides) => {

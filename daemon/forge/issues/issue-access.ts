@@ -31,17 +31,17 @@ export async function openRepository(
   rest: string,
   unit: UnitOrAny = "repo.code",
 ): Promise<OpenedRepository> {
-  const what = await getOwned(
+  const owned = await getOwned(
     db,
     path,
     caller?.user,
     (today) => `/api/v1/repos/${today.owner}/${today.repo}${rest}`,
   );
-  const access = await findAccess(db, what, caller?.user, unit);
+  const access = await findAccess(db, owned, caller?.user, unit);
   if (!reaches(access, "read")) throw notFound();
-  if (isPublicOnly(caller) && !isPublic(what))
+  if (isPublicOnly(caller) && !isPublic(owned))
     throw new AppError("forbidden", "token scope is limited to public repos");
-  return { ...what, access };
+  return { ...owned, access };
 }
 
 /** Finds a repository as `openRepository` does, and refuses with `not_found` when its issues are turned off. */

@@ -1,4 +1,5 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
+import type { MilestoneId } from "../../../storage/tables/forge/ids.ts";
 import {
   deleteIssueLabels,
   insertIssueLabels,
@@ -67,7 +68,7 @@ export function createIssueChanges({
   async function changeMilestone(
     tx: Transaction,
     change: IssueChange,
-    milestoneId: number | undefined,
+    milestoneId: MilestoneId | undefined,
   ): Promise<ForgeIssue> {
     const { issue, actor } = change;
     if (issue.milestoneId === milestoneId) return issue;

@@ -16,7 +16,7 @@ import type { OwnedRepository } from "../repositories/events.ts";
 
 /** An issue with the records that its view shows. */
 export interface IssueDetails {
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   readonly issue: ForgeIssue;
   readonly people: ReadonlyMap<number, ForgeUser>;
   readonly assigneeIds: readonly number[];
@@ -36,7 +36,7 @@ export async function loadIssueDetails(
 ): Promise<IssueDetails> {
   const assigneeIds = await listAssignees(db, issue.id);
   return {
-    what: { repository, owner },
+    owned: { repository, owner },
     issue,
     people: await findPeople(db, [issue.authorId, ...assigneeIds]),
     assigneeIds,
@@ -64,7 +64,7 @@ export async function findPeople(
 
 /** A comment with the records that its view shows; the author is undefined once the account is deleted. */
 export interface CommentDetails {
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   readonly issue: ForgeIssue;
   readonly comment: ForgeComment;
   readonly author: ForgeUser | undefined;

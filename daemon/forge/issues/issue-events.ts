@@ -9,7 +9,7 @@ export type Changes = Readonly<Record<string, { readonly from: string }>>;
 
 /** A change of an issue by a user. */
 export interface IssueChange {
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   /** The issue after the change. */
   readonly issue: ForgeIssue;
   readonly actor: ForgeUser;
@@ -30,8 +30,8 @@ export type IssueAction =
   | "demilestoned";
 
 /**
- * A subscriber to changes of issues, such as hooks and activity feeds. Each function runs in the transaction of the change,
- * so what it writes exists if and only if the change does.
+ * A subscriber to changes of issues, such as hooks and activity feeds. Each function runs in the transaction of the
+ * change, so its rows exist if and only if the change was committed.
  */
 export interface IssueEvents {
   issue(

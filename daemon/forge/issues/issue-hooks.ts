@@ -42,22 +42,22 @@ export function createIssueHooks({
   async function publish(
     tx: Transaction,
     event: HookEvent,
-    { what, issue, actor }: IssueChange,
+    { owned, issue, actor }: IssueChange,
     toPayload: (parts: {
       readonly issue: object;
       readonly repository: object;
       readonly sender: object;
     }) => object,
   ): Promise<void> {
-    const { id: repositoryId } = what.repository;
+    const { id: repositoryId } = owned.repository;
     if (!(await publisher.hasSubscribers(tx, repositoryId, [event]))) return;
     const watchers = (await countWatchers(tx, [repositoryId])).get(repositoryId) ?? 0;
-    const details = { ...what, watchers, access: "owner", isSignedIn: false } as const;
+    const details = { ...owned, watchers, access: "owner", isSignedIn: false } as const;
     const payload = toPayload({
-      issue: toIssueView(await loadIssueDetails(tx, what, issue, undefined), urls),
+      issue: toIssueView(await loadIssueDetails(tx, owned, issue, undefined), urls),
       repository: toRepositoryView(details, urls),
       sender: toEmbeddedUserView(actor, false, urls),
     });
-    await publisher.publish(tx, { event, repositoryId, payload });
+    await publisher.publish(tx, { event, repositoryId, payload, actor });
   }
 }

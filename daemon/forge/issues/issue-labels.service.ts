@@ -17,8 +17,8 @@ import type { LabelDetails } from "./labels.service.ts";
 export type IssueLabels = ReturnType<typeof createIssueLabels>;
 
 /**
- * Creates the service. Every function returns the labels of the issue by name, and throws `not_found` for what the caller
- * may not read; changes throw `forbidden` without write access to the issues.
+ * Creates the service. Every function returns the labels of the issue by name, and throws `not_found` when the caller
+ * may not read the issue; changes throw `forbidden` without write access to the issues.
  */
 export function createIssueLabels({
   db,
@@ -72,7 +72,7 @@ export function createIssueLabels({
         names: wanted.filter((each) => typeof each === "string"),
       });
       const labels = combine(await listIssueLabels(tx, id), given);
-      await changes.changeLabels(tx, { what: place, issue, actor: caller.user }, labels);
+      await changes.changeLabels(tx, { owned: place, issue, actor: caller.user }, labels);
       return (await listIssueLabels(tx, id)).map((label) => ({ label, place }));
     });
   }

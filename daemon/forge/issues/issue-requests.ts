@@ -1,3 +1,4 @@
+import type { MilestoneId } from "../../../storage/tables/forge/ids.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 
 /** The path of an issue: its number in a repository. */
@@ -17,20 +18,20 @@ export interface NewIssue {
   readonly ref: string;
   readonly isClosed: boolean;
   readonly dueAt: number | undefined;
-  readonly milestoneId: number | undefined;
-  /** User names; undefined when the request has none. */
+  readonly milestoneId: MilestoneId | undefined;
+  /** User names; undefined when the request has no assignees. */
   readonly assignees: readonly string[] | undefined;
   readonly labelIds: readonly number[];
 }
 
-/** A change of an issue. Undefined members stay as they are; `dueAt` and `milestoneId` null remove what is there. */
+/** A change of an issue. Undefined members stay as they are; null in `dueAt` or `milestoneId` clears the field. */
 export interface IssueEdit {
   readonly title: string | undefined;
   readonly body: string | undefined;
   readonly ref: string | undefined;
   readonly isClosed: boolean | undefined;
   readonly dueAt: number | null | undefined;
-  readonly milestoneId: number | null | undefined;
+  readonly milestoneId: MilestoneId | null | undefined;
   readonly assignees: readonly string[] | undefined;
   /** The change is refused with `conflict` unless the body has this version. */
   readonly ifVersion: number | undefined;

@@ -20,7 +20,7 @@ const PINS_MAX = 3;
 /** Locks, pins and deletion of issues. */
 export type IssueStates = ReturnType<typeof createIssueStates>;
 
-/** Creates the service. Every function refuses what the caller may not read with `not_found`. */
+/** Creates the service. Every function throws `not_found` when the caller may not read the issue. */
 export function createIssueStates({
   db,
   events,
@@ -69,7 +69,7 @@ export function createIssueStates({
 
     /**
      * Pins an issue after the others; idempotent. Refuses with `forbidden` a caller who does not administer the
-     * repository, and with `invalid_argument` when there is no room.
+     * repository, and with `invalid_argument` when the maximum number of issues is pinned.
      */
     pin: (path: IssuePath, caller: ForgeCaller): Promise<void> =>
       changePins(path, caller, async (tx, id, pinned) => {
@@ -106,7 +106,7 @@ export function createIssueStates({
       await db.transaction(async (tx) => {
         const issue = await findIssueById(tx, id);
         if (issue === undefined) return;
-        await events.issue(tx, "issues", "deleted", { what: opened, issue, actor: caller.user });
+        await events.issue(tx, "issues", "deleted", { owned: opened, issue, actor: caller.user });
         await deleteIssue(tx, issue);
         const pinned = await listPinnedIssues(tx, opened.repository.id);
         if (issue.pinOrder > 0) await writePins(tx, opened.repository.id, idsOf(pinned));

@@ -21,8 +21,8 @@ import type { Watch } from "./watching.service.ts";
  * Members of unsupported features (projects, estimates) are empty.
  */
 export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
-  const { what, issue, labels, viewer } = details;
-  const { api, html, fullName } = toHomes(what, urls);
+  const { owned, issue, labels, viewer } = details;
+  const { api, html, fullName } = toHomes(owned, urls);
   const author = details.people.get(issue.authorId ?? -1);
   const assignees = details.assigneeIds
     .map((id) => details.people.get(id))
@@ -40,7 +40,7 @@ export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
     body: issue.body,
     ref: issue.ref,
     assets: details.attachments.map((each) => toAttachmentView(each, urls)),
-    labels: labels.map((label) => toLabelView({ label, place: what }, urls)),
+    labels: labels.map((label) => toLabelView({ label, place: owned }, urls)),
     milestone: details.milestone === undefined ? null : toMilestoneView(details.milestone),
     projects: [],
     assignee: assignees[0] ?? null,
@@ -56,9 +56,9 @@ export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
     time_estimate: 0,
     pull_request: null,
     repository: {
-      id: what.repository.id,
-      name: what.repository.name,
-      owner: what.owner.name,
+      id: owned.repository.id,
+      name: owned.repository.name,
+      owner: owned.owner.name,
       full_name: fullName,
     },
     pin_order: issue.pinOrder,
@@ -66,10 +66,10 @@ export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
 }
 
 export function toCommentView(
-  { what, issue, comment, author, attachments }: CommentDetails,
+  { owned, issue, comment, author, attachments }: CommentDetails,
   urls: ForgeUrls,
 ): WireComment {
-  const { html } = toHomes(what, urls);
+  const { html } = toHomes(owned, urls);
   const issueUrl = `${html}/issues/${issue.number}`;
   return {
     id: comment.id,
@@ -87,7 +87,7 @@ export function toCommentView(
 }
 
 export function toWatchView(watch: Watch, urls: ForgeUrls): WireWatch {
-  const { api } = toHomes(watch.what, urls);
+  const { api } = toHomes(watch.owned, urls);
   return {
     subscribed: watch.isSubscribed,
     ignored: !watch.isSubscribed,
@@ -107,15 +107,17 @@ export function toNewIssue(body: BodyOf<typeof createIssue>): NewIssue {
     body: body.body ?? "",
     ref: body.ref ?? "",
     isClosed: body.closed ?? false,
-    dueAt: toEndOfDay(body.due_date),
+    dueAt: toEndOfDay(body.due_date) ?? undefined,
     milestoneId: body.milestone || undefined,
     assignees: toAssignees(body),
     labelIds: body.labels ?? [],
   };
 }
 
-/** Converts the body of an edit. An empty title keeps the former one; only `unset_due_date` removes the due date, and
- * the milestone 0 the milestone. */
+/**
+ * Converts the body of an edit. An empty title keeps the former one. `unset_due_date`, or a due date before 1970, removes
+ * the due date, and the milestone 0 the milestone.
+ */
 export function toIssueEdit(body: BodyOf<typeof editIssue>): IssueEdit {
   const state = body.state ?? "";
   return {

@@ -1,4 +1,5 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { MilestoneId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { listAttachmentsOfComments } from "../../../storage/tables/forge/issues/attachments.ts";
 import {
   findComment,
@@ -57,7 +58,10 @@ const COMMENTS_MOST = { count: 1_000, bytes: 8 * 1024 * 1024 } as const;
 /** Issues and their comments, with the permissions of a caller on the repository. */
 export type Issues = ReturnType<typeof createIssues>;
 
-/** Creates the service of issues and comments. Every function refuses what the caller may not read with `not_found`. */
+/**
+ * Creates the service of issues and comments. Every function throws `not_found` when the caller may not read the
+ * repository.
+ */
 export function createIssues({
   db,
   notify,
@@ -112,7 +116,7 @@ export function createIssues({
         });
         await insertMentions(tx, issue.id, mentioned);
         await notify(tx, { issue, actorId: user.id, text });
-        const change = { what: opened, issue, actor: user };
+        const change = { owned: opened, issue, actor: user };
         await events.issue(tx, "issues", "opened", change);
         if (!mayWrite) return loadIssueDetails(tx, opened, issue, user);
         const { repository } = opened;
@@ -144,8 +148,8 @@ export function createIssues({
       caller: ForgeCaller | undefined,
       wanted: { readonly since: string; readonly before: string },
     ): Promise<{ readonly comments: readonly CommentDetails[]; readonly total: number }> {
-      const what = await openIssues(db, path, caller, `/issues/${path.index}/comments`);
-      const issue = await openIssue(db, what, path.index);
+      const owned = await openIssues(db, path, caller, `/issues/${path.index}/comments`);
+      const issue = await openIssue(db, owned, path.index);
       const filter = { issueId: issue.id, ...toQueryRange(wanted) };
       const { comments, total } = await listComments(db, filter, COMMENTS_MOST);
       const people = await findPeople(
@@ -157,7 +161,7 @@ export function createIssues({
         comments.map(({ id }) => id),
       );
       const details = comments.map((comment) => ({
-        what,
+        owned,
         issue,
         comment,
         author: people.get(comment.authorId ?? -1),
@@ -167,10 +171,10 @@ export function createIssues({
     },
 
     async comment(path: IssuePath, caller: ForgeCaller, body: string): Promise<CommentDetails> {
-      const what = await openIssues(db, path, caller, `/issues/${path.index}/comments`);
-      assertNotArchived(what);
-      const issue = await openIssue(db, what, path.index);
-      assertUnlocked(what, issue);
+      const owned = await openIssues(db, path, caller, `/issues/${path.index}/comments`);
+      assertNotArchived(owned);
+      const issue = await openIssue(db, owned, path.index);
+      assertUnlocked(owned, issue);
       const author = caller.user;
       const mentioned = await findMentionedIds(body);
       const comment = await db.transaction(async (tx) => {
@@ -179,11 +183,11 @@ export function createIssues({
         await notify(tx, { issue, actorId: author.id, text: body });
         const today = (await findIssueById(tx, issue.id)) ?? issue;
         const parts = { comment: made, author, attachments: [] };
-        const change = { what, issue: today, actor: author, ...parts };
+        const change = { owned, issue: today, actor: author, ...parts };
         await events.comment(tx, "created", change);
         return made;
       });
-      return { what, issue, comment, author, attachments: [] };
+      return { owned, issue, comment, author, attachments: [] };
     },
 
     getComment,
@@ -194,9 +198,9 @@ export function createIssues({
       body: string,
     ): Promise<CommentDetails> {
       const details = await getComment(path, caller);
-      assertNotArchived(details.what);
-      const access = await findAccess(db, details.what, caller.user, "repo.issues");
-      assertMayChange({ ...details.what, access }, details.comment.authorId, caller.user);
+      assertNotArchived(details.owned);
+      const access = await findAccess(db, details.owned, caller.user, "repo.issues");
+      assertMayChange({ ...details.owned, access }, details.comment.authorId, caller.user);
       const mentioned = await findMentionedIds(body);
       const comment = await db.transaction(async (tx) => {
         const updated = await updateComment(tx, details.comment.id, body);
@@ -244,7 +248,7 @@ export function createIssues({
       await insertMentions(tx, issue.id, mentioned);
       await insertEvents(tx, issue.id, user.id, toEditEvents(wanted, before, issue));
       if (issue.isClosed && !before.isClosed) await finishStopwatch(tx, user.id, issue.id);
-      const change = { what: opened, issue, actor: user };
+      const change = { owned: opened, issue, actor: user };
       await publishEdits(tx, change, before);
       if (assignees !== undefined) await changes.assign(tx, change, assignees);
       if (wanted.milestoneId !== undefined) {
@@ -264,13 +268,13 @@ export function createIssues({
     path: CommentPath,
     caller: ForgeCaller | undefined,
   ): Promise<CommentDetails> {
-    const what = await openIssues(db, path, caller, `/issues/comments/${path.id}`);
-    const comment = await findComment(db, what.repository.id, path.id);
+    const owned = await openIssues(db, path, caller, `/issues/comments/${path.id}`);
+    const comment = await findComment(db, owned.repository.id, path.id);
     const issue = comment && (await findIssueById(db, comment.issueId));
     if (comment === undefined || issue === undefined) throw notFound();
     const author = (await findPeople(db, [comment.authorId])).get(comment.authorId ?? -1);
     const attachments = (await listAttachmentsOfComments(db, [comment.id])).get(comment.id) ?? [];
-    return { what, issue, comment, author, attachments };
+    return { owned, issue, comment, author, attachments };
   }
 
   async function findMentionedIds(text: string): Promise<number[]> {
@@ -313,8 +317,8 @@ const unchanged: IssueEdit = {
 /** Refuses with `not_found` a milestone that the repository does not have. */
 async function assertMilestone(
   tx: Transaction,
-  repositoryId: number,
-  id: number | undefined,
+  repositoryId: RepositoryId,
+  id: MilestoneId | undefined,
 ): Promise<void> {
   if (id === undefined || (await findMilestone(tx, repositoryId, { id })) !== undefined) return;
   throw new AppError("not_found", `milestone does not exist [id: ${id}, repo_id: ${repositoryId}]`);

@@ -42,8 +42,9 @@ export type LabelEdit = { readonly [K in keyof LabelFields]: LabelFields[K] | un
 export type Labels = ReturnType<typeof createLabels>;
 
 /**
- * Creates the service of labels. Every function throws `not_found` for what the caller may not read; changes throw
- * `forbidden` unless the caller may write to the issues of the repository, or owns the organization.
+ * Creates the service of labels. Every function throws `not_found` when the caller may not read the repository or
+ * organization; changes throw `forbidden` unless the caller may write to the issues of the repository, or owns the
+ * organization.
  */
 export function createLabels({ db }: { readonly db: Database }) {
   return {

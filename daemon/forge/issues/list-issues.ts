@@ -6,6 +6,11 @@ import {
 } from "../../../storage/tables/forge/issues/lists.ts";
 import { findMilestone } from "../../../storage/tables/forge/issues/milestones.ts";
 import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
+import {
+  type MilestoneId,
+  type RepositoryId,
+  toMilestoneId,
+} from "../../../storage/tables/forge/ids.ts";
 import { isKnownTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
@@ -39,7 +44,7 @@ const LABELS_MAX = 50;
 /**
  * Lists issues of a repository with the filters of the reference. An issue must have all of the labels; unknown labels
  * are ignored. Refuses an unknown user with `not_found` and an invalid time with `unprocessable`. The list of pull
- * requests is empty, because this server has none.
+ * requests is empty, because this server does not have them.
  */
 export async function listRepositoryIssues(
   db: Database,
@@ -74,13 +79,13 @@ export async function listRepositoryIssues(
   return { issues, total: found.total };
 
   /** Unknown milestones are ignored, as in the reference. */
-  async function findMilestones(repositoryId: number): Promise<number[]> {
-    const ids: number[] = [];
+  async function findMilestones(repositoryId: RepositoryId): Promise<MilestoneId[]> {
+    const ids: MilestoneId[] = [];
     for (const name of toNames(wanted.milestones)) {
       const found =
         (await findMilestone(db, repositoryId, { title: name })) ??
         (/^\d{1,15}$/.test(name)
-          ? await findMilestone(db, repositoryId, { id: Number(name) })
+          ? await findMilestone(db, repositoryId, { id: toMilestoneId(name) })
           : undefined);
       if (found !== undefined) ids.push(found.id);
     }

@@ -1,4 +1,5 @@
 import type { Database } from "../../../storage/engine/database.ts";
+import { type RepositoryId, toMilestoneId } from "../../../storage/tables/forge/ids.ts";
 import {
   deleteMilestone,
   findMilestone,
@@ -19,17 +20,20 @@ export interface MilestonePath extends RepositoryPath {
   readonly id: string;
 }
 
-/** A change of a milestone. Undefined members stay as they are. */
-export type MilestoneEdit = {
-  readonly [K in keyof MilestoneFields]: MilestoneFields[K] | undefined;
-};
+/** A change of a milestone. Undefined members stay as they are; null removes the due date. */
+export interface MilestoneEdit {
+  readonly title: string | undefined;
+  readonly description: string | undefined;
+  readonly isClosed: boolean | undefined;
+  readonly dueAt: number | null | undefined;
+}
 
 /** Milestones of repositories. */
 export type Milestones = ReturnType<typeof createMilestones>;
 
 /**
- * Creates the service of milestones. Every function throws `not_found` for what the caller may not read; changes throw
- * `forbidden` unless the caller may write to the issues of the repository.
+ * Creates the service of milestones. Every function throws `not_found` when the caller may not read the repository;
+ * changes throw `forbidden` unless the caller may write to the issues of the repository.
  */
 export function createMilestones({ db }: { readonly db: Database }) {
   return {
@@ -85,9 +89,9 @@ export function createMilestones({ db }: { readonly db: Database }) {
   };
 
   /** Finds a milestone by id, or else by title. */
-  async function find(repositoryId: number, name: string): Promise<ForgeMilestone> {
+  async function find(repositoryId: RepositoryId, name: string): Promise<ForgeMilestone> {
     const byId = /^\d{1,15}$/.test(name)
-      ? await findMilestone(db, repositoryId, { id: Number(name) })
+      ? await findMilestone(db, repositoryId, { id: toMilestoneId(name) })
       : undefined;
     const found = byId ?? (await findMilestone(db, repositoryId, { title: name }));
     if (found === undefined) throw notFound();
@@ -102,6 +106,6 @@ function toChanges({ title, description, isClosed, dueAt }: MilestoneEdit) {
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
     ...(isClosed === undefined ? {} : { isClosed }),
-    ...(dueAt === undefined ? {} : { dueAt }),
+    ...(dueAt === undefined ? {} : { dueAt: dueAt ?? undefined }),
   };
 }

@@ -82,7 +82,7 @@ export function toNewMilestone(body: BodyOf<typeof createMilestone>): MilestoneF
     title: body.title,
     description: body.description ?? "",
     isClosed: body.state === "closed",
-    dueAt: toEndOfDay(body.due_on),
+    dueAt: toEndOfDay(body.due_on) ?? undefined,
   };
 }
 
@@ -95,8 +95,12 @@ export function toMilestoneEdit(body: BodyOf<typeof editMilestone>): MilestoneEd
   };
 }
 
-/** Returns the last second of the day that a time names in its own zone: due dates are days in the reference. */
-export function toEndOfDay(time: string | null | undefined): number | undefined {
-  if (time == null || !(Date.parse(time) > 0)) return undefined;
+/**
+ * Returns the last second of the day that a time names in its own zone: due dates are days in the reference. Returns null
+ * for a time before 1970, by which clients written in Go remove a due date, and undefined for an absent one.
+ */
+export function toEndOfDay(time: string | null | undefined): number | null | undefined {
+  if (time == null) return undefined;
+  if (!(Date.parse(time) > 0)) return null;
   return Date.parse(`${time.slice(0, 10)}T23:59:59Z`);
 }

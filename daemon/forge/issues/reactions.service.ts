@@ -27,7 +27,7 @@ export interface ReactionDetails {
 /** Reactions to issues and comments. */
 export type Reactions = ReturnType<typeof createReactions>;
 
-/** Creates the service. Every function refuses what the caller may not read with `not_found`. */
+/** Creates the service. Every function throws `not_found` when the caller may not read the issue or comment. */
 export function createReactions({ db }: { readonly db: Database }) {
   return {
     async list(
@@ -82,8 +82,8 @@ export function createReactions({ db }: { readonly db: Database }) {
     content: string,
   ) {
     const opened = await open(path, caller);
-    assertNotArchived(opened.what);
-    assertUnlocked(opened.what, opened.issue);
+    assertNotArchived(opened.owned);
+    assertUnlocked(opened.owned, opened.issue);
     if (!(reactionNames as readonly string[]).includes(content))
       throw new AppError("forbidden", `'${content}' is not an allowed reaction`);
     return opened;
@@ -92,16 +92,16 @@ export function createReactions({ db }: { readonly db: Database }) {
   async function open(path: IssuePath | CommentPath, caller: ForgeCaller | undefined) {
     const rest =
       "index" in path ? `/issues/${path.index}/reactions` : `/issues/comments/${path.id}/reactions`;
-    const what = await openIssues(db, path, caller, rest);
+    const owned = await openIssues(db, path, caller, rest);
     if ("index" in path) {
-      const issue = await openIssue(db, what, path.index);
+      const issue = await openIssue(db, owned, path.index);
       const subject: ReactionSubject = { issueId: issue.id, commentId: undefined };
-      return { what, issue, subject };
+      return { owned, issue, subject };
     }
-    const comment = await findComment(db, what.repository.id, path.id);
+    const comment = await findComment(db, owned.repository.id, path.id);
     const issue = comment && (await findIssueById(db, comment.issueId));
     if (comment === undefined || issue === undefined) throw notFound();
     const subject: ReactionSubject = { issueId: issue.id, commentId: comment.id };
-    return { what, issue, subject };
+    return { owned, issue, subject };
   }
 }

@@ -1,6 +1,7 @@
 import type { Queries } from "../../../storage/engine/database.ts";
 import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -28,11 +29,11 @@ export function createIssueReader(db: Queries, caller: ForgeCaller | undefined):
   async function read(given: ForgeIssue | number): Promise<IssueDetails | undefined> {
     const issue = typeof given === "number" ? await findIssueById(db, given) : given;
     if (issue === undefined) return undefined;
-    const what = await findReadable(issue.repositoryId);
-    return what && loadIssueDetails(db, what, issue, caller?.user);
+    const owned = await findReadable(issue.repositoryId);
+    return owned && loadIssueDetails(db, owned, issue, caller?.user);
   }
 
-  function findReadable(id: number): Promise<OwnedRepository | undefined> {
+  function findReadable(id: RepositoryId): Promise<OwnedRepository | undefined> {
     const known = repositories.get(id);
     if (known !== undefined) return known;
     const finding = find(id);
@@ -40,14 +41,14 @@ export function createIssueReader(db: Queries, caller: ForgeCaller | undefined):
     return finding;
   }
 
-  async function find(id: number): Promise<OwnedRepository | undefined> {
+  async function find(id: RepositoryId): Promise<OwnedRepository | undefined> {
     const repository = await findRepositoryById(db, id);
     const owner = repository && (await findUserById(db, repository.ownerId));
     if (repository === undefined || owner === undefined) return undefined;
-    const what = { repository, owner };
+    const owned = { repository, owner };
     if (!keepsIssues(repository.settings)) return undefined;
-    if (isPublicOnly(caller) && !isPublic(what)) return undefined;
-    const access = await findAccess(db, what, caller?.user, "repo.issues");
-    return reaches(access, "read") ? what : undefined;
+    if (isPublicOnly(caller) && !isPublic(owned)) return undefined;
+    const access = await findAccess(db, owned, caller?.user, "repo.issues");
+    return reaches(access, "read") ? owned : undefined;
   }
 }

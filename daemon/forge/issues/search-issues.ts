@@ -38,8 +38,9 @@ export interface IssueSearchOptions extends PageWindow {
 }
 
 /**
- * Lists issues of all repositories that the caller may read, newest first; those of `priority_repo_id` come first. Refuses
- * an unknown owner or team with `invalid_argument`, an invalid time with `unprocessable`. An anonymous caller is assigned to none.
+ * Lists issues of all repositories that the caller may read, newest first; those of `priority_repo_id` come first.
+ * Refuses an unknown owner or team with `invalid_argument`, an invalid time with `unprocessable`. An anonymous caller
+ * is assigned to no issue.
  */
 export async function searchIssues(
   db: Database,

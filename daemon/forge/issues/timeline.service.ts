@@ -6,6 +6,7 @@ import {
   listCommentsOfRepository,
 } from "../../../storage/tables/forge/issues/comments.ts";
 import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
+import type { MilestoneId } from "../../../storage/tables/forge/ids.ts";
 import {
   type ForgeMilestone,
   listMilestonesByIds,
@@ -28,11 +29,11 @@ import type { TimeDetails } from "./tracked-times.service.ts";
 
 /** A page of a timeline with the records that its view shows. */
 export interface TimelineDetails {
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   readonly issue: ForgeIssue;
   readonly entries: readonly TimelineEntry[];
   readonly people: ReadonlyMap<number, ForgeUser>;
-  readonly milestones: ReadonlyMap<number, ForgeMilestone>;
+  readonly milestones: ReadonlyMap<MilestoneId, ForgeMilestone>;
   /** The other issues of dependencies, without those that the caller may not read. */
   readonly dependents: ReadonlyMap<number, IssueDetails>;
   /** Times that were not deleted since. */
@@ -49,7 +50,7 @@ interface TimelineOptions extends PageWindow {
 /** Timelines of issues, and comments across issues. */
 export type Timelines = ReturnType<typeof createTimelines>;
 
-/** Creates the service. Every function refuses what the caller may not read with `not_found`. */
+/** Creates the service. Every function throws `not_found` when the caller may not read the issue. */
 export function createTimelines({
   db,
   events,
@@ -64,8 +65,8 @@ export function createTimelines({
       caller: ForgeCaller | undefined,
       wanted: TimelineOptions,
     ): Promise<TimelineDetails> {
-      const what = await openIssues(db, path, caller, `/issues/${path.index}/timeline`);
-      const issue = await openIssue(db, what, path.index);
+      const owned = await openIssues(db, path, caller, `/issues/${path.index}/timeline`);
+      const issue = await openIssue(db, owned, path.index);
       const filter = { issueId: issue.id, ...toQueryRange(wanted) };
       const { entries, total } = await listTimeline(db, filter, toRows(wanted));
       const people = await findPeople(
@@ -89,7 +90,7 @@ export function createTimelines({
         if (time !== undefined && own !== undefined)
           times.set(time.id, { time, user: people.get(time.userId ?? -1), issue: own });
       }
-      return { what, issue, entries, people, milestones, dependents, times, total };
+      return { owned, issue, entries, people, milestones, dependents, times, total };
     },
 
     /** Lists comments on all issues of a repository, oldest first. */
@@ -98,8 +99,8 @@ export function createTimelines({
       caller: ForgeCaller | undefined,
       wanted: TimelineOptions,
     ): Promise<{ readonly comments: readonly CommentDetails[]; readonly total: number }> {
-      const what = await openIssues(db, path, caller, "/issues/comments");
-      const filter = { repositoryId: what.repository.id, ...toQueryRange(wanted) };
+      const owned = await openIssues(db, path, caller, "/issues/comments");
+      const filter = { repositoryId: owned.repository.id, ...toQueryRange(wanted) };
       const { comments, total } = await listCommentsOfRepository(db, filter, toRows(wanted));
       const people = await findPeople(
         db,
@@ -114,26 +115,26 @@ export function createTimelines({
         const issue = await findIssueById(db, comment.issueId);
         const author = people.get(comment.authorId ?? -1);
         const attachments = files.get(comment.id) ?? [];
-        if (issue !== undefined) details.push({ what, issue, comment, author, attachments });
+        if (issue !== undefined) details.push({ owned, issue, comment, author, attachments });
       }
       return { comments: details, total };
     },
 
     /** Deletes a comment. The author and callers with write access may. */
     async removeComment(path: CommentPath, caller: ForgeCaller): Promise<void> {
-      const what = await openIssues(db, path, caller, `/issues/comments/${path.id}`);
-      const found = await findComment(db, what.repository.id, path.id);
+      const owned = await openIssues(db, path, caller, `/issues/comments/${path.id}`);
+      const found = await findComment(db, owned.repository.id, path.id);
       if (found === undefined) throw notFound();
-      assertNotArchived(what);
-      assertMayChange(what, found.authorId, caller.user);
+      assertNotArchived(owned);
+      assertMayChange(owned, found.authorId, caller.user);
       const author = (await findPeople(db, [found.authorId])).get(found.authorId ?? -1);
       await db.transaction(async (tx) => {
-        const comment = await findComment(tx, what.repository.id, path.id);
+        const comment = await findComment(tx, owned.repository.id, path.id);
         const issue = comment && (await findIssueById(tx, comment.issueId));
         if (comment === undefined || issue === undefined) return;
         const attachments =
           (await listAttachmentsOfComments(tx, [comment.id])).get(comment.id) ?? [];
-        const change = { what, issue, actor: caller.user, comment, author, attachments };
+        const change = { owned, issue, actor: caller.user, comment, author, attachments };
         await events.comment(tx, "deleted", change);
         await deleteComment(tx, comment);
       });

@@ -1,3 +1,4 @@
+import type { MilestoneId } from "../../../storage/tables/forge/ids.ts";
 import type { EventDetails } from "../../../storage/tables/forge/issues/timeline.ts";
 import type { WireTimelineEntry } from "../../contract/forge/issues/issue-states.ts";
 import type { WireReaction } from "../../contract/forge/issues/reactions.ts";
@@ -11,19 +12,19 @@ import type { TimelineDetails } from "./timeline.service.ts";
 
 /** Converts the entries of a timeline. */
 export function toTimelineView(
-  { what, issue, entries, people, milestones, dependents, times }: TimelineDetails,
+  { owned, issue, entries, people, milestones, dependents, times }: TimelineDetails,
   urls: ForgeUrls,
 ): WireTimelineEntry[] {
   const issueUrl = toUrl(
     urls,
-    `/${what.owner.name}/${what.repository.name}/issues/${issue.number}`,
+    `/${owned.owner.name}/${owned.repository.name}/issues/${issue.number}`,
   );
   const toUser = (id: number | undefined) => {
     const user = people.get(id ?? -1);
     return user === undefined ? toGhostView(urls) : toEmbeddedUserView(user, false, urls);
   };
-  const toMilestone = (id: number | undefined) => {
-    const milestone = milestones.get(id ?? -1);
+  const toMilestone = (id: MilestoneId | undefined) => {
+    const milestone = id === undefined ? undefined : milestones.get(id);
     return milestone === undefined ? null : toMilestoneView(milestone);
   };
   const toIssue = (id: number | undefined) => {
@@ -40,7 +41,7 @@ export function toTimelineView(
       : toLabelView(
           {
             label: { ...label, isExclusive: false, archivedAt: undefined, orgId: undefined },
-            place: what,
+            place: owned,
           },
           urls,
         );
@@ -65,7 +66,7 @@ export function toTimelineView(
     new_ref: details.newRef ?? "",
     ref_issue: null,
     ref_comment: null,
-    ref_action: "",
+    ref_action: "none",
     ref_commit_sha: "",
     review_id: 0,
     label: toLabel(details),

@@ -26,8 +26,8 @@ export function toStopwatchView({ issue, startedAt, seconds }: StopwatchDetails)
     duration: toDuration(seconds),
     issue_index: issue.issue.number,
     issue_title: issue.issue.title,
-    repo_owner_name: issue.what.owner.name,
-    repo_name: issue.what.repository.name,
+    repo_owner_name: issue.owned.owner.name,
+    repo_name: issue.owned.repository.name,
   };
 }
 

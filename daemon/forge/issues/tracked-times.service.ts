@@ -62,7 +62,7 @@ export interface StopwatchDetails {
 /** Time that users worked on issues, added by hand or by a stopwatch. */
 export type TrackedTimes = ReturnType<typeof createTrackedTimes>;
 
-/** Creates the service. Every function refuses what the caller may not read with `not_found`. */
+/** Creates the service. Every function throws `not_found` when the caller may not read the issue or repository. */
 export function createTrackedTimes({
   db,
   clock,
@@ -156,7 +156,7 @@ export function createTrackedTimes({
       });
     },
 
-    /** Deletes the caller's times of an issue. Refuses with `not_found` when there are none. */
+    /** Deletes the caller's times of an issue. Throws `not_found` when the caller has tracked no time on it. */
     async reset(path: IssuePath, caller: ForgeCaller): Promise<void> {
       const { issue } = await openToTrack(path, caller, "times");
       await db.transaction(async (tx) => {

@@ -22,7 +22,7 @@ import type { IssuePath } from "./issue-requests.ts";
 
 /** Whether a user is subscribed to a repository or an issue, and since when (epoch milliseconds). */
 export interface Watch {
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   /** The number of the issue; undefined for a repository. */
   readonly number: number | undefined;
   readonly isSubscribed: boolean;
@@ -43,34 +43,34 @@ export function createWatching({
   return {
     /** Refuses with `not_found` also when the caller does not watch the repository. */
     async getWatch(path: RepositoryPath, caller: ForgeCaller): Promise<Watch> {
-      const what = await open(path, caller, "read");
-      const since = await findWatch(db, what.repository.id, caller.user.id);
+      const owned = await open(path, caller, "read");
+      const since = await findWatch(db, owned.repository.id, caller.user.id);
       if (since === undefined) throw notFound();
-      return { what, number: undefined, isSubscribed: true, since };
+      return { owned, number: undefined, isSubscribed: true, since };
     },
 
     async watch(path: RepositoryPath, caller: ForgeCaller): Promise<Watch> {
-      const what = await open(path, caller, "write");
-      const ids = { repositoryId: what.repository.id, userId: caller.user.id };
+      const owned = await open(path, caller, "write");
+      const ids = { repositoryId: owned.repository.id, userId: caller.user.id };
       await insertWatch(db, { ...ids, createdAt: clock() });
       const since = (await findWatch(db, ids.repositoryId, ids.userId)) ?? clock();
-      return { what, number: undefined, isSubscribed: true, since };
+      return { owned, number: undefined, isSubscribed: true, since };
     },
 
     async unwatch(path: RepositoryPath, caller: ForgeCaller): Promise<void> {
-      const what = await open(path, caller, "write");
-      await deleteWatch(db, what.repository.id, caller.user.id);
+      const owned = await open(path, caller, "write");
+      await deleteWatch(db, owned.repository.id, caller.user.id);
     },
 
     /** Returns the caller's subscription to an issue: the explicit one, else that of a watcher or the author. */
     async check(path: IssuePath, caller: ForgeCaller): Promise<Watch> {
-      const what = await openIssues(db, path, caller, `/issues/${path.index}/subscriptions/check`);
-      const issue = await openIssue(db, what, path.index);
+      const owned = await openIssues(db, path, caller, `/issues/${path.index}/subscriptions/check`);
+      const issue = await openIssue(db, owned, path.index);
       const { id } = caller.user;
       const isSubscribed =
         (await listSubscriptions(db, issue.id)).get(id) ??
-        (issue.authorId === id || (await listWatchers(db, what.repository.id)).includes(id));
-      return { what, number: issue.number, isSubscribed, since: issue.createdAt };
+        (issue.authorId === id || (await listWatchers(db, owned.repository.id)).includes(id));
+      return { owned, number: issue.number, isSubscribed, since: issue.createdAt };
     },
 
     /** Lists the users who subscribed to an issue and whom the caller may see. */
@@ -79,8 +79,8 @@ export function createWatching({
       caller: ForgeCaller | undefined,
       window: PageWindow,
     ): Promise<UserPage> {
-      const what = await openIssues(db, path, caller, `/issues/${path.index}/subscriptions`);
-      const issue = await openIssue(db, what, path.index);
+      const owned = await openIssues(db, path, caller, `/issues/${path.index}/subscriptions`);
+      const issue = await openIssue(db, owned, path.index);
       return listSubscribers(db, issue.id, { reader: toReader(caller), window: toRows(window) });
     },
 
@@ -91,8 +91,8 @@ export function createWatching({
       isSubscribed: boolean,
     ): Promise<boolean> {
       const rest = `/issues/${path.index}/subscriptions/${encodeURIComponent(path.user)}`;
-      const what = await openIssues(db, path, caller, rest);
-      const issue = await openIssue(db, what, path.index);
+      const owned = await openIssues(db, path, caller, rest);
+      const issue = await openIssue(db, owned, path.index);
       const user = await findUserByName(db, path.user);
       if (user?.kind !== "individual" || !isVisibleTo(user, caller.user)) throw notFound();
       if (user.id !== caller.user.id && !caller.user.isAdmin)
@@ -109,8 +109,8 @@ export function createWatching({
     caller: ForgeCaller,
     level: "read" | "write",
   ): Promise<OwnedRepository> {
-    const what = await openRepository(db, path, caller, "/subscription", "any");
-    assertScope(caller.scope, level, what);
-    return what;
+    const owned = await openRepository(db, path, caller, "/subscription", "any");
+    assertScope(caller.scope, level, owned);
+    return owned;
   }
 }

@@ -42,9 +42,9 @@ export function notificationRoutes(deps: NotificationRoutesDeps): Route[] {
   };
   return [
     handle(listNotifications, ({ caller, query, request }) =>
-      list(caller, request, toWantedThreads(query)),
+      list(caller, request, toThreadListOptions(query)),
     ),
-    handle(markNotifications, ({ caller, query }) => markAll(caller, toWantedMarks(query))),
+    handle(markNotifications, ({ caller, query }) => markAll(caller, toMarkAllOptions(query))),
     handle(countNotifications, async ({ caller }) => ({
       status: 200,
       body: { new: await notifications.countUnread(caller) },
@@ -65,15 +65,15 @@ export function notificationRoutes(deps: NotificationRoutesDeps): Route[] {
       body: toThreadView(await notifications.mark(caller, params.id, query["to-status"]), urls),
     })),
     handle(listRepositoryNotifications, ({ caller, params, query, request }) =>
-      list(caller, request, toWantedThreads(query, params)),
+      list(caller, request, toThreadListOptions(query, params)),
     ),
     handle(markRepositoryNotifications, ({ caller, params, query }) =>
-      markAll(caller, toWantedMarks(query, params)),
+      markAll(caller, toMarkAllOptions(query, params)),
     ),
   ];
 }
 
-function toWantedThreads(
+function toThreadListOptions(
   query: QueryOf<typeof listNotifications>,
   repository?: RepositoryPath,
 ): ThreadListOptions {
@@ -89,7 +89,7 @@ function toWantedThreads(
   };
 }
 
-function toWantedMarks(
+function toMarkAllOptions(
   query: QueryOf<typeof markNotifications>,
   repository?: RepositoryPath,
 ): MarkAllOptions {

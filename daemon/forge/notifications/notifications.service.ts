@@ -12,6 +12,7 @@ import {
   type ThreadStatus,
 } from "../../../storage/tables/forge/notifications.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
@@ -38,7 +39,7 @@ export interface MarkAllOptions {
   readonly repository?: RepositoryPath;
   readonly all: boolean;
   readonly statuses: readonly ThreadStatus[] | undefined;
-  /** Excludes threads that changed after this time; empty excludes none. */
+  /** Excludes threads that changed after this time; empty excludes nothing. */
   readonly lastReadAt: string;
   readonly status: ThreadStatus;
 }
@@ -70,8 +71,9 @@ export interface Notifications {
   /** Sets the status of the caller's thread. Refuses a thread of another user with `forbidden`. */
   mark(caller: ForgeCaller, id: number, status: ThreadStatus): Promise<ThreadDetails>;
   /**
-   * Like `list`, but returns no threads when none has changed since `known`, which takes one row to check. Threads of one
-   * repository are always listed, because the caller can lose access to it without a change of any thread.
+   * Like `list`, but returns an empty list when no thread has changed since `known`, which takes one row to check.
+   * Threads of one repository are always listed, because the caller can lose access to it without a change of any
+   * thread.
    */
   listSince(
     caller: ForgeCaller,
@@ -171,7 +173,7 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
   async function findRepositoryId(
     caller: ForgeCaller,
     path: RepositoryPath | undefined,
-  ): Promise<number | undefined> {
+  ): Promise<RepositoryId | undefined> {
     if (path === undefined) return undefined;
     const found = await getOwned(
       db,

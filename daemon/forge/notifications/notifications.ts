@@ -45,10 +45,10 @@ export function createForgeNotifications({
     repositoryEvents: {
       // Notifies the owner, or the owners of an organization, when another user creates, adopts or transfers it.
       created: notifyOwners,
-      async transferred(tx, what) {
-        await notifyOwners(tx, what);
+      async transferred(tx, owned) {
+        await notifyOwners(tx, owned);
         // A transfer may change who can read the repository, and threads show its owner.
-        await touchMailboxesOf(tx, what.repository.id);
+        await touchMailboxesOf(tx, owned.repository.id);
       },
       // Notifies the users who may accept the offer.
       async offered(tx, { repository, owner, recipient, actor }) {
@@ -69,11 +69,11 @@ export function createForgeNotifications({
 
 type WithActor = OwnedRepository & { readonly actor: ForgeUser };
 
-async function notifyOwners(tx: Transaction, what: WithActor): Promise<void> {
-  const { owner } = what;
+async function notifyOwners(tx: Transaction, owned: WithActor): Promise<void> {
+  const { owner } = owned;
   const isOrganization = owner.kind === "organization";
   const owners = isOrganization ? await listOrganizationOwners(tx, owner.id) : [owner.id];
-  await notifyOfRepository(tx, owners, what);
+  await notifyOfRepository(tx, owners, owned);
 }
 
 async function notifyOfRepository(
@@ -82,33 +82,33 @@ async function notifyOfRepository(
   { repository, owner, actor }: WithActor,
 ): Promise<void> {
   const others = people.filter((id) => id !== actor.id);
-  const news = { what: { repository, owner }, kind: "repository", notifiedAt: tx.now } as const;
+  const news = { owned: { repository, owner }, kind: "repository", notifiedAt: tx.now } as const;
   await notifyUsers(tx, others, news);
 }
 
 /** Combines several subscribers into one, which calls them in order in the same transaction. */
 export function joinRepositoryEvents(...listeners: readonly RepositoryEvents[]): RepositoryEvents {
   return {
-    async created(tx, what) {
-      for (const listener of listeners) await listener.created?.(tx, what);
+    async created(tx, owned) {
+      for (const listener of listeners) await listener.created?.(tx, owned);
     },
-    async edited(tx, what) {
-      for (const listener of listeners) await listener.edited?.(tx, what);
+    async edited(tx, owned) {
+      for (const listener of listeners) await listener.edited?.(tx, owned);
     },
-    async offered(tx, what) {
-      for (const listener of listeners) await listener.offered?.(tx, what);
+    async offered(tx, owned) {
+      for (const listener of listeners) await listener.offered?.(tx, owned);
     },
-    async transferEnded(tx, what) {
-      for (const listener of listeners) await listener.transferEnded?.(tx, what);
+    async transferEnded(tx, owned) {
+      for (const listener of listeners) await listener.transferEnded?.(tx, owned);
     },
-    async transferred(tx, what) {
-      for (const listener of listeners) await listener.transferred?.(tx, what);
+    async transferred(tx, owned) {
+      for (const listener of listeners) await listener.transferred?.(tx, owned);
     },
-    async deleted(tx, what) {
-      for (const listener of listeners) await listener.deleted?.(tx, what);
+    async deleted(tx, owned) {
+      for (const listener of listeners) await listener.deleted?.(tx, owned);
     },
-    async pushed(tx, what) {
-      for (const listener of listeners) await listener.pushed?.(tx, what);
+    async pushed(tx, owned) {
+      for (const listener of listeners) await listener.pushed?.(tx, owned);
     },
   };
 }

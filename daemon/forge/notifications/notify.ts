@@ -7,6 +7,7 @@ import {
   findUserByName,
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { findMentions } from "../rendering/html/references.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
@@ -32,28 +33,43 @@ export function toSubjectUnit(kind: NewThread["kind"]): UnitOrAny {
 
 /** Returns those of the users who exist, may sign in and may read this part of the repository at this moment. */
 export async function listReaders(
-  tx: Transaction,
+  tx: Queries,
   userIds: readonly number[],
-  { what, kind }: { readonly what: OwnedRepository; readonly kind: NewThread["kind"] },
+  { owned, kind }: { readonly owned: OwnedRepository; readonly kind: NewThread["kind"] },
 ): Promise<ForgeUser[]> {
   const readers: ForgeUser[] = [];
   for (const userId of userIds) {
     const user = await findUserById(tx, userId);
     if (user === undefined || user.kind !== "individual" || !user.isActive || user.prohibitLogin)
       continue;
-    if (reaches(await findAccess(tx, what, user, toSubjectUnit(kind)), "read")) readers.push(user);
+    if (reaches(await findAccess(tx, owned, user, toSubjectUnit(kind)), "read")) readers.push(user);
   }
   return readers;
+}
+
+/** Returns whether a user has this address and may read the code of a repository at this moment. */
+export async function isReaderAt(
+  db: Queries,
+  {
+    userId,
+    repositoryId,
+    address,
+  }: { readonly userId: number; readonly repositoryId: RepositoryId; readonly address: string },
+): Promise<boolean> {
+  const owned = await findOwned(db, repositoryId);
+  if (owned === undefined) return false;
+  const [reader] = await listReaders(db, [userId], { owned, kind: "commit" });
+  return reader?.email === address;
 }
 
 /** Notifies those of the users who may read the repository at this moment. */
 export async function notifyUsers(
   tx: Transaction,
   userIds: readonly number[],
-  { what, ...subject }: Notification & { readonly what: OwnedRepository },
+  { owned, ...subject }: Notification & { readonly owned: OwnedRepository },
 ): Promise<void> {
-  for (const { id: userId } of await listReaders(tx, userIds, { what, kind: subject.kind }))
-    await upsertThread(tx, { ...subject, userId, repositoryId: what.repository.id });
+  for (const { id: userId } of await listReaders(tx, userIds, { owned, kind: subject.kind }))
+    await upsertThread(tx, { ...subject, userId, repositoryId: owned.repository.id });
 }
 
 /**
@@ -62,20 +78,23 @@ export async function notifyUsers(
  */
 export async function notifyInBatches(
   db: Database,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   userIds: readonly number[],
   subject: Notification,
   isObsolete: (tx: Transaction) => Promise<boolean> = async () => false,
 ): Promise<void> {
   for (let start = 0; start < userIds.length; start += BATCH)
     await db.transaction(async (tx) => {
-      const what = await findOwned(tx, repositoryId);
-      if (what === undefined || (await isObsolete(tx))) return;
-      await notifyUsers(tx, userIds.slice(start, start + BATCH), { what, ...subject });
+      const owned = await findOwned(tx, repositoryId);
+      if (owned === undefined || (await isObsolete(tx))) return;
+      await notifyUsers(tx, userIds.slice(start, start + BATCH), { owned, ...subject });
     });
 }
 
-async function findOwned(db: Queries, repositoryId: number): Promise<OwnedRepository | undefined> {
+async function findOwned(
+  db: Queries,
+  repositoryId: RepositoryId,
+): Promise<OwnedRepository | undefined> {
   const repository = await findRepositoryById(db, repositoryId);
   const owner = repository && (await findUserById(db, repository.ownerId));
   return repository && owner && { repository, owner };

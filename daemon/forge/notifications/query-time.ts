@@ -14,7 +14,7 @@ export type QueryTime =
     }
   | { readonly kind: "wrong"; readonly why: string };
 
-/** Parses RFC 3339, with the error texts of the document (forge behaviour, 19.1). The year 1 stands for no time. */
+/** Parses RFC 3339, with the error texts of the document (forge behaviour, 19.1). The year 1 means no time. */
 function parseQueryTime(text: string): QueryTime {
   if (text === "") return { kind: "absent" };
   let rest = text;

@@ -6,6 +6,7 @@ import { findRepositoryById } from "../../../storage/tables/forge/repositories/r
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import type { UnitOrAny } from "../../../storage/tables/forge/accounts/team-access.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import { toSubjectUnit } from "./notify.ts";
@@ -54,7 +55,7 @@ export async function loadThreadDetails(
 
 async function loadRepositoryDetails(
   db: Queries,
-  id: number,
+  id: RepositoryId,
   {
     recipient,
     unit,
@@ -64,8 +65,8 @@ async function loadRepositoryDetails(
   const repository = await findRepositoryById(db, id);
   const owner = repository && (await findUserById(db, repository.ownerId));
   if (repository === undefined || owner === undefined) return undefined;
-  const what = { repository, owner };
-  if (!reaches(await findAccess(db, what, recipient, unit), "read")) return undefined;
-  const access = await findAccess(db, what, recipient);
+  const owned = { repository, owner };
+  if (!reaches(await findAccess(db, owned, recipient, unit), "read")) return undefined;
+  const access = await findAccess(db, owned, recipient);
   return { repository, owner, watchers, access, isSignedIn: true };
 }

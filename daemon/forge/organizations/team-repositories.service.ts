@@ -11,6 +11,7 @@ import {
   isTeamMember,
   listTeams,
 } from "../../../storage/tables/forge/accounts/teams.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import {
   findRepositoryById,
   findRepositoryByName,
@@ -128,7 +129,7 @@ export function createTeamRepositories({
   };
 
   /** Throws `not_found` when the repository has another owner by now, or the team does not exist any more. */
-  async function insert(team: ForgeTeam, repositoryId: number): Promise<void> {
+  async function insert(team: ForgeTeam, repositoryId: RepositoryId): Promise<void> {
     await db.transaction(async (tx) => {
       const today = await findRepositoryById(tx, repositoryId);
       if (today?.ownerId !== team.orgId || (await findTeam(tx, team.id)) === undefined)
@@ -137,7 +138,7 @@ export function createTeamRepositories({
     });
   }
 
-  async function has(team: ForgeTeam, repositoryId: number): Promise<boolean> {
+  async function has(team: ForgeTeam, repositoryId: RepositoryId): Promise<boolean> {
     if (team.includesAllRepositories) return true;
     const filter = { orgId: team.orgId, repositoryId };
     const { teams } = await listTeams(db, filter, { limit: 1_000, offset: 0 });
@@ -148,12 +149,12 @@ export function createTeamRepositories({
     const { team, organization } = await openTeam(db, path.team, caller);
     assertOrganization(organization.lowerName, path.org);
     const repository = await findRepositoryByName(db, organization.id, path.repo);
-    const what = repository && { repository, owner: organization };
-    if (what === undefined) throw notFound();
-    const access = await findAccess(db, what, caller.user, "any");
+    const owned = repository && { repository, owner: organization };
+    if (owned === undefined) throw notFound();
+    const access = await findAccess(db, owned, caller.user, "any");
     if (!reaches(access, "read")) throw notFound();
-    await assertMayChange({ ...what, access }, caller);
-    return { team, repositoryId: what.repository.id };
+    await assertMayChange({ ...owned, access }, caller);
+    return { team, repositoryId: owned.repository.id };
   }
 
   async function openOwned(

@@ -18,7 +18,7 @@ export interface OwnedVersion {
  */
 export interface PackageEvents {
   /** A version was published. Not called for further files of a version. */
-  created?(tx: Transaction, what: OwnedVersion & { readonly actor: ForgeUser }): Promise<void>;
+  created?(tx: Transaction, subject: OwnedVersion & { readonly actor: ForgeUser }): Promise<void>;
   /** A version is about to be deleted. Not called when an account is purged. */
-  deleted?(tx: Transaction, what: OwnedVersion & { readonly actor: ForgeUser }): Promise<void>;
+  deleted?(tx: Transaction, subject: OwnedVersion & { readonly actor: ForgeUser }): Promise<void>;
 }

@@ -29,8 +29,8 @@ export type GenericVersionAt = Pick<GenericFileName, "name" | "version"> & {
 export type GenericFileAt = GenericFileName & { readonly owner: string };
 
 /**
- * Packages of arbitrary files. Every function refuses with `not_found` what is missing or hidden from the caller, with
- * `invalid_argument` an invalid name, and with `forbidden` a change by a caller who may only read.
+ * Packages of arbitrary files. Every function throws `not_found` when the package is missing or hidden from the caller,
+ * `invalid_argument` for an invalid name, and `forbidden` for a change by a caller with read access only.
  */
 export interface GenericPackages {
   download(at: GenericFileAt, caller: ForgeCaller | undefined): Promise<PackageDownload>;

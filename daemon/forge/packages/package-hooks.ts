@@ -12,7 +12,7 @@ export interface PackagePublisher {
   package(
     tx: Transaction,
     action: "created" | "deleted",
-    what: {
+    subject: {
       readonly view: object;
       readonly owner: ForgeUser;
       readonly sender: ForgeUser;
@@ -26,30 +26,30 @@ export function createPackageEvents(publisher: PackagePublisher, urls: ForgeUrls
   const publish = async (
     tx: Transaction,
     action: "created" | "deleted",
-    what: OwnedVersion & { readonly actor: ForgeUser },
+    subject: OwnedVersion & { readonly actor: ForgeUser },
   ) => {
-    const { creatorId } = what.version;
+    const { creatorId } = subject.version;
     const creator = creatorId === undefined ? undefined : await findUserById(tx, creatorId);
-    const { repositoryId } = what.package;
+    const { repositoryId } = subject.package;
     const visible = await loadRepositoryDetails(tx, [repositoryId], undefined);
     const linked = visible.get(repositoryId ?? -1);
-    const view = toPackageView({ ...what, creator, linked }, undefined, urls);
+    const view = toPackageView({ ...subject, creator, linked }, undefined, urls);
     // The reference shows these members of an account here, although it hides them from anonymous callers.
-    const owned = { ...view.owner, active: what.owner.isActive };
+    const owned = { ...view.owner, active: subject.owner.isActive };
     const created = { ...view.creator, active: creator?.isActive ?? false };
     const repository =
       repositoryId === undefined ? undefined : await findRepositoryById(tx, repositoryId);
     const owner = repository && (await findUserById(tx, repository.ownerId));
     await publisher.package(tx, action, {
       view: { ...view, owner: owned, creator: created },
-      owner: what.owner,
-      sender: what.actor,
+      owner: subject.owner,
+      sender: subject.actor,
       // The hooks of the repository receive the event even if the repository is private.
       linked: repository && owner && { repository, owner },
     });
   };
   return {
-    created: (tx, what) => publish(tx, "created", what),
-    deleted: (tx, what) => publish(tx, "deleted", what),
+    created: (tx, subject) => publish(tx, "created", subject),
+    deleted: (tx, subject) => publish(tx, "deleted", subject),
   };
 }

@@ -36,7 +36,10 @@ export interface VersionAt {
   readonly version: string;
 }
 
-/** Packages of every type. All functions but `list` refuse what is missing or hidden from the caller with `not_found`. */
+/**
+ * Packages of every type. All functions but `list` throw `not_found` when the package is missing or hidden from the
+ * caller.
+ */
 export interface Packages {
   /** Lists the versions of all packages, newest first, with the total count. The type `all` includes every type. */
   list(filter: VersionFilter, window: PageWindow, caller: ForgeCaller): Promise<PackageVersionPage>;

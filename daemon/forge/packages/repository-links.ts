@@ -6,6 +6,7 @@ import {
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { findAccess, isPublic, reaches } from "../repositories/access.ts";
@@ -15,7 +16,7 @@ import { type ForgeUrls, toUrl } from "../urls.ts";
 /** Returns the repositories that a caller, or an anonymous one, may read, by id. */
 export async function loadRepositoryDetails(
   db: Queries,
-  ids: readonly (number | undefined)[],
+  ids: readonly (RepositoryId | undefined)[],
   caller: Pick<ForgeCaller, "user" | "scope"> | undefined,
 ): Promise<ReadonlyMap<number, RepositoryDetails>> {
   const wanted = [...new Set(ids)].filter((id) => id !== undefined);

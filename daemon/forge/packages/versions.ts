@@ -90,10 +90,10 @@ async function linked(
 export async function removeVersion(
   tx: Transaction,
   events: PackageEvents,
-  what: OwnedVersion & { readonly actor: ForgeUser },
+  subject: OwnedVersion & { readonly actor: ForgeUser },
 ): Promise<void> {
-  await events.deleted?.(tx, what);
-  await deleteVersion(tx, { id: what.version.id, packageId: what.package.id });
+  await events.deleted?.(tx, subject);
+  await deleteVersion(tx, { id: subject.version.id, packageId: subject.package.id });
 }
 
 export const fileExists = (): AppError =>

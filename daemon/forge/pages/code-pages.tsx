@@ -8,10 +8,11 @@ import {
   type WireContentsExt,
 } from "../../contract/forge/code/contents.ts";
 import { getBlob } from "../../contract/forge/code/objects.ts";
+import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
-import { Rendered } from "./elements.tsx";
+import { Rendered, toBytesText } from "./elements.tsx";
 import { type PageContext, type PageParams, type PageRoute, toFolderPath, toPath } from "./page.ts";
 import { loadRepositoryActivity, RecentActivity } from "./recent-activity.tsx";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
@@ -20,7 +21,9 @@ import { loadHead, RepositoryHead } from "./repository-head.tsx";
 const PICTURE = /\.(?:png|jpe?g|gif|webp|avif|svg)$/i;
 /** The largest file that a page shows, in bytes; the command line shows larger ones. */
 const FILE_BYTES_MAX = 512 * 1024;
-/** Longest branch name with slashes, in segments, that is looked for in an address. */
+/** Longer files are shown without the numbers of their lines. */
+const NUMBERED_LINES_MAX = 5_000;
+/** Maximum number of segments of a branch name that is searched in an address. */
 const REF_SEGMENTS_MAX = 8;
 
 /** Files and folders of repositories. */
@@ -65,6 +68,7 @@ export interface Place {
 
 async function showSource(context: PageContext, params: PageParams) {
   const repository = await loadHead(context, params);
+  if (repository.empty) throw notFound();
   const place = await findPlace(context, params);
   const { file_contents: entry, dir_contents: entries = [] } = await readPlace(
     context,
@@ -82,10 +86,10 @@ async function showSource(context: PageContext, params: PageParams) {
     return showNote(repository, place, picture, raw);
   }
   if (entry.size > FILE_BYTES_MAX)
-    return showNote(repository, place, `${entry.size} bytes are too many for a page.`, raw);
+    return showNote(repository, place, `${toBytesText(entry.size)} are too many for a page.`, raw);
   const text = await readFile(context, params, entry.sha);
   if (text === undefined)
-    return showNote(repository, place, `A binary file, ${entry.size} bytes.`, raw);
+    return showNote(repository, place, `A binary file, ${toBytesText(entry.size)}.`, raw);
   const html = await renderFile(context, repository, place, text);
   return {
     kind: "page",
@@ -96,21 +100,60 @@ async function showSource(context: PageContext, params: PageParams) {
         <Crumbs repository={repository} place={place} />
         <div className="card">
           <p className="head">
-            {`${entry.size} bytes · `}
+            {`${toBytesText(entry.size)} · `}
             <a href={raw}>Raw</a>
           </p>
-          <Rendered html={html} text={text} />
+          {MARKUP.test(place.path) ? (
+            <Rendered html={html} text={text} />
+          ) : (
+            <Code html={html} text={text} />
+          )}
         </div>
       </>
     ),
   } as const;
 }
 
-/** Splits the rest of an address after the first branch or tag that it begins with; refs cannot contain each other. */
+/** A text with the numbers of its lines, to which addresses lead as in Gitea: `#L12`. */
+function Code({ html, text }: { html: string | undefined; text: string }) {
+  const count = text.replace(/\n$/, "").split("\n").length;
+  const numbers = Array.from(
+    { length: count <= NUMBERED_LINES_MAX ? count : 0 },
+    (_, at) => at + 1,
+  );
+  return (
+    <div className="code">
+      {numbers.length === 0 ? null : (
+        <pre className="lines" aria-hidden="true">
+          {numbers.map((number) => (
+            <span key={number}>
+              <a id={`L${number}`} href={`#L${number}`} tabIndex={-1}>
+                {number}
+              </a>
+              {"\n"}
+            </span>
+          ))}
+        </pre>
+      )}
+      <Rendered html={html} text={text} />
+    </div>
+  );
+}
+
+/**
+ * Splits the rest of an address after the first branch or tag that it begins with; refs cannot contain each other. A single
+ * segment is returned without a look: the operation that reads there refuses a missing ref.
+ */
 export async function findPlace(context: PageContext, params: PageParams): Promise<Place> {
   const { kind = "", rest = "" } = params;
   const segments = rest.split("/").filter((segment) => segment !== "");
-  if (!["branch", "tag", "commit"].includes(kind) || segments.length === 0) throw notFound();
+  const [first] = segments;
+  if (!["branch", "tag", "commit"].includes(kind) || first === undefined) throw notFound();
+  if (segments.length === 1) {
+    // `main~1` is no branch, though the list of commits would take it.
+    if (!isRefName(toRef({ kind, ref: first }))) throw notFound();
+    return { kind, ref: first, path: "" };
+  }
   const longest = kind === "commit" ? 1 : Math.min(segments.length, REF_SEGMENTS_MAX);
   for (let length = 1; length <= longest; length += 1) {
     const ref = segments.slice(0, length).join("/");
@@ -177,7 +220,7 @@ async function showFolder(
   repository: WireRepository,
   place: Place,
   listed: readonly WireContents[],
-  /** What stands below the files. */
+  /** The content below the list of files. */
   below?: ReactNode,
 ) {
   const entries = listed.toSorted((a, b) => Number(b.type === "dir") - Number(a.type === "dir"));
@@ -198,6 +241,7 @@ async function showFolder(
       <>
         <RepositoryHead repository={repository} current="files" />
         <Crumbs repository={repository} place={place} />
+        <CloneAddresses repository={repository} />
         <ul className="list">
           {entries.map((entry) => (
             <li key={entry.path}>
@@ -215,9 +259,7 @@ async function showFolder(
             The page lists {FOLDER_ENTRIES_MAX} entries; the folder may have more.
           </p>
         )}
-        {readme === undefined || text === undefined ? (
-          <p className="quiet">{`git clone ${repository.clone_url}`}</p>
-        ) : (
+        {readme === undefined || text === undefined ? null : (
           <section className="card" aria-label={readme.name}>
             <p className="head">{readme.name}</p>
             <Rendered html={html} text={text} />
@@ -229,10 +271,20 @@ async function showFolder(
   } as const;
 }
 
+function CloneAddresses({ repository }: { repository: WireRepository }) {
+  const addresses = [repository.clone_url, repository.ssh_url].filter((address) => address !== "");
+  return (
+    <details>
+      <summary>Clone</summary>
+      <pre tabIndex={0}>{addresses.map((address) => `git clone ${address}\n`).join("")}</pre>
+    </details>
+  );
+}
+
 function toKind({ type, size }: WireContents): string {
   if (type === "dir") return "folder";
   if (type === "submodule") return "submodule";
-  return type === "symlink" ? "symbolic link" : `${size} bytes`;
+  return type === "symlink" ? "symbolic link" : toBytesText(size);
 }
 
 const toChildPath = ({ path }: Place, name: string) => (path === "" ? name : `${path}/${name}`);
@@ -289,7 +341,7 @@ function showNote(repository: WireRepository, place: Place, note: ReactNode, raw
 
 const MARKUP = /\.(?:md|markdown|mdown|mkd|livemd|org|csv|tsv|adoc|asciidoc|ipynb)$/i;
 
-/** Renders markup as what it means, and other text as code in its language. */
+/** Renders markup to HTML, and other text as highlighted code. */
 async function renderFile(
   { render }: PageContext,
   repository: WireRepository,

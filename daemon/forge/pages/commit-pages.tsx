@@ -1,5 +1,6 @@
 import { listBranches } from "../../contract/forge/code/branches.ts";
 import { getCommit, getCommitDiff, listCommits } from "../../contract/forge/code/commits.ts";
+import { notFound } from "../refusals.ts";
 import { Crumbs, findPlace, toRef, toSourcePath } from "./code-pages.tsx";
 import { Pager, Time } from "./elements.tsx";
 import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
@@ -54,6 +55,7 @@ const firstLine = (message: string) => message.split("\n", 1)[0] ?? "";
 async function showCommits(context: PageContext, params: PageParams) {
   const { call, request } = context;
   const repository = await loadHead(context, params);
+  if (repository.empty) throw notFound();
   const place = await findPlace(context, params);
   const page = toPageNumber(request);
   const query = {
@@ -101,6 +103,7 @@ async function showCommit(context: PageContext, params: PageParams) {
   const id = { owner, repo, sha: shown.sha };
   const diff = await readText(call, getCommitDiff, { params: id }, DIFF_BYTES_MAX);
   const { commit, parents, stats } = shown;
+  const details = commit.message.slice(firstLine(commit.message).length).trim();
   return {
     kind: "page",
     title: `${firstLine(commit.message)} in ${repository.full_name}`,
@@ -108,7 +111,7 @@ async function showCommit(context: PageContext, params: PageParams) {
       <>
         <RepositoryHead repository={repository} current="commits" />
         <h2>{firstLine(commit.message)}</h2>
-        <pre className="plain">{commit.message}</pre>
+        {details === "" ? null : <pre className="plain">{details}</pre>}
         <dl>
           <dt>Author</dt>
           <dd>
@@ -126,7 +129,17 @@ async function showCommit(context: PageContext, params: PageParams) {
             {stats === null ? "" : `${stats.additions} added, ${stats.deletions} removed lines`}
           </dd>
         </dl>
-        <Diff text={diff.text} />
+        {splitDiff(diff.text).map((file, at) => (
+          <div key={at} className="card">
+            <h3 className="head">
+              <bdi>{file.name}</bdi>
+              {file.notes.map((note) => (
+                <span key={note} className="quiet">{` ${note}`}</span>
+              ))}
+            </h3>
+            {file.hunks.length === 0 ? null : <Hunks lines={file.hunks} />}
+          </div>
+        ))}
         {diff.isWhole ? null : <p>The diff is longer: use git show.</p>}
       </>
     ),
@@ -146,10 +159,54 @@ function ParentCommit({ href, sha }: { href: string; sha: string }) {
   );
 }
 
-/** A diff; neighbouring lines of one kind are one element, so that long diffs stay small. */
-function Diff({ text }: { text: string }) {
+interface FileDiff {
+  /** The path, quoted as git does it when it has unusual characters. */
+  readonly name: string;
+  /** What else happened to the file: `new file mode 100644`, `rename from …`. */
+  readonly notes: readonly string[];
+  readonly hunks: readonly string[];
+}
+
+/** Splits a diff into its files. Every line of a file's content begins with another character than that of a header. */
+function splitDiff(text: string): readonly FileDiff[] {
+  return text
+    .split(/^(?=diff )/m)
+    .filter((part) => part.trim() !== "")
+    .map((part) => {
+      const lines = part.replace(/\n$/, "").split("\n");
+      const found = lines.findIndex((line) => line.startsWith("@@"));
+      const header = lines.slice(0, found === -1 ? lines.length : found);
+      return {
+        name: toFileName(header),
+        notes: header.filter((line) =>
+          /^(?:new|deleted|old) (?:file )?mode |^rename from |^Binary files /.test(line),
+        ),
+        hunks: found === -1 ? [] : lines.slice(found),
+      };
+    });
+}
+
+function toFileName(header: readonly string[]): string {
+  const names = ["+++ ", "--- "].map((mark) =>
+    header
+      .find((line) => line.startsWith(mark))
+      ?.slice(mark.length)
+      .replace(/\t$/, ""),
+  );
+  const name = names.find((each) => each !== undefined && each !== "/dev/null");
+  if (name !== undefined) return name.replace(/^("?)[ab]\//, "$1");
+  const renamed = header.find((line) => line.startsWith("rename to "));
+  if (renamed !== undefined) return renamed.slice("rename to ".length);
+  // A file without lines is named only here, twice: "diff --git a/name b/name".
+  const [first = ""] = header;
+  const both = first.replace(/^diff --git /, "");
+  return both.slice((both.length + 1) / 2).replace(/^("?)b\//, "$1");
+}
+
+/** The hunks of a file; neighbouring lines of one kind are one element, so that long diffs stay small. */
+function Hunks({ lines }: { lines: readonly string[] }) {
   const parts: { kind: string; lines: string[] }[] = [];
-  for (const line of text.split("\n")) {
+  for (const line of lines) {
     const kind = toLineKind(line);
     const last = parts.at(-1);
     if (last?.kind === kind) last.lines.push(line);
@@ -157,8 +214,8 @@ function Diff({ text }: { text: string }) {
   }
   return (
     <pre className="diff" tabIndex={0}>
-      {parts.map(({ kind, lines }, at) => (
-        <span key={at} className={kind}>{`${lines.join("\n")}\n`}</span>
+      {parts.map(({ kind, lines: same }, at) => (
+        <span key={at} className={kind}>{`${same.join("\n")}\n`}</span>
       ))}
     </pre>
   );
@@ -167,5 +224,5 @@ function Diff({ text }: { text: string }) {
 function toLineKind(line: string): string {
   if (line.startsWith("+")) return "add";
   if (line.startsWith("-")) return "del";
-  return line.startsWith("@@") || line.startsWith("diff ") ? "hunk" : "same";
+  return line.startsWith("@@") ? "hunk" : "same";
 }

@@ -17,6 +17,11 @@ export function Time({ at }: { at: string }) {
   return <time dateTime={at}>{`${at.slice(0, 10)} ${at.slice(11, 16)} UTC`}</time>;
 }
 
+/** `13,285 bytes` */
+export function toBytesText(bytes: number): string {
+  return `${bytes.toLocaleString("en-US")} ${bytes === 1 ? "byte" : "bytes"}`;
+}
+
 export function UserLink({ user }: { user: Pick<WireUser, "id" | "login"> | null }) {
   if (user === null) return <span>unknown</span>;
   // A deleted account has a placeholder without a page.

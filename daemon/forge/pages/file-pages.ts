@@ -5,8 +5,8 @@ import { findPlace, toRef } from "./code-pages.tsx";
 import type { PageContext, PageParams, PageRoute } from "./page.ts";
 
 /**
- * Files and archives as bytes: what `download_url` names, the pictures of a README, and the links of tags. The API decides
- * who may read them, and sends them with a policy under which no browser runs anything in them.
+ * Serves raw files and archives: the targets of `download_url`, of pictures in a README, and of the links of tags. The
+ * API decides who may read them, and sends them with a policy under which no browser runs anything in them.
  */
 export function filePages(): PageRoute[] {
   return [

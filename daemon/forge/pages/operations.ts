@@ -13,9 +13,10 @@ export interface OperationInput {
 /** The answer of an operation with the count of all matches of a list. */
 export type OperationAnswer<E extends AnyEndpoint> = SuccessOf<AnswerOf<E>> & {
   readonly total?: number;
+  readonly headers?: Readonly<Record<string, string>>;
 };
 
-type SuccessOf<A> = A extends { status: 200 | 201 | 204 | 205 } ? A : never;
+type SuccessOf<A> = A extends { status: 200 | 201 | 204 | 205 | 302 } ? A : never;
 
 /** Calls an operation of the forge API on behalf of one request. Throws the refusals of the operation. */
 export type CallOperation = <E extends AnyEndpoint>(
@@ -25,7 +26,7 @@ export type CallOperation = <E extends AnyEndpoint>(
 
 /**
  * Returns calls of the API's own handlers, behind the API's own gates: a page shows what the API shows the same caller,
- * so there is no second place that decides who may read what.
+ * so authorization is decided in one place only.
  */
 export function createOperations(
   api: Pick<Api<ForgeCaller>, "authorize">,

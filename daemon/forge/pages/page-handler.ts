@@ -10,6 +10,7 @@ import type { CallOperation } from "./operations.ts";
 import type { PageAnswer, PageContext, PageRoute, RenderText } from "./page.ts";
 import { SESSION_MS, type Session, type Sessions } from "./sessions.ts";
 import { STYLE, STYLE_PATH } from "./style.ts";
+import { answerGoCommand } from "./tool-pages.ts";
 
 /** A page as it goes to the browser. */
 export interface SentPage {
@@ -102,6 +103,8 @@ export function createPageHandler(deps: PageHandlerDeps) {
       .replace(/(?<=.)\/+$/, "");
     const method = request.method === "HEAD" ? "GET" : request.method;
     if (hasDotSegment(path)) throw new AppError("not_found", "not found");
+    const forGo = answerGoCommand(request, path, urls);
+    if (forGo !== undefined) return forGo;
     const match = findRoute(table, method, path);
     if (match === undefined) throw new AppError("not_found", "not found");
     const page = match.data;
@@ -176,6 +179,12 @@ export function createPageHandler(deps: PageHandlerDeps) {
     }
     if (answered.kind === "file")
       return { status: 200, headers: FILE_HEADERS, body: answered.answer };
+    if (answered.kind === "text")
+      return {
+        status: 200,
+        headers: { ...HEADERS, "Content-Type": answered.contentType },
+        body: answered.text,
+      };
     const viewer = session?.caller.user;
     const document = toDocument({ request, session, viewer, urls, instanceName }, answered);
     return { status: answered.status ?? 200, headers: HEADERS, body: document };

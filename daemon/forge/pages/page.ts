@@ -1,5 +1,5 @@
-// daemon/forge/pages: the pages that html_url names, rendered on the server. Start in pages.ts (what is served), then
-// page-handler.ts (sessions, forms, headers). A page reads through the operations of the API (operations.ts).
+// daemon/forge/pages: the pages that html_url names, rendered on the server. Start in pages.ts (the list of pages),
+// then page-handler.ts (sessions, forms, headers). A page reads through the operations of the API (operations.ts).
 import type { ReactNode } from "react";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { BytesAnswer, ServerRequest } from "../../http/handle.ts";
@@ -11,7 +11,7 @@ import type { Session } from "./sessions.ts";
 export interface RenderText {
   readonly text: string;
   readonly mode: "comment" | "file" | "markdown";
-  /** `/owner/name`, with `/src/branch/…` for files: what relative links start from. */
+  /** `/owner/name`, with `/src/branch/…` for files: the base of relative links. */
   readonly context: string;
   readonly filePath?: string;
 }
@@ -45,6 +45,12 @@ export type PageAnswer =
       readonly to: string;
       /** Starts this session, or ends the session with null. */
       readonly session?: Session | null;
+    }
+  | {
+      /** A text for tools. */
+      readonly kind: "text";
+      readonly contentType: string;
+      readonly text: string;
     }
   | {
       /** Bytes of the API, with the headers that it sends with them. */

@@ -111,7 +111,12 @@ async function showAccount(context: PageContext, params: PageParams) {
             </>
           ) : null}
         </dl>
-        <h2>Repositories</h2>
+        <nav className="tabs" aria-label="Owner">
+          <a href={toPath(account.name)} aria-current="page">
+            Repositories
+          </a>
+          <a href={toPath(account.name, "-", "packages")}>Packages</a>
+        </nav>
         <RepositoryList repositories={repositories} />
         <Pager page={page} limit={LIMIT} total={total} query={request.query} />
         <RecentActivity activities={activities} isOfOneRepository={false} />
@@ -120,7 +125,7 @@ async function showAccount(context: PageContext, params: PageParams) {
   } as const;
 }
 
-/** The account as a user; an organization has its own operation for what only it shows. */
+/** The account as a user; an organization has its own operation for its additional fields. */
 async function findAccount({ call }: PageContext, username: string) {
   const { body: user } = await call(getUser, { params: { username } });
   const shown = {

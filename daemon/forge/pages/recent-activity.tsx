@@ -16,7 +16,7 @@ const COMMITS_MAX = 3;
 /** Characters of a commit's id. */
 const ID_CHARACTERS = 10;
 
-/** Loads what an account did, or of an organization what happened in its repositories. */
+/** Loads the activities of an account, or for an organization those in its repositories. */
 export async function loadAccountActivity(
   { call }: PageContext,
   { name, kind }: { readonly name: string; readonly kind: string },
@@ -27,7 +27,7 @@ export async function loadAccountActivity(
   return (await call(listUserActivities, { params: { username: name }, query: performed })).body;
 }
 
-/** Loads what happened in a repository. */
+/** Loads the activities in a repository. */
 export async function loadRepositoryActivity(
   { call }: PageContext,
   { owner, name }: WireRepository,

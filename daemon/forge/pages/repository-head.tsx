@@ -32,7 +32,7 @@ export function RepositoryHead({
   current,
 }: {
   repository: WireRepository;
-  current: "files" | "commits" | "branches" | "issues" | "run";
+  current: "files" | "commits" | "branches" | "issues" | "runs";
 }) {
   const { owner, name, default_branch: branch } = repository;
   const home = toPath(owner.login, name);
@@ -45,7 +45,15 @@ export function RepositoryHead({
     ],
     ["branches", "Branches", `${home}/branches`],
     ["issues", "Issues", `${home}/issues`],
+    ["runs", "Runs", `${home}/actions`],
   ] as const;
+  const isShown = {
+    files: true,
+    commits: !repository.empty,
+    branches: !repository.empty,
+    issues: repository.has_issues,
+    runs: repository.has_actions && !repository.empty,
+  };
   return (
     <>
       <h1>
@@ -57,8 +65,7 @@ export function RepositoryHead({
       <TopicList topics={repository.topics} />
       <nav className="tabs" aria-label="Repository">
         {tabs
-          .filter(([key]) => key !== "issues" || repository.has_issues)
-          .filter(([key]) => key === "issues" || key === "files" || !repository.empty)
+          .filter(([key]) => isShown[key])
           .map(([key, text, to]) => (
             <a key={key} href={to} aria-current={key === current ? "page" : undefined}>
               {text}

@@ -82,7 +82,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
         { id, startedAt, method, target: "/user/login", address, headers, query, signal, body },
         { changesPassword: true },
       );
-      // A token is not a password: it may be for less than what a session may do.
+      // A token must not start a session: its scope may be narrower than that of a session.
       if (caller?.method !== "basic_password")
         throw new AppError("invalid_credentials", "invalid username, password or code");
       return begin(caller.user);

@@ -35,6 +35,8 @@ form.inline + .list { margin-top: .5rem; }
 .list p { margin: .2rem 0 0; }
 .card { border: 1px solid var(--line); border-radius: .4rem; margin: 1rem 0; }
 .card > .head { margin: 0; background: var(--raised); border-bottom: 1px solid var(--line); padding: .4rem .8rem; border-radius: .4rem .4rem 0 0; }
+h3.head { font-size: 1rem; }
+.card > .diff { margin: 0; background: none; }
 .card > .markup, .card > .plain, .card > .content { padding: .8rem; margin: 0; }
 .event { color: var(--quiet); margin: .5rem .8rem; }
 .label, .state { display: inline-flex; gap: .35rem; align-items: center; border: 1px solid var(--line); border-radius: 1rem; padding: 0 .6rem; font-size: .85rem; color: var(--text); }
@@ -52,11 +54,22 @@ main img, .markup svg { max-width: 100%; }
 .diff .add { color: var(--good); }
 .diff .del { color: var(--bad); }
 .diff .hunk { color: var(--quiet); }
-.hljs-comment, .hljs-quote { color: var(--quiet); }
-.hljs-keyword, .hljs-built_in, .hljs-literal { color: light-dark(#8a1c7c, #e7a0dd); }
-.hljs-string, .hljs-regexp { color: var(--good); }
-.hljs-title, .hljs-name { color: var(--link); }
-.hljs-number, .hljs-attr { color: light-dark(#7a4a00, #f0c27a); }
+pre code :is(.c1, .cm, .cs, .gp) { color: var(--quiet); }
+pre code :is(.k, .kc, .kd, .kn, .kt, .cp, .nd) { color: light-dark(#8a1c7c, #e7a0dd); }
+pre code :is(.s, .s1, .s2, .sb, .se, .sr, .ss, .gi) { color: var(--good); }
+pre code :is(.nf, .nc, .nt, .nl, .gh) { color: var(--link); }
+pre code :is(.mi, .na, .nb, .no, .nv) { color: light-dark(#7a4a00, #f0c27a); }
+pre code .gd { color: var(--bad); }
+pre code .ge { font-style: italic; }
+pre code :is(.gs, .gh) { font-weight: 600; }
+.code { display: flex; background: var(--raised); border-radius: 0 0 .4rem .4rem; }
+.code pre { margin: 0; border-radius: 0; }
+.code .lines { flex: none; padding-right: 0; text-align: right; user-select: none; overflow: visible; }
+.code .lines a { color: var(--quiet); text-decoration: none; }
+.code .lines a:target { color: var(--text); font-weight: 700; }
+.code .markup { flex: 1; min-width: 0; }
+details { margin: .5rem 0; }
+summary { cursor: pointer; color: var(--link); width: max-content; }
 form.stack { display: grid; gap: .8rem; max-width: 26rem; }
 form.inline, form.row { display: inline-flex; gap: .5rem; flex-wrap: wrap; }
 label { display: block; font-weight: 600; }

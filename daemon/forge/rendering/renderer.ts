@@ -140,7 +140,7 @@ function inLanguage(language: string | undefined, html: string): string {
     : `<div lang="${language}">${html}</div>`;
 }
 
-/** Escapes tags that change how a browser parses the rest, and what only looks like a tag (18.5). */
+/** Escapes tags that change how a browser parses the rest, and text that only looks like a tag (18.5). */
 function escapeActiveTags(html: string): string {
   return html.replace(
     /<(?=\/?(?:script|style|html|head)\b|[?%]|\/?\w{1,60}\/\w|\/[\w ]{1,60}\/)/gi,

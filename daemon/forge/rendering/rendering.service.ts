@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { AppError, assertNever } from "../../errors.ts";
+import { assertNever } from "../../errors.ts";
 import { createThreadPool, type ThreadOutcome, type ThreadPool } from "../../jobs/thread-pool.ts";
 import { createLruCache } from "../../utilities/lru-cache.ts";
+import { threadsUnavailable } from "../refusals.ts";
 import {
   toFormat,
   toMode,
@@ -21,7 +22,10 @@ export interface RenderRequest {
   readonly context: string;
   readonly filePath: string;
   readonly isWiki: boolean;
-  /** Identifies the account, or the address of an anonymous client: threads are shared fairly between callers. */
+  /**
+   * Identifies the account (`u:1`), or the address of an anonymous client (`a:192.0.2.1`): threads are shared fairly between
+   * callers, and anonymous ones leave a thread for accounts.
+   */
   readonly caller: string;
 }
 
@@ -61,14 +65,16 @@ const THREAD_MEMORY_MIB = 384;
 const THREADS_MAX = 4;
 const THREAD_IDLE_MS = 30_000;
 
-/** Texts that wait for a thread: in all, of one caller, and their length together. */
+/** Texts that wait for a thread: in all, of one caller, and their length together. A full queue is shared fairly. */
 const WAITING_MAX = 128;
 const WAITING_PER_CALLER_MAX = 32;
 const WAITING_LENGTH_MAX = 32 * 1024 * 1024;
-const RETRY_AFTER_SECONDS = 5;
 
 /** Maximum number of names of one text that are looked up. */
 const MENTIONS_MAX = 200;
+
+/** What the names of anonymous callers begin with; see `RenderRequest`. */
+const ANONYMOUS = "a:";
 
 /** Only HTML of short texts is cached: comments and READMEs, which pages show again and again. */
 const CACHED_TEXT_LENGTH_MAX = 256 * 1024;
@@ -90,6 +96,7 @@ export function createRenderingThreads(
     workerData: { secret, decorates: true } satisfies RendererOptions,
     threadsMax,
     runningPerCallerMax: threadsMax - 1,
+    isAnonymous: (caller) => caller.startsWith(ANONYMOUS),
     queue: {
       lengthMax: WAITING_MAX,
       lengthPerCallerMax: WAITING_PER_CALLER_MAX,
@@ -156,14 +163,8 @@ function toRendered(outcome: Exclude<ThreadOutcome<Rendered>, { kind: "failed" }
     case "out_of_memory":
       return { kind: "over_limit", message: "rendering the text takes too much memory" };
     case "queue_full":
-      throw new AppError("unavailable", "Too many texts wait to be rendered. Try again later.", {
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      });
     case "not_started":
-      throw new AppError("unavailable", "The server is busy. Try again in a moment.", {
-        cause: outcome.error,
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      });
+      throw threadsUnavailable(outcome);
     default:
       return assertNever(outcome);
   }

@@ -40,26 +40,26 @@ export function assertReaches(
  */
 export async function findAccess(
   db: Queries,
-  what: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
+  owned: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
   viewer: ActingUser | undefined,
   unit: UnitOrAny = "repo.code",
 ): Promise<AccessLevel> {
-  if (viewer?.task !== undefined) return toTaskAccess(viewer.task, what);
+  if (viewer?.task !== undefined) return toTaskAccess(viewer.task, owned);
   if (viewer?.deployKey !== undefined) {
     const { repositoryId, access } = viewer.deployKey;
-    return repositoryId === what.repository.id ? access : "none";
+    return repositoryId === owned.repository.id ? access : "none";
   }
-  const level = await findStandingAccess(db, what, viewer, unit);
+  const level = await findStandingAccess(db, owned, viewer, unit);
   if (level !== "none" || viewer === undefined) return level;
-  return (await isOfferedTo(db, what.repository.id, viewer.id)) ? "read" : "none";
+  return (await isOfferedTo(db, owned.repository.id, viewer.id)) ? "read" : "none";
 }
 
 /** The job of a run writes its own repository at most and reads others that everyone may read. */
 function toTaskAccess(
   { repositoryId, permissions }: TaskGrant,
-  what: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
+  owned: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
 ): AccessLevel {
-  if (what.repository.id !== repositoryId) return isPublic(what) ? "read" : "none";
+  if (owned.repository.id !== repositoryId) return isPublic(owned) ? "read" : "none";
   return Object.values(permissions).includes("write") ? "write" : "read";
 }
 
@@ -101,15 +101,16 @@ export function isPublic({
 }
 
 /**
- * Refuses with `forbidden` what the scope of the caller's token does not allow: the level on repositories, and private
- * repositories for a public-only token (forge behaviour, 2.4). A password (`scope` undefined) is unrestricted.
+ * Throws `forbidden` when the scope of the caller's token does not allow the level of access to repositories, or when a
+ * public-only token is used for a private repository (forge behaviour, 2.4). A password (`scope` undefined) is
+ * unrestricted.
  */
 export function assertScope(
   scope: string | undefined,
   level: "read" | "write",
-  what: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
+  owned: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
 ): void {
   const parsed = assertTokenScope(scope, level, "repository");
-  if (parsed?.publicOnly && !isPublic(what))
+  if (parsed?.publicOnly && !isPublic(owned))
     throw new AppError("forbidden", "token scope is limited to public repos");
 }

@@ -1,6 +1,7 @@
 import { type Database, isConflict } from "../../../storage/engine/database.ts";
 import { findTeamByName, listTeamsByIds } from "../../../storage/tables/forge/accounts/teams.ts";
 import { findUserByName, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import {
   type BranchProtection,
   type BranchProtectionSettings,
@@ -139,7 +140,7 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
     return opened;
   }
 
-  async function getRule(repositoryId: number, name: string): Promise<ProtectionDetails> {
+  async function getRule(repositoryId: RepositoryId, name: string): Promise<ProtectionDetails> {
     const rules = await listBranchProtections(db, repositoryId);
     const [details] = await addNames(rules.filter(({ ruleName }) => ruleName === name));
     if (details === undefined) throw notFound();
@@ -156,7 +157,7 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
     return rules.map((rule) => ({ ...rule, usernames, teamNames }));
   }
 
-  /** Returns the settings after an edit; what it does not name stays. */
+  /** Returns the settings after an edit; absent fields keep their values. */
   async function applyEdit(
     { owner }: OpenedRepository,
     caller: ForgeCaller,

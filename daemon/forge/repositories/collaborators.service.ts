@@ -44,13 +44,13 @@ export interface Collaborators {
    */
   put(path: RepositoryPath, name: string, permission: string, caller: ForgeCaller): Promise<void>;
   /**
-   * Removes a collaborator; idempotent. A user who cannot read the repository any more stops watching it and is assigned
-   * to none of its issues. Throws `forbidden` and `unprocessable` as `put` does.
+   * Removes a collaborator; idempotent. A user who cannot read the repository any more stops watching it and is removed
+   * from the assignees of its issues. Throws `forbidden` and `unprocessable` as `put` does.
    */
   remove(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<void>;
   /**
-   * Returns what a user may do. Throws `not_found` for an unknown name, `forbidden` for another user's permission unless
-   * the caller administers the repository.
+   * Returns the permission of a user. Throws `not_found` for an unknown name, `forbidden` for another user's permission
+   * unless the caller administers the repository.
    */
   getPermission(
     path: RepositoryPath,

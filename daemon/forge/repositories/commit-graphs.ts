@@ -3,15 +3,16 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import {
   findRepositoryById,
   type ForgeRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
-import { AppError } from "../../errors.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { RepositoryEvents } from "./events.ts";
 import type { FolderMoves } from "./folder-moves.ts";
+import { workInFolder } from "./work-in-folder.ts";
 
 export interface CommitGraphDeps {
   readonly db: Database;
@@ -34,7 +35,7 @@ export interface CommitGraphs {
 const KIND = "forge.repositories.commit-graph";
 /** The first graph of a large history takes long. */
 const TIMEOUT_MS = 30 * 60_000;
-const payloadSchema = z.object({ repositoryId: z.int() });
+const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() });
 /** A further file for a few new commits; git merges files when there are many. */
 const WRITE = [
   "commit-graph",
@@ -48,6 +49,8 @@ const WRITE = [
 /** Without a commit-graph git reads every commit and tree to count a history or to find the last commit of a file. */
 export function createCommitGraphs(deps: CommitGraphDeps): CommitGraphs {
   const { db, git, locate, enqueue, moves, clock } = deps;
+  const { complete } = moves;
+  const folders = { find: (id: RepositoryId) => findRepositoryById(db, id), complete, locate };
   const writeSoon = (tx: Transaction, { id }: ForgeRepository) =>
     enqueue(tx, { kind: KIND, payload: { repositoryId: id }, key: String(id) });
   return {
@@ -65,25 +68,13 @@ export function createCommitGraphs(deps: CommitGraphDeps): CommitGraphs {
       async run(payload, { signal }) {
         const { repositoryId } = parsePayload(payloadSchema, payload);
         // git would leave its lock behind in a folder that moves meanwhile.
-        await moves.complete(repositoryId);
-        const repository = await findRepositoryById(db, repositoryId);
-        const directory = repository && (await findFolder(repository));
-        if (directory === undefined) return;
-        await removeOldLock(directory, clock());
-        await git.run(WRITE, { directory, signal, timeoutMs: TIMEOUT_MS });
+        await workInFolder(folders, repositoryId, async (directory) => {
+          await removeOldLock(directory, clock());
+          await git.run(WRITE, { directory, signal, timeoutMs: TIMEOUT_MS });
+        });
       },
     },
   };
-
-  async function findFolder(repository: ForgeRepository): Promise<string | undefined> {
-    try {
-      return await locate(repository);
-    } catch (error) {
-      // Deleted meanwhile.
-      if (error instanceof AppError && error.code === "not_found") return undefined;
-      throw error;
-    }
-  }
 }
 
 /** Removes the lock of a git that was killed, or whose folder moved; a job that runs holds its own for a shorter time. */

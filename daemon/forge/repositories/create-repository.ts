@@ -86,9 +86,10 @@ export const DEFAULT_BRANCH = "main";
 const trustModels = new Set(["collaborator", "committer", "collaboratorcommitter"]);
 
 /**
- * Creates a repository: first the files in a staging folder, then the row, then the move of the files to their path. It
- * exists once its row does; recovery on startup completes or undoes what a crash left. Refuses with `invalid_argument`
- * an unknown readme, with `forbidden` an owner who has as many as allowed, with `unprocessable` an invalid name, label set, ignore file, license or object format, and with
+ * Creates a repository: first the files in a staging folder, then the row, then the move of the files to their path.
+ * The repository exists once its row is committed; recovery on startup completes or undoes an interrupted creation.
+ * Refuses with `invalid_argument` an unknown readme, with `forbidden` an owner who has reached the limit on
+ * repositories, with `unprocessable` an invalid name, label set, ignore file, license or object format, and with
  * `conflict` a taken name or an occupied path.
  */
 export async function createRepository(

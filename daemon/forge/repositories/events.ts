@@ -24,30 +24,30 @@ export interface RepositoryEvents {
   /** A repository was created or adopted. */
   created?(
     tx: Transaction,
-    what: OwnedRepository & { readonly actor: ForgeUser; readonly isAdopted: boolean },
+    owned: OwnedRepository & { readonly actor: ForgeUser; readonly isAdopted: boolean },
   ): Promise<void>;
   /** A repository was edited; `former` is the row before the edit. */
   edited?(
     tx: Transaction,
-    what: OwnedRepository & { readonly actor: ForgeUser; readonly former: ForgeRepository },
+    owned: OwnedRepository & { readonly actor: ForgeUser; readonly former: ForgeRepository },
   ): Promise<void>;
   /** A repository was offered to another owner, who may read and accept it from now on. */
   offered?(
     tx: Transaction,
-    what: OwnedRepository & { readonly recipient: ForgeUser; readonly actor: ForgeUser },
+    owned: OwnedRepository & { readonly recipient: ForgeUser; readonly actor: ForgeUser },
   ): Promise<void>;
   /** An offer was rejected or withdrawn; its recipient may no longer read the repository. */
-  transferEnded?(tx: Transaction, what: OwnedRepository): Promise<void>;
+  transferEnded?(tx: Transaction, owned: OwnedRepository): Promise<void>;
   /** A repository was transferred; `former` is the previous owner. */
   transferred?(
     tx: Transaction,
-    what: OwnedRepository & { readonly former: ForgeUser; readonly actor: ForgeUser },
+    owned: OwnedRepository & { readonly former: ForgeUser; readonly actor: ForgeUser },
   ): Promise<void>;
   /** A repository is about to be deleted. Not called when an account is purged (forge behaviour, 8.4). */
-  deleted?(tx: Transaction, what: OwnedRepository & { readonly actor: ForgeUser }): Promise<void>;
+  deleted?(tx: Transaction, owned: OwnedRepository & { readonly actor: ForgeUser }): Promise<void>;
   /** A push has moved refs. */
   pushed?(
     tx: Transaction,
-    what: OwnedRepository & { readonly pusher: ForgeUser; readonly changes: readonly RefChange[] },
+    owned: OwnedRepository & { readonly pusher: ForgeUser; readonly changes: readonly RefChange[] },
   ): Promise<void>;
 }

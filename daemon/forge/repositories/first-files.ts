@@ -24,7 +24,7 @@ export interface InitialFiles {
   readonly readme: string;
   /** Names of ignore files, separated by commas. */
   readonly gitignores: string;
-  /** Empty for none. */
+  /** Empty for no license. */
   readonly license: string;
   readonly owner: { readonly name: string; readonly email: string };
   readonly year: number;

@@ -20,6 +20,7 @@ import {
   type RepositoryChore,
 } from "../../../storage/tables/forge/repositories/moves.ts";
 import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
+import { type RepositoryId, toRepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { JobKind } from "../../jobs/job-kind.ts";
 import type { Log } from "../../utilities/logging.ts";
@@ -30,12 +31,12 @@ import type { Log } from "../../utilities/logging.ts";
  */
 export interface FolderMoves {
   /** Moves the folder of a repository to its path. Returns false when something else occupies the path. */
-  complete(repositoryId: number): Promise<boolean>;
+  complete(repositoryId: RepositoryId): Promise<boolean>;
   /** Completes pending work at a path, so that a new folder may be created there. */
   completeAt(path: string): Promise<void>;
   /** Runs `work` while no folder is moved, as adoption and deletion of folders without a record need. */
   withLock<T>(work: () => Promise<T>): Promise<T>;
-  /** Completes at startup what a crash left, except for the slow deletion of discarded folders. */
+  /** Completes at startup the moves that a crash interrupted, except for the slow deletion of discarded folders. */
   recover(): Promise<void>;
   /** Completes all pending work and deletes discarded folders. `enqueueCleanup` enqueues it. */
   readonly job: JobKind;
@@ -49,8 +50,11 @@ export async function enqueueCleanup(enqueue: Enqueue, tx: Parameters<Enqueue>[0
   await enqueue(tx, { kind: KIND, payload: null, key: "all" });
 }
 
-/** The path that the chore of a repository's HEAD is recorded under; no account can have such a folder. */
-export const toHeadPath = (repositoryId: number): string => `.head/${repositoryId}`;
+/** The folder of the paths that chores of HEADs are recorded under; no account can have it. */
+const HEADS = ".head/";
+
+/** Returns the path that the chore of a repository's HEAD is recorded under. */
+export const toHeadPath = (repositoryId: RepositoryId): string => `${HEADS}${repositoryId}`;
 
 export interface FolderMovesDeps {
   readonly db: Database;
@@ -99,7 +103,7 @@ export function createFolderMoves({
     },
   };
 
-  async function complete(repositoryId: number): Promise<boolean> {
+  async function complete(repositoryId: RepositoryId): Promise<boolean> {
     const moving = await findMovingRepository(db, repositoryId);
     if (moving === undefined) return true;
     await completeAt(moving.target, moving.id);
@@ -125,7 +129,7 @@ export function createFolderMoves({
     return isThere;
   }
 
-  async function completeAt(path: string, exceptId?: number): Promise<void> {
+  async function completeAt(path: string, exceptId?: RepositoryId): Promise<void> {
     const [ownerFolder = path] = path.split("/");
     for (const chore of await listChoresAt(db, [path, ownerFolder])) await perform(chore);
     const occupant = await findRepositoryIdByPath(db, path);
@@ -148,7 +152,7 @@ export function createFolderMoves({
   }
 
   async function perform({ id, kind, path, target }: RepositoryChore): Promise<void> {
-    if (kind === "head") await followHead(Number(path.slice(toHeadPath(0).length - 1)));
+    if (kind === "head") await followHead(toRepositoryId(path.slice(HEADS.length)));
     else if (kind === "follow" && target !== undefined) await follow(path, target);
     else if (!path.includes("/")) await removeOwnerFolder(path);
     else await files.discard(path, newId());
@@ -167,7 +171,7 @@ export function createFolderMoves({
   }
 
   /** Points HEAD to the default branch of the row, so a late or repeated run is harmless. */
-  async function followHead(repositoryId: number): Promise<void> {
+  async function followHead(repositoryId: RepositoryId): Promise<void> {
     const repository = await findRepositoryById(db, repositoryId);
     const directory = repository && (await files.locate(repository.path));
     if (repository !== undefined && directory !== undefined)

@@ -12,8 +12,16 @@ import { compileGlob } from "./glob.ts";
 /** The decision of a repository's rules about a push. */
 export interface ProtectionVerdict {
   /** The first change that the pusher may not make; undefined when all are allowed. */
-  readonly refused: { readonly ref: string; readonly reason: string } | undefined;
-  /** Refs that may only move to descendants of what they are. */
+  readonly refused:
+    | {
+        readonly ref: string;
+        /** The error text of the API. */
+        readonly reason: string;
+        /** The text that git shows beside the ref. */
+        readonly gitReason: string;
+      }
+    | undefined;
+  /** Refs that may only be fast-forwarded. */
   readonly forwardOnly: readonly string[];
 }
 
@@ -36,10 +44,17 @@ export function createPushJudge(db: Database): JudgePush {
       const name = ref.slice(HEADS.length);
       const rule = matchRule(rules, name);
       if (rule === undefined || before === after) continue;
-      const refuse = (reason: string) => ({ refused: { ref, reason }, forwardOnly: [] });
-      if (after === undefined) return refuse("branch protected");
+      const refuse = (reason: string, gitReason: string) => ({
+        refused: { ref, reason, gitReason },
+        forwardOnly: [],
+      });
+      if (after === undefined)
+        return refuse("branch protected", `branch ${name} is protected from deletion`);
       if (!(await mayPush(db, rule, pusher)))
-        return refuse(`user cannot commit to repo [user: ${pusher.lowerName}]`);
+        return refuse(
+          `user cannot commit to repo [user: ${pusher.lowerName}]`,
+          `not allowed to push to protected branch ${name}`,
+        );
       if (before !== undefined && !(await mayForce(db, rule, pusher))) forwardOnly.push(ref);
     }
     return { refused: undefined, forwardOnly };
@@ -66,7 +81,7 @@ export async function mayPush(
 ): Promise<boolean> {
   const { flags, users, teams } = settings;
   if (flags["enable_push"] !== true) return false;
-  // A key acts for the owner of the repository, and is listed by a flag of its own.
+  // A key acts for the owner of the repository, and has a separate flag in the rule.
   if (user.deployKey !== undefined && flags["enable_push_whitelist"] === true)
     return flags["push_whitelist_deploy_keys"] === true;
   return (
@@ -106,7 +121,7 @@ export function isPattern(ruleName: string): boolean {
   return /[*?{}[\]]/.test(ruleName);
 }
 
-/** A star stands for characters of one part of a name; two stars for parts, too. */
+/** `*` matches characters within one segment of a name, `**` also across segments. */
 function matches(ruleName: string, branch: string): boolean {
   if (!isPattern(ruleName)) return ruleName === branch;
   if (ruleName.includes("**") || ruleName.includes("{"))

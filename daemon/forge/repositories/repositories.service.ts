@@ -17,6 +17,7 @@ import {
   findUserByName,
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -66,7 +67,7 @@ export interface Repositories {
    */
   get(ownerName: string, name: string, caller: ForgeCaller | undefined): Promise<RepositoryDetails>;
   /** Returns a repository as `get` does. */
-  getById(id: number, caller: ForgeCaller): Promise<RepositoryDetails>;
+  getById(id: RepositoryId, caller: ForgeCaller): Promise<RepositoryDetails>;
   /**
    * Changes a repository; see `editRepository`. Refuses a caller who may not read it with `not_found`, and one who does
    * not administer it with `forbidden`.
@@ -135,14 +136,14 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
       const path = await db.transaction(async (tx) => {
         const today = await findRepositoryById(tx, id);
         if (today === undefined) throw notFound();
-        const what = { repository: today, owner: details.owner, actor: caller.user };
-        await events.deleted?.(tx, what);
+        const owned = { repository: today, owner: details.owner, actor: caller.user };
+        await events.deleted?.(tx, owned);
         await deleteRepository(tx, id);
         await insertChore(tx, { kind: "remove", path: today.path, target: undefined });
         await enqueueCleanup(enqueue, tx);
         return today.path;
       });
-      // Frees the name for a new repository before the response; the job retries what fails here.
+      // Frees the name for a new repository before the response; the job retries a move that fails here.
       await moves.completeAt(path);
     },
   };
@@ -170,9 +171,9 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
       caller?.user,
       (today) => `/api/v1/repos/${today.owner}/${today.repo}`,
     );
-    const what = { repository, owner };
-    if (!reaches(await findAccess(db, what, caller?.user, "any"), "read")) throw notFound();
-    const access = await findAccess(db, what, caller?.user);
+    const owned = { repository, owner };
+    if (!reaches(await findAccess(db, owned, caller?.user, "any"), "read")) throw notFound();
+    const access = await findAccess(db, owned, caller?.user);
     assertScope(caller?.scope, "read", { repository, owner });
     const watchers = (await countWatchers(db, [repository.id])).get(repository.id) ?? 0;
     const isSignedIn = caller !== undefined;
@@ -185,7 +186,7 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
   }
 }
 
-/** A token for public things only cannot create what it could not read afterwards. */
+/** Throws for a public-only token, which could not read the private repository that it creates. */
 export function assertMayBePrivate(
   wanted: Pick<CreateRepositoryOptions, "isPrivate">,
   owner: ForgeUser,

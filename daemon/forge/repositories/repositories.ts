@@ -8,6 +8,7 @@ import {
   type ForgeRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { AppError } from "../../errors.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { Log } from "../../utilities/logging.ts";
@@ -46,7 +47,7 @@ export interface ForgeRepositoriesDeps {
   readonly log: Log;
   readonly folders: RepositoryFolders;
   /** Copies the hooks of a repository, with their secrets, to another one. */
-  readonly copyHooks: (tx: Transaction, from: number, to: number) => Promise<void>;
+  readonly copyHooks: (tx: Transaction, from: RepositoryId, to: RepositoryId) => Promise<void>;
 }
 
 /** The forge's repositories. */
@@ -100,7 +101,7 @@ export interface RepositoryFolders {
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   /** Enqueues the job that finishes moves and deletions. */
   readonly sweepSoon: () => Promise<void>;
-  /** Completes or undoes what a crash left. Call it before the daemon listens. */
+  /** Completes or undoes operations that a crash interrupted. Call it before the daemon listens. */
   recover(): Promise<void>;
 }
 

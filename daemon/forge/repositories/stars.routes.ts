@@ -17,7 +17,7 @@ import type { RepositoryPage } from "./repository-lists.service.ts";
 import { toRepositoryView } from "./repository.view.ts";
 import type { Stars } from "./stars.service.ts";
 
-/** Routes of stars, and of the lists of what users star and watch. */
+/** Routes of stars, and of the lists of repositories that users star and watch. */
 export function starRoutes({
   stars,
   urls,

@@ -28,7 +28,10 @@ const STARS_MAX = 10_000;
 
 export type Stars = ReturnType<typeof createStars>;
 
-/** Stars of repositories, and the lists of what users star and watch. A hidden repository is reported as missing. */
+/**
+ * Stars of repositories, and the lists of repositories that users star and watch. A hidden repository is reported as
+ * missing.
+ */
 export function createStars({
   db,
   lists,
@@ -62,7 +65,7 @@ export function createStars({
       await db.transaction((tx) => deleteStar(tx, star));
     },
 
-    /** Returns a page of what the caller starred or watches and may still read. */
+    /** Returns a page of the repositories that the caller starred or watches and may still read. */
     listOwn: (
       mark: RepositoryMark,
       window: PageWindow,
@@ -70,8 +73,8 @@ export function createStars({
     ): Promise<RepositoryPage> => listOf(mark, caller.user, window, caller),
 
     /**
-     * Returns a page of what a user starred or watches: public repositories only, except to the user. Throws `not_found`
-     * for a user who is hidden from the caller.
+     * Returns a page of the repositories that a user starred or watches; other callers get public ones only. Throws
+     * `not_found` for a user who is hidden from the caller.
      */
     async listOfUser(
       mark: RepositoryMark,
@@ -114,14 +117,14 @@ export function createStars({
     caller: ForgeCaller | undefined,
     level: "read" | "write",
   ): Promise<OwnedRepository> {
-    const what = await getOwned(
+    const owned = await getOwned(
       db,
       path,
       caller?.user,
       (today) => `/api/v1/repos/${today.owner}/${today.repo}`,
     );
-    if (!reaches(await findAccess(db, what, caller?.user, "any"), "read")) throw notFound();
-    assertScope(caller?.scope, level, what);
-    return what;
+    if (!reaches(await findAccess(db, owned, caller?.user, "any"), "read")) throw notFound();
+    assertScope(caller?.scope, level, owned);
+    return owned;
   }
 }

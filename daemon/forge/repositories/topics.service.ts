@@ -21,9 +21,10 @@ export type TopicOutcome =
   | { readonly kind: "too_many" };
 
 /**
- * Topics of repositories. Names are lower-case letters, digits, dashes and dots, at most 35 characters; capitals and white
- * space around a name are taken away. Every function about a repository refuses with `not_found` a caller who may not read
- * it; changes refuse with `forbidden` a caller who does not administer it, and with `archived` an archived repository.
+ * Topics of repositories. Names are lower-case letters, digits, dashes and dots, at most 35 characters; capitals become
+ * lower case, and white space around a name is removed. Every function about a repository refuses with `not_found` a
+ * caller who may not read it; changes refuse with `forbidden` a caller who does not administer it, and with `archived`
+ * an archived repository.
  */
 export interface Topics {
   /** Returns a page of the topics, by name, and the count of all. */

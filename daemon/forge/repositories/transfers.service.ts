@@ -29,6 +29,7 @@ import {
   findUserByName,
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { deleteForeignLabels } from "../../../storage/tables/forge/repositories/labels.ts";
 import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
@@ -44,7 +45,7 @@ import { getOwned, type RepositoryPath } from "./repositories.service.ts";
 import type { RepositoryDetails } from "./repository.view.ts";
 import { findPendingTransfer } from "./pending-transfer.ts";
 
-/** Transfers of ownership. Every function refuses what the caller may not read with `not_found`. */
+/** Transfers of ownership. Every function throws `not_found` when the caller may not read the repository. */
 export interface Transfers {
   /**
    * Transfers a repository at once when the caller may also accept it: as a site administrator, as the new owner, or
@@ -136,7 +137,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
     return { repository: found.repository, owner: found.owner, access };
   }
 
-  async function loadDetails(id: number, caller: ForgeCaller): Promise<RepositoryDetails> {
+  async function loadDetails(id: RepositoryId, caller: ForgeCaller): Promise<RepositoryDetails> {
     const repository = await findRepositoryById(db, id);
     const owner = repository && (await findUserById(db, repository.ownerId));
     if (repository === undefined || owner === undefined) throw notFound();

@@ -55,7 +55,7 @@ export interface UnadoptedDeps {
   readonly sweepSoon: () => Promise<void>;
 }
 
-/** Branches that are preferred as the default when HEAD names none that exists. */
+/** Branches that are preferred as the default when HEAD does not name an existing one. */
 const PREFERRED_BRANCHES = [DEFAULT_BRANCH, "master", "main"];
 
 export function createUnadopted(deps: UnadoptedDeps): Unadopted {

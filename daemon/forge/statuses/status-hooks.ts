@@ -16,11 +16,11 @@ export function createStatusPublisher({
   readonly urls: ForgeUrls;
 }): PublishStatus {
   return async (tx, { commit, author, ...details }) => {
-    const { what, creator } = details;
-    const { id: repositoryId } = what.repository;
+    const { owned, creator } = details;
+    const { id: repositoryId } = owned.repository;
     if (!(await publisher.hasSubscribers(tx, repositoryId, ["status"]))) return;
     const watchers = (await countWatchers(tx, [repositoryId])).get(repositoryId) ?? 0;
-    const home = toUrl(urls, `/${what.owner.name}/${what.repository.name}`);
+    const home = toUrl(urls, `/${owned.owner.name}/${owned.repository.name}`);
     const usernames = new Map(
       author === undefined ? [] : [[commit.author.email.toLowerCase(), author.name]],
     );
@@ -31,7 +31,10 @@ export function createStatusPublisher({
       created_at: report.created_at,
       description: report.description,
       id: report.id,
-      repository: toRepositoryView({ ...what, watchers, access: "owner", isSignedIn: false }, urls),
+      repository: toRepositoryView(
+        { ...owned, watchers, access: "owner", isSignedIn: false },
+        urls,
+      ),
       sender: creator === undefined ? null : toEmbeddedUserView(creator, false, urls),
       sha: commit.id,
       state,

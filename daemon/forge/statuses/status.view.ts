@@ -13,11 +13,11 @@ import { type ForgeUrls, toApiUrl, toWireTime } from "../urls.ts";
 import type { CombinedStatus, StatusDetails } from "./statuses.service.ts";
 
 export function toStatusView(
-  { what, status, creator }: StatusDetails,
+  { owned, status, creator }: StatusDetails,
   urls: ForgeUrls,
 ): WireCommitStatus {
   const at = toWireTime(status.createdAt);
-  const home = `/repos/${what.owner.name}/${what.repository.name}`;
+  const home = `/repos/${owned.owner.name}/${owned.repository.name}`;
   return {
     id: status.id,
     status: status.state,

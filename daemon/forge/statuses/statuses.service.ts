@@ -34,9 +34,9 @@ export type PublishStatus = (
   told: StatusDetails & { readonly commit: CommitFacts; readonly author: ForgeUser | undefined },
 ) => Promise<void>;
 
-/** A commit status with what its view shows. The creator is undefined once the account is deleted. */
+/** A commit status with the related rows that its view shows. The creator is undefined once the account is deleted. */
 export interface StatusDetails {
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   readonly status: CommitStatus;
   readonly creator: ForgeUser | undefined;
 }
@@ -58,9 +58,9 @@ const DEFAULT_CONTEXT = "default";
 export type Statuses = ReturnType<typeof createStatuses>;
 
 /**
- * Creates the commit statuses. The author of a commit is notified, in a thread of that commit, when a context fails, and
- * when it succeeds after it failed for a commit of the same author. Every function throws `not_found` for what the caller
- * may not see and for unknown commits.
+ * Creates the commit statuses. The author of a commit is notified, in a thread of that commit, when a context fails,
+ * and when it succeeds after it failed for a commit of the same author. Every function throws `not_found` for unknown
+ * commits and when the caller may not see the repository.
  */
 export function createStatuses({
   db,
@@ -78,15 +78,15 @@ export function createStatuses({
       caller: ForgeCaller,
       report: Pick<CommitStatus, "state" | "targetUrl" | "description" | "context">,
     ): Promise<StatusDetails> {
-      const what = await openRepository(db, path, caller, `/statuses/${path.sha}`);
-      if (!reaches(what.access, "write"))
+      const owned = await openRepository(db, path, caller, `/statuses/${path.sha}`);
+      if (!reaches(owned.access, "write"))
         throw new AppError("forbidden", "user should have a permission to write to a repo");
-      const commit = await getCommit(what, path.sha);
+      const commit = await getCommit(owned, path.sha);
       const address = await findEmail(db, commit.author.email);
       const authorId = address?.isVerified === true ? address.userId : undefined;
       const author = authorId === undefined ? undefined : await findUserById(db, authorId);
       const context = report.context === "" ? DEFAULT_CONTEXT : report.context;
-      const repositoryId = what.repository.id;
+      const repositoryId = owned.repository.id;
       const status = await db.transaction(async (tx) => {
         const key = { repositoryId, commitId: commit.id };
         const { total } = await listCommitStatuses(tx, key, { ...everyState, limit: 1, offset: 0 });
@@ -109,16 +109,16 @@ export function createStatuses({
         });
         if (authorId !== undefined && isNoteworthy(made, before))
           await notifyUsers(tx, [authorId], {
-            what,
+            owned,
             kind: "commit",
             commitId: commit.id,
             notifiedAt: tx.now,
           });
-        const details = { what, status: made, creator: caller.user };
+        const details = { owned, status: made, creator: caller.user };
         await publishToHooks(tx, { ...details, commit, author });
         return made;
       });
-      return { what, status, creator: caller.user };
+      return { owned, status, creator: caller.user };
     },
 
     async list(
@@ -127,18 +127,18 @@ export function createStatuses({
       caller: ForgeCaller | undefined,
       wanted: PageWindow & { readonly state: string; readonly sort: string; readonly rest: string },
     ): Promise<{ readonly statuses: readonly StatusDetails[]; readonly total: number }> {
-      const what = await openRepository(db, path, caller, wanted.rest);
-      const { id: commitId } = await getCommit(what, name);
+      const owned = await openRepository(db, path, caller, wanted.rest);
+      const { id: commitId } = await getCommit(owned, name);
       const found = await listCommitStatuses(
         db,
-        { repositoryId: what.repository.id, commitId },
+        { repositoryId: owned.repository.id, commitId },
         {
           state: commitStates.find((state) => state === wanted.state),
           isOldestFirst: ["oldest", "leastupdate", "leastindex"].includes(wanted.sort),
           ...toRows(wanted),
         },
       );
-      return { statuses: await loadDetails(what, found.statuses), total: found.total };
+      return { statuses: await loadDetails(owned, found.statuses), total: found.total };
     },
 
     async combine(
@@ -146,18 +146,19 @@ export function createStatuses({
       caller: ForgeCaller | undefined,
       window: PageWindow,
     ): Promise<CombinedStatus> {
-      const what = await openRepository(db, path, caller, `/commits/${path.ref}/status`);
-      const { id } = await getCommit(what, path.ref);
-      const latest = await listLatestStatuses(db, what.repository.id, id);
+      const owned = await openRepository(db, path, caller, `/commits/${path.ref}/status`);
+      const { id } = await getCommit(owned, path.ref);
+      const latest = await listLatestStatuses(db, owned.repository.id, id);
       const { limit, offset } = toRows(window);
       const page = latest.slice(offset, offset + limit);
-      const watchers = (await countWatchers(db, [what.repository.id])).get(what.repository.id) ?? 0;
+      const watchers =
+        (await countWatchers(db, [owned.repository.id])).get(owned.repository.id) ?? 0;
       const isSignedIn = caller !== undefined;
       return {
-        repository: { ...what, watchers, isSignedIn },
+        repository: { ...owned, watchers, isSignedIn },
         commitId: id,
         state: toCombinedState(latest.map(({ state }) => state)),
-        statuses: await loadDetails(what, page),
+        statuses: await loadDetails(owned, page),
         total: latest.length,
       };
     },
@@ -170,13 +171,13 @@ export function createStatuses({
   }
 
   async function loadDetails(
-    what: OwnedRepository,
+    owned: OwnedRepository,
     statuses: readonly CommitStatus[],
   ): Promise<StatusDetails[]> {
     const ids = statuses.map(({ creatorId }) => creatorId).filter((id) => id !== undefined);
     const creators = new Map((await listUsersByIds(db, ids)).map((user) => [user.id, user]));
     return statuses.map((status) => ({
-      what,
+      owned,
       status,
       creator: creators.get(status.creatorId ?? -1),
     }));

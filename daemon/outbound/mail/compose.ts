@@ -1,9 +1,19 @@
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+
 /** A mail of plain text. */
 export interface MailMessage {
   /** One e-mail address. */
   readonly to: string;
   readonly subject: string;
   readonly text: string;
+  /** The mail is sent only if this user may still read the repository, at this address. */
+  readonly reader?: MailReader;
+}
+
+/** The account that gets a mail about a repository. */
+export interface MailReader {
+  readonly userId: number;
+  readonly repositoryId: RepositoryId;
 }
 
 /** A mail ready to be sent: RFC 5322 source with CRLF line ends. */

@@ -5,7 +5,7 @@ import type { Transaction } from "../../../storage/engine/database.ts";
 import type { Keyring, SealAgain } from "../../../storage/keys/keyring.ts";
 import { type Enqueue } from "../../jobs/queue.ts";
 import { type JobKind, parsePayload, PermanentJobError } from "../../jobs/job-kind.ts";
-import { type ComposedMail, composeMail, type MailMessage } from "./compose.ts";
+import { type ComposedMail, composeMail, type MailMessage, type MailReader } from "./compose.ts";
 import { writeMail } from "./outbox.ts";
 
 /** Queues and sends mails. */
@@ -27,6 +27,8 @@ export interface MailerOptions {
   /** `outbox/` and `tmp/` of the data directory. */
   readonly outbox: string;
   readonly tmp: string;
+  /** Returns whether a user may read a repository and has this address. A mail may wait for half a day. */
+  readonly mayRead: (reader: MailReader, address: string) => Promise<boolean>;
   /** A cryptographically strong source. */
   readonly randomBytes: (size: number) => Uint8Array;
 }
@@ -44,6 +46,7 @@ const contentSchema = z.object({
   to: z.string(),
   subject: z.string(),
   text: z.string(),
+  reader: z.object({ userId: z.int(), repositoryId: z.int().brand<"RepositoryId">() }).optional(),
   /** Epoch milliseconds. */
   queuedAt: z.number(),
 });
@@ -72,7 +75,8 @@ export function createMailer(options: MailerOptions): Mailer {
       async run(payload, { signal }) {
         const { id, sealed } = parsePayload(payloadSchema, payload);
         const content: unknown = JSON.parse(keyring.openText(PURPOSE, sealed, rowOf(id)));
-        const { queuedAt, ...message } = parsePayload(contentSchema, content);
+        const { queuedAt, reader, ...message } = parsePayload(contentSchema, content);
+        if (reader !== undefined && !(await options.mayRead(reader, message.to))) return;
         const mail = await composeMail(message, { id, from, date: new Date(queuedAt) });
         if (mail === undefined) {
           throw new PermanentJobError("the recipient is not an e-mail address");

@@ -15,11 +15,17 @@ import { badAccessToken } from "./refusals.ts";
 export interface Authentication {
   /**
    * Returns the bearer of an access token or a machine token. Throws `unauthenticated`, always with the same text, when
-   * the account is not active or the token is unknown or expired; for an access token also when it was issued to a client
-   * with other headers or before a change of the account that ends tokens (`token_version`), or its session has ended.
-   * Reads the rows each time: what one process ends is over for all with the next request.
+   * the account is not active or the token is unknown or expired; for an access token also when it was issued to a
+   * client with other headers or before a change of the account that ends tokens (`token_version`), or its session has
+   * ended. Reads the rows each time, so a token or session that one process revokes is invalid in all processes from
+   * the next request.
    */
   identify(token: string, client: Client): Promise<IdentifiedCaller>;
+  /**
+   * Returns whether the session or machine token that identified a caller has not ended and the account is active, with the
+   * same role. The expiry of an access token does not matter.
+   */
+  isStillSignedIn(caller: VaultCaller, token: string): Promise<boolean>;
 }
 
 /** A caller with the account as it was read when the token was verified. */
@@ -68,7 +74,26 @@ export function createAuthentication({
         account: found.user,
       };
     },
+
+    async isStillSignedIn(caller, token) {
+      const user = await findStillSignedIn(caller, token);
+      if (user?.isActive !== true || user.role !== caller.role) return false;
+      return (
+        caller.sessionId === undefined || accountOf(caller)?.tokenVersion === user.tokenVersion
+      );
+    },
   };
+
+  async function findStillSignedIn(
+    { userId, sessionId }: VaultCaller,
+    token: string,
+  ): Promise<VaultUser | undefined> {
+    if (sessionId !== undefined) {
+      const found = await findVaultUserInSession(db, userId, sessionId);
+      return found?.isSessionLive === true ? found.user : undefined;
+    }
+    return (await machineTokens.find(token)) && findVaultUser(db, userId);
+  }
 
   async function identifyMachine(secret: string, client: Client): Promise<IdentifiedCaller> {
     const token = await machineTokens.find(secret);

@@ -23,11 +23,12 @@ export interface Profile {
   viewQuota(caller: VaultCaller): Promise<VaultQuota>;
   /** How PDF files open; `in_app` until the user chooses. */
   viewPdfOpenMode(caller: VaultCaller): Promise<PdfOpenMode>;
-  /** Throws `not_found` when the account is gone. */
+  /** Throws `not_found` when the account was deleted. */
   setPdfOpenMode(caller: VaultCaller, mode: PdfOpenMode): Promise<PdfOpenMode>;
   /**
-   * Stores where new documents go: `internal`, or the type of one of the caller's connections. Refuses every other value with
-   * `unprocessable`, and throws `not_found` when the account is gone. Documents that exist stay where they are.
+   * Stores where new documents go: `internal`, or the type of one of the caller's connections. Refuses every other
+   * value with `unprocessable`, and throws `not_found` when the account was deleted. Existing documents stay in their
+   * storage.
    */
   setDefaultStorage(caller: VaultCaller, backend: string): Promise<string>;
 }

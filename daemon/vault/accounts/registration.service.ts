@@ -6,6 +6,7 @@ import {
   isVaultNameTaken,
   type VaultUser,
 } from "../../../storage/tables/vault/users.ts";
+import { describeIssue } from "../../contract/issue-text.ts";
 import * as shapes from "../../contract/vault/common.ts";
 import { AppError } from "../../errors.ts";
 import type { BreachLookup } from "../../outbound/breach/lookup.ts";
@@ -29,9 +30,9 @@ export interface Registration {
    */
   register(account: NewAccount): Promise<VaultUser>;
   /**
-   * Creates the administrator of a new server. The user of `croft init` owns the machine, so the strength rules and the
-   * breach lookup do not apply. Normalizes address and password as a sign-in does. Throws `unprocessable` for values that
-   * no sign-in accepts, and `conflict` when e-mail or handle is taken.
+   * Creates the administrator of a new server. The caller has applied the rules of passwords, of both APIs at once.
+   * Normalizes address and password as a sign-in does. Throws `unprocessable` for values that no sign-in accepts, and
+   * `conflict` when e-mail or handle is taken.
    */
   createFirstAdministrator(account: NewAccount): Promise<VaultUser>;
 }
@@ -104,7 +105,7 @@ export async function insertAccount(
 
 /** Normalizes a value as the contract does for requests. Throws `unprocessable` with the contract's text. */
 function toShape(schema: z.ZodType<string>, value: string): string {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: describeIssue });
   if (parsed.success) return parsed.data;
   throw new AppError("unprocessable", parsed.error.issues.map(({ message }) => message).join(". "));
 }

@@ -44,7 +44,10 @@ export interface Sessions {
     caller: VaultCaller,
     page: PageRequest,
   ): Promise<{ readonly sessions: readonly VaultSession[]; readonly total: number }>;
-  /** Revokes one of the caller's sessions. Throws `not_found` when the caller has no such session or it has ended. */
+  /**
+   * Revokes one of the caller's sessions. Throws `not_found` when the caller has no session with this id or it has
+   * ended.
+   */
   end(caller: VaultCaller, sessionId: string): Promise<void>;
   /** Deletes the rows of sessions that expired long ago and returns how many. For a schedule. */
   deleteExpired(): Promise<number>;

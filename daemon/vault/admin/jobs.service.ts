@@ -44,7 +44,7 @@ export function createJobAdministration({
     async retry(caller, id) {
       const job = await view(id);
       assertChanged(await queue.retry(id, recordChange(caller, "admin.job_retried")));
-      // It may be done by now: then the answer is what was retried.
+      // The job may have finished already: then return the row that was retried.
       return (await findJob(db, id)) ?? { ...job, state: "running" };
     },
 

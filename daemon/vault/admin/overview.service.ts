@@ -13,7 +13,7 @@ export interface Overview {
     readonly users: number;
     /** In the vault's own object storage. */
     readonly storageBytes: number;
-    /** Documents by status; absent states have none. */
+    /** Documents by status; absent states have no documents. */
     readonly documents: ReadonlyMap<DocumentStatus, number>;
     /** The newest ten. */
     readonly records: readonly AuditRecord[];

@@ -16,13 +16,16 @@ export type Embeddings =
       readonly kind: "failed";
       readonly code: AiFailure;
       readonly message: string;
-      /** When the provider wants to be asked again. */
+      /** How long the provider asked to wait before the next request. */
       readonly retryAfterMs?: number | undefined;
     };
 
 /** Makes embeddings with the active AI provider. */
 export interface Embedder {
-  /** Returns the model of the active provider; undefined when no provider is active, or the active one has none. */
+  /**
+   * Returns the model of the active provider; undefined when no provider is active, or the active one has no embedding
+   * model.
+   */
   findModel(): Promise<EmbeddingModel | undefined>;
   /** Returns one vector of length one for each text, all of one dimension. Never throws because of a provider. */
   embed(model: EmbeddingModel, texts: readonly string[], signal?: AbortSignal): Promise<Embeddings>;
@@ -40,7 +43,7 @@ export function createEmbedder({
   return {
     async findModel() {
       const active = await config.findActive().catch((error: unknown) => {
-        // The key cannot be unsealed: there is no provider to use until it is set again.
+        // The key cannot be unsealed: no provider is usable until it is set again.
         if (error instanceof AppError) return undefined;
         throw error;
       });

@@ -7,7 +7,7 @@ export interface ChoiceRequest {
   readonly instruction: string;
   /** The material, as JSON; untrusted. */
   readonly material: string;
-  /** Options are numbered from 1 to this; 0 means that none fits. */
+  /** Options are numbered from 1 to this; 0 means that no option fits. */
   readonly options: number;
 }
 

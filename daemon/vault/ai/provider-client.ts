@@ -24,7 +24,7 @@ export type AiOutcome<T> =
       readonly kind: "failed";
       readonly code: AiFailure;
       readonly message: string;
-      /** When the provider wants to be asked again. */
+      /** How long the provider asked to wait before the next request. */
       readonly retryAfterMs: number | undefined;
     };
 
@@ -110,7 +110,7 @@ export function createAiClient(
 
   async function send<T>(
     { providerId, baseUrl, apiKey }: Omit<AiProvider, "modelName">,
-    what: {
+    call: {
       readonly path: string;
       readonly body: string | undefined;
       readonly timeoutMs: number;
@@ -120,21 +120,21 @@ export function createAiClient(
   ): Promise<AiOutcome<T>> {
     const headers = providerApis[providerId].toHeaders(apiKey);
     const outcome = await request({
-      url: `${baseUrl.replace(/\/+$/, "")}${what.path}`,
-      method: what.body === undefined ? "GET" : "POST",
+      url: `${baseUrl.replace(/\/+$/, "")}${call.path}`,
+      method: call.body === undefined ? "GET" : "POST",
       headers: {
         ...headers,
         Accept: "application/json",
         "User-Agent": "croft",
-        ...(what.body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...(call.body === undefined ? {} : { "Content-Type": "application/json" }),
       },
-      body: what.body ?? "",
+      body: call.body ?? "",
       privateHeaders: Object.keys(headers).map((name) => name.toLowerCase()),
-      timeoutMs: what.timeoutMs,
+      timeoutMs: call.timeoutMs,
       responseBytesMax: RESPONSE_BYTES_MAX,
       // Texts and keys are for the server that an administrator named.
       followsRedirects: false,
-      ...(what.signal === undefined ? {} : { signal: what.signal }),
+      ...(call.signal === undefined ? {} : { signal: call.signal }),
     });
     if (outcome.kind === "refused") return fail("refused_address", outcome.why);
     if (outcome.kind === "failed")

@@ -1,4 +1,4 @@
-import { foldText } from "../../../storage/tables/vault/search.ts";
+import { foldText } from "../../../storage/tables/vault/search-terms.ts";
 
 /** A topic that a text may belong to. */
 export interface TopicCandidate {

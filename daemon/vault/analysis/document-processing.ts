@@ -25,11 +25,17 @@ import type { TopicChooser } from "./topic-chooser.ts";
 /** The job that extracts a document's text and classifies it. */
 export const PROCESS_JOB = "vault.documents.process";
 const ATTEMPTS_MAX = 4;
-const payloadSchema = z.object({ document_id: z.string() });
+/**
+ * The extractor reads one text at a time; the rest of a job waits for the AI provider or connected storage. With one job at a
+ * time, a slow provider would make the documents of all users wait.
+ */
+export const PROCESSED_AT_ONCE = 4;
+const payloadSchema = z.object({ document_id: z.string().brand<"DocumentId">() });
 
 /** Reasons that are a property of a good file; every other reason is a failure of the file. */
 const HARMLESS: ReadonlySet<UnreadableReason> = new Set([
   "unsupported_format",
+  "legacy_format",
   "no_text",
   "ocr_off",
   "too_large",
@@ -54,6 +60,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
   return {
     kind: PROCESS_JOB,
     attemptsMax: ATTEMPTS_MAX,
+    concurrency: PROCESSED_AT_ONCE,
 
     async onAbandoned(tx, payload) {
       // A payload that does not fit belongs to no document: the job is dead-lettered all the same.
@@ -166,7 +173,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
 /** The content types that clients send for files of unknown type. */
 const UNKNOWN_TYPE = "application/octet-stream";
 
-/** The type that was sent with a document, or that its bytes have where the client knew none. */
+/** Returns the type that was sent with a document, or else the type detected from its bytes. */
 function toContentType({ contentType }: VaultDocument, extraction: Extraction): string {
   return contentType === UNKNOWN_TYPE && extraction.kind === "text"
     ? extraction.contentType

@@ -13,6 +13,7 @@ import { type JobContext, type JobKind, parsePayload } from "../../jobs/job-kind
 import { ANALYZE_JOB, MAX_ANALYZE_BYTES } from "../cloud/analysis/analyze-job.ts";
 import type { CloudBytes } from "../cloud/bytes/bytes.service.ts";
 import type { SemanticIndex } from "../search/semantic-index.ts";
+import { PROCESSED_AT_ONCE } from "./document-processing.ts";
 import type { Extraction, UnreadableReason } from "./extraction/outcome.ts";
 import { EXTRACT_BYTES_MAX, type TextExtractor } from "./text-extractor.ts";
 import type { TopicChooser } from "./topic-chooser.ts";
@@ -21,6 +22,7 @@ const payloadSchema = z.object({ item_id: z.string() });
 
 const UNSUPPORTED: ReadonlySet<UnreadableReason> = new Set([
   "unsupported_format",
+  "legacy_format",
   "no_text",
   "ocr_off",
   "too_large",
@@ -43,6 +45,7 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
   return {
     kind: ANALYZE_JOB,
     attemptsMax: 5,
+    concurrency: PROCESSED_AT_ONCE,
 
     async onAbandoned(tx, payload) {
       // A payload that does not fit belongs to no item: the job is dead-lettered all the same.
@@ -66,7 +69,7 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
         });
         return;
       }
-      const { text } = extraction;
+      const { text, missing } = extraction;
       const chosen = await deps.topics.choose(
         item.userId,
         { text: `${item.name}\n${text}` },
@@ -75,7 +78,8 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
       const noteText = await deps.index.prepare();
       await db.transaction(async (tx) => {
         const topics = chosen === undefined ? [] : [chosen.topic];
-        if (!(await putItemAnalysis(tx, id, { text, topics, version: item.version }))) return;
+        const result = { text, missing, topics, version: item.version };
+        if (!(await putItemAnalysis(tx, id, result))) return;
         await putSearchEntry(tx, {
           userId: item.userId,
           source: { itemId: id },

@@ -8,16 +8,16 @@ import type { ExtractionInput } from "./extraction/extract.ts";
 import type { Extraction } from "./extraction/outcome.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
-/** Extracts texts of untrusted files in a process of their own. */
+/** Extracts texts of untrusted files in a separate process. */
 export interface TextExtractor {
   /**
    * Reads a stream to its end and returns its text, or why it has no text. A hostile file costs at most its budget of
-   * time and memory. Throws what the stream throws, and the reason of `signal` when it is aborted.
+   * time and memory. Throws errors of the stream, and the reason of `signal` when it is aborted.
    */
   extract(file: {
     readonly content: Readable;
     readonly filename: string;
-    /** The owner of the file: users take turns. */
+    /** The owner of the file: users are served in round-robin order. */
     readonly userId: AccountId;
     readonly signal: AbortSignal;
   }): Promise<Extraction>;

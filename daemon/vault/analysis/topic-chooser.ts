@@ -3,14 +3,14 @@ import { listClassifiedTexts } from "../../../storage/tables/vault/documents/doc
 import { listVisibleTopics } from "../../../storage/tables/vault/documents/topics.ts";
 import type { ModelClassifier } from "../ai/model-classifier.ts";
 import { classify, type ClassifiedTopic } from "./classifier.ts";
-import type { AccountId } from "../../../storage/tables/vault/ids.ts";
+import type { AccountId, DocumentId } from "../../../storage/tables/vault/ids.ts";
 
 /** Chooses the topic of a text among those that a user sees. */
 export interface TopicChooser {
-  /** Returns undefined when no topic fits, or there are none. Throws when `signal` is aborted. */
+  /** Returns undefined when no topic fits or exists. Throws when `signal` is aborted. */
   choose(
     userId: AccountId,
-    text: { readonly text: string; readonly documentId?: string | undefined },
+    text: { readonly text: string; readonly documentId?: DocumentId | undefined },
     signal: AbortSignal,
   ): Promise<(ClassifiedTopic & { readonly provider: string }) | undefined>;
 }
@@ -19,7 +19,10 @@ export interface TopicChooser {
 const EXAMPLES_MAX = 200;
 const EXAMPLE_CHARACTERS_MAX = 4_000;
 
-/** Creates a chooser that uses the active AI provider, and the built-in classifier when there is no valid answer. */
+/**
+ * Creates a chooser that uses the active AI provider, and the built-in classifier when the provider gives no valid
+ * answer.
+ */
 export function createTopicChooser({
   db,
   model,
@@ -47,7 +50,7 @@ export function createTopicChooser({
           id,
           name,
           description,
-          // A document does not teach what it is itself.
+          // A document is not an example for its own classification.
           examples: examples
             .filter((example) => example.topicId === id && example.documentId !== documentId)
             .map((example) => example.text),

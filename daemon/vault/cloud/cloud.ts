@@ -1,7 +1,7 @@
 // daemon/vault/cloud: connected storage: connections, their items, uploads and downloads through the byte cache.
 // connections/ and authorization/ open storages; items/ records listings, bytes/ downloads, changes/ uploads and edits,
-// batches/ does both with many files, analysis/ extracts and classifies text, resumable/ receives uploads in parts,
-// trash/ restores deleted items, stored-files/ stores documents in it. Start here (what it is made of), then
+// batches/ does these with many files and folders, analysis/ extracts and classifies text, resumable/ receives uploads in parts,
+// trash/ restores deleted items, stored-files/ stores documents in it. Start here (the parts and their wiring), then
 // changes/changes.service.ts or bytes/bytes.service.ts.
 import type { ByteCache } from "../../../storage/cache/byte-cache.ts";
 import type { ProviderDeps } from "../../../storage/cloud/provider.ts";
@@ -23,6 +23,8 @@ import {
 } from "./authorization/authorization.service.ts";
 import { createBatchCounter } from "./batches/batch-limits.ts";
 import { createBatchDownloads, type BatchDownloads } from "./batches/batch-downloads.service.ts";
+import { createBatchFolders, type BatchFolders } from "./batches/batch-folders.service.ts";
+import { createBatchListings, type BatchListings } from "./batches/batch-listings.service.ts";
 import { createBatchUploads, type BatchUploads } from "./batches/batch-uploads.service.ts";
 import { batchRoutes } from "./batches/batches.routes.ts";
 import { bytesRoutes } from "./bytes/bytes.routes.ts";
@@ -98,6 +100,8 @@ export interface Cloud {
   readonly replacements: CloudReplacements;
   readonly batchUploads: BatchUploads;
   readonly batchDownloads: BatchDownloads;
+  readonly batchListings: BatchListings;
+  readonly batchFolders: BatchFolders;
   readonly resumable: ResumableUploads;
   readonly trash: CloudTrash;
   readonly authorization: CloudAuthorization;
@@ -116,11 +120,11 @@ export function createCloud(deps: CloudDeps): Cloud {
   const connections = createConnections(deps, adapters, localFolders);
   const items = createItems(deps, adapters);
   const listings = createListings(deps, adapters);
-  const recorder = createChangeRecorder(deps, listings);
+  const recorder = createChangeRecorder(deps, listings, adapters);
   registerRelistJob(deps, listings);
   registerAutoAnalysis(deps);
   const bytes = createBytes(deps, adapters, items);
-  const changes = createChanges(deps, adapters, recorder);
+  const changes = createChanges(deps, adapters, recorder, listings);
   const uploads = createUploads(deps, adapters, recorder);
   const replacements = createReplacements(deps, adapters, recorder);
   const beginBatch = createBatchCounter();
@@ -140,6 +144,8 @@ export function createCloud(deps: CloudDeps): Cloud {
       replacements,
     ),
     batchDownloads: createBatchDownloads({ ...deps, beginBatch }, adapters, bytes),
+    batchListings: createBatchListings({ log: deps.log, beginBatch }, adapters, listings),
+    batchFolders: createBatchFolders({ log: deps.log, beginBatch }, adapters, changes),
     resumable: createResumableUploads(deps, adapters, uploads),
     trash: createTrash(deps, adapters, recorder),
     storedFiles: createStoredFiles(deps, {

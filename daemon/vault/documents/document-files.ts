@@ -87,7 +87,10 @@ export function createDocumentFiles(
   };
 }
 
-/** Hashes what passes, and fails with `too_large` above the largest upload. `sha256` is called after the end. */
+/**
+ * Returns a transform that hashes its bytes and fails with `too_large` above the largest upload. Call `sha256` after
+ * the end.
+ */
 function toHashed(
   content: Readable,
   bytesMax: number,

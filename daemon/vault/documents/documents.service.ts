@@ -26,6 +26,7 @@ import {
   type SharePermission,
 } from "../../../storage/tables/vault/documents/shares.ts";
 import { setDocumentTopics } from "../../../storage/tables/vault/documents/topics.ts";
+import type { DocumentId } from "../../../storage/tables/vault/ids.ts";
 import { listPassages, renameSearchEntry } from "../../../storage/tables/vault/search.ts";
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
@@ -35,7 +36,7 @@ import { parseQuery, toSnippet } from "../search/query.ts";
 import type { DocumentFiles } from "./document-files.ts";
 import { type Topics, toTopicKey } from "./topics.service.ts";
 
-/** A document with what its view shows besides the row. */
+/** A document with the related rows that its view shows. */
 export interface DocumentDetail {
   readonly document: VaultDocument;
   /** Names of its topics, sorted. */
@@ -88,10 +89,10 @@ export interface Documents {
   /** Adds topics and text to a document. */
   toDetail(document: VaultDocument): Promise<DocumentDetail>;
   /** Returns a document of the caller, or one that is shared with the caller, then without its text. */
-  find(caller: VaultCaller, id: string): Promise<DocumentDetail>;
+  find(caller: VaultCaller, id: DocumentId): Promise<DocumentDetail>;
   update(
     caller: VaultCaller,
-    id: string,
+    id: DocumentId,
     changes: {
       readonly filename?: string | undefined;
       /** Names; they replace the present topics. */
@@ -104,15 +105,15 @@ export interface Documents {
    */
   remove(
     caller: VaultCaller,
-    id: string,
+    id: DocumentId,
     options: { readonly removeOnly: boolean },
   ): Promise<boolean>;
   /** Marks a document as `processing` and enqueues extraction and classification. */
-  classify(caller: VaultCaller, id: string): Promise<void>;
+  classify(caller: VaultCaller, id: DocumentId): Promise<void>;
   /** Returns the bytes. Refuses with `forbidden` a download by a recipient who may only view, see `SharePermission`. */
   content(
     caller: VaultCaller,
-    id: string,
+    id: DocumentId,
     disposition: "inline" | "attachment",
   ): Promise<DocumentContent>;
   /** Sets wrong quota bookings right and reports documents whose bytes are missing. For a scheduled task. */
@@ -296,7 +297,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     }
   }
 
-  async function getOwn(caller: VaultCaller, id: string): Promise<VaultDocument> {
+  async function getOwn(caller: VaultCaller, id: DocumentId): Promise<VaultDocument> {
     const document = await findDocument(db, id);
     if (document?.userId !== caller.userId) throw documentNotFound();
     return document;
@@ -305,7 +306,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
   /** Returns a document with the caller's permission. Called for every request, because a share may have ended. */
   async function getReadable(
     caller: VaultCaller,
-    id: string,
+    id: DocumentId,
   ): Promise<{ readonly document: VaultDocument; readonly permission: SharePermission | "owner" }> {
     const document = await findDocument(db, id);
     if (document?.userId === caller.userId) return { document, permission: "owner" };

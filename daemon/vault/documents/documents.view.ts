@@ -1,3 +1,4 @@
+import { describeIssue } from "../../contract/issue-text.ts";
 import { filename as filenameSchema } from "../../contract/vault/documents.ts";
 import type { BytesAnswer, MultipartForm } from "../../http/handle.ts";
 import { toTime } from "../accounts/accounts.view.ts";
@@ -106,7 +107,9 @@ export function readUploadForm({
     file?.stream.resume();
     throw toFieldError(["body", "file"], "The form needs a file in the field file.", "missing");
   }
-  const name = filenameSchema.safeParse(fields.filename || file.filename || "upload");
+  const name = filenameSchema.safeParse(fields.filename || file.filename || "upload", {
+    error: describeIssue,
+  });
   if (!name.success) {
     file.stream.resume();
     const reason = name.error.issues[0]?.message ?? "Not a file name";

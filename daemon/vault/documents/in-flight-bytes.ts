@@ -2,15 +2,19 @@ import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
 /** Bytes of one upload that is arriving. */
 export interface ArrivingBytes {
-  /** Sets how many bytes have arrived. False, counting none of this upload any more, when all are more than `max`. */
+  /**
+   * Sets the number of received bytes. When all uploads together exceed `max`, stops counting this one and returns
+   * false.
+   */
   set(bytes: number, max: number): boolean;
   /** Forgets it. Idempotent. */
   close(): void;
 }
 
 /**
- * Counts the bytes of uploads that are arriving and not booked yet, by user. Each may bring what the quota leaves; together
- * they may bring the whole quota, or many at once would fill the disk before the booking refuses all but one.
+ * Counts the bytes of running uploads that are not booked yet, by user. Each may be as large as the free quota, and
+ * their sum as large as the whole quota; without that limit concurrent uploads would fill the disk before the booking
+ * refuses all but one.
  */
 export interface InFlightBytes {
   open(userId: AccountId): ArrivingBytes;

@@ -3,7 +3,10 @@ import type { ObjectIdentity } from "../../../storage/objects/object-store.ts";
 import type { DocumentUpload } from "../../../storage/tables/vault/documents/uploads.ts";
 import { AppError } from "../../errors.ts";
 
-/** Compares the headers of an upload with what was announced when its address was created, before any byte is read. */
+/**
+ * Compares the headers of an upload with the size, type and hash declared when its address was created, before any byte
+ * is read.
+ */
 export function assertPromised(upload: DocumentUpload, headers: IncomingHttpHeaders): void {
   const length = headers["content-length"];
   if (length !== undefined && Number(length) > upload.sizeBytes) throw biggerThanPromised(upload);
@@ -20,8 +23,8 @@ export function assertPromised(upload: DocumentUpload, headers: IncomingHttpHead
     );
 }
 
-/** Compares the bytes that arrived with what was promised, before they become an object. */
-export function assertKept(
+/** Compares the received bytes with the declared size and hash, before they become an object. */
+export function assertPromisedBytes(
   { sizeBytes, promisedSha256 }: DocumentUpload,
   facts: ObjectIdentity,
 ): void {

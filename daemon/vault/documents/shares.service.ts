@@ -10,6 +10,7 @@ import {
   type SharePermission,
   type VaultShare,
 } from "../../../storage/tables/vault/documents/shares.ts";
+import type { DocumentId } from "../../../storage/tables/vault/ids.ts";
 import { findVaultUserByHandle } from "../../../storage/tables/vault/users.ts";
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
@@ -26,7 +27,7 @@ export interface Shares {
   create(
     caller: VaultCaller,
     share: {
-      readonly document_id: string;
+      readonly document_id: DocumentId;
       readonly recipient_handle: string;
       readonly permission: SharePermission;
     },

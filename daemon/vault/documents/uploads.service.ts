@@ -32,16 +32,20 @@ import type { DocumentFiles } from "./document-files.ts";
 import { type DocumentDetail, documentNotFound, type Documents } from "./documents.service.ts";
 import { createInFlightBytes } from "./in-flight-bytes.ts";
 import {
-  assertKept,
+  assertPromisedBytes,
   assertPromised,
   biggerThanPromised,
   unknownAddress,
 } from "./promised-upload.ts";
-import type { AccountId } from "../../../storage/tables/vault/ids.ts";
+import {
+  type AccountId,
+  type DocumentId,
+  toDocumentId,
+} from "../../../storage/tables/vault/ids.ts";
 
 /** A promised upload and the address that takes its bytes. */
 export interface UploadAddress {
-  readonly documentId: string;
+  readonly documentId: DocumentId;
   /** Secret: it authorizes the upload. */
   readonly ticket: string;
   readonly contentType: string;
@@ -59,8 +63,9 @@ export interface FormUpload {
 }
 
 /**
- * Uploads of documents into the storage that their owner has chosen. All refuse with `too_large` what exceeds the quota,
- * which the vault's own storage has; connected storage may also refuse with `unavailable` and `provider_failed`.
+ * Uploads of documents into the storage that their owner has chosen. All throw `too_large` when an upload exceeds the
+ * quota, which only the vault's own storage has; connected storage may also refuse with `unavailable` and
+ * `provider_failed`.
  */
 export interface DocumentUploads {
   /** Reserves an id and an address for one upload of exactly `size_bytes`. Books nothing yet. */
@@ -74,9 +79,9 @@ export interface DocumentUploads {
     },
   ): Promise<UploadAddress>;
   /**
-   * Takes the bytes of a promised upload. Refuses with `not_found` an unknown or expired address and one of a deactivated user, with `conflict` one that
-   * was used or is in use, with `too_large` and `unprocessable` a body that is not what was promised; a refused body may be
-   * sent again.
+   * Takes the bytes of a promised upload. Refuses with `not_found` an unknown or expired address and one of a
+   * deactivated user, with `conflict` one that was used or is in use, with `too_large` and `unprocessable` a body that
+   * differs from the declaration; a refused body may be sent again.
    */
   receive(
     ticket: string,
@@ -86,7 +91,7 @@ export interface DocumentUploads {
    * Makes the document of a received upload and books its quota, in one transaction. Idempotent: repeating it returns the
    * document. Refuses with `not_found` another user's upload, with `conflict` one whose bytes are missing.
    */
-  confirm(caller: VaultCaller, documentId: string): Promise<DocumentDetail>;
+  confirm(caller: VaultCaller, documentId: DocumentId): Promise<DocumentDetail>;
   /**
    * Returns the bytes that the quota leaves for one more upload, before its body is read. Undefined for connected
    * storage, whose provider enforces its own limits.
@@ -137,7 +142,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
       if (sizeBytes > uploadBytesMax) throw uploadTooLarge(uploadBytesMax);
       const isInternal = (await findBackend(caller.userId)) === INTERNAL_BACKEND;
       const ticket = Buffer.from(deps.randomBytes(TICKET_BYTES)).toString("base64url");
-      const documentId = newId();
+      const documentId = toDocumentId(newId());
       const expiresAt = clock() + ADDRESS_LIFE_MS;
       const contentType = promise.content_type;
       await db.transaction(async (tx) => {
@@ -169,7 +174,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
           const facts = await writeObject(
             stream,
             (size) => (size > upload.sizeBytes ? biggerThanPromised(upload) : undefined),
-            (received) => assertKept(upload, received),
+            (received) => assertPromisedBytes(upload, received),
           );
           if (!(await finishUpload(db, upload.id, facts.sha256))) throw unknownAddress();
         } catch (error) {
@@ -219,7 +224,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
       try {
         if (size !== undefined && size > uploadBytesMax) throw uploadTooLarge(uploadBytesMax);
         const backend = await findBackend(caller.userId);
-        const facts = { id: newId(), userId: caller.userId, filename, contentType };
+        const facts = { id: toDocumentId(newId()), userId: caller.userId, filename, contentType };
         if (backend !== INTERNAL_BACKEND) {
           const file = { filename, contentType, content, size };
           const stored = await deps.files.store(caller, backend, file, (tx, where) =>

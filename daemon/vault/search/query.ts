@@ -3,14 +3,14 @@ import {
   MARK_END,
   MARK_START,
   type SearchTerm,
-} from "../../../storage/tables/vault/search.ts";
+} from "../../../storage/tables/vault/search-terms.ts";
 
 /** A query with more terms than this is cut: people do not type it, and every term costs a lookup in the index. */
 const TERMS_MAX = 32;
 
 /**
- * Reads a query as people type it: words, `begin*`, `"a phrase"`. Any text is a query: what is neither letter nor digit
- * separates words, an unclosed quote ends with the text.
+ * Reads a query as people type it: words, `begin*`, `"a phrase"`. Any text is a query: characters other than letters
+ * and digits separate words, an unclosed quote ends with the text.
  */
 export function parseQuery(query: string): SearchTerm[] {
   const terms: SearchTerm[] = [];

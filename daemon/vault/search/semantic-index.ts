@@ -25,7 +25,7 @@ const REBUILD_JOB = "vault.semantic.rebuild";
 
 const sourceSchema = z.union([
   z
-    .object({ document_id: z.string() })
+    .object({ document_id: z.string().brand<"DocumentId">() })
     .transform(({ document_id: documentId }) => ({ documentId })),
   z.object({ item_id: z.string() }).transform(({ item_id: itemId }) => ({ itemId })),
 ]);

@@ -36,7 +36,7 @@ const MOVES_MAX = 4;
 const MOVE_WAIT_MS = 250;
 
 export function createChanges({ api, account, deps }: ChangesDeps): Changes {
-  /** Returns the current item if it is still what the caller saw. */
+  /** Returns the current item if it is unchanged since the caller saw it. */
   async function lookExpected(id: string, expected: Expected, signal: AbortSignal) {
     const seen = await account.lookWithParent(id, signal);
     if (seen.kind !== "ok") return toEarlyFailure(seen, toChangeFailure);

@@ -10,7 +10,7 @@ import {
   type ConnectOutcome,
   type ConnectRequest,
   type Facts,
-  type Powers,
+  type ProviderCapabilities,
   type ProviderDeps,
   type QuotaOutcome,
 } from "../provider.ts";
@@ -29,7 +29,11 @@ export const USUAL_PIECE_BYTES = 8 * 1024 * 1024;
 export async function openDropbox(
   request: ConnectRequest,
   deps: ProviderDeps,
-  by: { readonly vendor: OAuthVendor; readonly can: Powers; readonly pieceBytes: number },
+  by: {
+    readonly vendor: OAuthVendor;
+    readonly capabilities: ProviderCapabilities;
+    readonly pieceBytes: number;
+  },
 ): Promise<ConnectOutcome> {
   const base = deps.server["dropboxBaseUrl"];
   const services = {
@@ -55,7 +59,11 @@ function createDropbox(
   api: DropboxApi,
   facts: Facts,
   deps: ProviderDeps,
-  by: { readonly tokens: Tokens; readonly can: Powers; readonly pieceBytes: number },
+  by: {
+    readonly tokens: Tokens;
+    readonly capabilities: ProviderCapabilities;
+    readonly pieceBytes: number;
+  },
 ): CloudProvider {
   const account = createAccount(api);
   const changes = createChanges({ api, account, deps });
@@ -70,7 +78,7 @@ function createDropbox(
     sleep: deps.sleep,
   };
   const provider: CloudProvider = {
-    can: by.can,
+    capabilities: by.capabilities,
     list: ({ folder, signal }) => account.list(folder, signal),
     async stat({ id, signal }) {
       const seen = await account.lookWithParent(id, signal);

@@ -2,7 +2,7 @@
 // Start here, then dropbox.ts (opening), account.ts (lookups by id and path), changes.ts (preconditions and lost responses),
 // upload.ts (sessions), api.ts and failures.ts (requests and errors).
 import { createOAuthSpec, toEndpoint, type OAuthVendor } from "../oauth.ts";
-import type { CloudProviderType, Powers } from "../provider.ts";
+import type { CloudProviderType, ProviderCapabilities } from "../provider.ts";
 import { openDropbox, USUAL_PIECE_BYTES } from "./dropbox.ts";
 
 const scopes = [
@@ -25,7 +25,7 @@ const vendor: OAuthVendor = {
   authorizationParameters: { token_access_type: "offline" },
 };
 
-const can: Powers = {
+const capabilities: ProviderCapabilities = {
   trash: true,
   // For team apps only.
   permanentDelete: false,
@@ -52,8 +52,8 @@ export function createDropboxType(pieceBytes: number = USUAL_PIECE_BYTES): Cloud
     title: "Dropbox",
     settings: [],
     oauth: createOAuthSpec(vendor),
-    can,
-    connect: (request, deps) => openDropbox(request, deps, { vendor, can, pieceBytes }),
+    capabilities,
+    connect: (request, deps) => openDropbox(request, deps, { vendor, capabilities, pieceBytes }),
   };
 }
 

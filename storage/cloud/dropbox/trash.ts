@@ -11,8 +11,8 @@ const PAGE_ENTRIES = 2000;
 const PAGES_MAX = 10;
 
 /**
- * The deleted files and folders of an account. Dropbox restores files only: a folder comes back with the first of its files.
- * It cannot be emptied by an app.
+ * The deleted files and folders of an account. Dropbox restores files only: a folder is restored with the first of its
+ * files. It cannot be emptied by an app.
  */
 export function createTrash(deps: {
   readonly api: DropboxApi;
@@ -86,7 +86,7 @@ export function createTrash(deps: {
   };
 }
 
-/** Undefined for what is not deleted. Dropbox states neither the kind nor the time of a deleted item. */
+/** Undefined for an item that is not deleted. Dropbox states neither the kind nor the time of a deleted item. */
 function toTrashed(raw: JsonObject | undefined): TrashedItem | undefined {
   const id = asText(raw?.["path_lower"]);
   const name = asText(raw?.["name"]);

@@ -3,7 +3,7 @@ import { asText } from "../json.ts";
 import { STRANGE_ANSWER, toEarlyFailure } from "../guarded-change.ts";
 import { mayRetryRead, type Failure } from "../outcomes.ts";
 import { inPieces, pieceFrom, type Piece } from "../pieces.ts";
-import type { KeptSession, Replacement } from "../provider.ts";
+import type { SessionStore, Replacement } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";
 import { isAsSent, isExpected } from "../comparison.ts";
 import { toChangeFailure, type Account } from "./account.ts";
@@ -21,7 +21,7 @@ export interface Upload {
   readonly size: number | undefined;
   /** The version of a file that is replaced. Undefined: the name must be free. */
   readonly over?: DropboxItem | undefined;
-  readonly session?: KeptSession | undefined;
+  readonly session?: SessionStore | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -45,17 +45,17 @@ interface Sent {
 }
 
 /**
- * Creates or replaces a file. One piece is sent as one request, more pieces through an upload session, which Dropbox discards
- * if it is never finished. Nothing is visible before the last request. Throws what the source throws.
+ * Creates or replaces a file. One piece is sent as one request, more pieces through an upload session, which Dropbox
+ * discards if it is never finished. Nothing is visible before the last request. Throws errors of the source.
  */
-export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
-  const { content, name, signal } = what;
+export async function upload(input: Upload, deps: UploadDeps): Promise<ItemOutcome> {
+  const { content, name, signal } = input;
   // Until the stream is read it needs a listener, because an error must not end the process.
   content.on("error", () => undefined);
   try {
-    const rule = what.over === undefined ? brokenDropboxRule(name) : undefined;
+    const rule = input.over === undefined ? brokenDropboxRule(name) : undefined;
     if (rule !== undefined) return { kind: "invalid_name", rule };
-    return await sendPieces(what, deps);
+    return await sendPieces(input, deps);
   } catch (error) {
     if (signal.aborted && content.errored === null)
       return { kind: "offline", sent: true, note: "aborted" };
@@ -66,8 +66,8 @@ export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcom
 }
 
 /** Replaces a file that still is as expected; Dropbox compares the revision when the new version is committed. */
-export async function replace(what: Replacement, deps: UploadDeps): Promise<ItemOutcome> {
-  const { id, expected, content, size, signal } = what;
+export async function replace(input: Replacement, deps: UploadDeps): Promise<ItemOutcome> {
+  const { id, expected, content, size, signal } = input;
   try {
     const seen = await deps.account.lookWithParent(id, signal);
     if (seen.kind !== "ok") return toEarlyFailure(seen, toChangeFailure);
@@ -82,13 +82,13 @@ export async function replace(what: Replacement, deps: UploadDeps): Promise<Item
   }
 }
 
-async function sendPieces(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
-  const { signal } = what;
+async function sendPieces(input: Upload, deps: UploadDeps): Promise<ItemOutcome> {
+  const { signal } = input;
   const hash = createContentHash();
-  const before = await resume(what, deps);
+  const before = await resume(input, deps);
   if (before.kind !== "ok") return before;
   let { session } = before;
-  for await (const piece of inPieces(what.content, deps.pieceBytes, what.size)) {
+  for await (const piece of inPieces(input.content, deps.pieceBytes, input.size)) {
     signal.throwIfAborted();
     hash.update(piece.bytes);
     const end = piece.start + piece.bytes.length;
@@ -96,15 +96,15 @@ async function sendPieces(what: Upload, deps: UploadDeps): Promise<ItemOutcome> 
     if (piece.isLast) {
       const last = rest ?? { start: end, bytes: Buffer.alloc(0), isLast: true };
       const sent = { size: end, contentHash: hash.digest() };
-      if (before.there !== undefined) return recognize(what, before.there, sent);
-      return deps.withAccountLock(() => commit(what, session, last, sent, deps));
+      if (before.there !== undefined) return recognize(input, before.there, sent);
+      return deps.withAccountLock(() => commit(input, session, last, sent, deps));
     }
     if (rest === undefined || before.there !== undefined) continue;
     if (session === undefined) {
-      const begun = await begin(what, piece, deps);
+      const begun = await begin(input, piece, deps);
       if (begun.kind !== "ok") return begun;
       session = begun.session;
-      await what.session?.save(session);
+      await input.session?.save(session);
     } else {
       const failure = await append(session, rest, signal, deps);
       if (failure !== undefined) return toSessionFailure(failure);
@@ -118,7 +118,7 @@ interface Before {
   readonly kind: "ok";
   readonly session: string | undefined;
   readonly offset: number;
-  /** The session is gone and this file has the name: maybe ours. */
+  /** The session has ended and this file has the name: possibly the uploaded one. */
   readonly there: DropboxItem | undefined;
 }
 
@@ -146,24 +146,24 @@ async function resume(
 }
 
 async function begin(
-  what: Upload,
+  input: Upload,
   piece: Piece,
   deps: UploadDeps,
 ): Promise<{ readonly kind: "ok"; readonly session: string } | Failure> {
-  if (what.over === undefined) {
+  if (input.over === undefined) {
     // Avoids a useless large upload: the folder must exist and the name be free.
-    const folder = await deps.account.pathOfFolder(what.parent, what.signal);
+    const folder = await deps.account.pathOfFolder(input.parent, input.signal);
     if (folder.kind !== "ok") return toChangeFailure(folder);
-    const taken = await deps.account.look(`${folder.path}/${what.name}`, what.signal);
+    const taken = await deps.account.look(`${folder.path}/${input.name}`, input.signal);
     if (taken.kind === "ok") return { kind: "conflict", existingName: taken.found.name };
     if (taken.kind !== "not_found") return toChangeFailure(taken);
   }
-  const answer = await again(what.signal, deps, () =>
+  const answer = await again(input.signal, deps, () =>
     deps.api.send(
       "files/upload_session/start",
       { close: false, content_hash: hashContent(piece.bytes) },
       piece.bytes,
-      what.signal,
+      input.signal,
     ),
   );
   if (answer.kind !== "ok") return toSessionFailure(answer);
@@ -208,13 +208,13 @@ function standingWithin(
 
 /** Sends the last request: creates the file under its name, which must be free, or replaces the version of `over`. */
 async function commit(
-  what: Upload,
+  input: Upload,
   session: string | undefined,
   piece: Piece,
   sent: Sent,
   deps: UploadDeps,
 ): Promise<ItemOutcome> {
-  const { parent, name, over, signal } = what;
+  const { parent, name, over, signal } = input;
   // Checked again just before: Dropbox would create a deleted folder again.
   const folder =
     over === undefined
@@ -255,7 +255,7 @@ async function commit(
     if (made !== undefined) return toOutcome(made, sent, parent);
     mayHaveLanded = true;
   } else if (!mayHaveLanded) {
-    // The revision is no longer the current one, or the file is gone.
+    // The revision is no longer the current one, or the file was deleted.
     if (over !== undefined && ["conflict", "not_found"].includes(answer.kind))
       return { kind: "stale" };
     if (answer.kind === "conflict") return { ...answer, existingName: name };
@@ -270,7 +270,7 @@ async function commit(
       ? { kind: "ok", item: toProviderItem(found.found, parent) }
       : { kind: "stale" };
   }
-  if (found.kind === "ok") return recognize(what, found.found, sent);
+  if (found.kind === "ok") return recognize(input, found.found, sent);
   return found.kind === "not_found"
     ? failure
     : { kind: "unknown_outcome", note: failure.note ?? "lost" };

@@ -11,7 +11,7 @@ import {
   type ConnectOutcome,
   type ConnectRequest,
   type Facts,
-  type Powers,
+  type ProviderCapabilities,
   type ProviderDeps,
 } from "../provider.ts";
 import { createDriveApi, type DriveApi } from "./api.ts";
@@ -49,10 +49,10 @@ export async function openGoogleDrive(input: {
   readonly deps: ProviderDeps;
   readonly vendor: OAuthVendor;
   readonly root: string;
-  readonly can: Powers;
+  readonly capabilities: ProviderCapabilities;
   readonly tuning: Partial<GoogleDriveTuning>;
 }): Promise<ConnectOutcome> {
-  const { request, deps, vendor, root, can } = input;
+  const { request, deps, vendor, root, capabilities } = input;
   const tuning = { ...usual, ...input.tuning };
   const { tokens, sender } = openSignedIn(vendor, request, deps, [root]);
   const api = createDriveApi({
@@ -65,12 +65,12 @@ export async function openGoogleDrive(input: {
   if (facts !== undefined)
     return {
       kind: "ok",
-      provider: createGoogleDrive(api, facts, { can, tuning, deps, tokens }),
+      provider: createGoogleDrive(api, facts, { capabilities, tuning, deps, tokens }),
       facts,
     };
   const looked = await lookAround(api, request.signal);
   if (looked.kind !== "ok") return looked;
-  const provider = createGoogleDrive(api, looked.facts, { can, tuning, deps, tokens });
+  const provider = createGoogleDrive(api, looked.facts, { capabilities, tuning, deps, tokens });
   return { kind: "ok", provider, facts: looked.facts };
 }
 
@@ -112,12 +112,12 @@ function createGoogleDrive(
   api: DriveApi,
   facts: Facts,
   {
-    can,
+    capabilities,
     tuning,
     deps,
     tokens,
   }: {
-    readonly can: Powers;
+    readonly capabilities: ProviderCapabilities;
     readonly tuning: GoogleDriveTuning;
     readonly deps: ProviderDeps;
     readonly tokens: Tokens;
@@ -130,7 +130,7 @@ function createGoogleDrive(
   const uploadDeps = { drive, names, sizes: tuning, sleep, newId, rootId };
 
   return {
-    can,
+    capabilities,
 
     async list({ folder, signal }) {
       const [there, found] = await Promise.all([

@@ -140,7 +140,7 @@ function toSize(value: unknown): number | undefined {
   return Number(value);
 }
 
-/** Returns whether an item is still what the caller saw. */
+/** Returns whether an item is unchanged since the caller saw it. */
 export function isExpected({ item, isTrashed }: DriveFile, expected: Expected): boolean {
   if (isTrashed) return false;
   const { etag, kind, name, parent } = expected;

@@ -2,7 +2,7 @@
 // Start here, then google-drive.ts (the operations), names.ts (unique names where names may repeat), relocate.ts
 // (preconditions), upload.ts and session.ts. failures.ts and items.ts interpret Drive's responses.
 import { createOAuthSpec, toEndpoint, type OAuthVendor } from "../oauth.ts";
-import type { CloudProviderType, Powers, ServerSettings } from "../provider.ts";
+import type { CloudProviderType, ProviderCapabilities, ServerSettings } from "../provider.ts";
 import { openGoogleDrive, type GoogleDriveTuning } from "./google-drive.ts";
 
 const SCOPE = "https://www.googleapis.com/auth/drive";
@@ -21,7 +21,7 @@ const google: OAuthVendor = {
   authorizationParameters: { access_type: "offline", prompt: "consent" },
 };
 
-const can: Powers = {
+const capabilities: ProviderCapabilities = {
   trash: true,
   permanentDelete: true,
   // The etag of v2 narrows the race; its documentation does not promise to exclude it.
@@ -47,10 +47,10 @@ export function createGoogleDriveType(tuning: Partial<GoogleDriveTuning> = {}): 
     title: "Google Drive",
     settings: [],
     oauth: createOAuthSpec(google),
-    can,
+    capabilities,
     connect: (request, deps) => {
       const root = toApi(deps.server);
-      return openGoogleDrive({ request, deps, vendor: google, root, can, tuning });
+      return openGoogleDrive({ request, deps, vendor: google, root, capabilities, tuning });
     },
   };
 }

@@ -20,13 +20,13 @@ interface Sent {
 }
 
 /**
- * Replaces the bytes of a file if it is still the expected version; it keeps its id, sharing and revisions. A small file
- * is one request of version 2 of the API with its etag as the precondition, which version 3 lacks. A larger one goes
- * through a session, which takes no precondition for its end: its revision is compared just before the last piece. What
- * another client wrote in that moment stays as an earlier revision.
+ * Replaces the bytes of a file if it is still the expected version; it keeps its id, sharing and revisions. A small
+ * file is one request of version 2 of the API with its etag as the precondition, which version 3 lacks. A larger one
+ * goes through a session, which takes no precondition for its end: its revision is compared just before the last piece.
+ * A version that another client writes in between remains as an earlier revision.
  */
-export async function replace(what: Replacement, deps: UploadDeps): Promise<ItemOutcome> {
-  const { id, expected, content, signal } = what;
+export async function replace(input: Replacement, deps: UploadDeps): Promise<ItemOutcome> {
+  const { id, expected, content, signal } = input;
   const { drive, sizes } = deps;
   // It may fail before it is read; the error is rethrown to the reader.
   content.on("error", () => undefined);
@@ -41,8 +41,8 @@ export async function replace(what: Replacement, deps: UploadDeps): Promise<Item
     // Google's own documents and shortcuts have no bytes that could be replaced.
     if (before.item.version === undefined) return { kind: "unsupported", reason: "no_bytes" };
     const md5 = createHash("md5");
-    const contentType = toContentType({ contentType: what.contentType, name: before.item.name });
-    for await (const piece of inPieces(content, sizes.pieceBytes, what.size)) {
+    const contentType = toContentType({ contentType: input.contentType, name: before.item.name });
+    for await (const piece of inPieces(content, sizes.pieceBytes, input.size)) {
       signal.throwIfAborted();
       md5.update(piece.bytes);
       const sent = (): Sent => ({
@@ -50,9 +50,9 @@ export async function replace(what: Replacement, deps: UploadDeps): Promise<Item
         md5: md5.digest("hex"),
       });
       if (session === undefined && piece.isLast && piece.bytes.length <= sizes.simpleBytesMax)
-        return await replaceAtOnce(before, piece, contentType, sent(), what, deps);
+        return await replaceAtOnce(before, piece, contentType, sent(), input, deps);
       if (session === undefined) {
-        const about = { size: what.size, contentType, over: id };
+        const about = { size: input.size, contentType, over: id };
         const opened = await createSession({}, about, { ...deps, signal });
         if (opened.kind !== "ok") return toChangeFailure(opened);
         session = opened.session;

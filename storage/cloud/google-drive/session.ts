@@ -40,7 +40,7 @@ interface SessionDeps {
 /** Opens a session for a file with this metadata; `size` is undefined when it is known only at the end of the source. */
 export async function createSession(
   metadata: JsonObject,
-  what: {
+  input: {
     readonly size: number | undefined;
     readonly contentType: string;
     /** The id of a file that is replaced. Undefined: the session creates one. */
@@ -50,13 +50,13 @@ export async function createSession(
 ): Promise<{ readonly kind: "ok"; readonly session: Session } | DriveFailure> {
   const { signal } = deps;
   const opened = await deps.drive.api.open({
-    method: what.over === undefined ? "POST" : "PATCH",
+    method: input.over === undefined ? "POST" : "PATCH",
     service: "upload",
-    path: what.over === undefined ? "/files" : pathOf(what.over),
+    path: input.over === undefined ? "/files" : pathOf(input.over),
     query: { uploadType: "resumable", fields: FIELDS },
     headers: {
-      "x-upload-content-type": what.contentType,
-      ...(what.size === undefined ? {} : { "x-upload-content-length": String(what.size) }),
+      "x-upload-content-type": input.contentType,
+      ...(input.size === undefined ? {} : { "x-upload-content-length": String(input.size) }),
     },
     body: metadata,
     signal,
@@ -65,7 +65,7 @@ export async function createSession(
   opened.discard();
   const url = URL.parse(opened.headers["location"] ?? "")?.href;
   if (url === undefined) return { kind: "offline", sent: true, note: "no_session" };
-  return { kind: "ok", session: toSession(url, what.size, deps) };
+  return { kind: "ok", session: toSession(url, input.size, deps) };
 }
 
 /** Asks a session of an earlier call for its offset; `done` with the file when it has all bytes. */

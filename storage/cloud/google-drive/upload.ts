@@ -29,18 +29,18 @@ export interface UploadDeps {
 }
 
 /**
- * Creates a file from a stream: a small one by one request, a larger one piece by piece; nothing is visible before the last
- * one. Discards an unfinished session, unless it is kept for another call. Throws what the source throws.
+ * Creates a file from a stream: a small one by one request, a larger one piece by piece; nothing is visible before the
+ * last one. Discards an unfinished session, unless it is kept for another call. Throws errors of the source.
  */
-export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
-  const { content, signal, parent, name } = what;
+export async function upload(input: Upload, deps: UploadDeps): Promise<ItemOutcome> {
+  const { content, signal, parent, name } = input;
   // It may fail before it is read; the error is rethrown to the reader.
   content.on("error", () => undefined);
   try {
-    const kept = toKept(what.session?.saved);
+    const kept = toSavedSession(input.session?.saved);
     const begun = await begin(deps.drive, deps.names, parent, name, signal, kept?.id);
     if (begun.kind !== "ok") return begun;
-    return await send(what, begun.item, kept?.url, deps);
+    return await send(input, begun.item, kept?.url, deps);
   } catch (error) {
     if (signal.aborted && content.errored === null) return aborted;
     throw error;
@@ -49,13 +49,13 @@ export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcom
   }
 }
 
-/** What is saved of a session: its address, and the id of the file that it creates. */
-interface Kept {
+/** The saved state of a session: its address, and the id of the file that it creates. */
+interface SavedSession {
   readonly url: string;
   readonly id: string;
 }
 
-function toKept(saved: string | undefined): Kept | undefined {
+function toSavedSession(saved: string | undefined): SavedSession | undefined {
   const value = parseJsonObject(saved ?? "");
   const [url, id] = [asText(value?.["url"]), asText(value?.["id"])];
   return url === undefined || id === undefined ? undefined : { url, id };
@@ -63,7 +63,7 @@ function toKept(saved: string | undefined): Kept | undefined {
 
 /** Discards a saved session. */
 export async function discardSession(saved: string, drive: Drive): Promise<void> {
-  const kept = toKept(saved);
+  const kept = toSavedSession(saved);
   if (kept !== undefined) await cancelSession(kept.url, drive);
 }
 
@@ -74,7 +74,7 @@ interface Progress {
   readonly made?: FileOutcome;
 }
 
-/** Asks the session of an earlier call. One that is gone may have created the file; else another one is opened. */
+/** Queries the session of an earlier call. An ended session may have created the file; otherwise opens a new one. */
 async function resume(
   url: string,
   item: NewItem,
@@ -90,39 +90,41 @@ async function resume(
 }
 
 async function send(
-  what: Upload,
+  input: Upload,
   item: NewItem,
   keptUrl: string | undefined,
   deps: UploadDeps,
 ): Promise<ItemOutcome> {
-  const { signal, parent } = what;
+  const { signal, parent } = input;
   const { drive, names } = deps;
   const md5 = createHash("md5");
   let size = 0;
-  const before = keptUrl === undefined ? { offset: 0 } : await resume(keptUrl, item, what, deps);
+  const before = keptUrl === undefined ? { offset: 0 } : await resume(keptUrl, item, input, deps);
   let { session, made }: Progress = before;
   if (made !== undefined && made.kind !== "ok") return refuse(drive, made, parent, signal);
   let mayHaveLanded = false;
   try {
-    for await (const piece of inPieces(what.content, deps.sizes.pieceBytes, what.size)) {
+    for await (const piece of inPieces(input.content, deps.sizes.pieceBytes, input.size)) {
       signal.throwIfAborted();
       md5.update(piece.bytes);
       size = piece.start + piece.bytes.length;
       if (before.made !== undefined) continue;
       mayHaveLanded = piece.isLast;
       if (session === undefined && piece.isLast && size <= deps.sizes.simpleBytesMax) {
-        made = await sendAtOnce(what, item, piece.bytes, deps);
+        made = await sendAtOnce(input, item, piece.bytes, deps);
         break;
       }
       if (session === undefined) {
         const opened = await createSession(
-          toMetadata(what, item, drive),
-          { size: what.size, contentType: toContentType(what) },
+          toMetadata(input, item, drive),
+          { size: input.size, contentType: toContentType(input) },
           { ...deps, signal },
         );
         if (opened.kind !== "ok") return await refuse(drive, opened, parent, signal);
         session = opened.session;
-        await what.session?.save(JSON.stringify({ url: session.url, id: item.id } satisfies Kept));
+        await input.session?.save(
+          JSON.stringify({ url: session.url, id: item.id } satisfies SavedSession),
+        );
       }
       const rest = pieceFrom(piece, before.offset);
       if (rest === undefined && !piece.isLast) continue;
@@ -131,11 +133,11 @@ async function send(
       );
       if (sent.kind === "more") continue;
       if (sent.kind === "done") made = toOutcome(sent.value, deps);
-      else made = sent.kind === "not_found" ? sessionGone : sent;
+      else made = sent.kind === "not_found" ? sessionExpired : sent;
       break;
     }
   } finally {
-    if (made?.kind !== "ok" && what.session === undefined) await session?.cancel();
+    if (made?.kind !== "ok" && input.session === undefined) await session?.cancel();
     if (made?.kind !== "ok" && mayHaveLanded && signal.aborted)
       await takeBack(drive, item, aborted);
   }
@@ -143,7 +145,7 @@ async function send(
   const verified = await verifyMade(drive, made, item, signal);
   if (verified.kind === "not_there") {
     const gone = { kind: "not_found", note: "session_gone" } as const;
-    return refuse(drive, made === sessionGone ? gone : verified.failure, parent, signal);
+    return refuse(drive, made === sessionExpired ? gone : verified.failure, parent, signal);
   }
   if (verified.kind !== "ok") return refuse(drive, verified, parent, signal);
   if (!isWhole(verified.file, size, md5.digest("hex")))
@@ -152,24 +154,24 @@ async function send(
 }
 
 /** The session is finished or was discarded: whether the file exists decides. */
-const sessionGone: FileOutcome = { kind: "offline", sent: true, note: "session_gone" };
+const sessionExpired: FileOutcome = { kind: "offline", sent: true, note: "session_gone" };
 
 const aborted = { kind: "offline", sent: true, note: "aborted" } as const;
 
 /** Creates a file with its metadata in one request; retries once if it certainly does not exist. */
 async function sendAtOnce(
-  what: Upload,
+  input: Upload,
   item: NewItem,
   bytes: Uint8Array,
   deps: UploadDeps,
 ): Promise<FileOutcome> {
   const { drive } = deps;
   const boundary = `croft-${deps.newId()}`;
-  const metadata = JSON.stringify(toMetadata(what, item, drive));
+  const metadata = JSON.stringify(toMetadata(input, item, drive));
   const body = Buffer.concat([
     Buffer.from(
       `--${boundary}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n${metadata}\r\n` +
-        `--${boundary}\r\nContent-Type: ${toContentType(what)}\r\n\r\n`,
+        `--${boundary}\r\nContent-Type: ${toContentType(input)}\r\n\r\n`,
     ),
     bytes,
     Buffer.from(`\r\n--${boundary}--\r\n`),
@@ -184,9 +186,9 @@ async function sendAtOnce(
         headers: { "content-type": `multipart/related; boundary=${boundary}` },
         body,
       },
-      what.signal,
+      input.signal,
     );
-  const first = await verifyMade(drive, await attempt(), item, what.signal);
+  const first = await verifyMade(drive, await attempt(), item, input.signal);
   return first.kind === "not_there" ? attempt() : first;
 }
 

@@ -48,7 +48,7 @@ export async function cleanUp(root: Folder, deps: Deps): Promise<void> {
   });
   await inOwn(root, "trash", async (trash) => {
     for (const { name, stats } of await listAbandoned(trash, "removal", deps))
-      // An entry that could not be removed then may not be removable now.
+      // An entry that could not be removed earlier may still not be removable.
       await unless(["ENOENT", "EACCES", "EPERM", "ENOTEMPTY"], removeTree(trash, name, stats));
   });
   await inOwn(root, "staging", async (staging) => {

@@ -7,7 +7,7 @@ import {
   type ConnectOutcome,
   type Facts,
   type LocalFolderAccess,
-  type Powers,
+  type ProviderCapabilities,
   type ProviderDeps,
 } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";
@@ -38,7 +38,7 @@ export interface LocalFolderRequest {
   /** Undefined: the root may be anywhere below the local roots. */
   readonly access: LocalFolderAccess | undefined;
   readonly facts: Facts | undefined;
-  readonly can: Powers;
+  readonly capabilities: ProviderCapabilities;
 }
 
 /** Opens a folder of this machine as a storage. Every call opens the path from the allowed folder down and follows no link. */
@@ -52,14 +52,14 @@ export async function openLocalFolder(
   if (request.facts !== undefined)
     return {
       kind: "ok",
-      provider: createLocalFolder(place, request.facts, request.can, deps),
+      provider: createLocalFolder(place, request.facts, request.capabilities, deps),
       facts: request.facts,
     };
   const looked = await lookAt(place, undefined, deps);
   if (looked.kind === "ok")
     return {
       kind: "ok",
-      provider: createLocalFolder(place, looked.facts, request.can, deps),
+      provider: createLocalFolder(place, looked.facts, request.capabilities, deps),
       facts: looked.facts,
     };
   return looked.kind === "stale"
@@ -70,11 +70,11 @@ export async function openLocalFolder(
 function createLocalFolder(
   place: RootPlace,
   facts: Facts,
-  powers: Powers,
+  best: ProviderCapabilities,
   deps: ProviderDeps,
 ): CloudProvider {
-  const can: Powers = {
-    ...powers,
+  const capabilities: ProviderCapabilities = {
+    ...best,
     caseSensitive: facts["case_sensitive"] !== false,
     normalisationSensitive: facts["normalisation_sensitive"] !== false,
   };
@@ -145,7 +145,7 @@ function createLocalFolder(
   }
 
   return {
-    can,
+    capabilities,
 
     list: ({ folder, signal }) =>
       inFolder(folder, (opened) =>

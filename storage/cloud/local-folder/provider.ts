@@ -17,7 +17,7 @@ export const localFolder: CloudProviderType = {
     },
   ],
   usesLocalFolders: true,
-  can: {
+  capabilities: {
     trash: true,
     permanentDelete: true,
     guardedRename: "emulated",
@@ -36,7 +36,12 @@ export const localFolder: CloudProviderType = {
   },
   connect: ({ settings, facts, localFolders }, deps) =>
     openLocalFolder(
-      { root: settings["root"] ?? "", access: localFolders, facts, can: localFolder.can },
+      {
+        root: settings["root"] ?? "",
+        access: localFolders,
+        facts,
+        capabilities: localFolder.capabilities,
+      },
       deps,
     ),
 };

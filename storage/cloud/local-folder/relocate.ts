@@ -177,7 +177,7 @@ async function claimAndRename(from: Place, to: Place, before: BigIntStats): Prom
 
 /**
  * Removes one name of a file that has another. The name first moves to `waiting`, out of reach of other programs; if it
- * belongs to another file, it moves back. Returns false when the name was gone or belonged to another file.
+ * belongs to another file, it moves back. Returns false when the name did not exist or belonged to another file.
  */
 export async function removeOwnName(
   place: Place,

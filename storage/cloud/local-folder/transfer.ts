@@ -114,8 +114,8 @@ class SourceFailed extends Error {
 }
 
 /**
- * Writes a stream to a new file in `tmp`, durably, and returns its path. A failure leaves no file; throws what
- * the source throws.
+ * Writes a stream to a new file in `tmp`, durably, and returns its path. A failure leaves no file. Throws errors of the
+ * source.
  */
 export async function writeTemporary(
   upload: {

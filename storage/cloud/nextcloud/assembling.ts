@@ -6,16 +6,16 @@ import type { ProviderAnswer } from "../transport.ts";
 import type { DavClient } from "../webdav/client.ts";
 import { pause, type DavCore } from "../webdav/core.ts";
 import { isPlain } from "../webdav/failures.ts";
-import type { Seen } from "../webdav/items.ts";
+import type { DavItem } from "../webdav/items.ts";
 import { readFile } from "../webdav/reading.ts";
 import { judge, refusedName, undone, type Answered } from "../webdav/relocate.ts";
 
-/** A file on its way to its name. */
-export interface Wanted {
+/** A file that the server is assembling. */
+export interface ChunkedUpload {
   readonly parent: readonly string[];
   readonly segments: readonly string[];
   /** The version that is replaced. Undefined: the name must be free. */
-  readonly over: Seen | undefined;
+  readonly over: DavItem | undefined;
   /** Bytes read from the source so far. */
   size: number;
   /** Modification time to set, in epoch seconds. */
@@ -35,7 +35,7 @@ const POLLS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 30_000, 30_000, 30
 export async function assemble(
   { core, client }: { readonly core: DavCore; readonly client: DavClient },
   folder: string,
-  wanted: Wanted,
+  wanted: ChunkedUpload,
   headers: Readonly<Record<string, string>> & { readonly destination: string },
   signal: AbortSignal,
   isContinued: boolean,
@@ -72,7 +72,7 @@ export async function assemble(
 /** The outcome when a file has the name that an earlier call may have completed: ours has exactly the sent bytes. */
 export async function recognize(
   core: DavCore,
-  wanted: Wanted,
+  wanted: ChunkedUpload,
   body: UploadBody,
   taken: Failure,
   signal: AbortSignal,
@@ -86,18 +86,21 @@ export async function recognize(
 }
 
 /** Returns the precondition of the assembly: a free name, or the tag of the file there. */
-function toCondition({ over }: Wanted, destination: string): Readonly<Record<string, string>> {
+function toCondition(
+  { over }: ChunkedUpload,
+  destination: string,
+): Readonly<Record<string, string>> {
   return over === undefined
     ? { overwrite: "F" }
     : { overwrite: "T", if: `<${destination}> ([${over.strongTag ?? ""}])` };
 }
 
-/** Polls until the file exists, or the chunks are gone without it. */
+/** Polls until the file exists, or the chunks have disappeared without it. */
 async function waitForFile(
   core: DavCore,
   client: DavClient,
   folder: string,
-  wanted: Wanted,
+  wanted: ChunkedUpload,
   signal: AbortSignal,
 ): Promise<ItemOutcome | "still_not_there"> {
   for (const waitMs of [0, ...POLLS_MS]) {
@@ -129,7 +132,7 @@ async function waitForFile(
 
 export async function determineOutcome(
   core: DavCore,
-  wanted: Wanted,
+  wanted: ChunkedUpload,
   answered: Answered,
   signal: AbortSignal,
   wasAskedBefore = false,
@@ -157,7 +160,7 @@ export async function determineOutcome(
 }
 
 /** Returns the failure when another file has the name. */
-function toTaken({ over }: Wanted, { item }: Seen): Failure {
+function toTaken({ over }: ChunkedUpload, { item }: DavItem): Failure {
   if (over === undefined) return { kind: "conflict", existingName: item.name };
   // A precondition that fails although nothing has changed is useless on this server.
   return item.version === over.item.version
@@ -168,8 +171,8 @@ function toTaken({ over }: Wanted, { item }: Seen): Failure {
 /** Returns whether a file is the uploaded one: by its size and time or, on servers that keep no times, by its bytes. */
 async function isOurs(
   core: DavCore,
-  { item }: Seen,
-  wanted: Wanted,
+  { item }: DavItem,
+  wanted: ChunkedUpload,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (item.kind !== "file" || item.size !== wanted.size) return false;

@@ -4,7 +4,7 @@ import type {
   CheckOutcome,
   CloudProvider,
   ConnectOutcome,
-  Powers,
+  ProviderCapabilities,
   ProviderDeps,
 } from "../provider.ts";
 import { swapFile } from "../replacing.ts";
@@ -14,13 +14,13 @@ import type { DavBase } from "../webdav/address.ts";
 import { deleteItem, type Permits } from "../webdav/changing.ts";
 import { createDavClient } from "../webdav/client.ts";
 import { createDavCore } from "../webdav/core.ts";
-import { FACTS_VERSION, lookAtRoot, toPowers } from "../webdav/probe.ts";
+import { FACTS_VERSION, lookAtRoot, toCapabilities } from "../webdav/probe.ts";
 import { replaceFile } from "../webdav/replacing.ts";
 import { createDavVerbs, type WebDavRequest } from "../webdav/webdav.ts";
 import { discover, toDavBase, toServerBase, type ServerFacts } from "./server.ts";
 import { createTrash } from "./trash-items.ts";
 import { createCloudTrash } from "./trash.ts";
-import { toKeptChunks } from "./kept-chunks.ts";
+import { toSavedChunks } from "./saved-chunks.ts";
 import { createUnfinishedUploads } from "./unfinished-uploads.ts";
 import { replaceInPieces, uploadToCloud } from "./uploading.ts";
 
@@ -111,11 +111,14 @@ export async function openNextcloud(
     chunks: facts.chunks,
   };
   const verbs = createDavVerbs(core, permits);
-  const can: Powers = { ...toPowers(request.can, facts), trash: facts.trash };
+  const capabilities: ProviderCapabilities = {
+    ...toCapabilities(request.capabilities, facts),
+    trash: facts.trash,
+  };
 
   const provider: CloudProvider = {
     ...verbs,
-    can,
+    capabilities,
     ...(facts.trash && {
       trash: createTrash({
         core,
@@ -143,14 +146,14 @@ export async function openNextcloud(
       return refusal;
     },
     async discardSession({ session }) {
-      const kept = toKeptChunks(session);
+      const kept = toSavedChunks(session);
       if (kept !== undefined) await unfinished.discard(kept.folder);
     },
     replace: (input) =>
-      replaceFile(core, input, permits, (what, seen) =>
+      replaceFile(core, input, permits, (replacement, seen) =>
         facts.chunks && seen.strongTag !== undefined
-          ? replaceInPieces(uploads, what, seen)
-          : swapFile(provider, what, deps),
+          ? replaceInPieces(uploads, replacement, seen)
+          : swapFile(provider, replacement, deps),
       ),
     delete(input) {
       const permanently = input.permanently === true;

@@ -1,5 +1,6 @@
 // storage/cloud/nextcloud: a user's files on a Nextcloud server, or on ownCloud 10.
-// Start here, then nextcloud.ts (what exceeds WebDAV), server.ts (capabilities), uploading.ts (chunked uploads), trash.ts.
+// Start here, then nextcloud.ts (extensions of WebDAV), server.ts (capabilities), uploading.ts (chunked uploads),
+// trash.ts.
 import type { CloudProviderType } from "../provider.ts";
 import { signingIn, toWebDavRequest, webdav } from "../webdav/provider.ts";
 import { openNextcloud } from "./nextcloud.ts";
@@ -30,9 +31,9 @@ export function createNextcloudType(pieceBytes: number): CloudProviderType {
         help: "One folder of your files, when not all of them are to be shown",
       },
     ],
-    can: { ...webdav.can, trash: true, normalisationSensitive: false },
+    capabilities: { ...webdav.capabilities, trash: true, normalisationSensitive: false },
     connect: (request, deps) =>
-      openNextcloud({ ...toWebDavRequest(request, type.can), pieceBytes }, deps),
+      openNextcloud({ ...toWebDavRequest(request, type.capabilities), pieceBytes }, deps),
   };
   return type;
 }

@@ -7,7 +7,7 @@ import { refuseTaken } from "../webdav/changing.ts";
 import type { DavClient } from "../webdav/client.ts";
 import { pause, type DavCore } from "../webdav/core.ts";
 import { isPlain } from "../webdav/failures.ts";
-import type { Seen } from "../webdav/items.ts";
+import type { DavItem } from "../webdav/items.ts";
 import {
   openBody,
   toUploadPlace,
@@ -17,12 +17,18 @@ import {
 } from "../webdav/uploading.ts";
 import {
   listChunks,
-  toKeptChunks,
-  toKeptFolder,
+  toSavedChunks,
+  toSavedFolder,
   type ContinuedChunks,
-  type KeptChunks,
-} from "./kept-chunks.ts";
-import { assemble, determineOutcome, judgeAnswer, recognize, type Wanted } from "./assembling.ts";
+  type SavedChunks,
+} from "./saved-chunks.ts";
+import {
+  assemble,
+  determineOutcome,
+  judgeAnswer,
+  recognize,
+  type ChunkedUpload,
+} from "./assembling.ts";
 import type { UnfinishedUploads } from "./unfinished-uploads.ts";
 
 /** Collaborators and limits of uploads. */
@@ -51,11 +57,11 @@ export async function uploadToCloud(uploads: CloudUploads, upload: Upload): Prom
     const { core, pieceBytes } = uploads;
     const place = toUploadPlace(core, upload);
     if (place.kind !== "ok") return place;
-    const wanted = toWanted(core, place);
+    const wanted = toChunkedUpload(core, place);
     const body = await openBody(upload, Math.min(SMALL_BYTES, pieceBytes), wanted.see);
     if (body.bytes !== undefined) return await uploadWhole(uploads, upload, wanted, body);
     const { session, signal } = upload;
-    const kept = toKeptChunks(session?.saved);
+    const kept = toSavedChunks(session?.saved);
     const before = kept && (await listChunks(uploads.client, kept, signal));
     if (before !== undefined && before.kind !== "continued") return before;
     const refusal = await refuseTaken(core, wanted.segments, signal);
@@ -69,7 +75,7 @@ export async function uploadToCloud(uploads: CloudUploads, upload: Upload): Prom
     const send = (folder: string) => uploadPieces(folder, uploads, upload, wanted, body);
     return session === undefined
       ? await uploads.unfinished.withFolder(send)
-      : await send(toKeptFolder(core.deps));
+      : await send(toSavedFolder(core.deps));
   } finally {
     upload.content.destroy();
   }
@@ -81,25 +87,25 @@ export async function uploadToCloud(uploads: CloudUploads, upload: Upload): Prom
  */
 export async function replaceInPieces(
   uploads: CloudUploads,
-  what: Replacement,
-  over: Seen,
+  input: Replacement,
+  over: DavItem,
 ): Promise<ItemOutcome> {
   const { parent, name } = over.item;
-  const upload: Upload = { ...what, parent, name };
+  const upload: Upload = { ...input, parent, name };
   const place = toUploadPlace(uploads.core, upload);
   if (place.kind !== "ok") return place;
-  const wanted = toWanted(uploads.core, place, over);
+  const wanted = toChunkedUpload(uploads.core, place, over);
   const body = await openBody(upload, 0, wanted.see);
   return uploads.unfinished.withFolder((folder) =>
     uploadPieces(folder, uploads, upload, wanted, body),
   );
 }
 
-function toWanted(
+function toChunkedUpload(
   core: DavCore,
-  place: Pick<Wanted, "parent" | "segments">,
-  over?: Seen,
-): Wanted & { readonly see: (chunk: Uint8Array) => void } {
+  place: Pick<ChunkedUpload, "parent" | "segments">,
+  over?: DavItem,
+): ChunkedUpload & { readonly see: (chunk: Uint8Array) => void } {
   const { parent, segments } = place;
   // The server stores the given time: with the size it identifies our file after a lost response.
   const seconds = Math.floor(core.deps.clock() / 1000);
@@ -121,7 +127,7 @@ function toWanted(
 async function uploadWhole(
   { core }: CloudUploads,
   upload: Upload,
-  wanted: Wanted,
+  wanted: ChunkedUpload,
   body: UploadBody,
 ): Promise<ItemOutcome> {
   const size = body.bytes?.byteLength ?? upload.size;
@@ -145,7 +151,7 @@ async function uploadPieces(
   folder: string,
   uploads: CloudUploads,
   upload: Upload,
-  wanted: Wanted,
+  wanted: ChunkedUpload,
   body: UploadBody,
   continued?: ContinuedChunks,
 ): Promise<ItemOutcome> {
@@ -168,7 +174,7 @@ async function uploadPieces(
     if (made.kind !== "answered") return made;
     const failure = client.refuse(made);
     if (made.status !== 201) return failure.kind === "stale" ? offline("no_uploads") : failure;
-    await session?.save(JSON.stringify({ folder, pieceBytes } satisfies KeptChunks));
+    await session?.save(JSON.stringify({ folder, pieceBytes } satisfies SavedChunks));
   }
 
   let isOver = false;

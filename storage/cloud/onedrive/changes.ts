@@ -37,7 +37,7 @@ export function createChanges(
   facts: { readonly driveId: string; readonly rootId: string; readonly canDeleteForGood: boolean },
   deps: Pick<ProviderDeps, "home" | "newId" | "locks">,
 ): Changes {
-  /** Returns the current item if it is still what the caller saw. */
+  /** Returns the current item if it is unchanged since the caller saw it. */
   async function lookExpected(
     id: string,
     expected: Expected,

@@ -22,11 +22,11 @@ export type GraphAnswer =
 /** Calls Microsoft Graph with a connection's token. */
 export interface Graph {
   /** Returns a JSON response, or nothing after 204. */
-  call(what: GraphCall): Promise<GraphAnswer>;
+  call(call: GraphCall): Promise<GraphAnswer>;
   /** Returns the download URL of an item: a pre-signed URL, which is called without the token. */
-  locate(what: GraphCall): Promise<{ readonly kind: "ok"; readonly url: string } | GraphFailure>;
+  locate(call: GraphCall): Promise<{ readonly kind: "ok"; readonly url: string } | GraphFailure>;
   /** Calls a pre-signed URL without the token. */
-  callSigned(what: {
+  callSigned(call: {
     readonly method: "GET" | "PUT" | "DELETE";
     readonly url: string;
     readonly headers?: Readonly<Record<string, string>>;
@@ -76,8 +76,8 @@ export function createGraph(deps: {
   }
 
   const graph: Graph = {
-    async call(what) {
-      const answer = await send(what);
+    async call(call) {
+      const answer = await send(call);
       if (answer.kind !== "answered") return answer;
       const { status } = answer;
       if (status < 200 || status > 299) return toFailure(answer);
@@ -89,8 +89,8 @@ export function createGraph(deps: {
       return body.kind === "ok" ? { kind: "ok", status, value: body.value } : body;
     },
 
-    async locate(what) {
-      const answer = await send(what);
+    async locate(call) {
+      const answer = await send(call);
       if (answer.kind !== "answered") return answer;
       if (answer.status !== 302) {
         if (answer.status >= 400) return toFailure(answer);
@@ -104,10 +104,10 @@ export function createGraph(deps: {
         : { kind: "ok", url };
     },
 
-    callSigned: (what) =>
+    callSigned: (call) =>
       deps.sender.send({
-        ...what,
-        headers: { "user-agent": USER_AGENT, ...what.headers },
+        ...call,
+        headers: { "user-agent": USER_AGENT, ...call.headers },
         withoutToken: true,
       }),
 

@@ -10,7 +10,7 @@ import {
   type ConnectOutcome,
   type ConnectRequest,
   type Facts,
-  type Powers,
+  type ProviderCapabilities,
   type ProviderDeps,
   type QuotaOutcome,
 } from "../provider.ts";
@@ -34,7 +34,11 @@ export const usualSizes: UploadSizes = {
 export async function openOneDrive(
   request: ConnectRequest,
   deps: ProviderDeps,
-  by: { readonly vendor: OAuthVendor; readonly can: Powers; readonly sizes: UploadSizes },
+  by: {
+    readonly vendor: OAuthVendor;
+    readonly capabilities: ProviderCapabilities;
+    readonly sizes: UploadSizes;
+  },
 ): Promise<ConnectOutcome> {
   const root = toEndpoint("https://graph.microsoft.com/v1.0", deps.server["onedriveBaseUrl"]);
   const { tokens, sender } = openSignedIn(by.vendor, request, deps, [root]);
@@ -56,24 +60,28 @@ function createOneDrive(
   graph: Graph,
   facts: Facts,
   deps: ProviderDeps,
-  by: { readonly tokens: Tokens; readonly can: Powers; readonly sizes: UploadSizes },
+  by: {
+    readonly tokens: Tokens;
+    readonly capabilities: ProviderCapabilities;
+    readonly sizes: UploadSizes;
+  },
 ): CloudProvider {
   const [driveId, rootId] = [String(facts["drive_id"]), String(facts["root_id"])];
-  const can: Powers = {
-    ...by.can,
-    permanentDelete: by.can.permanentDelete && facts["drive_type"] !== "personal",
+  const capabilities: ProviderCapabilities = {
+    ...by.capabilities,
+    permanentDelete: by.capabilities.permanentDelete && facts["drive_type"] !== "personal",
     quota: facts["tells_quota"] === true,
   };
   const drive = createDrive(graph, driveId, rootId);
   const changes = createChanges(
     graph,
     drive,
-    { driveId, rootId, canDeleteForGood: can.permanentDelete },
+    { driveId, rootId, canDeleteForGood: capabilities.permanentDelete },
     deps,
   );
   const uploadDeps = { graph, drive, sizes: by.sizes, sleep: deps.sleep };
   const provider: CloudProvider = {
-    can,
+    capabilities,
     list: ({ folder, signal }) => drive.list(folder, signal),
     async stat({ id, signal }) {
       const seen = await drive.look(id, signal);

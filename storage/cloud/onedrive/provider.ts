@@ -2,7 +2,7 @@
 // Start here, then onedrive.ts (opening), drive.ts (lookups), changes.ts (preconditions and lost responses), upload.ts
 // (sessions), graph.ts and failures.ts (requests and errors).
 import { createOAuthSpec, toEndpoint, type OAuthVendor } from "../oauth.ts";
-import type { CloudProviderType, Powers, ServerSettings } from "../provider.ts";
+import type { CloudProviderType, ProviderCapabilities, ServerSettings } from "../provider.ts";
 import { openOneDrive, usualSizes } from "./onedrive.ts";
 import type { UploadSizes } from "./session.ts";
 
@@ -18,7 +18,7 @@ const microsoft: OAuthVendor = {
   authorizationParameters: { response_mode: "query", prompt: "select_account" },
 };
 
-const can: Powers = {
+const capabilities: ProviderCapabilities = {
   trash: true,
   permanentDelete: true,
   guardedRename: "atomic",
@@ -44,8 +44,9 @@ export function createOneDriveType(sizes: UploadSizes = usualSizes): CloudProvid
     title: "OneDrive",
     settings: [],
     oauth: createOAuthSpec(microsoft),
-    can,
-    connect: (request, deps) => openOneDrive(request, deps, { vendor: microsoft, can, sizes }),
+    capabilities,
+    connect: (request, deps) =>
+      openOneDrive(request, deps, { vendor: microsoft, capabilities, sizes }),
   };
 }
 

@@ -5,9 +5,8 @@ import type { Drive } from "./drive.ts";
 import type { Graph } from "./graph.ts";
 
 /**
- * Opens the bytes of a file. Neither the download URL nor the response states their version: the file is
- * looked up before, and again once the bytes have begun to arrive. If it changed in between, the stream fails
- * before its end.
+ * Opens the bytes of a file. Neither the download URL nor the response states their version: the file is looked up
+ * before, and again once the first bytes have arrived. If it changed in between, the stream fails before its end.
  */
 export async function readFile(
   graph: Graph,

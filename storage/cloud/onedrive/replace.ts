@@ -14,11 +14,11 @@ import { isSame, readWhole, type Sent } from "./upload.ts";
 /**
  * Replaces a file if it is still the expected version. A small one is one request with the precondition `If-Match`. A
  * larger one goes through an upload session: a session that is opened with a precondition breaks it itself on some
- * drives, so its version is compared just before the last fragment. What another client wrote in that moment stays as an
- * earlier version.
+ * drives, so its version is compared just before the last fragment. A version that another client writes in between
+ * remains as an earlier version.
  */
-export async function replace(what: Replacement, deps: UploadDeps): Promise<ItemOutcome> {
-  const { id, expected, content, size, signal } = what;
+export async function replace(input: Replacement, deps: UploadDeps): Promise<ItemOutcome> {
+  const { id, expected, content, size, signal } = input;
   // Until the stream is read it needs a listener, because an error must not end the process.
   content.on("error", () => undefined);
   try {
@@ -31,8 +31,8 @@ export async function replace(what: Replacement, deps: UploadDeps): Promise<Item
     if (before.item.kind === "folder") return { kind: "unsupported", reason: "folder" };
     if (!isExpected(before.item, expected)) return { kind: "stale" };
     return size <= deps.sizes.simpleBytesMax
-      ? await replaceAtOnce(what, before, deps)
-      : await replaceInSession({ ...what, size }, before, deps);
+      ? await replaceAtOnce(input, before, deps)
+      : await replaceInSession({ ...input, size }, before, deps);
   } catch (error) {
     if (signal.aborted && content.errored === null)
       return { kind: "offline", sent: true, note: "aborted" };
@@ -43,12 +43,12 @@ export async function replace(what: Replacement, deps: UploadDeps): Promise<Item
 }
 
 async function replaceAtOnce(
-  what: Replacement,
+  input: Replacement,
   before: DriveItem,
   deps: UploadDeps,
 ): Promise<ItemOutcome> {
-  const { signal } = what;
-  const bytes = await readWhole(what, deps.sizes.simpleBytesMax);
+  const { signal } = input;
+  const bytes = await readWhole(input, deps.sizes.simpleBytesMax);
   const hash = createQuickXorHash();
   hash.update(bytes);
   const sent: Sent = { size: bytes.length, quickXorHash: hash.digest() };
@@ -84,11 +84,11 @@ async function putContent(
 }
 
 async function replaceInSession(
-  what: Replacement & { readonly size: number },
+  input: Replacement & { readonly size: number },
   before: DriveItem,
   deps: UploadDeps,
 ): Promise<ItemOutcome> {
-  const { size, signal } = what;
+  const { size, signal } = input;
   const { id } = before.item;
   const opened = await deps.graph.call({
     method: "POST",
@@ -104,7 +104,7 @@ async function replaceInSession(
   let isOver = false;
   try {
     const hash = createQuickXorHash();
-    for await (const piece of inPieces(what.content, deps.sizes.fragmentBytes, size)) {
+    for await (const piece of inPieces(input.content, deps.sizes.fragmentBytes, size)) {
       hash.update(piece.bytes);
       if (piece.isLast) {
         // The session may have changed the etag, but not the version of the content.

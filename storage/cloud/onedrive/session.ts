@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { asText, readJsonObject, type JsonObject } from "../json.ts";
 import { mayRetryRead } from "../outcomes.ts";
-import type { KeptSession } from "../provider.ts";
+import type { SessionStore } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import type { Drive } from "./drive.ts";
@@ -14,7 +14,7 @@ export interface Upload {
   readonly name: string;
   readonly content: Readable;
   readonly size: number | undefined;
-  readonly session?: KeptSession | undefined;
+  readonly session?: SessionStore | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -52,14 +52,14 @@ interface OpenSession {
 }
 
 /**
- * Finds out how far a kept session is. `finished` when it is gone and the name is taken: maybe by our file, which its bytes
- * tell. Undefined when a new session is needed.
+ * Determines the offset of a kept session. `finished` when it has ended and the name is taken: possibly by the uploaded
+ * file, which a comparison of bytes decides. Undefined when a new session is needed.
  */
 export async function continueSession(
-  what: Upload,
+  input: Upload,
   deps: UploadDeps,
 ): Promise<OpenSession | { readonly kind: "finished" } | GraphFailure | undefined> {
-  const { parent, name, session, signal } = what;
+  const { parent, name, session, signal } = input;
   const url = deps.graph.toSigned(session?.saved);
   if (session === undefined || url === undefined) return undefined;
   const progress = await askProgress(url, signal, deps);
@@ -81,10 +81,10 @@ export async function continueSession(
  * for it, although no file has it.
  */
 export async function begin(
-  what: Upload & { readonly size: number },
+  input: Upload & { readonly size: number },
   deps: UploadDeps,
 ): Promise<OpenSession | GraphFailure> {
-  const { parent, name, session, signal } = what;
+  const { parent, name, session, signal } = input;
   // Some work drives overwrite a file through a session that forbids it.
   const taken = await deps.drive.lookAtChild(parent, name, signal);
   if (taken.kind === "ok") return { kind: "conflict", existingName: taken.found.item.name };
@@ -114,8 +114,10 @@ export async function begin(
   }
 }
 
-/** The session is finished and the response was lost, or it was discarded, or the folder is gone: a lookup decides. */
-export const sessionGone: GraphFailure = { kind: "offline", sent: true, note: "session_gone" };
+/**
+ * The session is finished and the response was lost, or it was discarded, or the folder was deleted: a lookup decides.
+ */
+export const sessionExpired: GraphFailure = { kind: "offline", sent: true, note: "session_gone" };
 
 /** Sends one fragment until the session has all of it; resumes at the offset that the session reports. */
 export async function sendFragment(
@@ -138,13 +140,13 @@ export async function sendFragment(
       signal,
     });
     let progress = answer.kind === "answered" ? await toProgress(answer, deps) : answer;
-    if (progress.kind === "not_found") return sessionGone;
+    if (progress.kind === "not_found") return sessionExpired;
     const isFinal = progress.kind !== "next" && !isPassing(progress);
     if (isFinal || tries === TRIES_MAX) return progress;
     if (progress.kind !== "next") {
       await deps.sleep(waitMs(progress, tries), signal);
       progress = await askProgress(url, signal, deps);
-      if (progress.kind === "not_found") return sessionGone;
+      if (progress.kind === "not_found") return sessionExpired;
     }
     if (progress.kind !== "next") continue;
     if (progress.offset < start || progress.offset > end)

@@ -15,7 +15,7 @@ import {
   continueSession,
   isPassing,
   sendFragment,
-  sessionGone,
+  sessionExpired,
   TRIES_MAX,
   waitMs,
   type Progress,
@@ -33,23 +33,23 @@ export interface Sent {
 }
 
 /**
- * Creates a file. A small one is sent as one request, a larger one through an upload session, fragment by fragment; nothing
- * is visible before the last one. Discards the session when the upload fails, unless it is kept for another call. Throws
- * what the source throws.
+ * Creates a file. A small one is sent as one request, a larger one through an upload session, fragment by fragment;
+ * nothing is visible before the last one. Discards the session when the upload fails, unless it is kept for another
+ * call. Throws errors of the source.
  */
-export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
-  const { content, name, size, signal } = what;
+export async function upload(input: Upload, deps: UploadDeps): Promise<ItemOutcome> {
+  const { content, name, size, signal } = input;
   // Until the stream is read it needs a listener, because an error must not end the process.
   content.on("error", () => undefined);
   try {
     const rule = brokenOneDriveRule(name);
     if (rule !== undefined) return { kind: "invalid_name", rule };
-    if (!isPossibleId(what.parent)) return { kind: "stale", note: "impossible_id" };
+    if (!isPossibleId(input.parent)) return { kind: "stale", note: "impossible_id" };
     // The service requires the length with every fragment.
     if (size === undefined) return { kind: "unsupported", reason: "length_needed" };
     return size <= deps.sizes.simpleBytesMax
-      ? await uploadAtOnce(what, deps)
-      : await uploadInSession({ ...what, size }, deps);
+      ? await uploadAtOnce(input, deps)
+      : await uploadInSession({ ...input, size }, deps);
   } catch (error) {
     if (signal.aborted && content.errored === null)
       return { kind: "offline", sent: true, note: "aborted" };
@@ -59,32 +59,32 @@ export async function upload(what: Upload, deps: UploadDeps): Promise<ItemOutcom
   }
 }
 
-async function uploadAtOnce(what: Upload, deps: UploadDeps): Promise<ItemOutcome> {
-  const { signal } = what;
-  const bytes = await readWhole(what, deps.sizes.simpleBytesMax);
+async function uploadAtOnce(input: Upload, deps: UploadDeps): Promise<ItemOutcome> {
+  const { signal } = input;
+  const bytes = await readWhole(input, deps.sizes.simpleBytesMax);
   const hash = createQuickXorHash();
   hash.update(bytes);
   const sent: Sent = { size: bytes.length, quickXorHash: hash.digest() };
   let mayHaveLanded = false;
   for (let tries = 1; ; tries++) {
     signal.throwIfAborted();
-    const answer = await putWhole(what, bytes, deps);
+    const answer = await putWhole(input, bytes, deps);
     if (answer.kind === "ok") {
       return answer.status === 201
-        ? confirm(answer.value, sent, what, deps)
+        ? confirm(answer.value, sent, input, deps)
         : { kind: "unknown_outcome", note: "not_created" };
     }
     // A name that is taken after a lost response may be our own file.
     const isOwnRival = answer.kind === "conflict" && mayHaveLanded;
     mayHaveLanded ||= answer.kind === "offline" && answer.sent;
-    const outcome = await determineOutcome(isOwnRival ? lostAnswer : answer, sent, what, deps);
+    const outcome = await determineOutcome(isOwnRival ? lostAnswer : answer, sent, input, deps);
     if (!isPassing(outcome) || tries === TRIES_MAX) return outcome;
     await deps.sleep(waitMs(outcome, tries), signal);
   }
 }
 
-async function putWhole(what: Upload, bytes: Uint8Array, deps: UploadDeps): Promise<GraphAnswer> {
-  const { parent, name, signal } = what;
+async function putWhole(input: Upload, bytes: Uint8Array, deps: UploadDeps): Promise<GraphAnswer> {
+  const { parent, name, signal } = input;
   const place = deps.drive.addressOfChild(parent, name);
   const answer = await deps.graph.call({
     method: "PUT",
@@ -99,11 +99,11 @@ async function putWhole(what: Upload, bytes: Uint8Array, deps: UploadDeps): Prom
 }
 
 async function uploadInSession(
-  what: Upload & { readonly size: number },
+  input: Upload & { readonly size: number },
   deps: UploadDeps,
 ): Promise<ItemOutcome> {
-  const { name, size, session, signal } = what;
-  const begun = (await continueSession(what, deps)) ?? (await begin(what, deps));
+  const { name, size, session, signal } = input;
+  const begun = (await continueSession(input, deps)) ?? (await begin(input, deps));
   if (begun.kind === "conflict") return { ...begun, existingName: name };
   if (begun.kind !== "ok" && begun.kind !== "finished") return toChangeFailure(begun);
 
@@ -111,8 +111,8 @@ async function uploadInSession(
   try {
     const hash = createQuickXorHash();
     let last: Progress =
-      begun.kind === "finished" ? sessionGone : { kind: "next", offset: begun.offset };
-    for await (const piece of inPieces(what.content, deps.sizes.fragmentBytes, size)) {
+      begun.kind === "finished" ? sessionExpired : { kind: "next", offset: begun.offset };
+    for await (const piece of inPieces(input.content, deps.sizes.fragmentBytes, size)) {
       hash.update(piece.bytes);
       const rest = last.kind === "next" ? pieceFrom(piece, last.offset) : undefined;
       if (rest === undefined || begun.kind === "finished") continue;
@@ -127,8 +127,8 @@ async function uploadInSession(
     const sent: Sent = { size, quickXorHash: hash.digest() };
     isOver = last.kind === "done";
     return last.kind === "done"
-      ? await confirm(last.value, sent, what, deps)
-      : await determineOutcome(last, sent, what, deps);
+      ? await confirm(last.value, sent, input, deps)
+      : await determineOutcome(last, sent, input, deps);
   } finally {
     if (begun.kind === "ok" && !isOver && session === undefined) await cancel(begun.url, deps);
   }
@@ -138,15 +138,15 @@ async function uploadInSession(
 async function confirm(
   value: JsonObject,
   sent: Sent,
-  what: Upload,
+  input: Upload,
   deps: UploadDeps,
 ): Promise<ItemOutcome> {
   const said = deps.drive.toItem(value);
-  if (said.kind !== "ok") return determineOutcome(STRANGE_ANSWER, sent, what, deps);
+  if (said.kind !== "ok") return determineOutcome(STRANGE_ANSWER, sent, input, deps);
   // Some libraries alter documents after the upload: the altered bytes count from then on.
-  const held = await deps.drive.look(said.found.item.id, what.signal);
+  const held = await deps.drive.look(said.found.item.id, input.signal);
   const { found } = held.kind === "ok" ? held : said;
-  if (isSame(found, sent) || isRewritten(what.name)) return { kind: "ok", item: found.item };
+  if (isSame(found, sent) || isRewritten(input.name)) return { kind: "ok", item: found.item };
   return { kind: "unknown_outcome", note: "other_bytes" };
 }
 
@@ -154,16 +154,16 @@ async function confirm(
 async function determineOutcome(
   failure: GraphFailure,
   sent: Sent,
-  what: Upload,
+  input: Upload,
   deps: UploadDeps,
 ): Promise<ItemOutcome> {
-  const { parent, name, signal } = what;
+  const { parent, name, signal } = input;
   if (failure.kind === "conflict") return { ...failure, existingName: name };
   const mayHaveLanded =
     (failure.kind === "offline" && failure.sent) || failure.kind === "unknown_outcome";
   if (!mayHaveLanded || signal.aborted) return toChangeFailure(failure);
   let found = await deps.drive.lookAtChild(parent, name, signal);
-  if (found.kind === "not_found" && failure === sessionGone) {
+  if (found.kind === "not_found" && failure === sessionExpired) {
     // A finished session disappears before its file is visible everywhere.
     await deps.sleep(SEEN_AFTER_MS, signal);
     found = await deps.drive.lookAtChild(parent, name, signal);
@@ -186,10 +186,10 @@ export function isSame(found: DriveItem, sent: Sent): boolean {
 }
 
 export async function readWhole(
-  what: Pick<Upload, "content" | "size">,
+  input: Pick<Upload, "content" | "size">,
   bytesMax: number,
 ): Promise<Buffer> {
-  for await (const piece of inPieces(what.content, Math.max(bytesMax, 1), what.size))
+  for await (const piece of inPieces(input.content, Math.max(bytesMax, 1), input.size))
     return piece.bytes;
   return Buffer.alloc(0);
 }

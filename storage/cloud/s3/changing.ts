@@ -71,7 +71,7 @@ export async function putOver(
   return toChanged(await underTag(store, { ...object, isGuarded }, putWith(store, object)));
 }
 
-/** Returns what stores an object under a condition. */
+/** Returns the function that stores an object under a condition. */
 function putWith(store: Store, { key, body, contentType, signal }: NewObject) {
   const type = contentType === undefined ? {} : { "content-type": contentType };
   return (condition: Readonly<Record<string, string>>) =>

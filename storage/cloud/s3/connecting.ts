@@ -3,7 +3,7 @@ import type { ConnectFailure } from "../outcomes.ts";
 import type { ConnectOutcome, ConnectRequest, ProviderDeps } from "../provider.ts";
 import { createBucketClient, toRegion, type BucketAddress } from "../../s3/client.ts";
 import type { S3Limits, Store } from "./context.ts";
-import { toFindings, toPowers } from "./facts.ts";
+import { toFindings, toCapabilities } from "./facts.ts";
 import { createKeys } from "./keys.ts";
 import { createS3, lookAt } from "./s3.ts";
 import type { SharedListings } from "./shared-listings.ts";
@@ -33,11 +33,11 @@ export async function connectS3(
     listings,
   };
   if (facts !== undefined)
-    return { kind: "ok", provider: createS3(store, toPowers(findings), false), facts };
+    return { kind: "ok", provider: createS3(store, toCapabilities(findings), false), facts };
   const looked = await lookAt(store, signal);
   if (looked.kind !== "ok") return toSettingFailure(looked);
   const found = toFindings(looked.facts, address.region);
-  const provider = createS3({ ...store, findings: found }, toPowers(found), true);
+  const provider = createS3({ ...store, findings: found }, toCapabilities(found), true);
   return { kind: "ok", provider, facts: looked.facts };
 }
 

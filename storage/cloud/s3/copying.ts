@@ -91,7 +91,7 @@ async function copyAtOnce(store: Store, { from, source, to, signal }: Copy): Pro
 async function copyInParts(store: Store, copy: Copy): Promise<Changed | Failure> {
   const { from, source, to, signal } = copy;
   const kept = Object.entries(source.headers).filter(([name]) => KEPT_HEADERS.test(name));
-  // Other characters cannot be signed unchanged, and none may be lost.
+  // Other characters cannot be signed unchanged, and dropping them would lose metadata.
   if (kept.some(([, value]) => !/^[ -~]*$/.test(value)))
     return { kind: "unsupported", reason: "odd_properties" };
   return uploadInParts(

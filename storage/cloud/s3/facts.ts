@@ -1,8 +1,8 @@
-import type { Facts, Powers } from "../provider.ts";
+import type { Facts, ProviderCapabilities } from "../provider.ts";
 import type { Findings, Spelling } from "./context.ts";
 
 /** The best capabilities of this kind of storage: a server that enforces every condition, and a bucket with versions. */
-export const s3Powers: Powers = {
+export const s3Capabilities: ProviderCapabilities = {
   trash: true,
   permanentDelete: true,
   guardedRename: "atomic",
@@ -21,10 +21,10 @@ export const s3Powers: Powers = {
 };
 
 /** Returns the capabilities of one connection from the results of its probe. */
-export function toPowers({ guards, isVersioned }: Findings): Powers {
+export function toCapabilities({ guards, isVersioned }: Findings): ProviderCapabilities {
   const { put, multipart, copySource, copyDestination, remove, replace, replaceInParts } = guards;
   return {
-    ...s3Powers,
+    ...s3Capabilities,
     trash: isVersioned,
     guardedRename: copySource && copyDestination && remove ? "atomic" : "emulated",
     guardedDelete: remove ? "atomic" : "emulated",

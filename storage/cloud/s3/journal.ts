@@ -61,8 +61,8 @@ export async function withJournal<T>(
   at?: string,
 ): Promise<T | Failure> {
   const key = at ?? `${beginningOfOwn(store)}${store.deps.newId()}`;
-  const write = async (what: JournalEntry) => {
-    const body = Buffer.from(JSON.stringify(what));
+  const write = async (entry: JournalEntry) => {
+    const body = Buffer.from(JSON.stringify(entry));
     const send = () => store.client.ask({ method: "PUT", key, body, signal });
     let sent = await send();
     // A retried write creates the same entry.
@@ -198,7 +198,10 @@ interface BothObjects {
   readonly target: ObjectHead | undefined;
 }
 
-/** Looks up source and target of a move. Undefined: the source is gone or has changed, so there is nothing to recover. */
+/**
+ * Looks up source and target of a move. Undefined when the source was deleted or has changed, so that nothing needs
+ * recovery.
+ */
 async function findBoth(
   store: Store,
   { from, to, etag, modifiedAt }: Extract<JournalEntry, { kind: "move" }>,

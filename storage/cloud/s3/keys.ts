@@ -58,7 +58,7 @@ export function splitId(id: string): { readonly parent: string; readonly name: s
   return { parent: id.slice(0, Math.max(at, 0)), name: id.slice(at + 1) };
 }
 
-/** Returns the name of a folder that stands beside a file of the same name. */
+/** Returns the displayed name of a folder beside a file of the same name. */
 export function toShadow(id: string): string {
   return id + SIGN;
 }

@@ -313,7 +313,7 @@ function toLeaf(store: Store, key: string): string {
 }
 
 function toListFailure(failure: Parameters<typeof toChangeFailure>[0]): Failure {
-  // A listing that is not found is not an empty folder: the server or the bucket is gone.
+  // A listing that is not found is not an empty folder: the server or the bucket is missing.
   return failure.kind === "not_found"
     ? broken(failure.note ?? "not_found")
     : toChangeFailure(failure);

@@ -3,9 +3,9 @@ import type { Failure } from "../outcomes.ts";
 import { createOnly, NEW_HEADERS, underTag, type Changed } from "./changing.ts";
 import { toVersionId, unquote } from "../../s3/client.ts";
 import { findObject, type Store } from "./context.ts";
-import type { KeptSession } from "../provider.ts";
+import type { SessionStore } from "../provider.ts";
 import { withJournal } from "./journal.ts";
-import type { KeptUpload } from "./kept-upload.ts";
+import type { SavedUpload } from "./saved-upload.ts";
 import { isPrecondition, isRace, mayHaveLanded, type Refused } from "../../s3/failures.ts";
 import { abortUpload, BEGINNING_MS } from "../../s3/multipart-uploads.ts";
 
@@ -23,23 +23,24 @@ export interface PartUpload {
   /** Properties of the object. */
   readonly headers: Readonly<Record<string, string>>;
   /** Keeps the upload for another call. */
-  readonly session?: KeptSession | undefined;
+  readonly session?: SessionStore | undefined;
   /** The upload of an earlier call, whose parts the server still has. */
-  readonly continued?: KeptUpload | undefined;
+  readonly continued?: SavedUpload | undefined;
   /** Of all parts but the last; saved with a kept upload. */
   readonly partBytes?: number;
   readonly signal: AbortSignal;
 }
 
-/** A kept upload may be continued so long; its caller discards it earlier. */
+/** How long a kept upload can be resumed; its caller discards it earlier. */
 const KEPT_MS = 72 * 3_600_000;
 /** Aborting ignores the caller's signal: an upload without a record would stay forever. */
 const ABORT_MS = 15_000;
 
 /**
- * Creates an object by a multipart upload, or replaces the one of `over`. The object is invisible before `complete`, which
- * `commit` calls after a last check; otherwise the parts are discarded, unless they are kept for another call. A journal
- * entry, written before the upload, lets the next start abort it if the daemon dies. Rejects with what `sendParts` throws.
+ * Creates an object by a multipart upload, or replaces the one of `over`. The object is invisible before `complete`,
+ * which `commit` calls after a last check; otherwise the parts are discarded, unless they are kept for another call. A
+ * journal entry, written before the upload, lets the next start abort it if the daemon dies. Rejects with errors of
+ * `sendParts`.
  */
 export async function uploadInParts(
   store: Store,
@@ -69,7 +70,7 @@ export async function uploadInParts(
         if (continued === undefined) {
           const unwritten = await journal.rewrite({ kind: "upload", key, uploadId, ...keptUntil });
           if (unwritten !== undefined) return unwritten;
-          const kept: KeptUpload = { key, uploadId, partBytes, entry: journal.key };
+          const kept: SavedUpload = { key, uploadId, partBytes, entry: journal.key };
           await session?.save(JSON.stringify(kept));
           isKept = session !== undefined;
         }

@@ -1,10 +1,11 @@
 // storage/cloud/s3: connections to buckets of Amazon S3 and compatible servers, on the client of storage/s3.
-// Start here, then connecting.ts (settings), probe.ts (what a server really supports), s3.ts (the operations).
-// Operations of several requests: relocate.ts and journal.ts (copy first, delete last), upload.ts, multipart.ts, remove.ts.
+// Start here, then connecting.ts (settings), probe.ts (tests of the server's capabilities), s3.ts (the operations).
+// Operations of several requests: relocate.ts and journal.ts (copy first, delete last), upload.ts, multipart.ts,
+// remove.ts.
 import type { CloudProviderType } from "../provider.ts";
 import { connectS3 } from "./connecting.ts";
 import type { S3Limits } from "./context.ts";
-import { s3Powers } from "./facts.ts";
+import { s3Capabilities } from "./facts.ts";
 import { createSharedListings } from "./shared-listings.ts";
 
 const MIB = 1024 * 1024;
@@ -88,7 +89,7 @@ export function createS3Type(limits: S3Limits): CloudProviderType {
         help: "The session token of temporary keys",
       },
     ],
-    can: s3Powers,
+    capabilities: s3Capabilities,
     connect: (request, deps) => connectS3(request, deps, limits, listings),
   };
 }

@@ -125,8 +125,8 @@ async function removeSource(
 }
 
 /**
- * The source stays: removes our copy, unless another client has changed it meanwhile, or the source is gone although
- * this call did not delete it.
+ * The source stays: removes our copy, unless another client has changed it meanwhile, or another client has deleted the
+ * source.
  */
 async function takeBack(
   store: Store,
@@ -137,7 +137,7 @@ async function takeBack(
 ): Promise<Failure> {
   const { etag, versionId } = copy;
   const removed = await removeObject(store, { key, etag, versionId, signal });
-  // The entry stays for a later recovery: two copies are better than none.
+  // The entry stays for a later recovery: two copies are better than a lost file.
   if (removed.kind === "refused" && mayHaveLanded(removed))
     return { kind: "unknown_outcome", note: "copy_left" };
   return failure;

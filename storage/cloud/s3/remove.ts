@@ -91,7 +91,7 @@ async function removeFolder(
   );
 }
 
-/** A partially deleted folder is no longer what the caller saw. */
+/** A partially deleted folder differs from the one that the caller saw. */
 function inPart(failure: Failure, removed: number): Failure {
   return removed > 0 ? { kind: "stale", note: "deleted_in_part" } : failure;
 }

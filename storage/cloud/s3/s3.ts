@@ -1,10 +1,10 @@
 import type { Failure } from "../outcomes.ts";
-import type { CheckOutcome, CloudProvider, Powers } from "../provider.ts";
+import type { CheckOutcome, CloudProvider, ProviderCapabilities } from "../provider.ts";
 import { putNew, removeObject } from "./changing.ts";
 import { find, hasKeys, toLockKey, type Store } from "./context.ts";
 import { toFacts } from "./facts.ts";
 import { recoverJournal } from "./journal.ts";
-import { discardUpload } from "./kept-upload.ts";
+import { discardUpload } from "./saved-upload.ts";
 import { refuseName, splitId } from "./keys.ts";
 import { isThereBeside, listFolder, toFolderItem, toItem } from "./listing.ts";
 import { refuseDestination, refusePlace, toPlace, type Place } from "./names.ts";
@@ -21,7 +21,11 @@ import { replace, upload } from "./upload.ts";
 const RECOVERY_AGAIN_MS = 10_000;
 
 /** Returns the provider of a bucket. With `isRecovered` no earlier run can have left anything in its journal. */
-export function createS3(store: Store, can: Powers, isRecovered: boolean): CloudProvider {
+export function createS3(
+  store: Store,
+  capabilities: ProviderCapabilities,
+  isRecovered: boolean,
+): CloudProvider {
   let recovered = isRecovered;
   let notBefore = 0;
 
@@ -36,7 +40,7 @@ export function createS3(store: Store, can: Powers, isRecovered: boolean): Cloud
   }
 
   return {
-    can,
+    capabilities,
 
     async list({ folder, signal }) {
       await recover(signal);
@@ -73,9 +77,9 @@ export function createS3(store: Store, can: Powers, isRecovered: boolean): Cloud
 
     discardSession: ({ session, signal }) => discardUpload(store, session, signal),
 
-    async replace(what) {
-      await recover(what.signal);
-      return replace(store, what);
+    async replace(input) {
+      await recover(input.signal);
+      return replace(store, input);
     },
 
     async rename({ id, name, expected, signal }) {

@@ -26,9 +26,9 @@ export interface SharedListings {
   /** Runs a change of a bucket's folders: no listing that overlaps with it is shared. */
   changing<T>(scope: string, work: () => Promise<T>): Promise<T>;
   /**
-   * Returns a listing of the folder that is at most `SHARED_MS` old; changes by other clients since then do not show. Calls
-   * `list` when there is none yet. Undefined while only one upload into the folder runs, while a change runs, and when
-   * `list` returns that: then the caller sends requests of its own.
+   * Returns a listing of the folder that is at most `SHARED_MS` old; changes by other clients since then do not show.
+   * Calls `list` when no such listing exists. Undefined while only one upload into the folder runs, while a change
+   * runs, and when `list` returns undefined: then the caller sends requests of its own.
    */
   find(
     at: FolderAt,

@@ -136,7 +136,7 @@ export function createTrash(store: Store): Trash {
 
     async empty({ signal }) {
       let removed = 0;
-      // Removed after the older versions of its key, so that none of them becomes visible.
+      // Removed after the older versions of its key, so that no older version becomes visible.
       let marker: KeyEntry | undefined;
       for await (const page of versions(root, undefined, signal)) {
         if (page.kind !== "ok") return page;

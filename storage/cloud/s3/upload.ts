@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { contentTypeOf } from "../content-type.ts";
 import { mayRetryRead, type Failure } from "../outcomes.ts";
 import { inPieces, type Piece } from "../pieces.ts";
-import type { KeptSession, Replacement } from "../provider.ts";
+import type { SessionStore, Replacement } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";
 import { isExpected, isRewritten } from "../comparison.ts";
 import { putNew, putOver, removeObject, type Changed } from "./changing.ts";
@@ -13,7 +13,7 @@ import { splitId } from "./keys.ts";
 import { findShared, isThereBeside, toItem } from "./listing.ts";
 import { toCommonTag, uploadInParts, type Part } from "./multipart.ts";
 import { purge } from "./journal.ts";
-import { continueUpload, type ContinuedUpload, type KeptUpload } from "./kept-upload.ts";
+import { continueUpload, type ContinuedUpload, type SavedUpload } from "./saved-upload.ts";
 import { refusePlace, toPlace, type Place } from "./names.ts";
 import { mayHaveLanded, toChangeFailure, type Refused } from "../../s3/failures.ts";
 
@@ -25,7 +25,7 @@ export interface Upload {
   readonly content: Readable;
   readonly size: number | undefined;
   readonly contentType: string | undefined;
-  readonly session?: KeptSession | undefined;
+  readonly session?: SessionStore | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -40,12 +40,12 @@ const PART_WAIT_MS = 500;
  * Creates or replaces a file from a stream. A short one is one request, a longer one a multipart upload, with a few parts in memory
  * at a time: so each request has a body whose hash is signed, and can be retried.
  */
-export async function upload(store: Store, what: Upload): Promise<ItemOutcome> {
-  const { content, size, signal } = what;
+export async function upload(store: Store, input: Upload): Promise<ItemOutcome> {
+  const { content, size, signal } = input;
   const abort = () => content.destroy(new Aborted());
   signal.addEventListener("abort", abort, { once: true });
   try {
-    const before = await continueUpload(store, what.session, what.to.key, signal);
+    const before = await continueUpload(store, input.session, input.to.key, signal);
     if (before !== undefined && before.kind !== "continued") return before;
     const partBytes = before?.partBytes ?? toPartBytes(store, size);
     if (partBytes === undefined) return { kind: "unsupported", reason: "file_too_large" };
@@ -54,7 +54,7 @@ export async function upload(store: Store, what: Upload): Promise<ItemOutcome> {
       sentBytes = bytes;
     });
     if (before !== undefined && before.parts === undefined) {
-      const there = await findObject(store, what.to.key, signal);
+      const there = await findObject(store, input.to.key, signal);
       if (there?.kind === "refused") return toChangeFailure(there.failure);
       if (there !== undefined) {
         // The upload is over and the name is taken: maybe by our file.
@@ -63,11 +63,11 @@ export async function upload(store: Store, what: Upload): Promise<ItemOutcome> {
         return isOurs
           ? await confirm(
               store,
-              what,
+              input,
               { kind: "done", etag, versionId, isMarked: false },
               sentBytes,
             )
-          : { kind: "conflict", existingName: what.to.name };
+          : { kind: "conflict", existingName: input.to.name };
       }
       await purge(store, before.entry, signal);
     }
@@ -76,9 +76,9 @@ export async function upload(store: Store, what: Upload): Promise<ItemOutcome> {
     if (first.done === true) throw new Error("a stream has at least one piece");
     if (signal.aborted) throw new Aborted();
     const sent = first.value.isLast
-      ? await putWhole(store, what, first.value.bytes)
-      : await putParts(store, { ...what, partBytes, continued }, first.value, pieces);
-    return await confirm(store, what, sent, sentBytes);
+      ? await putWhole(store, input, first.value.bytes)
+      : await putParts(store, { ...input, partBytes, continued }, first.value, pieces);
+    return await confirm(store, input, sent, sentBytes);
   } catch (error) {
     if (error instanceof Aborted) return { kind: "offline", sent: true, note: "aborted" };
     throw error;
@@ -89,8 +89,8 @@ export async function upload(store: Store, what: Upload): Promise<ItemOutcome> {
 }
 
 /** Replaces a file that still is as expected, under its key and with its entity tag as the precondition. */
-export async function replace(store: Store, what: Replacement): Promise<ItemOutcome> {
-  const { id, expected, content, size, contentType, signal } = what;
+export async function replace(store: Store, input: Replacement): Promise<ItemOutcome> {
+  const { id, expected, content, size, contentType, signal } = input;
   try {
     const { parent, name } = splitId(id);
     const to = toPlace(store, parent, name);
@@ -200,7 +200,7 @@ async function findOurs(
 interface PartsOfUpload extends Upload {
   readonly partBytes: number;
   /** The upload of an earlier call. */
-  readonly continued: (KeptUpload & { readonly parts: PartsThere }) | undefined;
+  readonly continued: (SavedUpload & { readonly parts: PartsThere }) | undefined;
 }
 
 type PartsThere = NonNullable<ContinuedUpload["parts"]>;
@@ -224,7 +224,7 @@ async function putParts(
       sendParts(store, { key: to.key, uploadId, there: continued?.parts, signal }, first, rest),
     (complete) =>
       store.deps.locks.withLocks([toLockKey(store, to.key)], async () => {
-        // The upload took a while: the folder may be gone, the name taken.
+        // Meanwhile the folder may have been deleted or the name taken.
         return (await refuse()) ?? complete();
       }),
   );
@@ -307,7 +307,7 @@ async function sendPart(
   }
 }
 
-/** Checks the result: the object is there as sent, and its folder still exists. */
+/** Checks that the object is stored as sent and that its folder still exists. */
 async function confirm(
   store: Store,
   { to, over, signal }: Upload,

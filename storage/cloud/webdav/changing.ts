@@ -4,13 +4,13 @@ import type { ItemOutcome } from "../item.ts";
 import { toPlaceOf, toSegments } from "./address.ts";
 import { beforehand, refuseName, refuseTarget, type DavCore } from "./core.ts";
 import { isPlain } from "./failures.ts";
-import { isExpected, type Seen } from "./items.ts";
+import { isExpected, type DavItem } from "./items.ts";
 import { judge, refusedName, relocate, undone } from "./relocate.ts";
 
 /** The permissions of an account on an item, if the server states them: saves requests that would be refused. */
 export type Permits = (
   action: "rename" | "move" | "delete" | "replace",
-  seen: Seen,
+  seen: DavItem,
 ) => Failure | undefined;
 
 export async function createFolder(
@@ -126,7 +126,7 @@ export async function deleteItem(
     readonly headers?: Readonly<Record<string, string>>;
   },
   permits: Permits,
-  finish: (seen: Seen) => Promise<DeleteOutcome>,
+  finish: (seen: DavItem) => Promise<DeleteOutcome>,
 ): Promise<DeleteOutcome> {
   const { signal } = input;
   const place = toPlaceOf(input.id);

@@ -4,14 +4,14 @@ import { nameBelow, toPath, type DavPlace } from "./address.ts";
 import type { DavClient, PropName } from "./client.ts";
 import { isSameSpelling } from "../comparison.ts";
 import { toFailure, toItemFailure } from "./failures.ts";
-import { cloudProps, davProps, toSeen, type Seen } from "./items.ts";
+import { cloudProps, davProps, toDavItem, type DavItem } from "./items.ts";
 import { isTemporaryName } from "./temporary.ts";
 
 /** Delays between checks after a change: a restarted server is back after a moment. */
 const LOOK_AGAIN_MS = [200, 800];
 
 export type LookOutcome =
-  | { readonly kind: "ok"; readonly seen: Seen }
+  | { readonly kind: "ok"; readonly seen: DavItem }
   | { readonly kind: "not_found" }
   | Failure;
 
@@ -45,7 +45,7 @@ export function createDavCore(input: {
   async function look(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome> {
     const parent = segments.slice(0, -1);
     const name = segments.at(-1) ?? "";
-    let seen: Seen | undefined;
+    let seen: DavItem | undefined;
     let refused: number | undefined;
     const place: DavPlace = { segments, isFolder: segments.length === 0 };
     const outcome = await client.propfind(
@@ -56,7 +56,7 @@ export function createDavCore(input: {
           // On a server that mixes spellings, this finds the item's own.
           const listed = path?.at(-1);
           const spelt = listed !== undefined && isSameSpelling(listed, name) ? listed : name;
-          seen ??= toSeen(parent.join("/"), spelt, response, serverNow, facts);
+          seen ??= toDavItem(parent.join("/"), spelt, response, serverNow, facts);
         }
       },
     );

@@ -22,8 +22,8 @@ export interface Digest {
 export type HeaderText = Pick<string, "length" | "charAt" | "slice">;
 
 /**
- * Parses a `WWW-Authenticate` header, also when several were joined into one (RFC 9110, 11.6.1). Skips what is
- * malformed. Reads every character a bounded number of times, since the header comes from an untrusted server.
+ * Parses a `WWW-Authenticate` header, also when several were joined into one (RFC 9110, 11.6.1). Skips malformed
+ * challenges. Reads every character a bounded number of times, since the header comes from an untrusted server.
  */
 export function parseChallenges(header: HeaderText | undefined): readonly Challenge[] {
   const challenges: { scheme: string; params: Record<string, string> }[] = [];
@@ -115,9 +115,11 @@ export function createDigest(username: string, password: string, newNonce: () =>
       const nc = (++count).toString(16).padStart(8, "0");
       const cnonce = newNonce();
       const secret = digest(`${username}:${realm}:${password}`);
-      const what = digest(`${method}:${path}`);
+      const hashedRequest = digest(`${method}:${path}`);
       const response = digest(
-        hasQop ? `${secret}:${nonce}:${nc}:${cnonce}:auth:${what}` : `${secret}:${nonce}:${what}`,
+        hasQop
+          ? `${secret}:${nonce}:${nc}:${cnonce}:auth:${hashedRequest}`
+          : `${secret}:${nonce}:${hashedRequest}`,
       );
       const parts = [
         `username=${quote(username)}`,

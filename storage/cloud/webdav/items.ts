@@ -5,7 +5,7 @@ import type { PropName } from "./client.ts";
 import type { DavResponse } from "./multistatus.ts";
 
 /** An item of a listing or lookup. */
-export interface Seen {
+export interface DavItem {
   readonly item: ProviderItem;
   /** The value for `If-Match`: a strong tag of a file. */
   readonly strongTag: string | undefined;
@@ -41,13 +41,13 @@ export const quotaProps: readonly PropName[] = ["quota-available-bytes", "quota-
 const COARSE_CLOCK_MS = 3_000;
 
 /** Parses one response. Times are compared with the server's own clock. */
-export function toSeen(
+export function toDavItem(
   parent: string,
   name: string,
   response: DavResponse,
   serverNow: number,
   facts: Facts,
-): Seen {
+): DavItem {
   const { isFolder, props } = response;
   const text = (local: string, uri = DAV) => {
     const value = props.get(`{${uri}}${local}`);
@@ -84,8 +84,8 @@ export function toSeen(
   };
 }
 
-/** Returns whether an item is still what the caller saw. */
-export function isExpected({ item }: Seen, expected: Expected): boolean {
+/** Returns whether an item is unchanged since the caller saw it. */
+export function isExpected({ item }: DavItem, expected: Expected): boolean {
   return (
     (expected.kind === undefined || expected.kind === item.kind) &&
     (expected.etag === undefined || item.etag === undefined || expected.etag === item.etag)

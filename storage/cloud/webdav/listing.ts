@@ -5,7 +5,7 @@ import type { ProviderItem } from "../item.ts";
 import { toSegments } from "./address.ts";
 import { nameInListing, type DavCore } from "./core.ts";
 import { toFailure } from "./failures.ts";
-import { toSeen } from "./items.ts";
+import { toDavItem } from "./items.ts";
 import { isHidden, isRemainder } from "./temporary.ts";
 
 /** Stops the parsing of a listing that fails anyway. */
@@ -50,7 +50,7 @@ export async function listFolder(
           return;
         }
         if (response.status === 404 || response.status === 410) return;
-        const { item } = toSeen(folder, name, response, serverNow, core.facts);
+        const { item } = toDavItem(folder, name, response, serverNow, core.facts);
         if (isRemainder(name, core.deps)) remains.push(item);
         if (isHidden(name, item.modifiedAt, serverNow)) return;
         const failure = gathered.add(item, item);

@@ -20,8 +20,8 @@ const BYTES_MAX = 512 * 1024 * 1024;
 const PROPS_MAX = 64;
 
 /**
- * Parses a multistatus response as a stream. Anything else, such as an HTML page, is `offline`. `onResponse` is
- * called for each response; what it throws is the result.
+ * Parses a multistatus response as a stream. Anything else, such as an HTML page, is `offline`. `onResponse` is called
+ * for each response; its errors are rethrown.
  */
 export async function readMultistatus(
   stream: Readable,

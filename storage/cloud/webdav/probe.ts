@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
 import type { ConnectFailure, Failure } from "../outcomes.ts";
-import type { Facts, Powers, ProviderDeps } from "../provider.ts";
+import type { Facts, ProviderCapabilities, ProviderDeps } from "../provider.ts";
 import { ADDRESS_REFUSED } from "../transport.ts";
 import type { DavPlace } from "./address.ts";
 import type { DavClient } from "./client.ts";
@@ -17,7 +17,7 @@ export const FACTS_VERSION = 4;
 const CHUNKS_TIMEOUT_MS = 10_000;
 
 /** Returns the capabilities of a connection from its probe. */
-export function toPowers(best: Powers, facts: Facts): Powers {
+export function toCapabilities(best: ProviderCapabilities, facts: Facts): ProviderCapabilities {
   return {
     ...best,
     caseSensitive: facts["case_sensitive"] !== false,

@@ -1,7 +1,12 @@
 // storage/cloud/webdav: folders of WebDAV servers, and the code that Nextcloud shares with them.
 // Start here, then webdav.ts (the operations), relocate.ts (how a change is confirmed), probe.ts (features that servers fake),
 // multistatus.ts and address.ts (parsing of responses).
-import type { CloudProviderType, ConnectRequest, Powers, SettingSpec } from "../provider.ts";
+import type {
+  CloudProviderType,
+  ConnectRequest,
+  ProviderCapabilities,
+  SettingSpec,
+} from "../provider.ts";
 import { openWebDav, type WebDavRequest } from "./webdav.ts";
 
 /** A folder of any WebDAV server. */
@@ -25,7 +30,7 @@ export const webdav: CloudProviderType = {
       help: "A folder below the address, when not all of it is to be shown",
     },
   ],
-  can: {
+  capabilities: {
     trash: false,
     permanentDelete: true,
     guardedRename: "emulated",
@@ -42,13 +47,13 @@ export const webdav: CloudProviderType = {
     versionResolutionMs: 0,
     uploadNeedsSize: false,
   },
-  connect: (request, deps) => openWebDav(toWebDavRequest(request, webdav.can), deps),
+  connect: (request, deps) => openWebDav(toWebDavRequest(request, webdav.capabilities), deps),
 };
 
 /** The settings of a connection, with their names in code. */
 export function toWebDavRequest(
   { settings, credentials, facts, signal }: ConnectRequest,
-  can: Powers,
+  capabilities: ProviderCapabilities,
 ): WebDavRequest {
   return {
     url: settings["url"] ?? "",
@@ -56,7 +61,7 @@ export function toWebDavRequest(
     username: settings["username"] ?? "",
     password: credentials["password"] ?? "",
     facts,
-    can,
+    capabilities,
     signal,
   };
 }

@@ -85,7 +85,7 @@ export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadO
   return { kind: "changed", note: "keeps_changing" };
 }
 
-/** Looks up the file again after the response has begun: returns whether it has changed since the first lookup. */
+/** Looks up the file again after the response has started: returns whether it has changed since the first lookup. */
 async function hasChanged(
   core: DavCore,
   segments: readonly string[],

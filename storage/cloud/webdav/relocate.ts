@@ -7,7 +7,7 @@ import { isSameSpelling } from "../comparison.ts";
 import { viaTemporaryName } from "../temporary-names.ts";
 import { beforehand, type DavCore } from "./core.ts";
 import { isPlain, NAME_REFUSALS, toFailure } from "./failures.ts";
-import { isExpected, type Seen } from "./items.ts";
+import { isExpected, type DavItem } from "./items.ts";
 import { readMultistatus } from "./multistatus.ts";
 
 /** Result of one MOVE request, before a check. */
@@ -28,7 +28,7 @@ export async function relocate(
     readonly to: readonly string[];
     readonly expected: Expected;
     /** Refuses operations that the item's permissions forbid. */
-    readonly refuse?: (seen: Seen) => Failure | undefined;
+    readonly refuse?: (seen: DavItem) => Failure | undefined;
     readonly signal: AbortSignal;
   },
 ): Promise<ItemOutcome> {
@@ -63,7 +63,7 @@ export async function relocate(
 export async function moveOnto(
   core: DavCore,
   move: {
-    readonly source: Seen;
+    readonly source: DavItem;
     readonly from: readonly string[];
     readonly to: readonly string[];
     /** The server enforces `Overwrite: F`: after a success the source needs no check. */
@@ -110,7 +110,7 @@ export function undone(answered: Exclude<Answered, { kind: "refused" }>): Failur
 async function sendMove(
   core: DavCore,
   move: {
-    readonly source: Seen;
+    readonly source: DavItem;
     readonly from: readonly string[];
     readonly to: readonly string[];
     readonly guards: boolean;
@@ -160,7 +160,7 @@ export async function judge(core: DavCore, answer: ProviderAnswer): Promise<Answ
 async function determineOutcome(
   core: DavCore,
   move: {
-    readonly source: Seen;
+    readonly source: DavItem;
     readonly from: readonly string[];
     readonly to: readonly string[];
     readonly isGuarded?: boolean;
@@ -194,7 +194,7 @@ async function determineOutcome(
 /** Renames in two steps, because the server treats both spellings as one name. */
 function respell(
   core: DavCore,
-  source: Seen,
+  source: DavItem,
   from: readonly string[],
   to: readonly string[],
   signal: AbortSignal,
@@ -203,7 +203,7 @@ function respell(
     const temporary = [...to.slice(0, -1), name];
     const first = await moveOnto(core, { source, from, to: temporary, signal });
     if (first.kind !== "ok") return first;
-    const waiting: Seen = { ...source, item: first.item, strongTag: undefined };
+    const waiting: DavItem = { ...source, item: first.item, strongTag: undefined };
     const second = await moveOnto(core, { source: waiting, from: temporary, to, signal });
     if (second.kind === "ok") return second;
     await moveOnto(core, { source: waiting, from: temporary, to: from, signal });
@@ -212,7 +212,7 @@ function respell(
 }
 
 /** Returns whether an item is the same at another path: by its id, or by its content. */
-function isSameItem(before: Seen, after: Seen): boolean {
+function isSameItem(before: DavItem, after: DavItem): boolean {
   if (before.fileId !== undefined && after.fileId !== undefined)
     return before.fileId === after.fileId;
   return before.item.kind === after.item.kind && before.item.size === after.item.size;

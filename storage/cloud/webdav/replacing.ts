@@ -7,7 +7,7 @@ import { toPlaceOf } from "./address.ts";
 import type { Permits } from "./changing.ts";
 import { beforehand, pause, type DavCore } from "./core.ts";
 import { isPlain } from "./failures.ts";
-import { isExpected, type Seen } from "./items.ts";
+import { isExpected, type DavItem } from "./items.ts";
 import { readFile } from "./reading.ts";
 import { judge, undone, type Answered } from "./relocate.ts";
 import { isOther, openBody, typeOf } from "./uploading.ts";
@@ -22,7 +22,7 @@ const WEAK_TAGS_MS = [500, 1_500];
 const ATTEMPTS_MAX = 2;
 
 /** Replaces a file in another way, with the bytes that were read and those that follow. */
-export type Otherwise = (replacement: Replacement, seen: Seen) => Promise<ItemOutcome>;
+export type Otherwise = (replacement: Replacement, seen: DavItem) => Promise<ItemOutcome>;
 
 /**
  * Replaces the bytes of a short file by one request with the precondition `If-Match`. Longer files, and those whose tag no
@@ -30,26 +30,26 @@ export type Otherwise = (replacement: Replacement, seen: Seen) => Promise<ItemOu
  */
 export async function replaceFile(
   core: DavCore,
-  what: Replacement,
+  input: Replacement,
   permits: Permits,
   otherwise: Otherwise,
 ): Promise<ItemOutcome> {
-  const { signal, content } = what;
+  const { signal, content } = input;
   try {
-    const place = toPlaceOf(what.id);
+    const place = toPlaceOf(input.id);
     if (place === undefined) return { kind: "stale", note: "impossible_id" };
     const { segments, name } = place;
-    const found = await findExpected(core, segments, what);
+    const found = await findExpected(core, segments, input);
     if (found.kind !== "ok") return found;
     const { seen } = found;
     const refusal = permits("replace", seen);
     if (refusal !== undefined) return refusal;
-    const body = await openBody(what, ONE_REQUEST_BYTES);
+    const body = await openBody(input, ONE_REQUEST_BYTES);
     const { bytes } = body;
-    const rest = () => ({ ...what, content: body.stream });
+    const rest = () => ({ ...input, content: body.stream });
     if (bytes === undefined || seen.strongTag === undefined) return await otherwise(rest(), seen);
     const outcome = await core.alone([segments], () =>
-      putOver(core, { segments, name, seen, bytes, type: typeOf({ ...what, name }), signal }),
+      putOver(core, { segments, name, seen, bytes, type: typeOf({ ...input, name }), signal }),
     );
     return outcome === "useless_tag" ? await otherwise(rest(), seen) : outcome;
   } finally {
@@ -62,7 +62,7 @@ async function findExpected(
   core: DavCore,
   segments: readonly string[],
   { expected, signal }: Replacement,
-): Promise<{ readonly kind: "ok"; readonly seen: Seen } | Failure> {
+): Promise<{ readonly kind: "ok"; readonly seen: DavItem } | Failure> {
   for (let attempt = 0; ; attempt++) {
     const found = await core.look(segments, signal);
     if (found.kind === "not_found") return { kind: "stale", note: "gone" };
@@ -81,7 +81,7 @@ async function putOver(
   put: {
     readonly segments: readonly string[];
     readonly name: string;
-    readonly seen: Seen;
+    readonly seen: DavItem;
     readonly bytes: Buffer;
     readonly type: string;
     readonly signal: AbortSignal;
@@ -117,7 +117,8 @@ async function putOver(
       return answered.status === 412 ? "useless_tag" : answered.failure;
     }
     if (!isSameAsBefore)
-      // Other bytes may be another client's, or half of these on a server that keeps what arrived.
+      // Other bytes may come from another client, or be the first part of these on a server that keeps incomplete
+      // uploads.
       return (await holds(core, now.seen, bytes, signal))
         ? { kind: "ok", item: now.seen.item }
         : { kind: "unknown_outcome", note: "changed_meanwhile" };
@@ -128,7 +129,7 @@ async function putOver(
 /** Reads a file back after a lost response: returns whether it holds exactly these bytes. */
 async function holds(
   core: DavCore,
-  { item }: Seen,
+  { item }: DavItem,
   bytes: Buffer,
   signal: AbortSignal,
 ): Promise<boolean> {

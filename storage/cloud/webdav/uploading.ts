@@ -3,14 +3,14 @@ import { Readable } from "node:stream";
 import { contentTypeOf } from "../content-type.ts";
 import type { Failure } from "../outcomes.ts";
 import { WrongLength } from "../pieces.ts";
-import type { KeptSession } from "../provider.ts";
+import type { SessionStore } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";
 import { isRewritten } from "../comparison.ts";
 import { toSegments } from "./address.ts";
 import { refuseTaken } from "./changing.ts";
 import { refuseName, refuseTarget, type DavCore } from "./core.ts";
 import { isPlain } from "./failures.ts";
-import type { Seen } from "./items.ts";
+import type { DavItem } from "./items.ts";
 import { moveOnto } from "./relocate.ts";
 import { withTemporaryName } from "./temporary.ts";
 
@@ -21,7 +21,7 @@ export interface Upload {
   readonly content: Readable;
   readonly size: number | undefined;
   readonly contentType: string | undefined;
-  readonly session?: KeptSession | undefined;
+  readonly session?: SessionStore | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -153,7 +153,7 @@ async function putBytes(
 }
 
 /** Returns whether the server has accepted the bytes but stored others. */
-export function isOther({ item }: Seen, name: string, length: number): boolean {
+export function isOther({ item }: DavItem, name: string, length: number): boolean {
   return item.size !== undefined && item.size !== length && !isRewritten(name);
 }
 

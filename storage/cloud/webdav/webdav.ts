@@ -4,7 +4,7 @@ import type {
   CloudProvider,
   ConnectOutcome,
   Facts,
-  Powers,
+  ProviderCapabilities,
   ProviderDeps,
   QuotaOutcome,
 } from "../provider.ts";
@@ -18,7 +18,7 @@ import { createDavCore, type DavCore } from "./core.ts";
 import { toFailure } from "./failures.ts";
 import { quotaProps } from "./items.ts";
 import { listFolder } from "./listing.ts";
-import { FACTS_VERSION, lookAtRoot, probe, readQuota, toPowers } from "./probe.ts";
+import { FACTS_VERSION, lookAtRoot, probe, readQuota, toCapabilities } from "./probe.ts";
 import { readFile } from "./reading.ts";
 import { replaceFile } from "./replacing.ts";
 import { uploadFile } from "./uploading.ts";
@@ -30,7 +30,7 @@ export interface WebDavRequest {
   readonly username: string;
   readonly password: string;
   readonly facts: Facts | undefined;
-  readonly can: Powers;
+  readonly capabilities: ProviderCapabilities;
   readonly signal: AbortSignal;
 }
 
@@ -55,7 +55,7 @@ export async function openWebDav(
   if (found.kind !== "ok") return found;
   const core = createDavCore({ client: clientOf(found.facts), facts: found.facts, deps });
   const provider = withFinishedRenames(
-    createWebDav(core, toPowers(request.can, found.facts), check),
+    createWebDav(core, toCapabilities(request.capabilities, found.facts), check),
     deps,
   );
   return { kind: "ok", provider, facts: found.facts };
@@ -102,13 +102,13 @@ async function findFacts(
 
 function createWebDav(
   core: DavCore,
-  can: Powers,
+  capabilities: ProviderCapabilities,
   check: (signal: AbortSignal) => Promise<CheckOutcome>,
 ): CloudProvider {
   const permits: Permits = () => undefined;
   const provider: CloudProvider = {
     ...createDavVerbs(core, permits),
-    can,
+    capabilities,
     upload: (input) => uploadFile(core, input),
     delete: (input) =>
       deleteItem(core, input, permits, async () => ({ kind: "ok", how: "permanent" })),
@@ -119,7 +119,9 @@ function createWebDav(
   return {
     ...provider,
     replace: (input) =>
-      replaceFile(core, input, permits, (what) => swapFile(provider, what, core.deps)),
+      replaceFile(core, input, permits, (replacement) =>
+        swapFile(provider, replacement, core.deps),
+      ),
   };
 }
 

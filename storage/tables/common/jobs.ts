@@ -165,8 +165,8 @@ export async function findJob(db: Queries, id: number): Promise<JobRecord | unde
 }
 
 /**
- * Makes a job that is not running due at `tx.now`; a dead one starts again with its first attempt. False when it is
- * running or gone. Throws `conflict` when another job of its kind and key waits already.
+ * Makes a job that is not running due at `tx.now`; a dead one starts again with its first attempt. Returns false when
+ * it is running or does not exist. Throws `conflict` when another job of its kind and key waits already.
  */
 export async function retryJob(tx: Transaction, id: number): Promise<boolean> {
   const { changes } = await tx.run(
@@ -180,7 +180,7 @@ export async function retryJob(tx: Transaction, id: number): Promise<boolean> {
   return changes > 0;
 }
 
-/** Deletes a job that is not running. False when it is running or gone. */
+/** Deletes a job that is not running. Returns false when it is running or does not exist. */
 export async function deleteJob(tx: Transaction, id: number): Promise<boolean> {
   const { changes } = await tx.run("DELETE FROM jobs WHERE id = ? AND state <> 'running'", id);
   return changes > 0;
@@ -198,7 +198,7 @@ export async function renewLeases(db: Queries, owner: string, leasedUntil: numbe
 /** A claim whose lease has expired. */
 export type LapsedClaim = Claim & { readonly kind: string };
 
-/** Returns the claims whose leases expired at or before `until`: their process is gone, or hangs. */
+/** Returns the claims whose leases expired at or before `until`: their process has ended or hangs. */
 export async function listLapsedClaims(db: Queries, until: number): Promise<LapsedClaim[]> {
   const rows = await db.all<{ id: number; kind: string; lease_owner: string; attempts: number }>(
     "SELECT id, kind, lease_owner, attempts FROM jobs WHERE state = 'running' AND leased_until <= ?",

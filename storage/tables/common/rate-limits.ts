@@ -59,7 +59,7 @@ export async function shortenRateWindow(
   );
 }
 
-/** Uncounts one hit; does nothing once the window is gone. */
+/** Uncounts one hit; does nothing once the window has expired. */
 export async function uncountHit(db: Queries, key: string): Promise<void> {
   await db.run("UPDATE rate_limits SET points = points - 1 WHERE key = ? AND points > 0", key);
 }

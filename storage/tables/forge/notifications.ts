@@ -1,6 +1,7 @@
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 import { changeMailbox, holdMailbox } from "./accounts/mailboxes.ts";
 import { OWNER_ACCESS } from "./accounts/teams.ts";
+import type { RepositoryId } from "./ids.ts";
 
 const threadKinds = ["issue", "pull", "commit", "repository"] as const;
 export type ThreadKind = (typeof threadKinds)[number];
@@ -12,7 +13,7 @@ export type ThreadStatus = (typeof threadStatuses)[number];
 export interface ForgeThread {
   readonly id: number;
   readonly userId: number;
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   readonly kind: ThreadKind;
   readonly status: ThreadStatus;
   /** Set for the kinds `issue` and `pull`. */
@@ -25,7 +26,7 @@ export interface ForgeThread {
 /** Conditions of a list of a user's threads. An empty list matches every thread; both ends of the time are included. */
 export interface ThreadFilter {
   readonly userId: number;
-  readonly repositoryId?: number | undefined;
+  readonly repositoryId?: RepositoryId | undefined;
   readonly statuses: readonly ThreadStatus[];
   readonly kinds: readonly ThreadKind[];
   /** Epoch milliseconds. */
@@ -36,7 +37,7 @@ export interface ThreadFilter {
 /** A notification: the subject of its thread and the time of the event. */
 export interface NewThread {
   readonly userId: number;
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   readonly kind: ThreadKind;
   readonly issueId?: number;
   readonly commitId?: string;
@@ -183,10 +184,13 @@ export async function listOrganizationOwners(db: Queries, orgId: number): Promis
   return rows.map(({ id }) => id);
 }
 
-/** Returns since when a user watches a repository, in epoch milliseconds; undefined for a user who does not. */
+/**
+ * Returns the time since which a user watches a repository, in epoch milliseconds; undefined for a user who does not
+ * watch it.
+ */
 export async function findWatch(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   userId: number,
 ): Promise<number | undefined> {
   const row = await db.get<{ at: number }>(
@@ -200,7 +204,7 @@ export async function findWatch(
 /** Deletes a watch. Idempotent. */
 export async function deleteWatch(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   userId: number,
 ): Promise<void> {
   await db.run(
@@ -298,7 +302,7 @@ export function toMarkStatement(
 interface ThreadRow {
   id: number;
   user_id: number;
-  repository_id: number;
+  repository_id: RepositoryId;
   kind: number;
   status: number;
   issue_id: number | null;

@@ -5,7 +5,7 @@ export type AiProviderId = "openai" | "anthropic" | "ollama" | "openai_compatibl
 /** The stored configuration of an AI provider. */
 export interface AiProviderRecord {
   readonly providerId: AiProviderId;
-  /** Sealed; undefined where the provider needs none. */
+  /** Sealed; undefined where the provider needs no key. */
   readonly apiKey: string | undefined;
   readonly baseUrl: string;
   readonly modelName: string;

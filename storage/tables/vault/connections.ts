@@ -135,7 +135,7 @@ export async function listConnections(
   return { connections: rows.map(toConnection), total: counted?.total ?? 0 };
 }
 
-/** Writes the given members. False when the connection is gone. */
+/** Writes the given members. Returns false when the connection does not exist. */
 export async function updateConnection(
   db: Queries,
   id: ConnectionId,
@@ -190,6 +190,17 @@ export async function listConnectionIds(db: Queries, userId: AccountId): Promise
   return rows.map(({ id }) => id);
 }
 
+/** Returns the names of all connections of a user. */
+export function listConnectionNames(
+  db: Queries,
+  userId: AccountId,
+): Promise<{ readonly id: ConnectionId; readonly displayName: string }[]> {
+  return db.all(
+    'SELECT id, display_name AS "displayName" FROM vault_connections WHERE user_id = ?',
+    userId,
+  );
+}
+
 /** Returns the settings of other accounts' local folders that were connected before folders belonged to accounts. */
 export async function listForeignConnectionsBelowLocalRoots(
   db: Queries,
@@ -217,7 +228,7 @@ export async function reopenConnections(
   );
 }
 
-/** Deletes a connection with its items, folders and cache rows. False when it is gone already. */
+/** Deletes a connection with its items, folders and cache rows. Returns false when it does not exist. */
 export async function deleteConnection(tx: Transaction, id: string): Promise<boolean> {
   return (await tx.run("DELETE FROM vault_connections WHERE id = ?", id)).changes > 0;
 }
@@ -278,7 +289,7 @@ export const capabilitiesSchema: z.ZodType<Capabilities> = z.object({
   rename: guarantee,
   move: guarantee,
   deletePrecondition: guarantee,
-  // Connections of earlier versions have no such value until they are checked again: then croft compares.
+  // Connections of earlier versions lack this value until their next check; until then croft compares versions itself.
   replacePrecondition: guarantee.default("emulated"),
   trash: z.boolean(),
   range: z.boolean(),

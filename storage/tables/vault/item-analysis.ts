@@ -13,6 +13,7 @@ export type IndexStatus = "none" | "pending" | "ready" | "failed" | "stale";
 export interface ItemAnalysis {
   readonly extractedText: string | undefined;
   readonly topics: readonly string[];
+  /** Why the text, or a part of it, is missing. */
   readonly unsupportedReason: string | undefined;
   /** The item has changed since its text was extracted. */
   readonly isStale: boolean;
@@ -39,7 +40,7 @@ export async function getItemAnalysis(db: Queries, id: string): Promise<ItemAnal
   };
 }
 
-/** Marks the analysis of an item as pending. False when the item is gone. */
+/** Marks the analysis of an item as pending. Returns false when the item does not exist. */
 export async function markAnalysisPending(tx: Transaction, id: string): Promise<boolean> {
   const { changes } = await tx.run(
     "UPDATE vault_items SET analysis_status = 'pending' WHERE id = ? AND deleted_at IS NULL",
@@ -73,7 +74,9 @@ export async function listUnanalysed(
   return rows.map(({ id }) => id);
 }
 
-/** Records that a version of an item has no text that can be read, and why. False when the item is gone. */
+/**
+ * Records that a version of an item has no readable text, with the reason. Returns false when the item does not exist.
+ */
 export async function putUnreadable(
   tx: Transaction,
   id: string,
@@ -95,7 +98,7 @@ export async function putUnreadable(
   return changes > 0;
 }
 
-/** Sets the status of an analysis that begins or was abandoned. False when the item is gone. */
+/** Sets the status of an analysis that starts or was abandoned. Returns false when the item does not exist. */
 export async function setAnalysisStatus(
   tx: Transaction,
   id: string,
@@ -112,25 +115,29 @@ export async function setAnalysisStatus(
   return changes > 0;
 }
 
-/** Records the text and the topics of an item. False when the item is gone. */
+/** Records the text and the topics of an item. Returns false when the item does not exist. */
 export async function putItemAnalysis(
   tx: Transaction,
   id: string,
   {
     text,
+    missing,
     topics,
     version,
   }: {
     readonly text: string;
+    /** Why a part of the text is missing; undefined for the whole text. */
+    readonly missing: string | undefined;
     readonly topics: readonly string[];
     /** The version that was read. */
     readonly version: string | undefined;
   },
 ): Promise<boolean> {
   const { changes } = await tx.run(
-    `UPDATE vault_items SET analysis_status = 'ready', unsupported_analysis_reason = NULL, extracted_text = ?, topics = ?,
+    `UPDATE vault_items SET analysis_status = 'ready', unsupported_analysis_reason = ?, extracted_text = ?, topics = ?,
        analyzed_version = ?
      WHERE id = ? AND deleted_at IS NULL`,
+    missing ?? null,
     text,
     JSON.stringify(topics),
     version ?? null,

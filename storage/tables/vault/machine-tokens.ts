@@ -1,7 +1,7 @@
 import type { Queries, Row, Transaction } from "../../engine/database.ts";
 import { type AccountId, toAccountId } from "./ids.ts";
 
-/** What a machine token allows: requests that only read, or all requests that machine tokens may send. */
+/** The scope of a machine token: requests that only read, or all requests that machine tokens may send. */
 export type MachineTokenScope = "read" | "write";
 
 /** A token for scripts; of its secret only the hash is stored. Times are epoch milliseconds. */
@@ -75,7 +75,7 @@ export async function countMachineTokens(db: Queries, userId: AccountId): Promis
   return Number(row?.total ?? 0);
 }
 
-/** Deletes one token of a user and returns it; undefined when the user has none of that id. */
+/** Deletes one token of a user and returns it; undefined when the user has no token with this id. */
 export async function deleteMachineToken(
   tx: Transaction,
   userId: AccountId,

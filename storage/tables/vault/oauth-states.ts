@@ -52,7 +52,7 @@ export async function bindOAuthState(
   );
 }
 
-/** Whether a sign-in that has not expired waits for its browser to come back from the vendor. */
+/** Returns whether an unexpired sign-in waits for its browser to return from the vendor. */
 export async function isOAuthStateWaiting(
   tx: Transaction,
   stateHash: string,
@@ -69,8 +69,8 @@ export async function isOAuthStateWaiting(
 }
 
 /**
- * Accepts the browser that comes back from the vendor, once: of two requests with one state, one gets the sign-in. Undefined
- * when it is unknown, has expired, is bound to another browser or was accepted before.
+ * Accepts the browser that returns from the vendor, once: of two requests with one state, one gets the sign-in.
+ * Undefined when it is unknown, has expired, is bound to another browser or was accepted before.
  */
 export async function acceptOAuthState(
   tx: Transaction,

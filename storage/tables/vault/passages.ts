@@ -2,10 +2,10 @@
 import type { Queries, Row, Transaction } from "../../engine/database.ts";
 import type { SemanticIndexStatus } from "./documents/documents.ts";
 import { type SearchFilter, toWhere } from "./search.ts";
-import { type AccountId, toAccountId } from "./ids.ts";
+import { type AccountId, type DocumentId, toAccountId, toDocumentId } from "./ids.ts";
 
 /** A document or an analysed item, by row id. */
-export type IndexSource = { readonly documentId: string } | { readonly itemId: string };
+export type IndexSource = { readonly documentId: DocumentId } | { readonly itemId: string };
 
 /** A text to be indexed. */
 export interface IndexedText {
@@ -25,7 +25,7 @@ export interface Passage {
   readonly embedding: Uint8Array;
 }
 
-/** Returns the searchable text of a document or item; undefined when it has none. */
+/** Returns the searchable text of a document or item; undefined when it has no text. */
 export async function findIndexedText(
   db: Queries,
   source: IndexSource,
@@ -96,7 +96,7 @@ export async function deletePassages(tx: Transaction, source: IndexSource): Prom
   );
 }
 
-/** Returns the bytes of an embedding of a model, or undefined when the index has none. */
+/** Returns the bytes of an embedding of a model, or undefined when the index has no embedding of it. */
 export async function findEmbeddingBytes(db: Queries, model: string): Promise<number | undefined> {
   const row = await db.get<{ bytes: number }>(
     "SELECT length(embedding) AS bytes FROM vault_search_passages WHERE model = ? ORDER BY id DESC LIMIT 1",
@@ -137,7 +137,7 @@ export async function listIndexStates(
     source:
       row["document_id"] === null
         ? { itemId: String(row["item_id"]) }
-        : { documentId: String(row["document_id"]) },
+        : { documentId: toDocumentId(row["document_id"]) },
     isCurrent: Number(row["is_current"]) === 1,
     hasPassages: Number(row["has_passages"]) === 1,
   }));
@@ -204,7 +204,7 @@ export async function findPassageTexts(
           source:
             row["document_id"] === null
               ? { itemId: String(row["item_id"]) }
-              : { documentId: String(row["document_id"]) },
+              : { documentId: toDocumentId(row["document_id"]) },
           title: String(row["title"]),
           // Offsets are UTF-16 units, which SQL does not count.
           text: String(row["body"]).slice(start, end).toWellFormed(),

@@ -78,7 +78,7 @@ export async function correctUsedBytes(tx: Transaction): Promise<string[]> {
 const SUM_OF_DOCUMENTS = `(SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) FROM vault_documents
   WHERE vault_documents.user_id = vault_quotas.user_id AND storage_backend = 'internal')`;
 
-/** Sets the limit, below what is used too: then nothing more fits in. False when there is no such row. */
+/** Sets the limit, even below the used bytes: then every further upload is refused. False when there is no such row. */
 export async function setQuotaLimit(
   tx: Transaction,
   userId: AccountId,

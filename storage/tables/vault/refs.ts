@@ -8,7 +8,7 @@ export function toRefKey(ref: string): string {
   return isLong(ref) ? `\u0001${hash("sha256", ref, "hex")}` : ref;
 }
 
-/** The id that is kept besides its key; null where the key is the id. */
+/** Returns the id to store in addition to its key; null where the key is the id. */
 export function toLongRef(ref: string): string | null {
   return isLong(ref) ? ref : null;
 }

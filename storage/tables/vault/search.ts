@@ -1,10 +1,11 @@
 import type { Queries, Row, SqlValue, Transaction } from "../../engine/database.ts";
-import type { AccountId, ConnectionId } from "./ids.ts";
+import { type AccountId, type ConnectionId, type DocumentId, toDocumentId } from "./ids.ts";
+import { foldText, PASSAGE_WORDS, type SearchTerm, toPassage } from "./search-terms.ts";
 
 /** A text that can be found, of a document or of an item of connected storage. */
 export interface SearchEntry {
   readonly userId: AccountId;
-  readonly source: { readonly documentId: string } | { readonly itemId: string };
+  readonly source: { readonly documentId: DocumentId } | { readonly itemId: string };
   /** The file's name. */
   readonly title: string;
   /** Extracted text without control characters other than tab and line feed; empty without a text. */
@@ -12,13 +13,6 @@ export interface SearchEntry {
   readonly contentType: string;
   /** Of an item, or of a document in connected storage. */
   readonly connectionId: ConnectionId | undefined;
-}
-
-/** One term of a query: a word, the beginning of a word, or several words in this order. All folded by `foldText`. */
-export interface SearchTerm {
-  readonly words: readonly string[];
-  /** The last word is the beginning of a word. */
-  readonly isPrefix: boolean;
 }
 
 /** Conditions of a search; an absent one matches every entry. */
@@ -38,33 +32,19 @@ export interface SearchFilter {
 /** A match. A higher score is a better match. */
 export interface SearchMatch {
   readonly entryId: number;
-  readonly documentId: string | undefined;
+  readonly documentId: DocumentId | undefined;
   readonly itemId: string | undefined;
   readonly score: number;
   /** A passage of title or body with matches between `MARK_START` and `MARK_END`. */
   readonly passage: string;
 }
 
-export const MARK_START = "\u0001";
-export const MARK_END = "\u0002";
-
 /** A match in the title counts as much as this many in the body. */
 const TITLE_WEIGHT = 5;
-const PASSAGE_WORDS = 24;
 /** PostgreSQL's tsvector takes at most 1 MiB of distinct words. */
 const FOLDED_CHARACTERS_MAX = 300_000;
 /** Number of characters of a body that PostgreSQL searches for a passage. */
 const PASSAGE_SOURCE_MAX = 50_000;
-
-/** Folds a text for comparison: without case, accents and compatibility forms; everything but letters and digits is a space. */
-export function foldText(text: string): string {
-  return text
-    .normalize("NFKD")
-    .replace(/\p{M}+/gu, "")
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, " ")
-    .trim();
-}
 
 /** Adds or replaces the entry of a document or item. */
 export async function putSearchEntry(tx: Transaction, entry: SearchEntry): Promise<void> {
@@ -96,7 +76,7 @@ export async function deleteSearchEntryOfItem(tx: Transaction, itemId: string): 
 /** Changes the title of a document's entry, and leaves its text as it is. */
 export async function renameSearchEntry(
   tx: Transaction,
-  documentId: string,
+  documentId: DocumentId,
   title: string,
 ): Promise<void> {
   const row = await tx.get<{ id: number; body: string }>(
@@ -145,25 +125,23 @@ export function toDocumentCondition(
 export async function listPassages(
   db: Queries & { readonly dialect: "sqlite" | "postgres" },
   terms: readonly SearchTerm[],
-  documentIds: readonly string[],
+  documentIds: readonly DocumentId[],
 ): Promise<ReadonlyMap<string, string>> {
   if (documentIds.length === 0 || terms.length === 0) return new Map();
   const marks = documentIds.map(() => "?").join(", ");
-  const rows = await db.all<{ document_id: string; passage: string }>(
-    db.dialect === "sqlite"
+  const usesIndex = db.dialect === "sqlite" && !terms.some(isBroad);
+  const rows = await db.all<{ document_id: DocumentId; passage: string }>(
+    usesIndex
       ? `SELECT entry.document_id, ${SQLITE_PASSAGE} AS passage FROM vault_search_text
          JOIN vault_search_entries AS entry ON entry.id = vault_search_text.rowid
          WHERE vault_search_text MATCH ? AND entry.document_id IN (${marks})`
-      : `SELECT entry.document_id, ${POSTGRES_PASSAGE} AS passage FROM vault_search_entries AS entry
+      : `SELECT entry.document_id, ${PASSAGE_SOURCE} AS passage FROM vault_search_entries AS entry
          WHERE entry.document_id IN (${marks})`,
-    ...(db.dialect === "sqlite" ? [toFts5Query(terms)] : []),
+    ...(usesIndex ? [toFts5Query(terms)] : []),
     ...documentIds,
   );
   return new Map(
-    rows.map((row) => [
-      row.document_id,
-      db.dialect === "sqlite" ? row.passage : toPassage(row.passage, terms),
-    ]),
+    rows.map((row) => [row.document_id, usesIndex ? row.passage : toPassage(row.passage, terms)]),
   );
 }
 
@@ -171,8 +149,11 @@ export async function listPassages(
 const SQLITE_MATCHES = `FROM vault_search_text CROSS JOIN vault_search_entries AS entry INDEXED BY vault_search_entries_user
   ON entry.id = vault_search_text.rowid WHERE vault_search_text MATCH ?`;
 const SQLITE_PASSAGE = `snippet(vault_search_text, -1, char(1), char(2), '…', ${PASSAGE_WORDS})`;
-/** PostgreSQL would not highlight words with accents: `toPassage` cuts the passage. */
-const POSTGRES_PASSAGE = `left(entry.title || chr(10) || entry.body, ${PASSAGE_SOURCE_MAX})`;
+/**
+ * The text from which `toPassage` cuts a passage: on PostgreSQL, which would not highlight words with accents, and where the
+ * index of SQLite would merge all words of a broad prefix once more.
+ */
+const PASSAGE_SOURCE = `substr(entry.title || '\n' || entry.body, 1, ${PASSAGE_SOURCE_MAX})`;
 
 async function searchSqlite(
   db: Queries,
@@ -204,22 +185,36 @@ async function searchSqlite(
     );
     return Number(row?.total ?? 0);
   };
-  // Builds passages only for the rows of the page, not for every match. The index is queried once per row, and each query
-  // merges all words with the prefix: where these are many, one pass over all matches costs less.
+  // Builds passages only for the rows of the page, not for every match.
   const ids = rows.map((row) => Number(row["id"]));
   if (ids.length === 0) return { matches: [], total: offset === 0 ? 0 : await count() };
-  const rowid = terms.some(isBroad) ? "+rowid" : "rowid";
-  const passages = await db.all<{ id: number; passage: string }>(
-    `SELECT rowid AS id, ${SQLITE_PASSAGE} AS passage
-     FROM vault_search_text WHERE vault_search_text MATCH ? AND ${rowid} IN (${ids.map(() => "?").join(", ")})`,
-    query,
-    ...ids,
-  );
-  const byId = new Map(passages.map(({ id, passage }) => [id, passage]));
+  const byId = await readSqlitePassages(db, terms, ids);
   return {
     matches: rows.map((row) => toMatch(row, byId.get(Number(row["id"])) ?? "")),
     total: Number(rows[0]?.["total"] ?? 0),
   };
+}
+
+async function readSqlitePassages(
+  db: Queries,
+  terms: readonly SearchTerm[],
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, string>> {
+  const marks = ids.map(() => "?").join(", ");
+  if (terms.some(isBroad)) {
+    const rows = await db.all<{ id: number; passage: string }>(
+      `SELECT entry.id, ${PASSAGE_SOURCE} AS passage FROM vault_search_entries AS entry WHERE entry.id IN (${marks})`,
+      ...ids,
+    );
+    return new Map(rows.map(({ id, passage }) => [id, toPassage(passage, terms)]));
+  }
+  const rows = await db.all<{ id: number; passage: string }>(
+    `SELECT rowid AS id, ${SQLITE_PASSAGE} AS passage
+     FROM vault_search_text WHERE vault_search_text MATCH ? AND rowid IN (${marks})`,
+    toFts5Query(terms),
+    ...ids,
+  );
+  return new Map(rows.map(({ id, passage }) => [id, passage]));
 }
 
 /** Whether a term begins many words without an index of such beginnings, which are for two and three letters. */
@@ -237,7 +232,7 @@ async function searchPostgres(
   const query = toTsQuery(terms);
   const from = `FROM vault_search_entries AS entry WHERE entry.folded @@ to_tsquery('simple', ?) AND ${where}`;
   const rows = await db.all(
-    `SELECT chosen.id, chosen.document_id, chosen.item_id, chosen.score, ${POSTGRES_PASSAGE} AS passage
+    `SELECT chosen.id, chosen.document_id, chosen.item_id, chosen.score, ${PASSAGE_SOURCE} AS passage
      FROM (
        SELECT entry.id, entry.document_id, entry.item_id,
          ts_rank_cd(entry.folded, to_tsquery('simple', ?)) AS score
@@ -259,48 +254,6 @@ async function searchPostgres(
     matches: rows.map((row) => toMatch(row, toPassage(String(row["passage"]), terms))),
     total: Number(count?.total ?? 0),
   };
-}
-
-/** Cuts the words around the first match out of a text and highlights all matches in them. */
-function toPassage(text: string, terms: readonly SearchTerm[]): string {
-  const words = [...text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)].map(({ 0: word, index }) => ({
-    folded: foldText(word),
-    start: index,
-    end: index + word.length,
-  }));
-  const lengthAt = (at: number) =>
-    Math.max(0, ...terms.map((term) => (matchesAt(words, at, term) ? term.words.length : 0)));
-  const first = Math.max(
-    0,
-    words.findIndex((_, at) => lengthAt(at) > 0),
-  );
-  const from = Math.max(0, first - PASSAGE_WORDS / 4);
-  const until = Math.min(words.length, from + PASSAGE_WORDS);
-  let passage = from > 0 ? "…" : "";
-  let position = words[from]?.start ?? 0;
-  for (let at = from; at < until;) {
-    const length = Math.min(lengthAt(at), until - at);
-    const [word, last] = [words[at], words[at + Math.max(1, length) - 1]];
-    if (word === undefined || last === undefined) break;
-    const matched = text.slice(word.start, last.end);
-    passage += text.slice(position, word.start);
-    passage += length > 0 ? `${MARK_START}${matched}${MARK_END}` : matched;
-    position = last.end;
-    at += Math.max(1, length);
-  }
-  return until < words.length ? `${passage}…` : passage + text.slice(position);
-}
-
-function matchesAt(
-  words: readonly { readonly folded: string }[],
-  at: number,
-  term: SearchTerm,
-): boolean {
-  return term.words.every((wanted, index) => {
-    const folded = words[at + index]?.folded ?? "";
-    const isLast = index === term.words.length - 1;
-    return term.isPrefix && isLast ? folded.startsWith(wanted) : folded === wanted;
-  });
 }
 
 async function fold(
@@ -372,7 +325,7 @@ function toMatch(row: Row, passage: string): SearchMatch {
   const optional = (name: string) => (row[name] === null ? undefined : String(row[name]));
   return {
     entryId: Number(row["id"]),
-    documentId: optional("document_id"),
+    documentId: row["document_id"] === null ? undefined : toDocumentId(row["document_id"]),
     itemId: optional("item_id"),
     score: Number(row["score"]),
     passage,

@@ -124,7 +124,7 @@ export async function deleteAllUploads(db: Queries): Promise<void> {
   await db.run("DELETE FROM vault_uploads");
 }
 
-/** Returns the ids of all uploads that were begun before a time, expired ones included. */
+/** Returns the ids of all uploads that were started before a time, expired ones included. */
 export async function listUploadIds(db: Queries, before: number): Promise<readonly string[]> {
   const rows = await db.all<{ id: string }>(
     "SELECT id FROM vault_uploads WHERE created_at < ? ORDER BY id",

@@ -210,7 +210,7 @@ export async function setVaultUserActive(
   );
 }
 
-/** Deletes an account with all of its rows except audit records. False when it is gone already. */
+/** Deletes an account with all of its rows except audit records. Returns false when it does not exist. */
 export async function deleteVaultUser(tx: Transaction, id: string): Promise<boolean> {
   return happened(await tx.run("DELETE FROM vault_users WHERE id = ?", id));
 }
@@ -229,12 +229,12 @@ export async function countActiveAdministrators(tx: Transaction): Promise<number
   return Number(row?.total ?? 0);
 }
 
-/** Stores where the user wants PDF files opened. False when the account is gone. */
+/** Stores where the user wants PDF files opened. Returns false when the account does not exist. */
 export async function setPdfOpenMode(db: Queries, id: string, mode: PdfOpenMode): Promise<boolean> {
   return happened(await db.run("UPDATE vault_users SET pdf_open_mode = ? WHERE id = ?", mode, id));
 }
 
-/** Stores where the user's new documents go. False when the account is gone. */
+/** Stores where the user's new documents go. Returns false when the account does not exist. */
 export async function setDefaultStorageBackend(
   db: Queries,
   id: AccountId,

@@ -24,7 +24,7 @@ describe("PATCH /admin/users/{username}", () => {
       json: { login_name: "mira", ...json },
     });
 
-  test("changes what is given, and clears what is given empty", async () => {
+  test("changes the given fields, and clears those given empty", async () => {
     const profile = {
       full_name: "Mira",
       website: "https://mira.example",
@@ -150,7 +150,7 @@ describe("POST /admin/users/{username}/rename", () => {
     expect((await get(app, "mira")).headers.get("location")).toBe("/api/v1/users/bel?page=1");
   });
 
-  test("a name can come back: no redirect points in a circle", async () => {
+  test("a user can take a former name again without a redirect loop", async () => {
     await using app = await startForgeApp();
     await app.addUser();
     for (const [from, to] of [

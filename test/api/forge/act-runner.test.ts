@@ -7,7 +7,7 @@ import { createForgePeople } from "../../support/forge/forge-people.ts";
 import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
 import { skipUnless } from "../../support/skip.ts";
 
-// Gitea's own runner program against a whole daemon: what its protocol needs is not what a test client believes.
+// Runs Gitea's own runner program against a whole daemon, because a test client may misunderstand the protocol.
 
 const program = process.env["CROFT_TEST_ACT_RUNNER"] ?? "";
 const onRunner = skipUnless(program, "CROFT_TEST_ACT_RUNNER names no runner program of Gitea");
@@ -267,7 +267,7 @@ jobs:
     const [, reversed = ""] = /token-is ([0-9a-f]{40})/.exec(log) ?? [];
     const token = [...reversed].toReversed().join("");
     expect((await people.api("GET", "/repos/mira/tokens", undefined, token)).status).toBe(401);
-    // The push of the job is there and has started no run.
+    // The push of the job has arrived and has started no run.
     const runs = await get("/repos/mira/tokens/actions/runs");
     expect(runs.total_count).toBe(1);
     expect(await git.in("tokens", "ls-remote", "origin", "from-job")).toMatchObject({

@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ARTIFACT_SERVICE } from "../../../daemon/contract/api-of.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { pathOf, sha256, takeArtifactJob, toList } from "../../support/forge/artifact-job.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
-import { callRunner } from "../../support/forge/runner-client.ts";
 import { createWorkflowRepository } from "../../support/forge/workflow-repository.ts";
 
 // Artifacts as the toolkit of actions uploads and downloads them from a job, and as users see them.
@@ -27,8 +26,6 @@ afterAll(async () => {
   await daemon[Symbol.asyncDispose]();
 });
 
-const sha256 = (bytes: string | Buffer) => createHash("sha256").update(bytes).digest("hex");
-
 /** The artifact client of one job. */
 async function startJob(name: string, jobs = "a: { runs-on: NAME, steps: [{ run: echo }] }") {
   const repository = createWorkflowRepository({ daemon, people, git }, "mira", name);
@@ -36,69 +33,25 @@ async function startJob(name: string, jobs = "a: { runs-on: NAME, steps: [{ run:
   const workflow = `on: push\njobs:\n  ${jobs.replaceAll("NAME", name)}\n`;
   await repository.push({ "ci.yml": workflow });
   const run = await repository.waitForRuns(1);
-  return { repository, run, ...(await takeJob(repository)) };
+  return { repository, run, ...(await takeArtifactJob(daemon, repository)) };
 }
 
-async function takeJob(repository: ReturnType<typeof createWorkflowRepository>) {
-  const { task, runner } = await repository.take();
-  if (task === undefined) throw new Error("no task");
-  const context = task.context as { gitea_runtime_token: string; server_url: string };
-  const bearer = context.gitea_runtime_token;
-  const claims = JSON.parse(Buffer.from(bearer.split(".")[1] ?? "", "base64url").toString());
-  const [, run = "", job = ""] = String(claims.scp).split(":");
-  const call = (method: string, message: object, as: string | undefined = bearer) =>
-    daemon.request(`${ARTIFACT_SERVICE}/${method}`, {
-      method: "POST",
-      ...(as === undefined ? {} : { bearer: as }),
-      json: { workflow_run_backend_id: run, workflow_job_run_backend_id: job, ...message },
-    });
-  const put = (address: string, query: string, body: string) =>
-    daemon.request(pathOf(address) + query, { method: "PUT", body });
-  return {
-    call,
-    put,
-    /** Stores the summary of a step; the ids are those of the job unless others are given. */
-    summarize: (step: number, text: string, ids: { run?: string; job?: string } = {}) =>
-      daemon.request(
-        `/api/actions_pipeline/_apis/pipelines/workflows/${ids.run ?? run}/jobs/${ids.job ?? job}/steps/${step}/summary`,
-        { method: "PUT", bearer, body: text, headers: { "Content-Type": "text/markdown" } },
-      ),
-    /** Uploads an artifact in one block. */
-    async upload(name: string, content: string, fields: object = {}) {
-      const { json } = await call("CreateArtifact", { name, version: 7, ...fields });
-      const address = json.signed_upload_url;
-      await put(address, "&comp=block&blockid=QQ%3D%3D", content);
-      await put(address, "&comp=blocklist", toList(["QQ=="]));
-      const size = String(Buffer.byteLength(content));
-      return call("FinalizeArtifact", { name, size, hash: `sha256:${sha256(content)}` });
-    },
-    list: async () => (await call("ListArtifacts", {})).json.artifacts,
-    async download(name: string) {
-      const { json } = await call("GetSignedArtifactURL", { name });
-      return daemon.request(pathOf(json.signed_url));
-    },
-    endLog: () =>
-      callRunner(
-        daemon,
-        "UpdateLog",
-        { taskId: String(task.id), index: 0, rows: [], noMore: true },
-        runner,
-      ),
-    end: (result = "SUCCESS") =>
-      callRunner(
-        daemon,
-        "UpdateTask",
-        { state: { id: String(task.id), result: `RESULT_${result}` } },
-        runner,
-      ),
-  };
-}
-
-const pathOf = (address: string) => address.slice(new URL(address).origin.length);
-const toList = (ids: readonly string[]) =>
-  `<?xml version="1.0" encoding="UTF-8" standalone="yes"?><BlockList>${ids
-    .map((id) => `<Latest>${id}</Latest>`)
-    .join("")}</BlockList>`;
+test("the page of a run that failed before it had a job says why, and a job has a page in its run alone", async () => {
+  const repository = createWorkflowRepository({ daemon, people, git }, "mira", "broken");
+  await repository.create();
+  await repository.push({ "ci.yml": "on: push\njobs: { a: { runs-on: x, steps: 1 } }\n" });
+  const run = await repository.waitForRuns(1);
+  const page = await daemon.request(`/mira/broken/actions/runs/${run.id}`);
+  expect(page.text).toContain("<dt>Error</dt>");
+  expect(page.text).toContain("ci.yml");
+  const whole = "on: push\njobs: { b: { runs-on: nowhere, steps: [{ run: echo }] } }\n";
+  await repository.push({ "ci.yml": whole });
+  const second = await repository.waitForRuns(2);
+  const [job] = await repository.jobs(second.id);
+  const jobPage = (id: number) => daemon.request(`/mira/broken/actions/runs/${id}/jobs/${job?.id}`);
+  expect(await jobPage(second.id)).toMatchObject({ status: 200 });
+  expect(await jobPage(run.id)).toMatchObject({ status: 404 });
+});
 
 describe("an upload", () => {
   test.each([".", ".."])("cannot have the name %s, which leads out of a folder", async (name) => {
@@ -106,7 +59,7 @@ describe("an upload", () => {
     expect((await call("CreateArtifact", { name, version: 7 })).status).toBe(400);
   });
 
-  test("puts blocks together in the order of the list, and jobs and users read the whole", async () => {
+  test("joins blocks in the order of the list, and jobs and users read the complete artifact", async () => {
     const { call, put, list, download, repository, run } = await startJob("blocks");
     const created = await call("CreateArtifact", {
       name: "report",
@@ -123,7 +76,7 @@ describe("an upload", () => {
     ] as const)
       expect((await put(address, `&comp=block&blockid=${id}`, content)).status).toBe(201);
     expect((await put(address, "&comp=blocklist", toList(["QQ==", "Qg=="]))).status).toBe(201);
-    // Nothing is there before its end.
+    // The artifact does not exist before its upload ends.
     expect(await list()).toEqual([]);
     const whole = "first second ";
     const finish = { name: "report", size: String(whole.length), hash: `sha256:${sha256(whole)}` };
@@ -166,7 +119,7 @@ describe("an upload", () => {
     expect([part.status, part.text]).toEqual([206, "second "]);
   });
 
-  test("without block ids appends, and one without blocks is the whole", async () => {
+  test("without block ids appends, and one without blocks is the complete artifact", async () => {
     const { call, put, download, list } = await startJob("appended");
     for (const [name, parts] of [
       ["log.txt", ["one ", "two"]],
@@ -186,7 +139,7 @@ describe("an upload", () => {
     expect(await list()).toHaveLength(3);
   });
 
-  test("of a name that is taken replaces it when it is whole, and a deleted one is gone", async () => {
+  test("of a taken name replaces the artifact when it is complete, and a deleted one is not found", async () => {
     const { call, upload, list, download } = await startJob("replaced");
     const first = (await upload("site", "old")).json.artifact_id;
     const begun = await call("CreateArtifact", { name: "site", version: 7 });
@@ -267,27 +220,27 @@ describe("the runtime token of a job", () => {
     expect(await one.list()).toHaveLength(1);
   });
 
-  test("of a job that runs again reads what the kept jobs of earlier attempts uploaded", async () => {
+  test("of a job that runs again reads the artifacts of kept jobs of earlier attempts", async () => {
     const jobs = `made: { runs-on: NAME, steps: [{ run: echo }] }
   used: { runs-on: NAME, needs: made, steps: [{ run: echo }] }`;
     const first = await startJob("attempts", jobs);
     await first.upload("cake", "baked");
     await first.end();
     const { repository, run } = first;
-    const used = await takeJob(repository);
+    const used = await takeArtifactJob(daemon, repository);
     await used.upload("plate", "first");
     await used.end("FAILURE");
     await people.api("POST", `${repository.api}/runs/${run.id}/rerun-failed-jobs`);
-    const again = await takeJob(repository);
+    const again = await takeArtifactJob(daemon, repository);
     expect((await again.download("cake")).text).toBe("baked");
     expect((await again.download("plate")).text).toBe("first");
     await again.upload("plate", "second");
     expect((await again.download("plate")).text).toBe("second");
-    // What another attempt uploaded stays.
+    // An artifact of another attempt stays.
     expect((await again.call("DeleteArtifact", { name: "cake" })).status).toBe(404);
     await again.end();
     await people.api("POST", `${repository.api}/runs/${run.id}/rerun`);
-    const whole = await takeJob(repository);
+    const whole = await takeArtifactJob(daemon, repository);
     expect(await whole.list()).toEqual([]);
     await whole.end();
     const { artifacts } = await repository.get(`/runs/${run.id}/artifacts`);
@@ -369,4 +322,20 @@ test("users see and delete artifacts as they reach the repository, and a deleted
   expect((await repository.get("/artifacts")).total_count).toBe(2);
   await people.api("DELETE", `${repository.api}/runs/${run.id}`);
   expect((await repository.get("/artifacts")).total_count).toBe(0);
+});
+
+test("the page of a run leads to its artifacts, except for those who may not read the repository", async () => {
+  const { upload, run } = await startJob("paged");
+  const { artifact_id: id } = (await upload("report", "bytes")).json;
+  const path = `/mira/paged/actions/runs/${run.id}`;
+  const page = await daemon.request(path);
+  expect(page.text).toContain(`href="${path}/artifacts/${id}"`);
+  const led = await daemon.request(`${path}/artifacts/${id}`);
+  expect(led.status).toBe(303);
+  const sent = await daemon.request(led.headers.get("location") ?? "");
+  expect([sent.status, sent.text]).toEqual([200, "bytes"]);
+  expect((await daemon.request(`${path}/artifacts/999`)).status).toBe(404);
+  await people.by("mira", "PATCH", "/repos/mira/paged", { private: true });
+  for (const hidden of [path, `${path}/artifacts/${id}`])
+    expect((await daemon.request(hidden)).status).toBe(404);
 });

@@ -62,7 +62,7 @@ test("the tasks of workflows are listed", async () => {
 });
 
 describe("a task of workflows", () => {
-  test("stop_zombie_tasks fails the job of a runner that reports no more", async () => {
+  test("stop_zombie_tasks fails the job of a runner that stops reporting", async () => {
     const { repository, run } = await newRepository("zombie");
     await repository.take();
     await runTask("stop_zombie_tasks");
@@ -164,7 +164,7 @@ describe("a task of workflows", () => {
     expect(await artifacts()).toEqual([]);
     await runTask("cleanup_packages");
     await vi.waitUntil(async () => (await objects()) === 0);
-    // Logs and runs are gone once, and nothing else is touched by a second call.
+    // Logs and runs are deleted once, and a second call changes nothing.
     await runTask("cleanup_actions");
   });
 });

@@ -41,7 +41,7 @@ const feedOfRepository = (owner: string, name: string) =>
   `/repos/${owner}/${name}/activities/feeds`;
 const feedOfUser = (name: string) => `/users/${name}/activities/feeds`;
 
-describe("what is recorded", () => {
+describe("recording of activities", () => {
   test("issues and comments are recorded with their texts of today", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await newRepository(mira);
@@ -156,7 +156,7 @@ describe("what is recorded", () => {
 });
 
 describe("feeds", () => {
-  test("a user's feed has what the user did, and what others did in watched repositories", async () => {
+  test("a user's feed has the user's activities, and those of others in watched repositories", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await newRepository(mira);
     const path = `/repos/${mira}/${name}`;
@@ -180,7 +180,7 @@ describe("feeds", () => {
     expect((await as("", feedOfUser("nobody-has-this"))).status).toBe(404);
   });
 
-  test("feeds of organizations and teams have what happened in their repositories", async () => {
+  test("feeds of organizations and teams have the activities in their repositories", async () => {
     const [mira, nora, otto] = [await newUser(), await newUser(), await newUser()];
     const org = `crew-${mira}`;
     await ok(by(mira, "POST", "/orgs", { username: org }));
@@ -208,7 +208,7 @@ describe("feeds", () => {
     ]);
     const { id } = (await api("GET", `/orgs/${org}`)).json;
     for (const each of await listOf(mira, feed)) expect(each.user_id).toBe(id);
-    // Whoever may read issues only sees no pushes.
+    // A user who may read only issues sees no pushes.
     expect(await kindsOf(nora, feed)).toEqual(["create_issue", "create_repo", "create_repo"]);
     for (const caller of [otto, ""]) expect(await kindsOf(caller, feed)).toEqual(["create_repo"]);
     expect(await kindsOf(mira, feedOfUser(org))).toHaveLength(4);
@@ -230,7 +230,7 @@ describe("feeds", () => {
   });
 });
 
-describe("who sees what", () => {
+describe("visibility of activities", () => {
   test("activity of a private repository is for those who may read it at that moment", async () => {
     const [mira, nora, otto] = [await newUser(), await newUser(), await newUser()];
     const name = await newRepository(mira);
@@ -288,7 +288,7 @@ describe("who sees what", () => {
     expect(await counts()).toEqual([2, 2, 1]);
     await ok(api("PATCH", `/admin/users/${nora}`, { ...edit, visibility: "public" }));
 
-    // An account that may not sign in has no feed of its own to read; what it did stays.
+    // An account that may not sign in cannot read its own feed; its activities remain.
     await ok(api("PATCH", `/admin/users/${nora}`, { ...edit, prohibit_login: true }));
     expect([401, 403]).toContain((await as(nora, feedOfUser(nora))).status);
     expect(await kindsOf(mira, feed)).toHaveLength(2);
@@ -298,7 +298,7 @@ describe("who sees what", () => {
     expect(await kindsOf(mira, feed)).toEqual(["create_repo"]);
   });
 
-  test("tokens need the scope of the path, and those for public things see what everyone sees", async () => {
+  test("tokens need the scope of the path, and public-only tokens see only public activities", async () => {
     const mira = await newUser();
     const [open, secret] = ["open", "secret"];
     for (const name of [open, secret])

@@ -153,7 +153,7 @@ describe("files of issues and comments", () => {
     }
   });
 
-  test("an archived repository takes no files", async () => {
+  test("an archived repository refuses files", async () => {
     const { mira, repo, issue } = await newIssue();
     await by(mira, "PATCH", `/repos/${repo}`, { archived: true });
     expect((await upload(mira, issue)).status).toBe(423);

@@ -90,9 +90,9 @@ describe("pushes by git", () => {
     await commit(name, "not allowed");
     const pushed = await git.in(name, "push", "origin", "main");
     expect(pushed.exitCode).not.toBe(0);
-    expect(pushed.errors).toContain("user cannot commit to repo [user: otto]");
+    expect(pushed.errors).toContain("not allowed to push to protected branch main");
     const gone = await git.in(name, "push", "origin", "--delete", "main");
-    expect(gone.errors).toContain("branch protected");
+    expect(gone.errors).toContain("branch main is protected from deletion");
     expect((await by("mira", "GET", `${path}/commits`)).headers.get("x-total")).toBe("1");
     expect(await git.in(name, "push", "origin", "main:other")).toMatchObject({ exitCode: 0 });
   });

@@ -62,6 +62,10 @@ describe("branches", () => {
     expect((await create({ new_branch_name: "main" })).status).toBe(409);
     expect((await create({ new_branch_name: "main/below" })).status).toBe(409);
     expect((await create({ new_branch_name: "x", old_ref_name: "nothing" })).status).toBe(404);
+    expect(await create({})).toMatchObject({
+      status: 422,
+      json: { message: "[BranchName]: Required" },
+    });
     await by("mira", "POST", `${path}/tags`, { tag_name: "v1" });
     expect((await create({ new_branch_name: "v1" })).json.message).toBe(
       "The branch with the same tag already exists.",
@@ -193,13 +197,14 @@ describe("tags", () => {
     });
     expect(heavy.json).toMatchObject({
       name: "v2",
-      message: "The second\n",
+      message: "The second",
       commit: { sha: head },
     });
     expect(heavy.json.id).not.toBe(head);
     const object = await by("mira", "GET", `${path}/git/tags/${heavy.json.id}`);
     expect(object.json).toMatchObject({
       tag: "v2",
+      message: "The second\n",
       tagger: { name: "mira" },
       object: { type: "commit", sha: head },
     });

@@ -91,7 +91,7 @@ describe("commits", () => {
     expect(bare.json).toMatchObject({ files: null, stats: null, commit: { verification: null } });
   });
 
-  test("a list is restricted to a path, to a period, and to what another branch lacks", async () => {
+  test("a list is restricted to a path, to a period, and to commits that another branch lacks", async () => {
     const messages = async (query: string) =>
       (await get(`/commits?${query}`)).json.map(
         (each: { commit: { message: string } }) => each.commit.message.split("\n")[0],
@@ -211,7 +211,7 @@ describe("refs, trees and blobs", () => {
     expect((await get("/git/blobs/main")).status).toBe(400);
   });
 
-  test("nothing of a private repository shows to strangers", async () => {
+  test("a private repository is hidden from strangers", async () => {
     await by("mira", "POST", "/user/repos", { name: "closed", private: true, auto_init: true });
     for (const rest of [
       "/git/refs",

@@ -31,6 +31,21 @@ async function newRepository(fields: object = {}): Promise<string> {
 }
 
 describe("writing files", () => {
+  test("a zero time, which clients written in Go send for an absent one, is the current time", async () => {
+    const path = await newRepository();
+    const zero = "0001-01-01T00:00:00Z";
+    const made = await by("mira", "POST", `${path}/contents/a.txt`, {
+      content: encode("one\n"),
+      dates: { author: zero, committer: zero },
+    });
+    expect(made.status).toBe(201);
+    const first = (await by("mira", "GET", `${path}/commits`)).json.at(-1);
+    const started = Date.parse(first.commit.author.date);
+    const { author, committer } = made.json.commit;
+    expect(Date.parse(author.date)).toBeGreaterThanOrEqual(started);
+    expect(Date.parse(committer.date)).toBeGreaterThanOrEqual(started);
+  });
+
   test("a file is created, changed, moved and deleted, each in a commit of its own", async () => {
     const path = await newRepository();
     const made = await by("mira", "POST", `${path}/contents/docs/a.txt`, {
@@ -79,7 +94,7 @@ describe("writing files", () => {
     expect((await by("mira", "GET", `${path}/commits`)).headers.get("x-total")).toBe("5");
   });
 
-  test("git clones what was written, and the repository stays sound", async () => {
+  test("git clones the written files, and the repository stays intact", async () => {
     const path = await newRepository();
     const name = path.split("/").at(-1) ?? "";
     const odd = 'a "b"\n\tc\\d.txt';
@@ -107,7 +122,7 @@ describe("writing files", () => {
     expect((await by("mira", "GET", `${path}/contents`)).json).toHaveLength(1);
   });
 
-  test("a commit goes to a new branch, and not to one that exists", async () => {
+  test("a commit can create a new branch, and refuses an existing one", async () => {
     const path = await newRepository();
     const body = { content: encode("x"), new_branch: "feature" };
     expect((await by("mira", "POST", `${path}/contents/x`, body)).status).toBe(201);
@@ -120,7 +135,7 @@ describe("writing files", () => {
     expect((await by("mira", "POST", `${path}/contents/z`, unknown)).status).toBe(404);
   });
 
-  test("several operations make one commit, or none", async () => {
+  test("several operations make one commit, or all fail", async () => {
     const path = await newRepository();
     const create = (file: string) => ({ operation: "create", path: file, content: encode(file) });
     const post = (files: object[]) => by("mira", "POST", `${path}/contents`, { files });

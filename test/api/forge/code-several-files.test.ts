@@ -106,7 +106,7 @@ describe("issue templates", () => {
     });
   });
 
-  test("YAML that expands without bounds is refused, and the daemon goes on", async () => {
+  test("YAML that expands without bounds is refused, and the daemon keeps running", async () => {
     const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${["b", "c", "d", "e", "f"]
       .map((key, at) => `${key}: &${key} [${Array(9).fill(`*${"abcdef"[at]}`).join(",")}]`)
       .join("\n")}\n`;
@@ -181,7 +181,7 @@ describe("an .editorconfig", () => {
 });
 
 describe("several files", () => {
-  test("are read in one request, in its order, with null for what is no file", async () => {
+  test("are read in one request, in its order, with null for paths without a file", async () => {
     const repo = await newRepository({ "a.txt": "one", "docs/b.txt": "two" });
     const files = ["docs/b.txt", "none.txt", "docs", "a.txt"];
     const answer = await by("otto", "POST", `${repo}/file-contents`, { files });
@@ -221,8 +221,10 @@ describe("notes of commits", () => {
   });
 });
 
-describe("what clients ask of a server", () => {
+describe("requests of Gitea clients about the server", () => {
   test("limits of attachments, no signing key, and no migrations", async () => {
+    const { json: limits } = await api("GET", "/settings/api");
+    expect(limits.default_max_response_size).toBe(limits.default_max_blob_size);
     expect((await api("GET", "/settings/attachment")).json).toMatchObject({
       enabled: true,
       max_size: 100,
@@ -239,7 +241,7 @@ describe("what clients ask of a server", () => {
     expect(refused.json.message).toContain("clone the repository and push");
   });
 
-  test("pull requests, releases, wikis and forks are as where a Gitea has them turned off", async () => {
+  test("pull requests, releases, wikis and forks answer 404 with a text that names them", async () => {
     const repo = await newRepository({});
     for (const [method, path] of [
       ["GET", `${repo}/pulls?state=open`],
@@ -255,13 +257,18 @@ describe("what clients ask of a server", () => {
       expect([path, answer.status, answer.json]).toEqual([
         path,
         404,
-        { message: "not found", url: expect.stringContaining("/api/swagger") },
+        {
+          message: expect.stringMatching(
+            /^this server does not support (?:pull requests|releases|forks|wikis)$/,
+          ),
+          url: expect.stringContaining("/api/swagger"),
+        },
       ]);
     }
     expect((await by("mira", "GET", `${repo}/pullsX`)).text).toBe("404 page not found\n");
   });
 
-  test("users are found by what they show, and only by those who may see them", async () => {
+  test("users are found by their public fields, and only by callers who may see them", async () => {
     await people.newUser("quill", { full_name: "Quill Feather" });
     await people.newUser("quinn", { visibility: "limited" });
     await people.newUser("quiet", { visibility: "private" });

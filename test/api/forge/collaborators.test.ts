@@ -61,7 +61,7 @@ const order = ["none", "read", "write", "admin", "owner"];
 const reaches = (caller: CallerName, needed: string) =>
   order.indexOf(levels[caller]) >= order.indexOf(needed);
 
-/** What each route needs, and how it answers a caller who may read but not do this. */
+/** The permission that each route needs, and its status for a caller with read access only. */
 const rows: readonly (readonly [
   method: string,
   path: string,
@@ -147,7 +147,7 @@ describe("the matrix of a private repository", () => {
     }
   });
 
-  test("a public-only token does not reach a private repository, whatever its owner's access", async () => {
+  test("a public-only token does not reach a private repository, even with its owner's access", async () => {
     for (const user of ["reader", "admin", "olga"]) {
       const token = await people.newToken(user, ["public-only", "all"]);
       for (const path of [hut, `${hut}/collaborators`, `${hut}/issues`])
@@ -179,7 +179,7 @@ describe("collaborators", () => {
     expect(changed.json.permission).toBe("admin");
   });
 
-  test("who cannot be one is 422", async () => {
+  test("an account that cannot be a collaborator is 422", async () => {
     await people.newUser("secretive", { visibility: "private" });
     await people.newUser("inactive");
     const edit = { source_id: 0, login_name: "inactive", active: false };
@@ -198,7 +198,7 @@ describe("collaborators", () => {
     expect(unknown.status).toBe(404);
   });
 
-  test("who is removed loses the repository, its watch, assignments and the content of its notifications at once", async () => {
+  test("a removed collaborator loses the repository, its watch, assignments and the content of its notifications at once", async () => {
     expect((await put("outsider", "write", shed)).status).toBe(204);
     expect((await by("outsider", "PUT", `${shed}/subscription`)).status).toBe(200);
     const issue = await by("olga", "POST", `${shed}/issues`, {

@@ -145,7 +145,7 @@ describe("git with a deploy key", () => {
     expect(await push(writing.name, "olga/hut")).toMatchObject({ exitCode: 0, stderr: "" });
     const commits = await by("olga", "GET", `${hut}/commits?limit=1`);
     expect(commits.json[0].commit.message).toBe(`By ${writing.name}\n`);
-    // Not even a public one: the key is nobody's account.
+    // Not even a public one: the key belongs to no account.
     for (const path of ["olga/shed", "olga/open", "olga/none"]) {
       const ended = await client.git(writing.name, "ls-remote", addressOf(path));
       expect(ended.stderr).toContain("croft: repository not found");

@@ -29,7 +29,7 @@ afterAll(() => daemon[Symbol.asyncDispose]());
 
 const toForm = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
 
-/** An issue made by a form: who is taken for its author tells who was found to call. */
+/** Creates an issue by a form: its author shows the authenticated caller. */
 const post = (fields: Record<string, string>, query = "", token?: string) =>
   daemon.request(`/api/v1/repos/mira/plans/issues${query}`, {
     headers: { "Content-Type": "application/x-www-form-urlencoded" },
@@ -39,7 +39,7 @@ const post = (fields: Record<string, string>, query = "", token?: string) =>
 
 describe("a form authenticates its request", () => {
   test.each(["token", "access_token"])(
-    "a form authenticates its request with %s, and its fields are read all the same",
+    "a form authenticates its request with %s, and its other fields are still read",
     async (name) => {
       const answer = await post({ [name]: mira });
       expect(answer.status).toBe(201);
@@ -84,13 +84,13 @@ describe("a form authenticates its request", () => {
     expect(answer.status).toBe(205);
   });
 
-  test("wrongly: refused, whatever else is right", async () => {
+  test("wrong credentials in a form are refused, even beside valid ones", async () => {
     expect((await post({ token: "0".repeat(40) })).status).toBe(401);
     expect((await post({ sudo: "a\0b" }, "", admin)).status).not.toBe(500);
   });
 });
 
-describe("what is not a form says nothing", () => {
+describe("bodies other than forms carry no credentials", () => {
   test("JSON", async () => {
     const answer = await daemon.request("/api/v1/repos/mira/plans/issues", {
       json: { title: "x", token: mira },

@@ -44,7 +44,7 @@ async function cloneNew(name: string, fields: object = {}): Promise<void> {
 }
 
 describe("options of a push", () => {
-  test("options of a push of other servers do nothing and do not keep it from going through", async () => {
+  test("push options of other servers are ignored, and the push succeeds", async () => {
     await cloneNew("options");
     const push = await git.in("options", "push", "-o", "ci.skip", "-o", "ä=1", "origin", "main");
     expect([push.exitCode, push.errors]).toEqual([0, expect.stringContaining("main -> main")]);
@@ -66,7 +66,7 @@ describe("options of a push", () => {
 
 describe("protocols 0 to 2", () => {
   test.each(["0", "1", "2"])(
-    "%s: what is not at the tip of a branch can be fetched",
+    "%s: a commit that is not the tip of a branch can be fetched",
     async (version) => {
       const name = `by-id-${version}`;
       await cloneNew(name);

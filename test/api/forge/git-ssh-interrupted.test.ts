@@ -59,6 +59,14 @@ async function commit(name: string, bytes: number): Promise<void> {
   await git("-C", name, "commit", "-q", "-m", "noise");
 }
 
+/** The whole repository as one pack. */
+async function readPack(name: string): Promise<Buffer> {
+  await git("-C", name, "repack", "-q", "-a", "-d");
+  const packs = join(client.folder, name, ".git/objects/pack");
+  const [pack = ""] = (await readdir(packs)).filter((each) => each.endsWith(".pack"));
+  return readFile(join(packs, pack));
+}
+
 /** The programs of git that the daemon, which is this process, has started and that run. */
 async function runningGits(): Promise<string[]> {
   const found: string[] = [];
@@ -115,10 +123,7 @@ describe("a client that leaves", () => {
     const before = await git("-C", "torn", "rev-parse", "main");
     await commit("torn", SIZE);
     const after = await git("-C", "torn", "rev-parse", "main");
-    await git("-C", "torn", "repack", "-q", "-a", "-d");
-    const packs = join(client.folder, "torn/.git/objects/pack");
-    const [pack = ""] = (await readdir(packs)).filter((each) => each.endsWith(".pack"));
-    const bytes = await readFile(join(packs, pack));
+    const bytes = await readPack("torn");
     for (const part of [0.2, 0.9]) {
       const { child, closed } = await start("mira", "git-receive-pack 'mira/torn.git'");
       const command = `${before} ${after} refs/heads/main\0report-status`;
@@ -149,8 +154,8 @@ test("a push beyond the limit is refused with the reason, and leaves nothing", a
   await expect.poll(() => leftOvers("heavy"), { timeout: 15_000 }).toEqual([]);
 }, 60_000);
 
-describe("what is taken away in the middle", () => {
-  test("a push whose right is gone when its commands arrive changes nothing", async () => {
+describe("rights and repositories that are removed during a transfer", () => {
+  test("a push whose right was revoked before its commands arrive changes nothing", async () => {
     await newRepository("lost", 1_000);
     const head = await git("-C", "lost", "rev-parse", "main");
     await git("-C", "lost", "push", "-q", "origin", "main:refs/heads/second");
@@ -173,7 +178,65 @@ describe("what is taken away in the middle", () => {
     await quiet();
   });
 
-  test("a clone whose right or repository goes ends, and the next one is refused", async () => {
+  test("a push whose key, right or account was revoked before the end of its pack changes nothing", async () => {
+    await newRepository("late", 1_000);
+    const before = await git("-C", "late", "rev-parse", "main");
+    await commit("late", 100_000);
+    const after = await git("-C", "late", "rev-parse", "main");
+    const bytes = await readPack("late");
+    await people.newUser("olga");
+    const share = { permission: "write" };
+    await by("mira", "PUT", "/repos/mira/late/collaborators/olga", share);
+    const addKey = async (owner: string, path: string, name: string) => {
+      const key = await client.newKey(name);
+      const made = await by(owner, "POST", path, { title: name, key, read_only: false });
+      expect(made.status, made.text).toBe(201);
+      return `${path}/${made.json.id}`;
+    };
+    const own = await addKey("olga", "/user/keys", "olga-1");
+    await addKey("olga", "/user/keys", "olga-2");
+    const deploy = await addKey("mira", "/repos/mira/late/keys", "deploy");
+    const lock = { source_id: 0, login_name: "olga", prohibit_login: true };
+    const pushUntil = async (key: string, revoke?: () => Promise<unknown>) => {
+      const { child, closed, output } = await start(key, "git-receive-pack 'mira/late.git'");
+      const command = `${before} ${after} refs/heads/main\0report-status`;
+      child.stdin?.on("error", () => undefined);
+      child.stdin?.write(`${pkt(command)}0000`);
+      child.stdin?.write(bytes.subarray(0, -100));
+      await expect.poll(() => leftOvers("late")).not.toEqual([]);
+      await revoke?.();
+      // The client keeps its side open, as git does.
+      child.stdin?.write(bytes.subarray(-100));
+      await closed;
+      const branch = await by("mira", "GET", "/repos/mira/late/branches/main");
+      return { output: output(), head: branch.json.commit.id };
+    };
+    const revoked = "ng refs/heads/main the credentials were revoked";
+    for (const [key, revoke, reason] of [
+      ["olga-1", () => by("olga", "DELETE", own), revoked],
+      ["deploy", () => by("mira", "DELETE", deploy), revoked],
+      [
+        "olga-2",
+        () => by("mira", "DELETE", "/repos/mira/late/collaborators/olga"),
+        "ng refs/heads/main you may not push",
+      ],
+    ] as const) {
+      const ended = await pushUntil(key, revoke);
+      expect(ended.output).toContain(reason);
+      expect(ended.head).toBe(before);
+    }
+    await by("mira", "PUT", "/repos/mira/late/collaborators/olga", share);
+    const locked = await pushUntil("olga-2", () => people.api("PATCH", "/admin/users/olga", lock));
+    expect(locked.output).toContain(revoked);
+    expect(locked.head).toBe(before);
+    const valid = await pushUntil("mira");
+    expect(valid.output).toContain("ok refs/heads/main");
+    expect(valid.head).toBe(after);
+    await quiet();
+    await expect.poll(() => leftOvers("late")).toEqual([]);
+  }, 60_000);
+
+  test("a clone ends when its right or repository is removed, and the next one is refused", async () => {
     for (const [name, take] of [
       ["left", () => by("mira", "DELETE", "/repos/mira/left/collaborators/noah")],
       ["gone", () => by("mira", "DELETE", "/repos/mira/gone")],

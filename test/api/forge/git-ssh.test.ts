@@ -1,6 +1,9 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { join } from "node:path";
+import ssh2, { type Client } from "ssh2";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
@@ -157,7 +160,87 @@ describe("access", () => {
   });
 });
 
+/** The library's internal protocol, for messages that its client cannot send. */
+interface Protocol {
+  rekey(): void;
+  /** Sends a request that the server refuses. */
+  ping(): void;
+}
+
+/** Connects with the test's library, which can break rules, and waits for the first key exchange. */
+async function connectHostile(privateKey?: Buffer) {
+  const hostile: Client = new ssh2.Client();
+  hostile.on("error", () => undefined);
+  const closed = new Promise<void>((resolve) => hostile.on("close", resolve));
+  const ready = once(hostile, privateKey === undefined ? "handshake" : "ready");
+  hostile.connect({
+    host: "127.0.0.1",
+    port: daemon.sshPort ?? 0,
+    username: "git",
+    readyTimeout: 0,
+    // Without a key it never tries to sign in.
+    ...(privateKey === undefined ? { authHandler: () => undefined } : { privateKey }),
+  });
+  await ready;
+  return { hostile, closed, protocol: (hostile as unknown as { _protocol: Protocol })._protocol };
+}
+
 describe("hostile clients", () => {
+  test("closes a connection that exchanges keys again before it has signed in", async () => {
+    const { closed, protocol } = await connectHostile();
+    protocol.rekey();
+    await closed;
+  });
+
+  test("closes a connection that sends a flood of requests before it has signed in", async () => {
+    const { hostile, closed, protocol } = await connectHostile();
+    for (let sent = 0; sent < 5_000; sent += 1) protocol.ping();
+    await closed;
+    hostile.destroy();
+  });
+
+  test("closes a connection that exchanges keys again and again without transferring anything", async () => {
+    const key = await readFile(join(client.folder, "mira"));
+    const { hostile, closed, protocol } = await connectHostile(key);
+    let rekeys = 0;
+    hostile.on("handshake", () => {
+      rekeys += 1;
+      protocol.rekey();
+    });
+    protocol.rekey();
+    await closed;
+    expect(rekeys).toBeGreaterThan(1);
+    expect(rekeys).toBeLessThan(10);
+  });
+
+  test("refuses further sessions on a connection with many that run nothing", async () => {
+    const key = await readFile(join(client.folder, "mira"));
+    const { hostile } = await connectHostile(key);
+    const open = () =>
+      new Promise<string>((resolve) => {
+        // A subsystem is refused, and its session stays.
+        hostile.subsys("sftp", (error) => resolve(error?.message ?? "opened"));
+      });
+    const answers = [];
+    for (let opened = 0; opened < 12; opened += 1) answers.push(await open());
+    expect(answers.slice(0, 10)).toEqual(Array(10).fill(expect.stringContaining("subsystem")));
+    expect(answers.slice(10)).toEqual(Array(2).fill(expect.stringContaining("open failure")));
+    hostile.destroy();
+  });
+
+  test("keeps a connection that exchanges keys with the bytes that it transfers", async () => {
+    await using often = await createSshClient(() => daemon.sshPort ?? 0, ["RekeyLimit=2M"]);
+    await addKey("mira", await often.newKey("often"), "often");
+    await by("mira", "POST", "/user/repos", { name: "rekeyed" });
+    await often.git("often", "init", "-q", "large");
+    await writeFile(join(often.folder, "large", "random"), randomBytes(24 * 1024 * 1024));
+    await often.git("often", "-C", "large", "add", "random");
+    await often.git("often", "-C", "large", "commit", "-q", "-m", "Large");
+    const to = addressOf("mira/rekeyed");
+    const pushed = await often.git("often", "-C", "large", "push", "-q", to, "HEAD:main");
+    expect(pushed).toMatchObject({ exitCode: 0 });
+  });
+
   test.each([
     "ls",
     "git-upload-pack",

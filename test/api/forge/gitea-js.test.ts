@@ -29,7 +29,7 @@ const absent = [
   "DeployKey.repository",
   "PackageFile.Size",
 ];
-/** What Gitea, too, answers in another form than the client declares. */
+/** Operations whose responses in Gitea, too, differ from the client's declarations. */
 const misdeclared = [
   "users.userGetHeatmapData: UserHeatmapData is not an object",
   "topics.topicSearch: TopicResponse[] is not a list",
@@ -124,6 +124,8 @@ describe("gitea-js", () => {
     expect((await api.user.userCurrentListKeys()).data).toHaveLength(1);
     expect((await api.users.userListKeys("mira")).data).toHaveLength(1);
     await api.user.userCurrentDeleteKey(own.data.id ?? 0);
+    expect((await api.user.userCurrentListGpgKeys()).data).toEqual([]);
+    expect((await api.users.userListGpgKeys("nora")).data).toEqual([]);
     await api.user.userAddEmail({ emails: ["mira2@example.org"] });
     expect((await api.user.userListEmails()).data).toHaveLength(2);
     await api.user.userDeleteEmail({ emails: ["mira2@example.org"] });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 
-// What is public must not tell the names of accounts and teams that are hidden from the caller, nor that they exist.
+// Public data must not reveal the names or the existence of accounts and teams that are hidden from the caller.
 
 let daemon: TestDaemon;
 const people = createForgePeople(() => daemon);

@@ -217,7 +217,7 @@ describe("editing", () => {
     expect((await api("PATCH", path, {})).json).toMatchObject({ events: ["push"], active: false });
   });
 
-  test("refuses wrong values and changes nothing then", async () => {
+  test("refuses wrong values and changes nothing", async () => {
     const { id } = (await create({ name: "n" })).json;
     const path = `/admin/hooks/${id}`;
     const before = (await api("GET", path)).json;
@@ -237,7 +237,7 @@ describe("editing", () => {
   });
 });
 
-describe("ids that name nothing", () => {
+describe("unknown ids", () => {
   test.each(["0", "-1", "abc", "999999", "9223372036854775808"])(
     "%s is 404 and removes no hook",
     async (id) => {
@@ -251,7 +251,7 @@ describe("ids that name nothing", () => {
     },
   );
 
-  test("a deleted hook is gone", async () => {
+  test("a deleted hook is not found", async () => {
     const { id } = (await create()).json;
     expect((await api("DELETE", `/admin/hooks/${id}`)).status).toBe(204);
     expect((await api("DELETE", `/admin/hooks/${id}`)).status).toBe(404);
@@ -446,7 +446,7 @@ describe("delivering", () => {
     expect(receiver.received.filter(isCopied)).toHaveLength(2);
   });
 
-  test("the log has what was sent and answered, and delivers again", async () => {
+  test("the log has request and response of each delivery, and redelivers", async () => {
     await addRepository("logged");
     await receiver.waitFor(1, isFor("repository", "mira/logged"));
     const path = `/admin/hooks/${hookId}/deliveries`;

@@ -76,7 +76,7 @@ describe("sizes", () => {
     expect((await get(`${path}/git/blobs/${contents.json.sha}`)).json.content).toBeNull();
     const page = await open(`/mira/${name}/src/branch/main/long.txt`);
     expect(page.status).toBe(200);
-    expect(page.text).toContain("100000000 bytes are too many for a page");
+    expect(page.text).toContain("100,000,000 bytes are too many for a page");
     const raw = await fetch(`${daemon.url}/api/v1${path}/raw/long.txt`, {
       headers: { Range: `bytes=${size - 3}-` },
     });
@@ -281,7 +281,7 @@ describe("names", () => {
 });
 
 describe("attributes and submodules", () => {
-  test("run no program, and change nothing but what git archive substitutes", async () => {
+  test("run no program, and change only the texts that git archive substitutes", async () => {
     const attributes =
       "* filter=evil diff=evil merge=evil\nversion.txt export-subst\nhidden.txt export-ignore\nwide.txt export-subst\n";
     const modules =
@@ -377,7 +377,7 @@ describe("commits", () => {
     expect((await get(`${path}/branches`)).json).toHaveLength(1);
   }, 120_000);
 
-  test("without a parent that they name make no answer that looks complete", async () => {
+  test("that name a missing parent never get a response that looks complete", async () => {
     const name = await people.newRepository("mira", { auto_init: true });
     const tree = await onServer(name, ["rev-parse", "main^{tree}"]);
     const text = `tree ${tree}\nparent ${"1".repeat(40)}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nlost\n`;
@@ -394,7 +394,7 @@ describe("commits", () => {
 });
 
 describe("refs", () => {
-  test("with odd names are listed and opened, and a whole id names its commit whatever branch has this name", async () => {
+  test("with odd names are listed and opened, and a full id names its commit even if a branch has this name", async () => {
     const name = await push([
       { message: "one", files: [{ path: "x", content: "1" }] },
       { message: "two", files: [{ path: "x", content: "2" }] },

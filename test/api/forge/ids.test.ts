@@ -15,11 +15,11 @@ afterAll(() => daemon[Symbol.asyncDispose]());
 const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGVYpLTzjOTxkrCeVbKSSNHSqXDhqHYxJBT1qNmkuHkR";
 const config = { url: "https://hooks.example/", content_type: "json" };
 
-// A script that deletes by an id once more must not hit what came afterwards.
+// A script that deletes the same id twice must not delete a later object.
 test.each<[string, () => string, object]>([
   ["a hook", () => "/admin/hooks", { type: "gitea", config }],
   ["a key", () => `/admin/users/${mira}/keys`, { title: "laptop", key }],
-])("the id of %s that is gone is not used again", async (_what, path, body) => {
+])("the id of %s that was deleted is not reused", async (_what, path, body) => {
   const made = await people.api("POST", path(), body);
   expect(made.status).toBe(201);
   await people.api("DELETE", `${path()}/${made.json.id}`);

@@ -116,7 +116,7 @@ describe("the labels of an issue", () => {
     expect((await by(mira, "POST", labels, { labels: [true] })).status).toBe(422);
   });
 
-  test("have one label of an exclusive scope: a new one takes the place of the other", async () => {
+  test("have one label of an exclusive scope: a new one replaces the other", async () => {
     const mira = await newUser();
     const repo = await newRepository(mira);
     await by(mira, "POST", `${repo}/issues`, { title: "x" });
@@ -182,6 +182,31 @@ describe("a milestone", () => {
     expect((await by(mira, "DELETE", `${repo}/milestones/${id}`)).status).toBe(204);
     expect((await by(mira, "DELETE", `${repo}/milestones/${id}`)).status).toBe(404);
     expect((await by(mira, "GET", `${repo}/issues/2`)).json.milestone).toBeNull();
+  });
+
+  test("loses its due date by a zero time, and keeps it when the member is absent or null", async () => {
+    const mira = await newUser();
+    const repo = await newRepository(mira);
+    const due_on = "2027-01-02T00:00:00Z";
+    const { id } = (await by(mira, "POST", `${repo}/milestones`, { title: "v1", due_on })).json;
+    const edit = async (body: object) =>
+      (await by(mira, "PATCH", `${repo}/milestones/${id}`, body)).json.due_on;
+    expect(await edit({ state: "closed", due_on: null })).toBe("2027-01-02T23:59:59Z");
+    expect(await edit({ title: "v2" })).toBe("2027-01-02T23:59:59Z");
+    expect(await edit({ due_on: "0001-01-01T00:00:00Z" })).toBeNull();
+  });
+
+  test("an issue loses its due date by a zero time, and keeps it when the member is null", async () => {
+    const mira = await newUser();
+    const repo = await newRepository(mira);
+    const due_date = "2027-01-02T00:00:00Z";
+    await by(mira, "POST", `${repo}/issues`, { title: "a", due_date });
+    const edit = async (body: object) =>
+      (await by(mira, "PATCH", `${repo}/issues/1`, body)).json.due_date;
+    expect(await edit({ title: "b", due_date: null })).toBe("2027-01-02T23:59:59Z");
+    expect(await edit({ due_date: "0001-01-01T00:00:00Z" })).toBeNull();
+    const zero = { title: "c", due_date: "0001-01-01T00:00:00Z" };
+    expect((await by(mira, "POST", `${repo}/issues`, zero)).json.due_date).toBeNull();
   });
 
   test("are listed by their due dates, those without one last", async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 
-// What is done with issues besides their texts: search, timeline, locks, pins, reactions, deletion.
+// Operations on issues besides edits: search, timeline, locks, pins, reactions, deletion.
 
 let daemon: TestDaemon;
 const people = createForgePeople(() => daemon);
@@ -60,7 +60,7 @@ describe("the timeline of an issue", () => {
     expect((await by(mira, "DELETE", `${repo}/issues/comments/${event}`)).status).toBe(404);
   });
 
-  test("keeps the events of a user who is purged, whose comments go", async () => {
+  test("keeps the events of a purged user and deletes the user's comments", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     await by(mira, "PUT", `${repo}/collaborators/${nora}`, { permission: "write" });
@@ -148,7 +148,7 @@ describe("pins", () => {
 });
 
 describe("a deleted issue", () => {
-  test("goes with its comments and threads, and the counts follow", async () => {
+  test("deletes an issue with its comments and threads, and corrects the counts", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     await by(nora, "POST", `${repo}/issues`, { title: "x", body: `@${mira}` });
@@ -180,7 +180,7 @@ describe("a deleted issue", () => {
 });
 
 describe("the search across repositories", () => {
-  test("finds what the caller may read, by every filter", async () => {
+  test("finds only issues that the caller may read, by every filter", async () => {
     const [mira, nora, otto] = [await newUser(), await newUser(), await newUser()];
     const [open, hidden, off] = [
       await newRepository(mira),

@@ -256,7 +256,7 @@ describe("an issue", () => {
       const answer = await by(nora, method, hidden + path, json);
       expect([method, path, answer.status]).toEqual([method, path, 404]);
     }
-    // A comment is looked for in the repository of the path only.
+    // A comment is searched in the repository of the path only.
     expect((await by(nora, "GET", `${open}/issues/comments/${id}`)).status).toBe(404);
     expect((await by(mira, "PATCH", `${open}/issues/comments/${id}`, { body: "x" })).status).toBe(
       404,

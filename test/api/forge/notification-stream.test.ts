@@ -21,13 +21,13 @@ async function newUser(): Promise<{ readonly name: string; readonly token: strin
   return { name, token: await newToken(name, ["write:notification", "write:user"], "narrow") };
 }
 
-/** Makes a repository for a person, who gets a thread by it. */
+/** Creates a repository for a user, which creates a thread. */
 const newThread = async (owner: string) => `${owner}/${await people.newRepository(owner)}`;
 
 interface OpenStream extends Disposable {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
-  /** What came before the first event. */
+  /** The `retry` field before the first event. */
   readonly retryMs: number | undefined;
   /** The next event; undefined when the stream has ended. */
   next(): Promise<EventSourceMessage | undefined>;

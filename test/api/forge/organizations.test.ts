@@ -86,7 +86,7 @@ describe("organizations", () => {
     });
   });
 
-  test("visibility decides who finds an organization, and membership who else", async () => {
+  test("an organization is found by those whom its visibility admits, and by members", async () => {
     for (const visibility of ["public", "limited", "private"])
       await newOrganization(`see-${visibility}`, { visibility });
     const found = async (user: string) =>
@@ -248,7 +248,7 @@ describe("teams", () => {
     expect((await by("mira", "POST", "/orgs/strict/teams", fields)).status).toBe(422);
   });
 
-  test("visibility and membership decide who sees a team", async () => {
+  test("a team is visible according to visibility and membership", async () => {
     await newOrganization("halls");
     const ids: Record<string, number> = {};
     for (const visibility of ["public", "limited", "private"])
@@ -282,7 +282,7 @@ describe("teams", () => {
     expect(names((await by("nora", "GET", "/user/teams?limit=50")).json)).toContain("limited");
   });
 
-  test("without a team left, a user is not a member any more", async () => {
+  test("a user who leaves the last team is no longer a member", async () => {
     await newOrganization("brief");
     const one = await newTeam("brief", { name: "one", permission: "admin" });
     const two = await newTeam("brief", { name: "two", permission: "admin" });

@@ -58,7 +58,7 @@ describe("creating one's own", () => {
     expect((await api("POST", "/admin/users/few/repos", { name: "f" })).status).toBe(201);
   });
 
-  test("a token needs write:repository, and one for public things only creates nothing private", async () => {
+  test("a token needs write:repository, and a public-only one creates no private repository", async () => {
     const read = await people.newToken("mira", ["read:repository"]);
     expect((await api("POST", "/user/repos", { name: "x" }, read)).status).toBe(403);
     const open = await people.newToken("mira", ["public-only", "write:repository"]);
@@ -112,7 +112,7 @@ describe("lists and search", () => {
     ["an administrator", () => people.admin],
   ];
 
-  test.each(readers)("contain for %s exactly what can be read", async (_name, token) => {
+  test.each(readers)("contain for %s exactly the readable repositories", async (_name, token) => {
     const everything = names(await api("GET", "/repos/search?q=zeta&limit=50"));
     expect(everything).toHaveLength(12);
     const readable: string[] = [];

@@ -156,7 +156,7 @@ test("hooks of owner and server fire for runs, jobs and the statuses that jobs r
   }
 });
 
-test("the hooks of a deleted owner are gone", async () => {
+test("the hooks of a deleted owner are deleted", async () => {
   await people.newUser("nora");
   const { json } = await people.by("nora", "POST", "/user/hooks", hook("nora"));
   expect((await people.api("DELETE", "/admin/users/nora?purge=true")).status).toBe(204);

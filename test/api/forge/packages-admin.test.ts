@@ -116,7 +116,7 @@ describe("a version", () => {
     expect((await daemon.request(at("..%2F..", "1"))).status).toBe(404);
   });
 
-  test("a version is deleted, and `latest` is the newest that is left", async () => {
+  test("after a version is deleted, `latest` is the newest remaining one", async () => {
     await publish("short", "1.0.0");
     await publish("short", "2.0.0");
     const remove = (version: string) =>
@@ -195,7 +195,7 @@ describe("people and their packages", () => {
   });
 });
 
-test("the sweep takes what is old and unused, and nothing else", async () => {
+test("the sweep deletes only old and unused objects", async () => {
   const folder = join(daemon.home, "packages");
   const store = createFileObjects({
     folder,

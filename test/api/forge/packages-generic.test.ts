@@ -47,7 +47,7 @@ function put(
   return daemon.request(path, { method: "PUT", body, ...init });
 }
 
-/** Everything that lies below the folder of packages, and what is on its way in. */
+/** Lists all files below the folder of packages, unfinished uploads included. */
 async function listObjects(): Promise<string[]> {
   const entries = await readdir(join(daemon.home, "packages"), {
     recursive: true,
@@ -79,7 +79,7 @@ describe("files of a generic package", () => {
     expect((await daemon.request(at("tool/1.0/tool.bin"), remove)).status).toBe(404);
   });
 
-  test("files of a generic package are found whatever the case, and served in parts", async () => {
+  test("files of a generic package are found regardless of case, and served in ranges", async () => {
     await put(at("Parts/1.0-RC/File.bin"), "0123456789");
     const path = at("parts/1.0-rc/file.BIN");
     const part = await daemon.request(path, { headers: { Range: "bytes=2-4" } });
@@ -140,8 +140,8 @@ describe("files of a generic package", () => {
   });
 });
 
-describe("who may", () => {
-  test("strangers read what a public owner has, and write nothing", async () => {
+describe("authorization", () => {
+  test("strangers read packages of a public owner, and write none", async () => {
     await put(at("open/1/a"), "a");
     expect((await daemon.request(at("open/1/a"))).status).toBe(200);
     const refused = await put(at("open/1/b"), "b", {});
@@ -316,7 +316,7 @@ describe("bytes on disk", () => {
     expect((await daemon.request(at("flipped/2/f"))).status).toBe(503);
   });
 
-  test("bytes on disk that are gone or too short are never served as whole", async () => {
+  test("missing or truncated files are never served as complete", async () => {
     const bytes = randomBytes(2000).toString("hex");
     await put(at("torn/1/f"), bytes);
     const path = pathOf(sha256(bytes));
@@ -330,7 +330,7 @@ describe("bytes on disk", () => {
   });
 });
 
-/** Sends bytes as they are and returns what comes back until the daemon closes; `cut` ends it without waiting. */
+/** Sends raw bytes and returns the response until the daemon closes the connection; `cut` ends it without waiting. */
 function sendRaw(text: string, cut = false): Promise<string> {
   const { hostname, port } = new URL(daemon.url);
   return new Promise((resolve) => {

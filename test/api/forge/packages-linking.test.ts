@@ -56,7 +56,7 @@ describe("a package and a repository", () => {
     expect((await view()).json.repository).toBeNull();
   });
 
-  test("the link goes with the repository, the package stays", async () => {
+  test("deleting a repository removes the link and keeps the package", async () => {
     await repository(`${name}-home`);
     await link(`${name}-home`);
     await api("DELETE", `/repos/mira/${name}-home`);
@@ -135,7 +135,7 @@ describe("npm", () => {
   });
 });
 
-test("the registry of a renamed owner goes on working under the old name", async () => {
+test("the registry of a renamed owner still works under the old name", async () => {
   const vera = people.tokenOf(await people.newUser("vera"));
   await daemon.request("/api/packages/vera/generic/kept/1/file", {
     method: "PUT",

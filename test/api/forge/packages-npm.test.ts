@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../../support/daemon.ts";
 
-// What npm never sends, and what it sends seen from the wire. npm itself is in test/e2e/npm.test.ts.
+// Requests that npm never sends, and npm's own requests on the wire. test/e2e/npm.test.ts runs npm itself.
 
 let daemon: TestDaemon;
 let token: string;
@@ -63,7 +63,7 @@ async function listFiles(): Promise<string[]> {
   return [...entries.filter((entry) => entry.isFile()).map(({ name }) => name), ...tmp];
 }
 
-describe("documents that lie or make no sense change nothing", () => {
+describe("inconsistent and malformed documents change nothing", () => {
   const other = createHash("sha512").update("other").digest("base64");
   test.each<[string, number, Parts]>([
     ["a shasum of other bytes", 400, { dist: { shasum: "0".repeat(40) } }],

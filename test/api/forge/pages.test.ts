@@ -1,11 +1,12 @@
 import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { generateSync } from "otplib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 import { createGitClient } from "../../support/forge/git-client.ts";
 
-// The pages that html_url names: who sees what, sessions, forms, headers.
+// The pages that html_url names: authorization, sessions, forms, headers.
 
 let daemon: TestDaemon;
 const people = createForgePeople(() => daemon);
@@ -58,6 +59,27 @@ async function signIn(name: string, password = "user-password"): Promise<string>
 }
 
 describe("a sign-in", () => {
+  test("with one code of a second factor succeeds once in 20 forms and 20 calls at the same time", async () => {
+    const mira = await newUser();
+    const basic = `${mira}:user-password`;
+    const setup = await daemon.request("/api/v1/user/2fa/setup", { basic, method: "POST" });
+    const { secret } = setup.json;
+    const codeIn = (seconds: number) =>
+      generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + seconds });
+    const enable = { basic, json: { code: codeIn(0) } };
+    expect((await daemon.request("/api/v1/user/2fa/enable", enable)).status).toBe(204);
+    const code = codeIn(30);
+    const fields = { user_name: mira, password: "user-password", code };
+    const form = async () => (await submit("/user/login", fields)).status === 303;
+    const call = async () => {
+      const headers = { "X-Gitea-OTP": code };
+      return (await daemon.request("/api/v1/user", { basic, headers })).status === 200;
+    };
+    const results = await Promise.all(Array.from({ length: 20 }, () => [form(), call()]).flat());
+    expect(results.filter((isSignedIn) => isSignedIn)).toHaveLength(1);
+    expect([await form(), await call()]).toEqual([false, false]);
+  });
+
   test("sets a cookie that no script and no other site can use, and ends with sign-out", async () => {
     const mira = await newUser();
     const page = await submit("/user/login", {
@@ -199,8 +221,46 @@ describe("a page", () => {
     const commit = /href="([^"]+\/commit\/[0-9a-f]{40})"/.exec(commits.text)?.[1] ?? "";
     const shown = await open(commit);
     expect(shown.status).toBe(200);
-    expect(shown.text).toContain("diff --git");
+    expect(shown.text).toContain(">README.md<");
     expect((await open(`${home}/commit/${"0".repeat(40)}`)).status).toBe(404);
+  });
+
+  test("shows the diff of each file with its name and what happened to it", async () => {
+    const mira = await newUser();
+    const name = await people.newRepository(mira);
+    await using git = await createGitClient();
+    await git.run("init", "-q", "-b", "main", "work");
+    const folder = join(git.folder, "work");
+    await writeFile(join(folder, "old name.txt"), "one\n--- two\ndiff --git a/x b/x\n");
+    await writeFile(join(folder, "script"), "exit\n");
+    await git.in("work", "add", "-A");
+    await git.in("work", "commit", "-q", "-m", "Begin");
+    await git.in("work", "mv", "old name.txt", "new name.txt");
+    await writeFile(join(folder, "ä.bin"), "\0\u0001");
+    await writeFile(join(folder, "empty"), "");
+    await writeFile(join(folder, "added <b>"), "+++ b/other\ndiff --git a/y b/y\n");
+    await git.in("work", "update-index", "--chmod=+x", "script");
+    await git.in("work", "add", "new name.txt", "ä.bin", "empty", "added <b>");
+    await git.in("work", "commit", "-q", "-m", "Change\n\nThe reason.");
+    const path = `/${mira}/${name}`;
+    const address = `${daemon.url.replace("://", `://${mira}:${people.tokenOf(mira)}@`)}${path}.git`;
+    expect(await git.in("work", "push", "-q", address, "main")).toMatchObject({ exitCode: 0 });
+    const { output: commit } = await git.in("work", "rev-parse", "HEAD");
+    const page = await open(`${path}/commit/${commit.trim()}`);
+    const heads = [...page.text.matchAll(/<h3 class="head">(.*?)<\/h3>/g)].map(([, head = ""]) =>
+      head.replace(/<[^>]+>/g, ""),
+    );
+    expect(heads.sort()).toEqual([
+      '"\\303\\244.bin" new file mode 100644 Binary files /dev/null and "b/\\303\\244.bin" differ'.replaceAll(
+        '"',
+        "&quot;",
+      ),
+      "added &lt;b&gt; new file mode 100644",
+      "empty new file mode 100644",
+      "new name.txt rename from old name.txt",
+      "script old mode 100644 new mode 100755",
+    ]);
+    expect(page.text).toContain('<pre class="plain">The reason.</pre>');
   });
 
   test("shows the pictures of a README, and sends files so that no browser runs them", async () => {
@@ -255,7 +315,7 @@ describe("a page", () => {
       expect((await open(`${home}/${path}`, cookie)).status).toBe(404);
   });
 
-  test("shows symbolic links, submodules, long lines, odd names and escape codes as what they are", async () => {
+  test("shows symbolic links, submodules, long lines, odd names and escape codes literally", async () => {
     const mira = await newUser();
     const name = await people.newRepository(mira);
     const home = `/${mira}/${name}`;
@@ -279,7 +339,7 @@ describe("a page", () => {
     expect((await open(`${source}/module`)).text).toContain(`A submodule at commit ${commit}`);
     expect((await open(`${home}/raw/branch/main/module`)).status).toBe(404);
     const long = await open(`${source}/long.txt`);
-    expect(long.text).toContain("4194304 bytes are too many for a page.");
+    expect(long.text).toContain("4,194,304 bytes are too many for a page.");
     expect(long.text.length).toBeLessThan(20_000);
     expect((await open(`${home}/raw/branch/main/long.txt`)).text.length).toBe(4 * 1024 * 1024);
     const odd = encodeURIComponent("line\nbreak <b>.txt");
@@ -377,6 +437,8 @@ describe("a page", () => {
     const page = await open(`/${mira}/-/packages/generic/box/1`);
     expect(page.status).toBe(200);
     expect(page.text).toContain("lid");
+    const listed = await open(`/${mira}/-/packages`);
+    expect(listed.text).toContain(`href="/${mira}/-/packages/generic/box/1"`);
     const name = await people.newRepository(mira);
     await api("POST", `/admin/users/${mira}/rename`, { new_username: `${mira}-new` });
     const moved = await open(`/${mira}/${name}`);

@@ -114,7 +114,7 @@ describe("organizations", () => {
     });
   });
 
-  test("all are listed by name, whatever their visibility", async () => {
+  test("all are listed by name, regardless of visibility", async () => {
     await post({ username: "zeta" });
     await post({ username: "Alpha" });
     const answer = await get("/admin/orgs");
@@ -158,7 +158,7 @@ describe("badges", () => {
     ]);
   });
 
-  test("assigns all badges of a request or none", async () => {
+  test("assigns the badges of a request atomically", async () => {
     await send("POST", "/admin/badges", { slug: "one" });
     const give = (...badge_slugs: string[]) =>
       send("POST", "/admin/users/Nora/badges", { badge_slugs });

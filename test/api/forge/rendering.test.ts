@@ -155,7 +155,7 @@ describe("POST /markdown/raw", () => {
     expect((await raw("# a", "application/x-www-form-urlencoded")).text).toBe("");
   });
 
-  test("422 for what is not text or too much of it", async () => {
+  test("refuses with 422 a body that is not text or is too large", async () => {
     expect((await raw(new Uint8Array([0x61, 0xff]))).json.message).toBe("the text is not UTF-8");
     const large = await daemon.request("/api/v1/markdown/raw", {
       method: "POST",
@@ -168,7 +168,7 @@ describe("POST /markdown/raw", () => {
 });
 
 describe("POST /markup", () => {
-  test("POST /markup goes by the file's name in mode file", async () => {
+  test("POST /markup chooses the format by the file's name in mode file", async () => {
     const { text } = await markup({
       Text: "[Link](test.md)\n![Image](image.png)",
       Mode: "file",

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createGitClient } from "../../support/forge/git-client.ts";
 
-// What a daemon that was killed leaves behind, made by hand at every point where it can be killed.
+// Recovery after a kill: the tests create by hand the state at every point where the daemon can be killed.
 
 let home: string;
 let admin: string;
@@ -56,7 +56,7 @@ async function restarted(check: (daemon: TestDaemon) => Promise<void>): Promise<
   expect(await readdir(folderOf(".croft"))).toEqual([]);
 }
 
-test("killed while files are made: nothing remains", async () => {
+test("killed while files are created: nothing remains", async () => {
   await mkdir(folderOf(".croft/new-half"));
   await restarted(async () => expect(await readdir(folderOf(".croft"))).toEqual([]));
 });
@@ -92,7 +92,7 @@ test("killed after a deletion was recorded: the files go", async () => {
   });
 });
 
-test("killed while files are thrown away: the rest goes", async () => {
+test("killed while files are deleted: deletes the rest", async () => {
   await cp(folderOf("mira/kept.git"), folderOf(".croft/gone-1"), { recursive: true });
   await restarted(async () => {
     await expect.poll(() => readdir(folderOf(".croft")), { interval: 10 }).toEqual([]);
@@ -138,7 +138,7 @@ test("killed before HEAD followed the record: it follows", async () => {
   });
 });
 
-test("killed after an owner was deleted: the folder goes", async () => {
+test("killed after an owner was deleted: deletes the folder", async () => {
   change(
     "DELETE FROM forge_repositories",
     "DELETE FROM forge_user_search WHERE user_id = 2",
@@ -272,7 +272,7 @@ describe("killed while git carried out a push", () => {
     await later[Symbol.asyncDispose]();
   });
 
-  test("a repository whose files are gone does not hold up the others", async () => {
+  test("a repository with missing files does not block the others", async () => {
     const head = await prepared();
     const daemon = await startTestDaemon({ home });
     await post(daemon, "/admin/users/mira/repos", { name: "lost" });

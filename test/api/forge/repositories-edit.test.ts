@@ -40,7 +40,7 @@ const urlOf = (name: string, token = mira) =>
   `${daemon.url.replace("://", `://x:${token}@`)}/mira/${name}.git`;
 
 describe("editing", () => {
-  test("changes what is given and leaves the rest", async () => {
+  test("changes the given fields and keeps the others", async () => {
     await create("plain", { description: "before", auto_init: true });
     const answer = await edit("plain", { description: "after", website: "https://a.example/" });
     expect(answer.status).toBe(200);
@@ -60,7 +60,7 @@ describe("editing", () => {
     expect((await edit("plain", {})).json).toEqual(cleared.json);
   });
 
-  test("the default branch is where clones begin", async () => {
+  test("clones check out the default branch", async () => {
     await create("branches", { auto_init: true });
     await git.run("clone", "-q", urlOf("branches"), "branches");
     await git.in("branches", "push", "-q", "origin", "main:trunk");
@@ -184,7 +184,7 @@ describe("renaming", () => {
     expect((await api("GET", "/repos/mira/one")).status).toBe(200);
   });
 
-  test("names go round in a circle, and a former name may be used again", async () => {
+  test("names can be swapped in a cycle, and a former name may be reused", async () => {
     await create("first", { auto_init: true, description: "the first" });
     await edit("first", { name: "second" });
     await create("first", { description: "another" });
@@ -200,7 +200,7 @@ describe("renaming", () => {
     expect((await git.run("ls-remote", "--exit-code", urlOf("first"), "main")).exitCode).toBe(0);
   });
 
-  test("two who rename to one name: one succeeds", async () => {
+  test("of two concurrent renames to one name, exactly one succeeds", async () => {
     await create("left");
     await create("right");
     const answers = await Promise.all(
@@ -222,7 +222,7 @@ describe("renaming", () => {
     expect((await daemon.request(path, { basic: `x:${mira}` })).status).toBe(307);
   });
 
-  test("a former name goes with the repository", async () => {
+  test("deleting a repository frees its former name", async () => {
     await create("short-lived");
     await edit("short-lived", { name: "shorter-lived" });
     await api("DELETE", "/repos/mira/shorter-lived");

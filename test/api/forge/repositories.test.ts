@@ -187,7 +187,7 @@ describe("seeing", () => {
     await create({ name: "seen" }, "limited");
   });
 
-  test("a stranger sees what is public, without addresses", async () => {
+  test("a stranger sees public repositories, without email addresses", async () => {
     const answer = await daemon.request("/api/v1/repos/MIRA/Open");
     expect(answer.json).toMatchObject({
       full_name: "mira/open",

@@ -43,7 +43,7 @@ const create = (fields: object = {}, token = mira) =>
   api("POST", hooks(), { type: "gitea", config, ...fields }, token);
 
 describe("looking after hooks", () => {
-  test("what is created can be listed, read, changed and deleted", async () => {
+  test("a created hook can be listed, read, changed and deleted", async () => {
     const made = await create({ config: { ...config, secret: "canary" }, name: " mine " });
     expect(made.status).toBe(201);
     expectWireShape("Hook", made.json);
@@ -79,7 +79,7 @@ describe("looking after hooks", () => {
     expect((await api("GET", hooks())).json).toEqual([]);
   });
 
-  test("a repository has so many hooks and no more", async () => {
+  test("refuses a hook beyond the maximum of a repository", async () => {
     for (let index = 0; index < 50; index += 1) expect((await create()).status).toBe(201);
     const answer = await create();
     expect([answer.status, answer.json.message]).toEqual([
@@ -99,7 +99,7 @@ describe("looking after hooks", () => {
 });
 
 describe("whom it is for", () => {
-  test("those who administer the repository, and no others", async () => {
+  test("only administrators of the repository have access", async () => {
     const { id } = (await create()).json;
     for (const [method, rest, body] of [
       ["GET", "", undefined],
@@ -152,7 +152,7 @@ describe("whom it is for", () => {
 });
 
 describe("copies of default hooks", () => {
-  test("are the repository's to change, and their header goes nowhere else", async () => {
+  test("can be changed by the repository, and their header is sent to no other address", async () => {
     const given = (
       await api("POST", "/admin/hooks", {
         type: "gitea",

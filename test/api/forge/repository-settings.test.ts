@@ -215,7 +215,7 @@ describe("an archived repository", () => {
     expect(back.json).toMatchObject({ archived: false, archived_at: "1970-01-01T00:00:00Z" });
   });
 
-  test("takes no issues and no comments", async () => {
+  test("refuses issues and comments", async () => {
     const path = await newPath();
     await people.by(mira, "POST", `${path}/issues`, { title: "before" });
     await edit(path, { archived: true });
@@ -230,7 +230,7 @@ describe("an archived repository", () => {
     expect((await people.by(mira, "GET", `${path}/issues`)).json).toHaveLength(1);
   });
 
-  test("is cloned, but takes no push", async () => {
+  test("can be cloned, but refuses pushes", async () => {
     const path = await newPath({ auto_init: true });
     await edit(path, { archived: true });
     const url = `${daemon.url.replace("://", `://x:${people.tokenOf(mira)}@`)}/${path.slice("/repos/".length)}.git`;

@@ -199,7 +199,7 @@ describe("a repository from a template", () => {
     expect((await api("POST", `${plan}/generate`, own, publicOnly)).status).toBe(201);
   });
 
-  test("with hostile rules is refused or ignores them, and leaves nothing behind", async () => {
+  test("with hostile rules is refused or ignores them, without leftovers", async () => {
     const rules = async (text: string) => {
       const name = `hostile${Math.trunc(text.length)}`;
       await by("olga", "POST", "/user/repos", { name, template: true });

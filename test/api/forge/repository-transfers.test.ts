@@ -25,7 +25,7 @@ const give = (user: string, path: string, newOwner: string) =>
 const answerOffer = (user: string, path: string, word: "accept" | "reject") =>
   by(user, "POST", `/repos/${path}/transfer/${word}`);
 
-/** What a person's threads of repositories are about, the last one first; null for what may not be seen. */
+/** Returns the titles of a user's threads of repositories, the latest first; null for a hidden subject. */
 const titlesOf = async (user: string): Promise<(string | null)[]> =>
   (await by(user, "GET", "/notifications?subject-type=repository")).json.map(
     ({ subject }: { subject: { title: string } | null }) => subject?.title ?? null,

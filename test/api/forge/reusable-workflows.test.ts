@@ -29,7 +29,7 @@ async function newRepository(name: string, owner = "mira"): Promise<WorkflowRepo
   return repository;
 }
 
-/** Takes the next job, which must exist. Returns what its runner gets, and how it ends it. */
+/** Takes the next job, which must exist. Returns the task of its runner, and a function that ends it. */
 async function take(repository: WorkflowRepository) {
   const { runner, task } = await repository.take();
   if (task === undefined) throw new Error("no job waits");
@@ -281,7 +281,7 @@ jobs: { call: { uses: ./.gitea/workflows/inner.yml } }
   });
 });
 
-describe("a workflow that cannot be called makes a failed run that says why", () => {
+describe("a workflow that cannot be called makes a failed run with the reason", () => {
   const inner = `on: { workflow_call: { inputs: { n: { type: number, required: true } } } }
 jobs: { a: { runs-on: x, steps: [{ run: x }] } }
 `;
@@ -302,7 +302,7 @@ jobs: { a: { runs-on: x, steps: [{ run: x }] } }
       ', with: { n: 1 }, secrets: { s: "${{ secrets.S }}" }',
       "the called workflow has no secret S",
     ],
-    ["itself", "./.gitea/workflows/ci.yml", "", "calls itself in a circle"],
+    ["itself", "./.gitea/workflows/ci.yml", "", "must not form a cycle"],
     ["a file without the event", "./.gitea/workflows/plain.yml", "", "event workflow_call"],
     [
       "a broken file",

@@ -52,7 +52,10 @@ const mailsTo = (user: string) =>
       return { head, subject, text: source.slice(end + 4) };
     });
 
-/** Waits until a user has got so many mails. Mails are sent in the order of the runs, so that one too many is seen later. */
+/**
+ * Waits until a user has received `count` mails. Mails are sent in the order of the runs, so a later wait detects an
+ * extra one.
+ */
 async function waitForMails(user: string, count: number) {
   await vi.waitUntil(() => mailsTo(user).length >= count, { timeout: 30_000, interval: 20 });
   expect(mailsTo(user)).toHaveLength(count);
@@ -70,7 +73,7 @@ async function dispatch(repository: WorkflowRepository, by: string): Promise<voi
 }
 
 describe("the user who started a run", () => {
-  test("gets a mail when it fails and when the next one succeeds, and none about other runs", async () => {
+  test("gets a mail when it fails and when the next one succeeds, and no mail about other runs", async () => {
     const { owner, runPushed } = await newRepository("news");
     await runPushed(1, "SUCCESS");
     const failed = await runPushed(2, "FAILURE");
@@ -106,7 +109,7 @@ describe("the user who started a run", () => {
     expect(third?.subject).toContain("Run failed: CI, main");
   });
 
-  test("gets mails about all runs with andyourown, and none with disabled", async () => {
+  test("gets mails about all runs with andyourown, and no mail with disabled", async () => {
     const { owner, runPushed } = await newRepository("wishes");
     await setPreference(owner, "disabled");
     await runPushed(1, "FAILURE");
@@ -149,6 +152,60 @@ describe("the user who started a run", () => {
     expect(mailsTo(helper)).toHaveLength(2);
   });
 });
+
+test("a mail that waits is not sent to a user who has lost access meanwhile", async () => {
+  const release = Promise.withResolvers<void>();
+  const held: string[] = [];
+  await using slow = await startHeldServer(release.promise, (to) => held.push(to));
+  await using busy = await startTestDaemon({
+    env: { CROFT_RATE_LIMITS: "off", CROFT_SMTP_URL: slow.url },
+  });
+  const someone = createForgePeople(() => busy);
+  await using busyGit = await createGitClient();
+  const [owner, helper] = [await someone.newUser(), await someone.newUser()];
+  const welcome = (name: string) =>
+    someone.api("POST", "/admin/users", {
+      username: name,
+      email: `${name}@example.org`,
+      password: "a-Long-passw0rd!",
+      send_notify: true,
+    });
+  const around = { daemon: busy, people: someone, git: busyGit };
+  const repository = createWorkflowRepository(around, owner, "held");
+  await repository.create();
+  await someone.by(owner, "PATCH", `/repos/${owner}/held`, { private: true });
+  const asCollaborator = `/repos/${owner}/held/collaborators/${helper}`;
+  await someone.by(owner, "PUT", asCollaborator, { permission: "write" });
+  await repository.push({ "ci.yml": workflow("held") });
+  await repository.waitForRuns(1);
+  await repository.work("SUCCESS");
+  // Two mails are sent at a time: with these in progress, the next one waits.
+  await welcome("first");
+  await welcome("second");
+  await vi.waitUntil(() => held.length === 2, { timeout: 20_000 });
+  const path = `${repository.api}/workflows/ci.yml/dispatches`;
+  expect((await someone.by(helper, "POST", path, { ref: "main" })).status).toBe(204);
+  await repository.work("FAILURE");
+  await someone.by(owner, "DELETE", asCollaborator);
+  await welcome("last");
+  release.resolve();
+  await vi.waitUntil(() => held.includes("last@example.org"), { timeout: 20_000 });
+  expect(held.toSorted()).toEqual(["first", "last", "second"].map((name) => `${name}@example.org`));
+});
+
+/** An SMTP server that answers mails after `until`. */
+async function startHeldServer(until: Promise<void>, onMail: (to: string) => void) {
+  const server = await startSmtpServer({
+    onData(stream, session, done) {
+      stream.resume();
+      stream.on("end", () => {
+        for (const { address } of session.envelope.rcptTo) onMail(address);
+        void until.then(() => done());
+      });
+    },
+  });
+  return { url: server.url, [Symbol.asyncDispose]: () => server.close() };
+}
 
 test("names of workflows, jobs and people add no headers and no lines to a mail", async () => {
   const injection = "CI\r\nBcc: eve@evil.example\r\n\r\nsee http://evil.example\u2028x";

@@ -128,7 +128,7 @@ describe("registration", () => {
   });
 });
 
-test("declares labels, which lose what follows a colon, and answers with the capabilities", async () => {
+test("declares labels without the part after a colon, and answers with the capabilities", async () => {
   const runner = await registerRunner(daemon, await tokenOf(), { name: "d", labels: ["a"] });
   const answer = await callRunner(
     daemon,

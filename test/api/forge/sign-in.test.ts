@@ -260,7 +260,7 @@ describe("rate limit of passwords", () => {
   test.each([
     ["a minute", 60_000],
     ["ten days", 10 * 86_400_000],
-  ])("a lock ends after 15 minutes at most when the clock goes back by %s", async (_name, by) => {
+  ])("a lock ends after at most 15 minutes when the clock is set back by %s", async (_name, by) => {
     const { app, signIn } = await startCountingApp();
     await using _app = app;
     await times(10, (index) => signIn(`wrong-${index}`));

@@ -8,7 +8,7 @@ let git: GitClient;
 const people = createForgePeople(() => daemon);
 const { api, by } = people;
 
-/** Members of teams of the organization `works`, by what their team may do with its private repository `shed`. */
+/** Members of teams of the organization `works`, by their team's permission on its private repository `shed`. */
 const members = {
   coder: { code: "write", issues: "none" },
   reader: { code: "read", issues: "none" },
@@ -96,7 +96,7 @@ describe("the matrix of teams and a private repository", () => {
     }
   });
 
-  test("a repository shows what its viewer may do with the code", async () => {
+  test("a repository shows its viewer's permissions on the code", async () => {
     for (const name of names) {
       const { code, issues } = members[name];
       const answer = await by(name, "GET", shed);

@@ -59,7 +59,7 @@ describe("ignore files", () => {
     expect(headers.get("x-total-count")).toBeNull();
   });
 
-  test("ignore files are given by their exact name, whatever is in it", async () => {
+  test("ignore files are returned by their exact name, with any characters in it", async () => {
     expect((await get("/gitignore/templates/Node")).json).toMatchObject({
       name: "Node",
       source: expect.stringContaining("node_modules"),
@@ -143,7 +143,7 @@ describe("licenses", () => {
   });
 });
 
-describe("what there is not", () => {
+describe("unknown templates", () => {
   test("hostile and wrong names are 404", async () => {
     const names = [
       "nope",

@@ -6,7 +6,7 @@ import { apiOf } from "../../../daemon/contract/api-of.ts";
 import { type Endpoint, eventStream } from "../../../daemon/contract/endpoint.ts";
 import { startTestDaemon, type TestDaemon, type TestRequest } from "../../support/daemon.ts";
 
-// What a token and an account may do, on every route of the forge that there is: no route may forget to ask.
+// The rights of tokens and accounts on every route of the forge: no route may lack an authorization check.
 
 const PASSWORD = "Correct-Horse-7-Battery";
 
@@ -123,8 +123,8 @@ describe("an account", () => {
   );
 });
 
-describe("the daemon as a whole", () => {
-  test("the daemon as a whole has the mail to a new user in its outbox", async () => {
+describe("the whole daemon", () => {
+  test("the whole daemon has the mail to a new user in its outbox", async () => {
     const json = {
       username: "told",
       email: "told@example.org",

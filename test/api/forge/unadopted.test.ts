@@ -82,7 +82,7 @@ describe("the list of hooks", () => {
     expect(answer.headers.get("x-total-count")).toBe("4");
   });
 
-  test("leaves out what cannot be one: strangers' folders, odd names, links, files, records", async () => {
+  test("leaves out everything that cannot be a repository: strangers' folders, odd names, links, files, records", async () => {
     await put("nobody/lost.git");
     await put("mira/Upper.git");
     await put("mira/no-suffix");
@@ -131,7 +131,7 @@ describe("adopting", () => {
     await forget("nora/bar");
   });
 
-  test("an empty one, one of sha256, one whose HEAD names nothing, and one of an organization", async () => {
+  test("an empty one, one of sha256, one whose HEAD names no branch, and one of an organization", async () => {
     await git.run(
       "init",
       "-q",

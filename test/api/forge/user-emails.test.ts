@@ -99,7 +99,7 @@ test("an unverified e-mail address does not sign in, and one that an administrat
   expect((await signIn("checked@example.org")).status).toBe(401);
 });
 
-test("an address is free again when its owner is gone", async () => {
+test("an address is free again after its owner is deleted", async () => {
   await api("POST", "/admin/users", {
     username: "passing",
     email: "passing@example.org",

@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
@@ -36,7 +38,7 @@ async function newHooked(name: string, events: readonly string[]) {
   });
   expect(made.status).toBe(201);
   const log = `/repos/mira/${name}/hooks/${made.json.id}/deliveries?limit=50`;
-  /** Waits for the deliveries made so far, which must be so many. */
+  /** Waits until exactly `count` deliveries have been made. */
   const sent = async (count: number) => {
     expect((await people.by("mira", "GET", log)).json).toHaveLength(count);
     return deliveriesTo(`/${name}`, count);
@@ -48,6 +50,7 @@ async function deliveriesTo(address: string, count: number) {
   const all = await receiver.waitFor(count, ({ path }) => path === address);
   return all.map(({ headers, body }) => ({
     event: headers["x-gitea-event"],
+    headers,
     json: JSON.parse(body),
   }));
 }
@@ -136,6 +139,45 @@ describe("hooks of workflow_run", () => {
       organization: { username: "harbour" },
       repository: { full_name: "harbour/dock" },
     });
+  });
+});
+
+describe("hostile names", () => {
+  test("are exact in the payloads of runs and jobs, and never in a header", async () => {
+    const events = ["workflow_run", "workflow_job"];
+    const { waitForRuns, take, sent } = await newHooked("names", events);
+    const evil = `\r\nX-Evil: 1\u001b[31m\u202e<img src=x onerror="alert(1)">'\\${"é".repeat(100)}`;
+    // Git refuses control characters in the names of branches.
+    const branch = `a'<b>"&\u202e${"é".repeat(90)}`;
+    const step = { name: `step${evil}`, run: "true" };
+    const job = { name: `job${evil}`, "runs-on": "names", steps: [step] };
+    const workflow = { name: `flow${evil}`, on: "push", jobs: { a: job } };
+    await git.in("names", "checkout", "-q", "-b", branch);
+    const folder = join(git.folder, "names/.gitea/workflows");
+    await mkdir(folder, { recursive: true });
+    // JSON is YAML.
+    await writeFile(join(folder, "ci.yml"), JSON.stringify(workflow));
+    await git.in("names", "add", ".");
+    await git.in("names", "commit", "-q", "-m", "change");
+    expect(await git.in("names", "push", "-q", "origin", branch)).toMatchObject({ exitCode: 0 });
+    await waitForRuns(1);
+    await take();
+    const deliveries = await sent(4);
+    const of = (name: string) => deliveries.filter(({ event }) => event === name);
+    expect(of("workflow_run")).toHaveLength(2);
+    for (const { json } of of("workflow_run"))
+      expect(json).toMatchObject({
+        workflow: { name: workflow.name },
+        workflow_run: { head_branch: branch },
+      });
+    for (const { json } of of("workflow_job"))
+      expect(json.workflow_job).toMatchObject({ name: job.name, head_branch: branch });
+    const started = of("workflow_job").find(({ json }) => json.action === "in_progress");
+    expect(started?.json.workflow_job.steps).toMatchObject([{ name: step.name }]);
+    for (const { headers } of deliveries) {
+      expect(headers).not.toHaveProperty("x-evil");
+      for (const value of Object.values(headers)) expect(String(value)).toMatch(/^[ -~]*$/);
+    }
   });
 });
 

@@ -207,7 +207,7 @@ jobs:
     steps: [{ run: x }]
 `;
 
-  test("run one at a time, and a newer one takes the place of one that waits", async () => {
+  test("run one at a time, and a newer one replaces a waiting one", async () => {
     const repository = await newRepository("waits");
     await repository.push({ "ci.yml": grouped(false) });
     const first = await repository.waitForRuns(1);

@@ -118,6 +118,19 @@ describe("a push with a workflow", () => {
       run_id: String(run),
       job: "a",
       workflow: "ci.yml",
+      event: {
+        after: expect.stringMatching(/^[0-9a-f]{40}$/),
+        total_commits: 1,
+        head_commit: {
+          added: [".gitea/workflows/ci.yml"],
+          modified: [],
+          committer: { name: expect.any(String) },
+        },
+        commits: [{ added: [".gitea/workflows/ci.yml"], removed: [] }],
+        repository: { full_name: "mira/whole", default_branch: "main", owner: { login: "mira" } },
+        pusher: { login: "mira", email: expect.stringContaining("noreply") },
+        sender: { login: "mira" },
+      },
     });
     expect(await statesOf("whole", run)).toEqual({ a: "in_progress" });
     const reported = await callRunner(
@@ -159,9 +172,10 @@ describe("a push with a workflow", () => {
       "pending",
     ]);
     expect(statuses[0].context).toBe("CI / a (push)");
+    expect(statuses[0].description).toMatch(/^Successful in \d+s$/);
   });
 
-  test("keeps the log by row, whatever is repeated, missing or late", async () => {
+  test("keeps the log by row despite repeated, missing and late rows", async () => {
     const run = await pushWorkflow("logs", one("logs"));
     const runner = await registerRunner(daemon, instanceToken, { name: "r", labels: ["logs"] });
     const other = await registerRunner(daemon, instanceToken, { name: "o", labels: [] });
@@ -185,8 +199,8 @@ describe("a push with a workflow", () => {
     const read = (query = "") =>
       people.api("GET", `/repos/mira/logs/actions/jobs/${job?.id}/logs${query}`);
     const at = "2026-01-01T00:00:00.000Z";
-    expect((await read()).text).toBe(`${at} one\n${at} two\n${at} three with a break\n`);
-    expect((await read("?from_row=1")).text).toBe(`${at} two\n${at} three with a break\n`);
+    expect((await read()).text).toBe(`${at} one\n${at} two\n${at} three\\nwith a break\n`);
+    expect((await read("?from_row=1")).text).toBe(`${at} two\n${at} three\\nwith a break\n`);
     expect((await read("?from_row=1&rows=1")).text).toBe(`${at} two\n`);
     expect((await read("?from_row=3")).text).toBe("");
     expect((await append(3, ["x"], false, other)).json.message).toBe(
@@ -277,6 +291,20 @@ jobs:
     expect((await get(`/repos/mira/fast/actions/runs/${run}`)).conclusion).toBe("failure");
   });
 
+  test("is cancelled, not failed, when a user cancels it after a job has failed", async () => {
+    const run = await pushWorkflow(
+      "halted",
+      "on: push\njobs:\n  a: { runs-on: halted, steps: [{ run: x }] }\n  b: { runs-on: halted, steps: [{ run: x }] }\n",
+    );
+    const runner = await registerRunner(daemon, instanceToken, { name: "r", labels: ["halted"] });
+    const { task } = await fetchTask(daemon, runner);
+    await result(runner, task?.id, "FAILURE");
+    const path = `/repos/mira/halted/actions/runs/${run}`;
+    expect((await people.api("POST", `${path}/cancel`)).status).toBe(204);
+    expect(await statesOf("halted", run)).toEqual({ a: "failure", b: "cancelled" });
+    expect((await get(path)).conclusion).toBe("cancelled");
+  });
+
   test("asks a runner that supports it to cancel, and cancels the jobs of other runners at once", async () => {
     for (const [name, capabilities, before] of [
       ["told", ["cancelling"], "in_progress"],
@@ -344,6 +372,23 @@ jobs:
     await result(runner, task?.id, "SUCCESS");
     expect(await states()).toEqual(["queued", "cancelled", "success"]);
     expect(await statesOf("group", first)).toEqual({ a: "success" });
+  });
+});
+
+describe("a concurrency group with cancel-in-progress", () => {
+  test("cancels the run in progress, and starts the newer one at once", async () => {
+    const workflow = one("swift", "concurrency: { group: only, cancel-in-progress: true }");
+    const first = await pushWorkflow("swift", workflow);
+    const runner = await registerRunner(daemon, instanceToken, { name: "r", labels: ["swift"] });
+    const { task } = await fetchTask(daemon, runner);
+    await push("swift", { a: "1" });
+    await vi.waitUntil(async () => (await runsOf("swift")).length === 2, { timeout: 10_000 });
+    const states = async () =>
+      (await runsOf("swift")).map((run) => run["conclusion"] ?? run["status"]);
+    expect(await states()).toEqual(["queued", "cancelled"]);
+    expect(await statesOf("swift", first)).toEqual({ a: "cancelled" });
+    expect((await result(runner, task?.id, "SUCCESS")).json.state.result).toBe("RESULT_CANCELLED");
+    expect(await states()).toEqual(["queued", "cancelled"]);
   });
 });
 

@@ -64,7 +64,7 @@ describe("POST /api/auth/register", () => {
     });
   });
 
-  test("trims and lowers the address, and takes address and handle once, whatever their case", async () => {
+  test("trims and lowers the address, and refuses a second account with its address or handle in any case", async () => {
     const person = somebody();
     const register = (handle: string, email: string) =>
       person.request("/api/auth/register", { json: { handle, email, password: STRONG } });
@@ -115,7 +115,7 @@ describe("POST /api/auth/login", () => {
     expect(remembered.headers.get("set-cookie")).toContain("; Max-Age=2592000;");
   });
 
-  test("finds the account whatever the case and spaces of the address", async () => {
+  test("finds the account regardless of case and spaces of the address", async () => {
     const person = await registered();
     expect(await person.signIn({ email: ` ${person.email.toUpperCase()}\t` })).toMatchObject({
       status: 200,

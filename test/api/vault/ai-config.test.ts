@@ -65,7 +65,7 @@ describe("PUT /api/admin/ai-config", () => {
       expect((await readFile(join(daemon.home, name))).includes(AI_KEY), name).toBe(false);
   });
 
-  test("keeps what is absent, deletes a key that is null, and can leave no provider active", async () => {
+  test("keeps absent fields, deletes a key that is null, and can leave no provider active", async () => {
     await set(openai());
     const kept = await set({ provider_id: "openai", model_name: "other" });
     expect(kept.json.providers[0]).toMatchObject({ model_name: "other", has_api_key: true });
@@ -118,7 +118,7 @@ describe("PUT /api/admin/ai-config", () => {
 });
 
 describe("POST /api/admin/ai-config/test-connection", () => {
-  test("tries a configuration and stores nothing", async () => {
+  test("tests a configuration without storing it", async () => {
     const before = (await admin.request(PATH)).text;
     const fine = await tryOut({ ...openai(), provider_id: "openai_compatible" });
     expect(fine).toMatchObject({ status: 200, json: { ok: true, error_code: null } });
@@ -172,17 +172,23 @@ describe("GET /api/admin/ai-config/models", () => {
 });
 
 describe("a document", () => {
-  async function classified(content: string) {
-    const person = createPerson(daemon, `p-${content.length}`, "198.51.100.7");
+  /** Uploads a document of a new account. Returns a function that reads it. */
+  async function uploadBy(handle: string, topics: readonly string[], content: string) {
+    const person = createPerson(daemon, handle, "198.51.100.7");
     await person.register();
     await person.signIn();
-    for (const name of ["Travel", "Taxes"]) await person.request("/api/topics", { json: { name } });
+    for (const name of topics) await person.request("/api/topics", { json: { name } });
     const body = new FormData();
     body.set("file", new File([content], "note.txt"));
     const { id } = (await person.request("/api/documents/upload", { method: "POST", body })).json;
+    return async () => (await person.request(`/api/documents/${id}`)).json;
+  }
+
+  async function classified(content: string) {
+    const read = await uploadBy(`p-${content.length}`, ["Travel", "Taxes"], content);
     return vi.waitUntil(
       async () => {
-        const { json } = await person.request(`/api/documents/${id}`);
+        const json = await read();
         return json.status === "ready" ? json : undefined;
       },
       { timeout: 20_000, interval: 50 },
@@ -211,5 +217,19 @@ describe("a document", () => {
       }),
     );
     expect(JSON.stringify(daemon.log)).not.toContain(AI_KEY);
+  });
+
+  test("a document waits for a provider that hangs, and those of other users do not wait behind it", async () => {
+    await set(openai());
+    server.behaviour = "hangs";
+    const asked = server.questions.length;
+    const readWaiting = await uploadBy("p-waits", ["Travel"], "We travel slowly");
+    await vi.waitUntil(() => server.questions.length > asked, { timeout: 20_000, interval: 50 });
+    const readOther = await uploadBy("p-other", [], "A note without topics");
+    await vi.waitUntil(async () => (await readOther()).status === "ready", {
+      timeout: 20_000,
+      interval: 50,
+    });
+    expect(await readWaiting()).toMatchObject({ status: "processing", classification: null });
   });
 });

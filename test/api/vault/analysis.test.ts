@@ -90,9 +90,15 @@ test("a file without text is ready, with the reason", async () => {
     status: "ready",
     status_reason: "ocr_off",
   });
+  const names = Buffer.from("Root Entry\0WordDocument\0", "utf16le").toString("hex");
+  const word = `d0cf11e0a1b11ae1${"00".repeat(22)}0900${"00".repeat(480)}${names}`;
+  expect(await reasonOf(word, "a.doc")).toMatchObject({
+    status: "ready",
+    status_reason: "legacy_format",
+  });
 });
 
-test("a document whose text is incomplete is ready, is found, and says why text is missing", async () => {
+test("a document with incomplete text is ready, is found, and shows the reason for the missing text", async () => {
   const id = await upload(Buffer.from(`beginning ${"word ".repeat(250_000)}`), "long.txt");
   expect(await processed(id)).toMatchObject({ status: "ready", status_reason: "too_large" });
   const { json } = await person.request("/api/search?q=beginning");
@@ -143,4 +149,42 @@ test("an item of connected storage is analysed and found", async () => {
     total: 1,
     items: [{ kind: "item", item: { name: "letter.txt", connection_id: connected.json.id } }],
   });
+  const count = async (filter: string) =>
+    (await person.request(`/api/search?q=porto&${filter}`)).json.total;
+  const elsewhere = "01970000-0000-7000-8000-000000000000";
+  expect(await count(`connection_id=${connected.json.id}`)).toBe(1);
+  expect(await count(`connection_id=${elsewhere}`)).toBe(0);
+  expect(await count("content_type=text/plain")).toBe(1);
+  expect(await count("content_type=application/pdf")).toBe(0);
+  expect(await count("from=2000-01-01T00:00:00.000Z")).toBe(1);
+  expect(await count("from=2200-01-01T00:00:00.000Z")).toBe(0);
+});
+
+test("an item with incomplete text is ready, and shows the reason until the text is complete", async () => {
+  const root = join(daemon.home, "files", "mira", "books");
+  await mkdir(root, { recursive: true });
+  const file = join(root, "long.txt");
+  await writeFile(file, `opening ${"word ".repeat(250_000)}`);
+  const connected = await person.request("/api/cloud/connections", {
+    json: { provider: "local_folder", display_name: "Books", settings: { root: "books" } },
+  });
+  const base = `/api/cloud/connections/${connected.json.id}/items`;
+  const [item] = (await person.request(base)).json.items;
+  const path = `${base}/${encodeURIComponent(item.provider_item_id)}`;
+  const analyze = async (text: string) => {
+    await person.request(`${path}/analyze`, { method: "POST" });
+    return vi.waitUntil(
+      async () => {
+        const { json } = await person.request(`${path}/detail`);
+        const isDone = json.analysis_status === "ready" && json.extracted_text.includes(text);
+        return isDone ? json : undefined;
+      },
+      { timeout: 30_000, interval: 50 },
+    );
+  };
+  expect(await analyze("opening")).toMatchObject({ unsupported_analysis_reason: "too_large" });
+  expect((await person.request("/api/search?q=opening&kind=item")).json.total).toBe(1);
+  await writeFile(file, "a short text");
+  await person.request(`${base}?refresh=true`);
+  expect(await analyze("short")).toMatchObject({ unsupported_analysis_reason: null });
 });

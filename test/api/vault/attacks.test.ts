@@ -240,7 +240,7 @@ describe("attack: holding a body back until the session is over", () => {
     expect((await person.signIn()).json).toHaveProperty("access_token");
   });
 
-  test("an administrator who signed out makes no accounts; a body that is merely slow is taken", async () => {
+  test("an administrator who signed out creates no accounts; a merely slow body is accepted", async () => {
     await using daemon = await startTestDaemon(unlimited);
     const signIn = await daemon.request("/api/auth/login", {
       headers: { "User-Agent": "croft-test" },
@@ -337,7 +337,7 @@ async function holdBack(
   };
 }
 
-/** Sends bytes and gives what comes back until the server closes the connection. */
+/** Sends raw bytes and returns the response until the server closes the connection. */
 function exchange(port: number, host: string, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = "";
@@ -350,7 +350,7 @@ function exchange(port: number, host: string, text: string): Promise<string> {
 }
 
 describe("attack: reading secrets out of logs, records and errors", () => {
-  test("nothing secret that was sent or given out is in any of them", async () => {
+  test("no file contains a secret that was sent or returned", async () => {
     let now = Date.UTC(2026, 10, 20, 9, 30);
     await using daemon = await startTestDaemon({
       clock: () => now,

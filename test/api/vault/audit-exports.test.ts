@@ -31,7 +31,7 @@ const admin = (path: string, init: Parameters<VaultPerson["request"]>[1] = {}) =
 const linesOf = ({ text }: TestAnswer) => text.split("\r\n");
 
 describe("the export of the audit", () => {
-  test("the export of the audit is a CSV file of what the list shows, oldest first", async () => {
+  test("the export of the audit is a CSV file of the listed records, oldest first", async () => {
     const answer = await admin("/audit/export?format=csv");
     expect(answer.status).toBe(200);
     expect(Object.fromEntries(answer.headers)).toMatchObject({

@@ -177,7 +177,7 @@ describe("signing in at Google", () => {
     expect(logged).toMatchObject({ outcome: "forbidden", note: "403 accessNotConfigured" });
   });
 
-  test("signing in at Google is refused where the server has no client, naming what is missing", async () => {
+  test("signing in at Google is refused where the server has no client, naming the missing settings", async () => {
     await using bare = await startTestDaemon({
       env: {
         CROFT_GOOGLE_CLIENT_ID: "only this",
@@ -213,7 +213,7 @@ describe("signing in at Google", () => {
   });
 });
 
-describe("what a browser brings back", () => {
+describe("the return of the browser from the vendor", () => {
   const declined = "Google Drive is not connected";
 
   test("a denied or incomplete consent creates no connection", async () => {
@@ -310,7 +310,7 @@ describe("what a browser brings back", () => {
       [401, '{"error":"invalid_client"}'],
     ] as const) {
       const { browser, back } = await comeBack(mira);
-      between.answerNext(({ path }) => path === "/token", status, {}, body);
+      google.oauth.answerNextExchange(status, body);
       const page = await browser.open(back);
       expect([page.status, page.text]).toEqual([400, expect.stringContaining("try again")]);
     }
@@ -394,7 +394,7 @@ describe("the browser that a sign-in is bound to", () => {
     expect(answer.headers.get("set-cookie")).toMatch(/; Secure$/);
   });
 
-  test("a callback in another browser is refused, and the right browser can still come back", async () => {
+  test("a callback in another browser is refused, and the right browser can still return", async () => {
     const before = await countConnections(mira);
     const { browser, back } = await comeBack(mira);
     const stranger = await openOauthBrowser(daemon).open(back);
@@ -525,7 +525,7 @@ describe("signing in again", () => {
     expect([400, 422]).toContain(other.status);
   });
 
-  test("signing in again for a deleted connection creates none", async () => {
+  test("signing in again for a deleted connection creates no connection", async () => {
     const id = await connect(noah, BEN);
     const query = `?connection_id=${id}`;
     const early = await comeBack(noah, { account: BEN }, query);

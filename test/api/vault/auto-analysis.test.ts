@@ -77,7 +77,7 @@ test("without the setting a changed file keeps its text and is marked stale", as
   await analysed("new.txt", "a third text of another length");
 });
 
-test("a file that becomes unreadable loses its text and is found no more", async () => {
+test("a file that becomes unreadable loses its text and is no longer found", async () => {
   await settings({ auto_analyze: true });
   await writeFile(
     join(folder, "new.txt"),

@@ -156,7 +156,7 @@ describe("names", () => {
     expect((await register({ handle: "long-address", email })).status).toBe(201);
   });
 
-  test("ignores unknown fields, and none of them becomes a role", async () => {
+  test("ignores unknown fields, which cannot set a role", async () => {
     const answer = await register({
       handle: "extra",
       email: "extra@example.org",
@@ -231,7 +231,7 @@ describe("bodies that are no JSON object", () => {
   });
 });
 
-/** A POST with exactly this content type, or none; `fetch` would set one of its own. */
+/** Sends a POST with exactly this content type, or without one; `fetch` would add its own. */
 function rawPost(base: string, path: string, type: string, body: string) {
   return new Promise<{ status: number; json: unknown }>((resolve, reject) => {
     const headers = { "Content-Length": Buffer.byteLength(body) };

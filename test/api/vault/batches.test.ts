@@ -201,7 +201,7 @@ describe("a batch of uploads", () => {
     await once(response, "end");
   });
 
-  test("finishes what arrived whole when the client leaves, and leaves nothing of the rest", async () => {
+  test("finishes completely received files when the client leaves, and drops the rest", async () => {
     const { base, folder } = await connect();
     const request = openRequest(base);
     request.write(toForm([{ name: "whole.txt", bytes: "1" }], "--BATCH"));
@@ -387,6 +387,143 @@ describe("a batch of downloads", () => {
     expect((await fetchArchive(base, ["a"], noah)).status).toBe(404);
     expect((await fetchArchive(base, [])).status).toBe(422);
     expect((await fetchArchive(base, Array<string>(1001).fill("a"))).status).toBe(422);
+  });
+});
+
+describe("a batch of new folders", () => {
+  async function make(base: string, made: readonly object[], person = mira) {
+    const response = await fetch(`${daemon.url}${base}/folders/batch`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${person.accessToken}`,
+        "User-Agent": "croft-test",
+        "Content-Type": "application/json",
+      },
+      body: JSON.stringify({ folders: made }),
+    });
+    const text = await response.text();
+    const lines = response.status === 200 ? text.trimEnd().split("\n").map(parse) : [];
+    return { status: response.status, lines };
+  }
+
+  test("creates a tree in order, keeps existing folders and reports each failure", async () => {
+    const { base, folder } = await connect();
+    await mkdir(join(folder, "unlisted/below"), { recursive: true });
+    await writeFile(join(folder, "file"), "x");
+    const before = await countCreated();
+    const { status, lines } = await make(base, [
+      { name: "new" },
+      { parent_index: 0, name: "deep" },
+      { parent_ref: "unlisted", name: "below" },
+      { parent_index: 2, name: "more" },
+      { parent_ref: "", name: "file" },
+      { parent_index: 4, name: "lost" },
+      { parent_index: 0, name: "deep" },
+      { name: "a/b" },
+      { parent_index: 8, name: "self" },
+      { parent_ref: "missing", name: "x" },
+    ]);
+    expect(status).toBe(200);
+    expect(lines).toMatchObject([
+      { index: 0, status: 201, kind: "folder", provider_item_id: "new", parent_ref: null },
+      { index: 1, status: 201, kind: "folder", provider_item_id: "new/deep", parent_ref: "new" },
+      { index: 2, status: 200, kind: "existing_folder", provider_item_id: "unlisted/below" },
+      { index: 3, status: 201, kind: "folder", provider_item_id: "unlisted/below/more" },
+      { index: 4, status: 409, kind: "conflict", reason: "name_collision" },
+      { index: 5, status: 424, kind: "failed", reason: "parent_failed" },
+      { index: 6, status: 200, kind: "existing_folder", provider_item_id: "new/deep" },
+      { index: 7, status: 422, detail: "A name must not contain a slash" },
+      { index: 8, status: 422, detail: "parent_index must be the position of an earlier folder" },
+      { index: 9, status: 409, kind: "stale" },
+    ]);
+    expect((await namesIn(folder)).toSorted()).toEqual(["file", "new", "unlisted"]);
+    expect(await readdir(join(folder, "unlisted/below"))).toEqual(["more"]);
+    expect((await countCreated()) - before).toBe(3);
+  });
+
+  test("several batches of the same folders at the same time create each once", async () => {
+    const { base, folder } = await connect();
+    const before = await countCreated();
+    const tree = Array.from({ length: 30 }, (_, at) =>
+      at < 10 ? { name: `top ${at}` } : { parent_index: at % 10, name: `sub ${at}` },
+    );
+    const batches = await Promise.all([make(base, tree), make(base, tree), make(base, tree)]);
+    for (const { lines } of batches) {
+      expect(lines.map(({ index }) => index)).toEqual(tree.map((_, at) => at));
+      expect(lines.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
+    }
+    const paths = (await readdir(folder, { recursive: true })).filter(
+      (path) => !path.startsWith(".croft"),
+    );
+    expect(paths).toHaveLength(30);
+    expect((await countCreated()) - before).toBe(30);
+  });
+
+  test("is refused for another account, for no folder and for more than 100", async () => {
+    const { base, folder } = await connect();
+    expect((await make(base, [{ name: "a" }], noah)).status).toBe(404);
+    expect((await make(base, [])).status).toBe(422);
+    const many = Array.from({ length: 101 }, (_, n) => ({ name: `${n}` }));
+    expect((await make(base, many)).status).toBe(422);
+    expect(await namesIn(folder)).toEqual([]);
+  });
+
+  async function countCreated(): Promise<number> {
+    const audit = await daemon.request("/api/admin/audit?event_type=cloud&user_handle=mira", {
+      bearer: await signInAsAdministrator(),
+    });
+    return audit.json.total;
+  }
+});
+
+describe("a batch of listings", () => {
+  async function list(base: string, body: object, person = mira) {
+    const response = await fetch(`${daemon.url}${base}/items/batch-list`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${person.accessToken}`,
+        "User-Agent": "croft-test",
+        "Content-Type": "application/json",
+      },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    const lines = response.status === 200 ? text.trimEnd().split("\n").map(parse) : [];
+    return { status: response.status, lines };
+  }
+
+  test("lists folders as single requests do, each with its own status", async () => {
+    const { base, folder } = await connect();
+    await mkdir(join(folder, "a/b"), { recursive: true });
+    await writeFile(join(folder, "top.txt"), "x");
+    await writeFile(join(folder, "a/b/deep.txt"), "x");
+    await mira.request(`${base}/items`);
+    await mira.request(`${base}/items?parent_ref=a`);
+    const refs = ["", "a", "a/b", "a", "missing"];
+    const { status, lines } = await list(base, { parent_refs: refs, refresh: true });
+    expect(status).toBe(200);
+    const found = lines.map(({ parent_ref: ref, status: one, items = [] }) => [
+      ref,
+      one,
+      items.map(({ name }: { name: string }) => name),
+    ]);
+    expect(found.toSorted()).toEqual([
+      ["", 200, ["a", "top.txt"]],
+      ["a", 200, ["b"]],
+      ["a/b", 200, ["deep.txt"]],
+      ["missing", 404, []],
+    ]);
+    const single = await mira.request(`${base}/items?parent_ref=a`);
+    const { status: _status, ...body } = lines.find(({ parent_ref: ref }) => ref === "a");
+    expect(body).toEqual(single.json);
+  });
+
+  test("is refused for another account, for no folder and for more than 100", async () => {
+    const { base } = await connect();
+    expect((await list(base, { parent_refs: [""] }, noah)).status).toBe(404);
+    expect((await list(base, { parent_refs: [] })).status).toBe(422);
+    const refs = Array.from({ length: 101 }, (_, n) => `${n}`);
+    expect((await list(base, { parent_refs: refs })).status).toBe(422);
   });
 });
 

@@ -236,6 +236,18 @@ describe("the main path", () => {
     expect(listed.json.items).toHaveLength(1);
   });
 
+  test("a delete with If-Match refuses another version", async () => {
+    const place = await connect();
+    await place.upload("file.txt", "x");
+    const { etag } = (await place.get(item("file.txt", "/detail"))).json;
+    const remove = (ifMatch: string) =>
+      place.get(item("file.txt", ""), { method: "DELETE", headers: { "If-Match": ifMatch } });
+    const refused = await remove('"other"');
+    expect([refused.status, refused.json.kind]).toEqual([409, "stale"]);
+    expect(await readdir(place.folder)).toContain("file.txt");
+    expect((await remove(`"${etag}"`)).json).toMatchObject({ kind: "deleted" });
+  });
+
   test("paging with a cursor shows every item once, folders first", async () => {
     const place = await connect();
     for (let at = 0; at < 25; at++)
@@ -316,6 +328,27 @@ describe("connections", () => {
       const answer = await mira.request("/api/cloud/connections", { json });
       expect([answer.status, answer.json]).toMatchObject([status, body]);
     }
+  });
+
+  test("a name is taken once in an account, without case, also when two clients take it together", async () => {
+    const create = (name: string, person = mira) =>
+      person.request("/api/cloud/connections", {
+        json: { provider: "local_folder", display_name: name, settings: { root: "." } },
+      });
+    const both = await Promise.all([create("Höhle"), create("HÖHLE")]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual([201, 409]);
+    const refused = both.find(({ status }) => status === 409);
+    expect(refused?.json).toMatchObject({ kind: "conflict", reason: "name_collision" });
+    expect((await create("höhle", noah)).status).toBe(201);
+    const other = await create("Other");
+    const rename = (name: string, more: object = {}) =>
+      mira.request(`/api/cloud/connections/${other.json.id}`, {
+        method: "PATCH",
+        json: { display_name: name, ...more },
+      });
+    expect((await rename("höhle")).json).toMatchObject({ reason: "name_collision" });
+    expect((await rename("höhle", { credentials: {} })).status).toBe(409);
+    expect((await rename("OTHER")).json.display_name).toBe("OTHER");
   });
 
   test("another user's connection is not found by any route", async () => {
@@ -430,7 +463,7 @@ describe("bytes", () => {
     ).toBe("nosniff");
   });
 
-  test("a large file, cold, cached, in parts, and to a client that goes away", async () => {
+  test("sends a large file cold, cached, in parts, and to a client that disconnects", async () => {
     const place = await connect();
     const large = randomBytes(10 * 1024 * 1024);
     await writeFile(join(place.folder, "large.bin"), large);
@@ -603,7 +636,7 @@ describe("bytes", () => {
 });
 
 describe("uploads", () => {
-  test("larger than allowed is 413 and leaves nothing, whichever way it comes", async () => {
+  test("larger than allowed is 413 and leaves nothing, by one byte and by many", async () => {
     const place = await connect();
     for (const size of [UPLOAD_MAX + 1, UPLOAD_MAX + 500_000]) {
       const answer = await place.upload("big.bin", randomBytes(size));
@@ -617,7 +650,7 @@ describe("uploads", () => {
     await expect.poll(() => readdir(join(place.folder, ".croft/tmp"))).toEqual([]);
   });
 
-  test("a client that goes away in the middle leaves nothing", async () => {
+  test("an upload whose client disconnects in the middle leaves nothing", async () => {
     const place = await connect();
     const request = httpRequest(`${daemon.url}${place.base}/items/upload`, {
       method: "POST",
@@ -641,7 +674,7 @@ describe("uploads", () => {
     expect(await readdir(place.folder)).toEqual([".croft"]);
   });
 
-  test("a taken name is answered although the whole file is still on its way", async () => {
+  test("a taken name is answered although the file is still being sent", async () => {
     const place = await connect();
     await writeFile(join(place.folder, "taken.bin"), "old");
     for (const _known of ["unknown to the service", "listed"]) {
@@ -698,7 +731,7 @@ describe("uploads", () => {
     ["has a second file", `${part('name="file"; filename="b"')}--b--\r\n`],
     ["is cut off in the next part", '--b\r\nContent-Disposition: form-data; name="more"\r\n\r\n'],
     ["has no end", ""],
-  ])("a form that %s is refused, and nothing is left", async (_what, rest) => {
+  ])("a form that %s is refused and leaves nothing", async (_what, rest) => {
     const place = await connect();
     const answer = await place.get("/items/upload", {
       method: "POST",
@@ -834,7 +867,7 @@ describe("attack: names and ids", () => {
       json: { new_name: name },
     });
     expect([renamed.status, renamed.json.detail?.[0]?.loc]).toEqual([422, ["body", "new_name"]]);
-    // An empty field counts as none.
+    // An empty field counts as absent.
     if (name !== "") {
       const uploaded = await place.upload(name, "x");
       expect([uploaded.status, uploaded.json.detail?.[0]?.loc]).toEqual([

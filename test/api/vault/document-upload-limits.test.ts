@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
 
-/** A user with a quota of so many bytes. */
+/** Creates a user with a quota of `limitBytes`. */
 async function personWith(limitBytes: number): Promise<VaultPerson & { readonly id: string }> {
   people += 1;
   const person = createPerson(daemon, `sender-${people}`, `198.51.100.${people}`);
@@ -140,15 +140,18 @@ describe("a document larger than its user's quota", () => {
   test.each([
     ["before its fields", FILE_FIRST, `\r\n${disposition('name="filename"')}b.bin${END}`],
     ["behind its fields", FIELD_FIRST, END],
-  ])("is taken when it has exactly the bytes that are left, %s", async (_where, head, end) => {
-    const person = await personWith(MIB);
-    const taken = await sendForm(person, [head, Buffer.alloc(MIB), end]);
-    expect(taken.status).toBe(201);
-    expect(JSON.parse(taken.body)).toMatchObject({ filename: "b.bin", size_bytes: MIB });
-    expect(await sendForm(person, [head, "x", end])).toEqual(QUOTA);
-    expect((await sendForm(person, [head, end])).status).toBe(201);
-    await expectNothingLeft();
-  });
+  ])(
+    "is accepted when it has exactly the free bytes of the quota, %s",
+    async (_where, head, end) => {
+      const person = await personWith(MIB);
+      const taken = await sendForm(person, [head, Buffer.alloc(MIB), end]);
+      expect(taken.status).toBe(201);
+      expect(JSON.parse(taken.body)).toMatchObject({ filename: "b.bin", size_bytes: MIB });
+      expect(await sendForm(person, [head, "x", end])).toEqual(QUOTA);
+      expect((await sendForm(person, [head, end])).status).toBe(201);
+      await expectNothingLeft();
+    },
+  );
 });
 
 onLinux.test("a form aborted before its fields leaves no file and books no quota", async () => {
@@ -183,7 +186,8 @@ onLinux.test(
     const { signal } = waiting;
     const first = sendForm(person, [FILE_FIRST, file], { ends: false, signal });
     await expect.poll(() => openBytesBelow(join(daemon.home, "tmp"))).toBe(6 * MIB);
-    // What is over the limit is less than a megabyte, which is read on: the answer comes before the connection is closed.
+    // The excess is less than a megabyte, which the daemon still reads: the response arrives before the connection
+    // closes.
     const second = await sendForm(person, [FILE_FIRST, Buffer.alloc(2.5 * MIB), END]);
     expect(second.status).toBe(429);
     expect((await sendForm(other, [FILE_FIRST, file, END])).status).toBe(201);
@@ -206,7 +210,7 @@ describe("uploads that race for the last megabyte", () => {
   test.each([
     ["before their fields", FILE_FIRST],
     ["behind their fields", FIELD_FIRST],
-  ])("book what fits and no byte more, with files %s", async (_where, head) => {
+  ])("book only the files that fit, with files %s", async (_where, head) => {
     const person = await personWith(MIB);
     const size = 100_000;
     const answers = await Promise.all(

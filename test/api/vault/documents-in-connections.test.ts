@@ -72,7 +72,7 @@ async function processed(person: VaultPerson, id: string) {
   );
 }
 
-test("an upload goes to the connected storage, is a document all the same and takes no quota", async () => {
+test("an upload to connected storage is a document and uses no quota", async () => {
   const { person, root, upload, files } = await keeper();
   const made = await upload("the letter of the landlord", "letter.txt");
   expect(made).toMatchObject({
@@ -181,7 +181,7 @@ test("a provider that fails keeps the record: 200 cloud_delete_failed, and 502 f
   expect(deleted.json).toEqual({ success: true });
 });
 
-test("a file that is gone at the provider answers 502, and its record can be deleted", async () => {
+test("a file that is missing at the provider answers 502, and its record can be deleted", async () => {
   const { person, connection, root, upload, files } = await keeper();
   const { id } = (await upload("x".repeat(300_000))).json;
   await processed(person, id);

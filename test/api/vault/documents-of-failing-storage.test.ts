@@ -66,7 +66,7 @@ async function findJob(documentId: string) {
   return json.items.find((job: { document_id: string }) => job.document_id === documentId);
 }
 
-test("an upload to a full storage answers 502, keeps no document, and works once there is room", async () => {
+test("an upload to a full storage answers 502, keeps no document, and succeeds once space is free", async () => {
   proxy.faults.fill(0);
   const refused = await upload("no room");
   expect(refused).toMatchObject({

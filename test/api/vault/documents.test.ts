@@ -106,6 +106,14 @@ describe("POST /api/documents/upload", () => {
     expect(await usedBytes(person)).toBe(0);
   });
 
+  test("keeps marks that turn the direction of a name, and escapes them in the header of a download", async () => {
+    const person = await signedIn();
+    const { id, filename } = (await upload(person, "x", "a\u202efdp.exe")).json;
+    expect(filename).toBe("a\u202efdp.exe");
+    const content = await person.request(`/api/documents/${id}/content`);
+    expect(content.headers.get("content-disposition")).toContain("a%E2%80%AEfdp.exe");
+  });
+
   test("refuses a form without a file", async () => {
     const person = await signedIn();
     const body = new FormData();
@@ -208,7 +216,7 @@ describe("upload addresses", () => {
     expect(await person.request(path, { method: "POST" })).toMatchObject({ status: 200 });
   });
 
-  test("are refused for more bytes than the quota has left", async () => {
+  test("are refused for more bytes than the free quota", async () => {
     const person = await signedIn();
     await setLimit(person, 4);
     expect(await promise(person, {})).toMatchObject({
@@ -282,6 +290,11 @@ describe("one document", () => {
     expect(await get({ Range: "bytes=2-4" })).toMatchObject({ status: 206, text: "234" });
     expect(await get({ Range: "bytes=-3" })).toMatchObject({ status: 206, text: "789" });
     expect(await get({ Range: "bytes=20-" })).toMatchObject({ status: 416 });
+    expect(await get({ Range: "bytes=8-20" })).toMatchObject({ status: 206, text: "89" });
+    expect(await get({ Range: "bytes=0-1,4-5" })).toMatchObject({
+      status: 200,
+      text: "0123456789",
+    });
     expect(await get({ Range: "bytes=2-4", "If-Range": '"other"' })).toMatchObject({
       status: 200,
       text: "0123456789",

@@ -89,7 +89,7 @@ describe("an account's own folder", () => {
     expect([missing.status, missing.json.reason]).toEqual([422, "folder_missing"]);
   });
 
-  test("an account's own folder is the same folder in whatever case the handle is written", async () => {
+  test("an account's own folder is the same folder for any case of the handle", async () => {
     const olga = await addPerson("Olga");
     expect((await connect(olga, ".")).status).toBe(201);
     expect((await stat(join(root, "olga"))).isDirectory()).toBe(true);
@@ -112,7 +112,7 @@ describe("an account's own folder", () => {
     expect([answer.status, answer.json.reason]).toEqual([422, "outside_allowed_roots"]);
   });
 
-  test("an account's own folder is not left through symbolic links, neither as a root nor below one", async () => {
+  test("symbolic links do not lead out of an account's own folder, neither as a root nor below one", async () => {
     const made = await connect(noah, ".");
     expect(made.status).toBe(201);
     await mkdir(join(root, "mira"), { recursive: true });
@@ -201,7 +201,7 @@ describe("folders that an administrator grants", () => {
     ]);
   });
 
-  test("folders that an administrator grants are recorded with what was granted before", async () => {
+  test("grants of folders are recorded with the previous grants", async () => {
     await setGrants(mira, [shared()]);
     await setGrants(mira, []);
     const { json } = await daemon.request("/api/admin/audit?event_type=admin&user_handle=mira", {
@@ -258,7 +258,7 @@ describe("connections from before folders belonged to accounts", () => {
       const made = await connect(ann, ".");
       expect(made.status).toBe(201);
       await old.stop();
-      // As the migration marks what an earlier croft had connected.
+      // The mark that the migration sets on connections of an earlier croft.
       const database = new DatabaseSync(join(old.home, "croft.db"));
       database.exec("UPDATE vault_connections SET is_below_local_roots = 1, facts = NULL");
       database.exec("DELETE FROM vault_local_folder_owners");

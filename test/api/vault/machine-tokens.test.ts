@@ -96,7 +96,7 @@ describe("POST /api/auth/tokens", () => {
 });
 
 describe("a machine token", () => {
-  test("identifies its account whatever headers the program sends", async () => {
+  test("identifies its account regardless of the program's headers", async () => {
     const person = await signedIn();
     const { token } = (await create(person)).json;
     expect(await me(token)).toMatchObject({ status: 200, json: { handle: person.handle } });
@@ -160,7 +160,7 @@ describe("a machine token", () => {
     });
   });
 
-  test("ends with the deactivation of its account and does not come back", async () => {
+  test("is revoked with the deactivation of its account and stays revoked", async () => {
     const person = await signedIn();
     const { token } = (await create(person)).json;
     const { id } = (await me(token)).json;

@@ -132,7 +132,7 @@ test("the index follows the provider: none, built, found by meaning, rebuilt, de
   expect(await search(mira, "automobile")).toMatchObject({ status: 422 });
 });
 
-test("nothing of one account reaches another's semantic search", async () => {
+test("semantic search never returns texts of another account", async () => {
   await useOllama();
   const own = await upload(noor, "My car is in the garage.", "noor.txt");
   await reaches(noor, own, "ready");

@@ -55,7 +55,7 @@ describe("a request", () => {
     const ran = await runCli(["api", "GET", "/api/v1/version"], { home: home.path, env });
     await new Promise((resolve) => proxy.close(resolve));
     expect(ran.code).toBe(1);
-    // Some clients tunnel plain http too: either way it is the proxy that was asked.
+    // Some clients tunnel plain http too: either way the proxy receives the request.
     expect(asked[0]).toMatch(
       /^(?:CONNECT croft\.example:80|GET http:\/\/croft\.example\/api\/v1\/version) /,
     );
@@ -258,7 +258,7 @@ describe("a vault session", () => {
     },
   });
 
-  test("a vault session whose access token ends soon is refreshed first, and what comes back is kept", async () => {
+  test("a vault session whose access token expires soon is refreshed first, and the new tokens are kept", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/auth/refresh": refreshed(),
@@ -313,7 +313,7 @@ describe("a vault session", () => {
     expect(ran.error()).toMatchObject({
       code: "session_revoked",
       exit_code: 4,
-      message: "Session revoked",
+      message: "your session in the vault was revoked",
     });
     expect(await readEntry(home.path, "vault")).toBeUndefined();
   });

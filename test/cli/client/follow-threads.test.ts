@@ -19,7 +19,7 @@ const thread = (revision: number, id: number) =>
   `event: thread\nid: ${revision}\ndata: {"id":${id}}\n`;
 const refused: FakeAnswer = { status: 401, body: { message: "token is required" } };
 
-/** Follows until it fails, and tells what came, how often a connection opened, and the failure. */
+/** Follows until it fails, and returns the received threads, the number of connections, and the failure. */
 async function follow(answers: readonly FakeAnswer[], options: FollowOptions = {}) {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({ "GET /api/v1/notifications/stream": answers });
@@ -77,7 +77,7 @@ describe("following threads", () => {
     expect(news).toEqual([{ kind: "count", unread: 1 }]);
   });
 
-  test("refuses what is not an event, and one that does not end", async () => {
+  test("refuses data that is not an event, and an endless event", async () => {
     for (const text of ["event: thread\nid: 1\ndata: {]\n", `data: ${"x".repeat(2 ** 20 + 1)}`]) {
       const { failure } = await follow([events(text)]);
       expect(failure).toMatchObject({ code: "unexpected_answer" });

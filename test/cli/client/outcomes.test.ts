@@ -116,6 +116,8 @@ test.each([
   [503, { kind: "offline", reason: "provider_error" }, "provider_offline", 11],
   [503, { kind: "recording_failed", reason: "provider_accepted" }, "provider_failed", 11],
   [503, { detail: "busy" }, "server_error", 1],
+  [503, { detail: "The connected storage is temporarily unavailable." }, "provider_failed", 11],
+  [503, { detail: "It needs its owner to sign in again: reconnect it." }, "reauth_required", 13],
   [507, { detail: "x" }, "storage_full", 17],
   [302, undefined, "unexpected_answer", 1],
   [599, "<html>", "server_error", 1],
@@ -123,7 +125,7 @@ test.each([
   expect(failureOf(status, body)).toEqual([code, exit]);
 });
 
-test("the forge's words are kept, and a kind in them means nothing", () => {
+test("keeps the forge's message and ignores a kind in it", () => {
   const forge = { service: "forge", requestId: "r1", retryAfter: "7" } as const;
   const failure = toFailure({
     ...forge,
@@ -158,7 +160,7 @@ test("failed validation names each place", () => {
   expect(toFailure(facts)?.message).toBe("email: not an e-mail address; page: too small");
 });
 
-describe("what a storage made of a change", () => {
+describe("outcomes of changes of a storage", () => {
   const refuse = (kind: string, reason: string, retryAfter?: string) =>
     toFailure({
       service: "vault",
@@ -183,7 +185,7 @@ describe("what a storage made of a change", () => {
 
   test.each(
     failure.shape.kind.options.filter((kind) => !["failed", "invalid_setting"].includes(kind)),
-  )("%s has words whatever its reason is, now or later", (kind) => {
+  )("%s has a message for every reason, future ones included", (kind) => {
     expect(refuse(kind, "of_another_day")?.message).not.toContain("of_another_day");
   });
 

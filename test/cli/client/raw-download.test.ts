@@ -132,7 +132,7 @@ describe("a download into reused buffers", () => {
     }
   });
 
-  test("writes what has arrived before it reports a connection that broke off", async () => {
+  test("writes the received bytes before it reports a connection that closed early", async () => {
     await using server = await serving((socket) => {
       socket.write(head(10_000_000));
       socket.end(pattern(1_500_000));
@@ -143,7 +143,7 @@ describe("a download into reused buffers", () => {
     expect(Buffer.compare(Buffer.concat(parts), pattern(1_500_000))).toBe(0);
   });
 
-  test("passes on what a slow connection has sent without waiting for a full buffer", async () => {
+  test("passes on the bytes of a slow connection without waiting for a full buffer", async () => {
     let goOn: (() => void) | undefined;
     const bytes = pattern(300_000);
     await using server = await serving((socket) => {

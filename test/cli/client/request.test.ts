@@ -15,7 +15,7 @@ describe("an address", () => {
   ])("of an item: %s", (_what, id, path) => {
     const address = toAddress(item, { connection_id: "c", item_id: id }, undefined);
     expect(address).toBe(`/api/cloud/connections/c/items/${path}/download`);
-    // What a URL parser makes of it still names the same item.
+    // The address names the same item after a URL parser has normalized it.
     expect(new URL(address, "http://x").pathname).toBe(address);
   });
 

@@ -49,7 +49,7 @@ async function targetWithout(without: readonly string[]): Promise<string> {
   return (await findTarget(cli)).url;
 }
 
-describe("the daemon that is asked is the one of", () => {
+describe("the daemon is chosen by", () => {
   const order = ["flag", "named", "environment", "profile", "file", "daemon", "port"];
   test.each([
     ["--url", 0, "http://flag"],

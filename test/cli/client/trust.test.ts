@@ -52,7 +52,7 @@ test("the certificate that this home's daemon has made is trusted, for requests 
   expect([read.out, read.code]).toEqual(["hello", 0]);
 });
 
-test("one that another daemon has made is not, nor one that is gone or damaged", async () => {
+test("a certificate of another daemon, a missing one and a damaged one are not trusted", async () => {
   await using home = await temporaryHome();
   await using daemon = await serve(join(home.path, "other"));
   await signIn(home.path, { url: daemon.url, vault: {} });

@@ -13,10 +13,19 @@ test("the line of a password change becomes options", async () => {
       "--username",
       "mira",
       "--password-stdin",
-      "--otp",
+      "--totp",
       "123456",
     ]),
-  ).toEqual({ username: "mira", passwordStdin: true, otp: "123456" });
+  ).toEqual({ username: "mira", passwordStdin: true, totp: "123456" });
+});
+
+test("the former name of --totp still works, but not beside the new one", async () => {
+  expect(
+    await optionsOf<AccountPasswordOptions>(changePassword.define, ["--otp", "123456"]),
+  ).toEqual({ totp: "123456" });
+  await expect(
+    optionsOf(changePassword.define, ["--otp", "123456", "--totp", "123456"]),
+  ).rejects.toMatchObject({ code: "usage" });
 });
 
 test("a new user changes the first password, signs in, and makes a token", async () => {

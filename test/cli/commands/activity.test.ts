@@ -46,7 +46,7 @@ test("the feeds of users, organizations, teams and repositories are listed", asy
   expect((await croft("--team", "crew/Owners")).code).toBe(6);
 });
 
-test("a line says in words what happened, without control characters", async () => {
+test("a line describes the activity in words, without control characters", async () => {
   const { out } = await croft("--org", "crew");
   const lines = out.trim().split("\n");
   expect(lines.map((line) => line.split("\t").slice(1))).toEqual([

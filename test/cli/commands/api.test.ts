@@ -13,7 +13,22 @@ test("the line becomes options", async () => {
     path: "/api/v1/x",
     fields: { name: "a=b", on: true, n: 3 },
   });
+  for (const [words, method] of [
+    [["/api/v1/x"], "GET"],
+    [["/api/v1/x", "-f", "a=b"], "POST"],
+    [["/api/v1/x", "-F", "a=1"], "POST"],
+    [["/api/v1/x", "--input", "-"], "POST"],
+    [["/api/v1/x", "-f", "a=b", "--paginate"], "GET"],
+    [["/api/v1/x", "-f", "a=b", "-X", "patch"], "PATCH"],
+  ] as const)
+    expect(await optionsOf<ApiOptions>(api.define, words), words.join(" ")).toMatchObject({
+      method,
+      path: "/api/v1/x",
+    });
   for (const bad of [
+    ["GET"],
+    ["GET", "/x", "-X", "POST"],
+    ["/x", "-X", "FETCH"],
     ["FETCH", "/x"],
     ["GET", "/x", "-f", "nothing"],
     ["GET", "/x", "-F", "a=b"],
@@ -25,12 +40,13 @@ test("the line becomes options", async () => {
 });
 
 describe("a request", () => {
-  test("a request goes to the service that its path belongs to, signed in there", async () => {
+  test("a request is sent to the service of its path, with the credentials for it", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/v1/user": { body: { id: 1 } },
       "GET /api/auth/me": { body: { id: "x" } },
       "GET /api/packages/mira/npm/-/whoami": { body: { username: "mira" } },
+      "GET /api/v1/repos/mira/tools/contents/deep/file.txt": { body: {} },
     });
     await signIn(home.path, { url: daemon.url, forgeToken: "ft", vault: {} });
     for (const words of [
@@ -39,6 +55,10 @@ describe("a request", () => {
       ["/api/auth/me"],
       ["auth/me", "--service", "vault"],
       ["/api/packages/mira/npm/-/whoami"],
+      // Only one of the services has these.
+      ["user"],
+      ["/auth/me?x=1"],
+      ["repos/mira/tools/contents/deep/file.txt"],
     ])
       expect((await runCli(["api", "GET", ...words], { home: home.path })).code).toBe(0);
     expect(daemon.seen.map(({ headers }) => headers.authorization)).toEqual([
@@ -47,9 +67,17 @@ describe("a request", () => {
       "Bearer access-1",
       "Bearer access-1",
       "token ft",
+      "token ft",
+      "Bearer access-1",
+      "token ft",
     ]);
-    const unclear = await runCli(["api", "GET", "user", "--json"], { home: home.path });
-    expect(unclear.error()).toMatchObject({ code: "usage", message: "which service is not clear" });
+    for (const path of ["admin/users", "no/such/path", "admin//users"]) {
+      const unclear = await runCli(["api", "GET", path, "--json"], { home: home.path });
+      expect(unclear.error()).toMatchObject({
+        code: "usage",
+        message: "which service is not clear",
+      });
+    }
   });
 
   test("puts fields into the query or the body", async () => {
@@ -93,7 +121,7 @@ describe("a request", () => {
     expect(daemon.seen[0]?.body.toString()).toBe("# x");
   });
 
-  test("a request that is answered with a failed outcome exits with its code, whatever the status", async () => {
+  test("a response with a failed outcome exits with its code, regardless of the status", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/cloud/x": {

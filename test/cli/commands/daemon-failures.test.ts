@@ -36,7 +36,7 @@ test.each([
   ],
   ["permission denied for schema public (SQLSTATE 42501) in: CREATE TABLE t (n)", /the rights/],
   ['relation "jobs" already exists (SQLSTATE 42P07) in: CREATE TABLE jobs (n)', /another program/],
-])("of a server comes with what helps, and without statements: %s", (words, hint) => {
+])("of a server comes with the remedy, and without statements: %s", (words, hint) => {
   const failure = toDaemonFailure(new StorageError("failed", words), {}) as CliError;
   expect(failure.details.hint).toMatch(hint);
   expect(failure.message).not.toContain("CREATE TABLE");

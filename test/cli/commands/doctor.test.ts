@@ -63,7 +63,7 @@ describe("the master key of a home", () => {
     });
   });
 
-  test("in a keyring that is locked or away has failed, with what to do", async () => {
+  test("in a locked or unavailable keyring fails with the remedy", async () => {
     const locked = fakeKeyring();
     const away = {
       ...fakeKeyring(),

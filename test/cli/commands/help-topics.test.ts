@@ -11,7 +11,9 @@ test("croft help topics lists every topic, and each prints its page", async () =
   for (const name of names) {
     const page = await runCli(["help", name], { home });
     expect({ name, code: page.code, err: page.err }).toEqual({ name, code: 0, err: "" });
-    for (const line of page.out.split("\n")) expect(line.length).toBeLessThanOrEqual(130);
+    // Commands to copy stay in one piece.
+    for (const line of page.out.split("\n").filter((one) => !/^ {2}.*croft [a-z]/.test(one)))
+      expect(line.length).toBeLessThanOrEqual(80);
   }
 });
 
@@ -45,4 +47,12 @@ test("--json=? lists the fields of a command instead of running it", async () =>
   const ran = await runCli(["admin", "user", "list", "--json=?"], { home: "/nowhere" });
   expect(ran).toMatchObject({ code: 0, err: "" });
   expect(ran.out.split("\n")).toEqual(expect.arrayContaining(["id", "login", "email"]));
+});
+
+test("a topic wraps at the width of a narrow terminal, and commands stay in one piece", async () => {
+  const terminal = { home, terminal: true, columns: 40, hasPager: false };
+  const { out } = await runCli(["help", "environment"], terminal);
+  for (const line of out.split("\n")) expect(line.trimEnd().length).toBeLessThanOrEqual(40);
+  const scripting = await runCli(["help", "scripting"], terminal);
+  expect(scripting.out).toContain("  croft daemon wait --timeout 60\n");
 });

@@ -68,10 +68,13 @@ describe("init", () => {
     expect(await readdir(home.path)).toEqual([]);
   });
 
-  test("init without a terminal names the missing flag", async () => {
+  test("init without a terminal names all missing flags at once", async () => {
     await using home = await temporaryHome();
     const ran = await runCli(["init", "--json"], { home: home.path });
-    expect(ran.error()).toMatchObject({ code: "missing_input", hint: "give --username" });
+    expect(ran.error()).toMatchObject({
+      code: "missing_input",
+      hint: "give --username, --email and --password-stdin",
+    });
     expect(await readdir(join(home.path))).toEqual([]);
   });
 });

@@ -47,7 +47,7 @@ test("git setup names the clone when no croft is installed", async () => {
   expect(ran.out).not.toContain("_npx");
 });
 
-test("a copy in the cache is used with a warning when there is nothing else", async () => {
+test("a copy in the cache is used with a warning when croft is not installed elsewhere", async () => {
   await using home = await temporaryHome();
   const cached = join(home.path, ".npm", "_npx", "0a1b2c", "node_modules", "croft", "bin");
   await mkdir(cached, { recursive: true });

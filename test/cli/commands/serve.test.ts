@@ -114,7 +114,7 @@ describe("serve", () => {
     },
   );
 
-  test("serve of a new home that was named names it in what to try next", async () => {
+  test("serve of a new named home repeats its name in the suggested commands", async () => {
     await using home = await temporaryHome();
     const named = join(home.path, "Mira's home");
     const quoted = `'${home.path}/Mira'\\''s home'`;

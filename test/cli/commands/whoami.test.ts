@@ -5,7 +5,7 @@ import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 import { signIn } from "../support/signed-in.ts";
 
-test("the line takes nothing", async () => {
+test("the command takes no arguments", async () => {
   expect(await optionsOf(whoami.define as never, [])).toBeUndefined();
   await expect(optionsOf(whoami.define as never, ["x"])).rejects.toMatchObject({
     code: "commander.excessArguments",

@@ -51,7 +51,10 @@ describe("examples run", () => {
     await using home = await temporaryHome();
     const { words, input } = toShellLine(line);
     await writeWorkFiles(home.path);
-    await using daemon = await contractDaemon(answersOf(fakeStorage(toItems(stored))), fields);
+    await using daemon = await contractDaemon(
+      { ...answersOf(fakeStorage(toItems(stored))), ...(line.includes("--wait") ? ended : {}) },
+      fields,
+    );
     await signIn(home.path, {
       url: daemon.url,
       forgeToken: "token",
@@ -80,7 +83,7 @@ const stored = {
   "more.md": "# More",
 };
 
-/** Fields that examples look for. */
+/** Fields that the examples select. */
 const fields: SampleFields = {
   "forge.repos.labels.list": { name: "bug" },
   "forge.orgs.labels.list": { name: "priority/high" },
@@ -90,7 +93,14 @@ const fields: SampleFields = {
   "forge.repos.actions.runs.artifacts": { name: "logs", expired: false },
   "vault.auth.token.list": { name: "backup" },
   "vault.topics.list": { name: "Invoices" },
+  "vault.documents.view": { status: "ready" },
+  "vault.cloud.items.view": { analysis_status: "ready" },
   "vault.cloud.connections.list": { provider: "webdav" },
+};
+
+/** The daemon deletes a job that has succeeded. */
+const ended: ContractAnswers = {
+  "vault.admin.job.view": () => ({ status: 404, body: { detail: "Job not found" } }),
 };
 
 /** Answers with more to them than a schema says. */
@@ -114,6 +124,7 @@ function answersOf({ answers }: FakeStorage): ContractAnswers {
     }),
     "vault.cloud.items.list": toStorage,
     "vault.cloud.items.mkdir": toStorage,
+    "vault.cloud.items.mkdir_batch": toStorage,
     "vault.cloud.trash.list": () => ({
       body: {
         items: [
@@ -138,6 +149,7 @@ function answersOf({ answers }: FakeStorage): ContractAnswers {
     "vault.cloud.items.upload_batch": toStorage,
     "vault.cloud.items.replace_batch": toStorage,
     "vault.cloud.items.download_batch": toStorage,
+    "vault.cloud.items.list_batch": toStorage,
   };
 }
 
@@ -179,7 +191,7 @@ async function writeWorkFiles(home: string): Promise<void> {
   for (const [path, text] of Object.entries(files)) await writeFile(join(work, path), text);
 }
 
-test("a long example is folded where a shell goes on reading", () => {
+test("a long example is folded where a shell continues the line", () => {
   expect(foldCommand("croft repo list --jq '.[] | select(.x)' --all > file", 30)).toEqual([
     "croft repo list \\",
     "  --jq '.[] | select(.x)' \\",

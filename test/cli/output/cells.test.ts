@@ -24,6 +24,8 @@ describe("a cell", () => {
     [time("2026-11-21T09:00:00.000Z"), "3 hours ago", "2026-11-21T09:00:00.000Z"],
     [time(now), "just now", "2026-11-21T12:00:00.000Z"],
     [time(null), "", ""],
+    [time("1970-01-01T00:00:00Z"), "never", ""],
+    [time(0), "never", ""],
   ])("%j is for people %j and for scripts %j", (cell, human, exact) => {
     expect(toHumanCell(cell, now)).toBe(human);
     expect(toExactCell(cell)).toBe(exact);

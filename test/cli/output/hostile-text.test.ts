@@ -26,7 +26,7 @@ const columns: readonly Column<Thing>[] = [
   { header: "list", cell: ({ name }) => [name, name] },
 ];
 
-// oxlint-disable-next-line no-control-regex -- none of these may be printed
+// oxlint-disable-next-line no-control-regex -- the pattern matches characters that must not be printed
 const actedOn = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028\u2029]|\p{Cf}/u;
 
 const human: Readonly<Record<string, Partial<CommonFlags>>> = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { applyJq as applyJqWith } from "../../../cli/output/jq.ts";
+import { applyJq as applyJqWith, assertJq } from "../../../cli/output/jq.ts";
 import { compileSmallJq } from "../../../cli/output/small-jq.ts";
 
 const applyJq = (expression: string, input: unknown) =>
@@ -78,5 +78,19 @@ describe("jq", () => {
       code: "usage",
       message: '--jq: Cannot index array with string "login"',
     });
+  });
+});
+
+test.each([
+  [".[", '--jq: ".[" is not a jq expression'],
+  [".[] | bar", '--jq: ".[] | bar" is not a jq expression: bar/0 is not defined'],
+])("refuses %s in its own words", async (expression, message) => {
+  await expect(assertJq(expression)).rejects.toMatchObject({ code: "usage", message });
+});
+
+test("a field of a list is refused with the form for lists", async () => {
+  await expect(applyJq(".login", users)).rejects.toMatchObject({
+    message: '--jq: Cannot index array with string "login"',
+    details: { hint: "the output is a list: begin with .[]" },
   });
 });

@@ -93,7 +93,7 @@ test("a terminal that does not know its size is taken for one of 80 columns", as
 });
 
 describe("a list", () => {
-  test("a list on a terminal is a sanitized table with a note when there are more pages", async () => {
+  test("a list on a terminal is a sanitized table with a note about further pages", async () => {
     const { out, err } = await printList({ color: false }, { terminal: true });
     expect(out).toBe(
       "ID  NAME       SIZE     AT\n1   one tab    2.0 KiB  1 hour ago\n2   two lines  5 B      1 day ago\n",
@@ -161,7 +161,7 @@ describe("a list", () => {
     expect((await printList({ jq: ".id", ndjson: true, all: true })).out).toBe("1\n2\n3\n");
   });
 
-  test("a list is CSV with a header, quoted as RFC 4180 says", async () => {
+  test("a list is CSV with a header, quoted according to RFC 4180", async () => {
     const { out } = await printList({ format: "csv", json: ["id", "name"], all: true });
     expect(out).toBe('id,name\r\n1,one\ttab\r\n2,"two\nlines"\r\n3,"a,""b"""\r\n');
   });
@@ -171,7 +171,7 @@ describe("a list", () => {
     expect(out).toBe('id\tname\n3\ta,"b"\n');
   });
 
-  test("a list of nothing is CSV with its header all the same", async () => {
+  test("an empty list is CSV with its header", async () => {
     const ran = await runCli(["profile", "list", "--format", "csv", "--page", "2"], {
       home: "/nowhere",
     });

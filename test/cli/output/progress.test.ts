@@ -26,7 +26,7 @@ async function transfer(
 }
 
 describe("progress", () => {
-  test("progress is a bar on a terminal, at most ten frames a second, gone at the end", async () => {
+  test("progress is a bar on a terminal, at most ten frames a second, erased at the end", async () => {
     const err = await transfer({}, { terminal: true });
     const frames = err.split("\r\u001b[2K").slice(1);
     expect(frames.at(-1)).toBe("");
@@ -40,7 +40,7 @@ describe("progress", () => {
     ["with machine output", { json: true }, { terminal: true }],
     ["on a dumb terminal", {}, { terminal: true, env: { TERM: "dumb" } }],
     ["with --progress none", { progress: "none" }, { terminal: true }],
-  ] as const)("is nothing %s", async (_when, flags, options) => {
+  ] as const)("is not shown %s", async (_when, flags, options) => {
     expect(await transfer(flags, options)).toBe("");
   });
 
@@ -112,7 +112,7 @@ describe("several transfers", () => {
     expect(await screen()).toEqual(["a note"]);
   });
 
-  test("show totals and the time left once all files have been found", async () => {
+  test("show totals and the remaining time once all files have been found", async () => {
     const { progress, wait, screen } = await several({});
     const lineOf = async () => (await screen()).at(-1);
     for (const bytes of [1_000_000, 3_000_000, null]) progress.expect(bytes);

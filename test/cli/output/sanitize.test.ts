@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { toRowField, sanitizeText, sanitizeLine } from "../../../cli/output/sanitize.ts";
 import { cases } from "../../support/property.ts";
 
-// oxlint-disable-next-line no-control-regex -- these must be gone
+// oxlint-disable-next-line no-control-regex -- the pattern matches characters that must be removed
 const acted = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
 
 describe("escape sequences from the server", () => {
@@ -25,7 +25,7 @@ describe("escape sequences from the server", () => {
     expect(sanitizeText(given)).toBe(shown);
   });
 
-  test("nothing that a terminal acts on survives, whatever is sent", () => {
+  test("removes everything that a terminal acts on", () => {
     const nasty = fc.string({
       unit: fc.oneof(
         fc.constantFrom(

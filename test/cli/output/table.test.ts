@@ -5,7 +5,7 @@ import { fits, toCard, toTable } from "../../../cli/output/table.ts";
 const plain = (text: string) => text;
 
 describe("a table", () => {
-  test("aligns its columns by the width of what is seen", () => {
+  test("aligns its columns by the displayed width", () => {
     const rows = [
       ["1", "Zoë"],
       ["22", "日本"],
@@ -35,7 +35,22 @@ describe("a table", () => {
   });
 });
 
-test("an id is never cut, and what cannot be read beside it is no table", () => {
+test("a table that is too wide leaves out the columns without a value", () => {
+  const headers = ["ID", "FULL NAME", "EMAIL"];
+  const rows = [["1", "", "keeper@example.org"]];
+  const painted: number[] = [];
+  const paintCell = (text: string, _row: number, column: number) => {
+    painted.push(column);
+    return text;
+  };
+  const print = (width: number) =>
+    toTable({ headers, rows, width, paintHeader: plain, paintCell }).split("\n")[0];
+  expect(print(80)).toBe("ID  FULL NAME  EMAIL");
+  expect(print(24)).toBe("ID  EMAIL");
+  expect(painted).toEqual([0, 1, 2, 0, 2]);
+});
+
+test("an id is never cut; a table whose other columns become unreadable does not fit", () => {
   const id = "01a2078a-c1fe-7725-9f75-eab37bdaaa06";
   const headers = ["NAME", "STATUS", "ID"];
   const fixed = [false, false, true];

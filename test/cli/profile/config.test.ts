@@ -68,7 +68,7 @@ describe("without a config file the settings are read without their declarations
   );
 });
 
-test("a config file gives what flags and environment do not", async () => {
+test("a config file provides the settings that flags and environment lack", async () => {
   await using home = await temporaryHome();
   await writeFile(
     join(home.path, "config.yaml"),

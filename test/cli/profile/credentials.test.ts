@@ -73,7 +73,7 @@ describe("a login", () => {
     expect(daemon.seen).toEqual([]);
   });
 
-  test("a login with a keyring that hangs uses a file, and the process is not left waiting", async () => {
+  test("a login with a hanging keyring uses a file, and the process does not wait for it", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon(user);
     const keyring = { ...fakeKeyring(), setPassword: () => new Promise<never>(() => undefined) };

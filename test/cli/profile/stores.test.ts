@@ -5,7 +5,7 @@ import { createFileStore, createKeyringStore, probeStore } from "../../../cli/pr
 import type { KeyringLibrary } from "../../../cli/system.ts";
 import { temporaryHome } from "../support/run-cli.ts";
 
-/** A keyring that works, but for what is replaced. */
+/** A working keyring, except for the replaced functions. */
 function keyring(replaced: Partial<KeyringLibrary> = {}, load?: () => Promise<KeyringLibrary>) {
   const entries = new Map<string, string>();
   const library: KeyringLibrary = {
@@ -33,7 +33,7 @@ function keyring(replaced: Partial<KeyringLibrary> = {}, load?: () => Promise<Ke
 }
 
 describe("a keyring that", () => {
-  test("works passes the probe and keeps nothing of it", async () => {
+  test("works passes the probe and keeps no trace of it", async () => {
     const { store, entries, stuck } = keyring();
     await probeStore(store, "s3cret");
     expect(entries.size).toBe(0);
@@ -67,7 +67,7 @@ describe("a keyring that", () => {
     ["forgets", keyring({ setPassword: async () => undefined }), "did not return"],
     ["lies", keyring({ getPassword: async () => "something else" }), "did not return"],
     ["cannot delete", keyring({ deletePassword: async () => false }), "keeps what was deleted"],
-  ])("%s fails the probe and says why", async (_what, { store }, reason) => {
+  ])("%s fails the probe with the reason", async (_what, { store }, reason) => {
     await expect(probeStore(store, "s3cret")).rejects.toMatchObject({
       code: "credential_store_unavailable",
       message: expect.stringContaining(reason) as string,

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { hashFiles } from "../../../cli/runner/job/hash-files.ts";
 import { toShellCommand } from "../../../cli/runner/job/shells.ts";
 import { findTarget, parseLabel } from "../../../cli/runner/labels.ts";
-import { toContainerImage } from "../../../cli/runner/places/container-place.ts";
+import { findEngine, toContainerImage } from "../../../cli/runner/places/container-place.ts";
 import { isAllowed } from "../../../cli/runner/runner-state.ts";
 import { temporaryHome } from "../support/run-cli.ts";
 
@@ -31,7 +31,7 @@ test("the first label of a job that the runner has decides where it runs", () =>
 });
 
 test.each([
-  [undefined, true, ["bash", "-e", "/s"]],
+  [undefined, true, ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "/s"]],
   [undefined, false, ["sh", "-e", "/s"]],
   ["bash", true, ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "/s"]],
   ["python", true, ["python", "/s"]],
@@ -67,4 +67,27 @@ test("a job cannot have the runner mount folders or add privileges", () => {
     expect(() => toContainerImage({ image: "x", [key]: ["/:/host"] })).toThrow(
       `container.${key} is not supported`,
     );
+  for (const image of ["--privileged", "-v=/:/host", " node"])
+    for (const container of [image, { image }])
+      expect(() => toContainerImage(container)).toThrow("is no name of an image");
+});
+
+test("the runner takes the engine that answers: a docker without its daemon is no use beside podman", async () => {
+  await using home = await temporaryHome();
+  const install = async (folder: string, name: string, code: number) => {
+    await mkdir(join(home.path, folder), { recursive: true });
+    const script = `#!/bin/sh\nexit ${code}\n`;
+    await writeFile(join(home.path, folder, name), script, { mode: 0o755 });
+  };
+  const find = () => findEngine({ PATH: `${join(home.path, "a")}:${join(home.path, "b")}` });
+  expect(await find()).toBeUndefined();
+  await install("b", "docker", 1);
+  expect(await find()).toBe(join(home.path, "b", "docker"));
+  await install("a", "podman", 0);
+  expect(await find()).toBe(join(home.path, "a", "podman"));
+  await install("b", "docker", 0);
+  expect(await find()).toBe(join(home.path, "b", "docker"));
+  await install("b", "docker", 1);
+  await install("a", "podman", 1);
+  expect(await find()).toBe(join(home.path, "b", "docker"));
 });

@@ -26,7 +26,7 @@ test.each([
   expect(() => parseValues(text, "F")).toThrow(message);
 });
 
-test("reads what a step wrote, and refuses variables that change every later step", async () => {
+test("reads the values of a step, and refuses variables that change every later step", async () => {
   await using home = await temporaryHome();
   const files = await createCommandFiles(join(home.path, "files"));
   await writeFile(files.output, "a=1\n");

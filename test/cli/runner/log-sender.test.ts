@@ -19,7 +19,7 @@ function createLog(answer: (call: number) => "lost" | "refused" | "stored" = () 
         if (outcome === "refused") throw new Error("refused");
         stored.push(...rows.slice(stored.length - index).map(({ content }) => content));
         isSealed ||= isEnd;
-        // A lost answer is asked for again with the same rows.
+        // After a lost response the same rows are sent again.
         if (outcome === "stored") return stored.length;
       }
     },
@@ -46,7 +46,7 @@ test("an empty log is sealed", async () => {
   expect(log.isSealed()).toBe(true);
 });
 
-test("a refused log is lost once, and releases what waits for it", async () => {
+test("a refused log is lost once, and releases the waiting writers", async () => {
   const log = createLog(() => "refused");
   log.sender.add("x".repeat(9 * 1024 * 1024));
   expect(log.sender.isFull).toBe(true);

@@ -27,7 +27,7 @@ function rowsOf(text: string, pieceBytes = 7) {
   return { rows, values };
 }
 
-test("lines are whole whatever pieces they come in", () => {
+test("joins lines from pieces of any size", () => {
   expect(rowsOf("ä one\r\n\ntwo hunter2-secret\nlast", 1).rows).toEqual([
     "ä one",
     "",

@@ -102,6 +102,22 @@ test("registering keeps the credential in a file of the owner's alone, and refus
   expect(refused.error()["message"]).toContain("registration token not found");
 });
 
+test("registering with --if-absent keeps a runner that the daemon still knows, and replaces a deleted one", async () => {
+  await using home = await temporaryHome();
+  const env = { CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: people.admin };
+  const croft = (...words: string[]) => runCli([...words, "--json"], { home: home.path, env });
+  const registerOnce = () =>
+    croft("runner", "register", "--name", "once-only", "--labels", "a:host", "--if-absent");
+  const made = (await registerOnce()).json() as { id: number };
+  const again = await registerOnce();
+  expect(again.json()).toEqual(made);
+  expect(again.err).toContain("exists already");
+  expect((await croft("runner", "delete", String(made.id), "--yes")).code).toBe(0);
+  const replaced = (await registerOnce()).json() as { id: number };
+  expect(replaced).toMatchObject({ name: "once-only", labels: ["a:host"] });
+  expect(replaced.id).not.toBe(made.id);
+});
+
 test(
   "steps share variables, outputs, paths and actions of the repository",
   { timeout: 120_000 },
@@ -121,7 +137,8 @@ test(
       "act/js/main.js":
         "require('fs').appendFileSync(process.env.GITHUB_STATE, 's=kept\\n'); console.log('input', process.env['INPUT_WITH-DASH'])",
       "act/js/post.js": "console.log('post', process.env.STATE_s)",
-      ...workflow(`env: { LEVEL: workflow, NAME: '\${{ github.ref_name }}' }
+      ...workflow(`name: Steps
+env: { LEVEL: workflow, NAME: '\${{ github.ref_name }}', FROM: '\${{ env.LEVEL }}-up' }
 jobs:
   a:
     runs-on: steps
@@ -135,9 +152,12 @@ jobs:
           mkdir bin; printf '#!/bin/sh\\necho tool' > bin/tool; chmod +x bin/tool
           echo "$PWD/bin" >> $GITHUB_PATH
       - { run: 'echo "$ADDED $LEVEL $(tool) \${{ env.ADDED }}"', env: { LEVEL: step } }
+      - run: echo "from $FROM of $GITHUB_WORKFLOW"
       - { id: bad, run: 'exit 3', continue-on-error: true }
       - run: echo "\${{ steps.bad.outcome }} \${{ steps.bad.conclusion }} \${{ job.status }}"
       - { id: comp, uses: ./act/comp, with: { who: mira } }
+      - { id: named, run: 'echo "$GITHUB_ACTION \${{ github.action }}"' }
+      - run: echo "action $GITHUB_ACTION"
       - uses: ./act/js
       - { run: pwd, working-directory: act/js }
       - { if: failure(), run: echo never }
@@ -159,14 +179,24 @@ jobs:
       expect.arrayContaining([
         expect.stringMatching(/^job main comp js [0-9a-f]{7} secret=$/),
         "env step tool env",
-        "::error::the step ended with exit code 3",
+        "::error::Process completed with exit code 3.",
         "failure success success",
+        'echo "failure success success"',
+        "shell: bash --noprofile --norc -e -o pipefail {0}",
+        "  LEVEL: step",
+        "  who: mira",
+        "from workflow-up of Steps",
+        "named named",
+        expect.stringMatching(/^action __run_\d$/),
         "input main",
         "post kept",
         expect.stringMatching(/workspace\/act\/js$/),
       ]),
     );
     expect(log).not.toContain("never");
+    const { jobs } = (await people.api("GET", `/repos/mira/steps/actions/runs/${id}/jobs`)).json;
+    // As Gitea's runner: a step that failed is shown as failed, also when the job goes on.
+    expect(jobs[0].steps[5]).toMatchObject({ name: "Run exit 3", conclusion: "failure" });
     expect(log.indexOf("post kept")).toBeGreaterThan(log.indexOf("input main"));
     expect(await workflows.logOf("steps", id, "b (y)")).toContain("hello-mira y 1 of 2");
   },

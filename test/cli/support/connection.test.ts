@@ -23,3 +23,11 @@ test("two connections of one name are refused with their ids", () => {
     }) as Error,
   );
 });
+
+test("the address of its top names a connection", () => {
+  const all = connect(papers, scans);
+  for (const word of ["Papers:/", "papers:", "01a2078a:/"])
+    expect(pickConnection(all, word)).toMatchObject(papers);
+  expect(() => pickConnection(all, "Papers:/sub")).toThrow("there is no connection");
+  expect(() => pickConnection(all, "Other:/")).toThrow('there is no connection "Other"');
+});

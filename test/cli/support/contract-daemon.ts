@@ -12,13 +12,15 @@ export type ContractAnswers = Readonly<
 /** Values of fields in the samples of one operation. */
 export type SampleFields = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** A daemon that knows the contract: it refuses what no endpoint takes and answers with samples of the reply's schema. */
+/**
+ * A fake daemon that follows the contract: it refuses invalid requests and answers with samples of the response schema.
+ */
 export interface ContractDaemon extends FakeDaemon {
   /** Names of the operations that were called. */
   readonly called: readonly string[];
 }
 
-/** Serves every endpoint of the contract. `answers` stand before the samples, which `fields` are put into. */
+/** Serves every endpoint of the contract. `answers` take precedence over the samples, into which `fields` are merged. */
 export async function contractDaemon(
   answers: ContractAnswers,
   fields: SampleFields,
@@ -65,7 +67,7 @@ function findEndpoint(method: string, path: string): Endpoint | undefined {
     .toSorted((a, b) => a.variables - b.variables)[0]?.endpoint;
 }
 
-/** What the daemon would refuse about query and body, or undefined. */
+/** Returns the daemon's reason for refusing query or body, or undefined. */
 function findProblem(
   { query: querySchema, body: bodySchema }: Endpoint,
   query: string,

@@ -17,28 +17,28 @@ export interface SeenRequest {
   json(): unknown;
 }
 
-/** What the daemon answers: a status with a JSON body, or bytes. */
+/** A response of the daemon: a status with a JSON body, or bytes. */
 export interface FakeAnswer {
   readonly status?: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Promise more bytes than come, then break the connection off. */
   readonly cut?: true;
-  /** Send events, one after the other, without an end: called with what writes to the connection. */
+  /** Send events, one after the other, without an end: called with a function that writes to the connection. */
   readonly stream?: (write: (text: string) => void) => void;
 }
 
 type Answerer = FakeAnswer | ((request: SeenRequest) => FakeAnswer | Promise<FakeAnswer>);
 
-/** A daemon on a loopback port that answers what a test says and fails the test for anything else. */
+/** A daemon on a loopback port that sends the responses that a test defines and fails the test for other requests. */
 export interface FakeDaemon extends AsyncDisposable {
   readonly url: string;
   readonly seen: readonly SeenRequest[];
 }
 
 /**
- * Serves the `answers`: keys are `GET /path` without query; a list is answered one after the other, the last one for
- * good. A request without an answer makes the disposal throw.
+ * Serves the `answers`: keys are `GET /path` without query; a list is sent one after the other, and the last one
+ * repeatedly. A request without an answer makes the disposal throw.
  */
 export async function fakeDaemon(
   answers: Readonly<Record<string, Answerer | readonly Answerer[]>>,
@@ -48,7 +48,7 @@ export async function fakeDaemon(
   const served = new Map<string, number>();
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
-      // A client that goes away in the middle has asked for nothing.
+      // A request whose client disconnects in the middle does not count.
       if (request.complete) unknown.push(String(error));
       response.destroy();
     });

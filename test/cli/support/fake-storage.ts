@@ -13,7 +13,7 @@ export interface FakeItem {
 
 export interface FakeStorage {
   readonly items: FakeItem[];
-  /** Answers instead of what the storage would say, where it gives one. */
+  /** Replaces the storage's response where it returns one. */
   override: (
     request: SeenRequest,
     key: string,
@@ -68,10 +68,12 @@ export function fakeStorage(
     }
     if (key === `GET ${base}/items`) return list(request);
     if (key === `POST ${base}/folders`) return makeFolder(request);
+    if (key === `POST ${base}/folders/batch`) return makeFolders(request);
     if (key === `POST ${base}/items/upload`) return upload(request);
     if (key === `POST ${base}/items/batch`) return uploadBatch(request);
     if (key === `PUT ${base}/items/batch`) return replaceBatch(request);
     if (key === `POST ${base}/items/batch-download`) return downloadBatch(request, key);
+    if (key === `POST ${base}/items/batch-list`) return listBatch(request);
     const [, changed] = /^(?:PUT|DELETE) .*\/items\/(.*?)(?:\/content)?$/.exec(key) ?? [];
     if (changed !== undefined) return change(request, changed);
     const [, encoded = "", what] = /items\/(.*)\/(download|detail)$/.exec(key) ?? [];
@@ -152,6 +154,34 @@ export function fakeStorage(
     };
   }
 
+  /** Each folder is answered as a single creation would be; an existing one is kept. */
+  async function makeFolders(request: SeenRequest): Promise<FakeAnswer> {
+    const { folders } = request.json() as {
+      folders: { parent_ref?: string; parent_index?: number; name: string }[];
+    };
+    const ids: (string | undefined)[] = [];
+    const lines: object[] = [];
+    for (const [index, { parent_ref: ref, parent_index: at, name }] of folders.entries()) {
+      const parent = at === undefined ? ref : ids[at];
+      if (parent === undefined) {
+        ids.push(undefined);
+        lines.push({ index, status: 424, kind: "failed", reason: "parent_failed" });
+        continue;
+      }
+      const there = items.find((one) => one.parent === parent && one.name === name);
+      const path = `${base}/folders`;
+      const body = Buffer.from(JSON.stringify({ parent_ref: parent, name }));
+      const single = { ...toSingle(request, path, body), json: () => JSON.parse(String(body)) };
+      const given =
+        (await storage.override(single, `POST ${path}`)) ??
+        (there === undefined ? makeFolder(single) : toExisting(there));
+      const { status = 201, body: reply } = given;
+      ids.push((reply as { provider_item_id?: string }).provider_item_id);
+      lines.push({ index, status, ...(reply as object), ...retryOf(given) });
+    }
+    return toLines(lines);
+  }
+
   /** The parts of a batch: the name and filename of each, and its bytes. */
   function partsOf(request: SeenRequest): { name: Buffer; filename: string; file: Buffer }[] {
     const boundary = /boundary=(\w+)/.exec(request.headers["content-type"] ?? "")?.[1] ?? "";
@@ -215,6 +245,12 @@ export function fakeStorage(
     return toLines(lines);
   }
 
+  function listBatch(request: SeenRequest): Promise<FakeAnswer> {
+    return toBatchListing(
+      async (single) => (await storage.override(single, `GET ${base}/items`)) ?? list(single),
+    )(request);
+  }
+
   /** Each file is answered as a single download would be. */
   async function downloadBatch(request: SeenRequest, _key: string): Promise<FakeAnswer> {
     const { item_ids: ids } = request.json() as { item_ids: string[] };
@@ -266,6 +302,13 @@ export function fakeStorage(
   }
 }
 
+function toExisting({ id, parent, name, bytes }: FakeItem): FakeAnswer {
+  if (bytes !== undefined)
+    return { status: 409, body: { kind: "conflict", reason: "name_collision" } };
+  const body = { kind: "existing_folder", provider_item_id: id, name, parent_ref: parent };
+  return { status: 200, body };
+}
+
 function toLines(lines: readonly object[]): FakeAnswer {
   const body = Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   return { body, headers: { "Content-Type": "application/x-ndjson" } };
@@ -289,6 +332,26 @@ export function fakeStorages(home: FakeStorage, away: FakeStorage): FakeStorage[
           : (String(key).includes("/connections/c2") ? away : home).answers[String(key)],
     },
   );
+}
+
+/** A batch of listings: each folder is answered as a single listing would be. */
+export function toBatchListing(list: (request: SeenRequest) => FakeAnswer | Promise<FakeAnswer>) {
+  return async (request: SeenRequest): Promise<FakeAnswer> => {
+    const { parent_refs: refs, refresh } = request.json() as {
+      parent_refs: string[];
+      refresh: boolean;
+    };
+    const lines: object[] = [];
+    for (const ref of refs) {
+      const query = new URLSearchParams({ parent_ref: ref, ...(refresh && { refresh: "true" }) });
+      const path = `${request.path.replace("/batch-list", "")}?${query}`;
+      const single = toSingle({ ...request, method: "GET", headers: {} }, path, Buffer.alloc(0));
+      const given = await list(single);
+      const { status = 200, body } = given;
+      lines.push({ parent_ref: ref, status, ...(body as object), ...retryOf(given) });
+    }
+    return toLines(lines);
+  };
 }
 
 function retryOf({ headers }: FakeAnswer): object {

@@ -18,7 +18,7 @@ export interface InWork {
   readonly go: (line: string, more?: Partial<FakeSystemOptions>) => Promise<Ran>;
 }
 
-/** Uses a connection with these items from a folder with these files; what ends in a slash is a folder. */
+/** Uses a connection with these items from a folder with these files; a name that ends with a slash is a folder. */
 export async function inWork(
   verb: string,
   {

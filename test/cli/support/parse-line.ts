@@ -5,8 +5,8 @@ import { neverStopping } from "../../../cli/report.ts";
 import { fakeSystem } from "./run-cli.ts";
 
 /**
- * What a command's action makes of a line: the options that its `run` is called with. Parses as the program does.
- * @throws whatever the line is refused with
+ * Parses a line as the program does and returns the options that the command's `run` receives.
+ * @throws the error that refuses the line
  */
 export async function optionsOf<O>(
   define: (

@@ -27,20 +27,20 @@ export interface FakeSystemOptions {
   readonly workingDirectory?: string;
   /** Epoch milliseconds; the real clock when absent. */
   readonly now?: () => number;
-  /** What the process has taken until now; nothing when absent. */
+  /** Running time of the process so far; 0 when absent. */
   readonly elapsedMs?: number;
   readonly stdout?: Writable;
   readonly isProcessAlive?: (pid: number) => boolean;
   /** The system does not say when absent. */
   readonly processMark?: (pid: number) => string | undefined;
   readonly platform?: NodeJS.Platform;
-  /** What `daemon start` runs. */
+  /** The program that `daemon start` runs. */
   readonly program?: readonly [string, ...string[]];
   /** False: no pager starts. */
   readonly hasPager?: boolean;
   /** Polling is hurried, patience of a second and more is not, unless this says otherwise. */
   readonly hurried?: boolean;
-  /** None when absent: no test touches the keyring of the machine it runs on. */
+  /** Without it there is no keyring: no test touches that of its machine. */
   readonly keyring?: KeyringLibrary;
 }
 
@@ -146,7 +146,7 @@ function collector(isTerminal: boolean, columns = 80) {
   };
 }
 
-/** What a line came to. */
+/** The result of a command line. */
 export interface Ran {
   readonly code: number;
   readonly out: string;
@@ -163,7 +163,7 @@ export async function runCli(words: readonly string[], options: FakeSystemOption
   return toRan(await run(words, system), system);
 }
 
-/** What a system that has run holds. */
+/** Returns the result from a fake system after the run. */
 export function toRan(code: number, { written }: FakeSystem): Ran {
   const [out, err] = [written.out(), written.err()];
   return {
@@ -188,7 +188,7 @@ export async function temporaryHome(): Promise<{ readonly path: string } & Async
   };
 }
 
-/** A keyring that works, with what it holds. */
+/** A working keyring that exposes its entries. */
 export function fakeKeyring(): KeyringLibrary & { readonly entries: Map<string, string> } {
   const entries = new Map<string, string>();
   return {

@@ -4,10 +4,10 @@ import type { StoredSession } from "../../../cli/client/vault-session.ts";
 
 const profileId = "0123456789ab";
 
-/** What a profile shall hold. */
+/** The contents of a profile. */
 export interface SignedIn {
   readonly url: string;
-  /** What the profile itself names; `url` when absent. Null: the daemon of this machine, wherever it listens. */
+  /** The address in the profile itself; `url` when absent. Null: the daemon of this machine, wherever it listens. */
   readonly profileUrl?: string | null;
   readonly forgeToken?: string;
   readonly forgeUsername?: string;
@@ -64,7 +64,7 @@ function entryPath(home: string, service: "forge" | "vault"): string {
   return join(home, "credentials", `${profileId}.${service}.json`);
 }
 
-/** An access token as the vault makes them, as far as the client looks at it. */
+/** Returns an access token with the claims of the vault that the client reads. */
 export function fakeJwt(expiresAt: number): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
   return `${part({ alg: "HS256" })}.${part({ exp: Math.floor(expiresAt / 1000) })}.signature`;

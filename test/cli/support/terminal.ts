@@ -4,14 +4,14 @@ import { run } from "../../../cli/main.ts";
 import type { StopSignal } from "../../../cli/system.ts";
 import { type FakeSystemOptions, fakeSystem, openInput } from "./run-cli.ts";
 
-/** A terminal without a window: what is written to it can be read as a screen, and keys can be pressed. */
+/** A terminal without a window: tests read its output as a screen and press keys. */
 export interface FakeTerminal {
   /** The rows as text, without blanks at their ends. */
   rows(): readonly string[];
   screen(): string;
   /** Everything that was written, with its sequences. */
   written(): string;
-  /** Presses keys once `shown` is on the screen, or once it is what a function wants. */
+  /** Presses keys once `shown` is on the screen, or once the function accepts the screen. */
   press(keys: string, shown?: Shown): Promise<void>;
   /** Waits until it is on the screen. */
   sees(shown: Shown): Promise<void>;
@@ -51,7 +51,7 @@ export interface InTerminal extends Omit<FakeSystemOptions, "stdin" | "stdout" |
 /** How long something may take to appear; far longer than it takes, for machines that do other things. */
 const patienceMs = 45_000;
 
-/** Runs a line in a terminal while `use` looks at the screen and presses keys; resolves when the line has ended. */
+/** Runs a line in a terminal while `use` reads the screen and presses keys; resolves when the line has ended. */
 export async function runInTerminal(
   words: readonly string[],
   options: InTerminal,

@@ -151,7 +151,7 @@ function vault(items: Item[]): Answers {
 interface Around extends Partial<InTerminal> {
   readonly answers?: Answers;
   readonly line?: readonly string[];
-  /** Looks at the home when the command has ended. */
+  /** Checks the home when the command has ended. */
   readonly after?: (home: string) => Promise<void>;
 }
 
@@ -234,7 +234,7 @@ describe("the browser", () => {
     );
   });
 
-  test("begins with the storages when no place is named, and comes back to them", async () => {
+  test("starts with the storages when no place is named, and returns to them", async () => {
     await inBrowser(
       tree(),
       async (screen) => {
@@ -252,7 +252,7 @@ describe("the browser", () => {
     );
   });
 
-  test("the browser shows how to connect a storage when none is connected", async () => {
+  test("the browser shows how to connect a storage when no storage is connected", async () => {
     await inBrowser(
       [],
       (screen) => screen.press("q", '"croft vault connection add" connects one.'),
@@ -288,7 +288,7 @@ describe("the browser", () => {
     );
   });
 
-  test("a place that is not there is an error of the line", async () => {
+  test("a missing place is an error of the command", async () => {
     const { code, err } = await inBrowser(tree(), async () => undefined, { line: ["home:/nope"] });
     expect([code, err]).toEqual([6, expect.stringContaining("there is no home:/nope")]);
   });
@@ -333,7 +333,7 @@ describe("a folder of 50,000 items", () => {
 });
 
 describe("changes", () => {
-  test("n makes a folder and the cursor goes to it", async () => {
+  test("n creates a folder and moves the cursor to it", async () => {
     await inBrowser(tree(), async (screen, { seen }) => {
       await screen.press("n", "a.txt");
       await screen.press("plans\r", "New folder: ▏");
@@ -475,7 +475,7 @@ describe("transfers", () => {
     });
   });
 
-  test("show how far they are, can be stopped, and leave nothing half", async () => {
+  test("show their progress, can be stopped, and leave no partial file", async () => {
     const slow: FakeAnswer = {
       headers: { "Content-Length": "10485760" },
       stream: (write) => write("x".repeat(1_048_576)),
@@ -536,7 +536,7 @@ describe("looking", () => {
     );
   });
 
-  test("from 120 columns on, a text stands beside its folder", async () => {
+  test("from 120 columns on, a text is shown beside its folder", async () => {
     await inBrowser(
       tree(),
       async (screen) => {
@@ -554,7 +554,7 @@ describe("looking", () => {
     );
   });
 
-  test("what is not text is not fetched", async () => {
+  test("a file that is not text is not fetched", async () => {
     await inBrowser(tree(), async (screen, { seen }) => {
       await screen.press(`jjj${keys.enter}`, "a.txt");
       await screen.press(keys.left, "This is not text. d saves it on this machine.");
@@ -636,7 +636,7 @@ describe("looking", () => {
       await screen.press("f", "a.txt");
       await screen.press("PDF", "Find: ▏");
       await screen.press("\r", (text) => !text.includes("a.txt") && text.includes("b.pdf"));
-      await screen.press(keys.escape, 'only names with "PDF"; Esc shows all');
+      await screen.press(keys.escape, 'names with "PDF"; Esc shows all');
       await screen.press("fzzz", "a.txt");
       await screen.press(keys.escape, "No such name.");
       await screen.press("q", "a.txt");
@@ -648,7 +648,7 @@ describe("looking", () => {
       tree(),
       async (screen) => {
         await screen.press("?", "a.txt");
-        await screen.press("G", "one item up or down");
+        await screen.press("G", "move by one item");
         await screen.press("x", "leave");
         await screen.press("q", "a.txt");
       },

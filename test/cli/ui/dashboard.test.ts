@@ -77,6 +77,8 @@ const list = (items: readonly unknown[]): FakeAnswer => ({
   headers: { "x-total-count": String(items.length) },
 });
 
+const never = "0001-01-01T00:00:00Z";
+
 /** A daemon with one of everything, some of it failed; actions change it. */
 function croft() {
   const state = { active: true, hookActive: true, jobs: [deadJob] };
@@ -114,6 +116,7 @@ function croft() {
     "GET /api/v1/admin/cron": () =>
       list([
         { name: "cleanup", schedule: "@every 24h", next: at(-60), prev: at(60), exec_times: 3 },
+        { name: "update_mirrors", schedule: "-", next: never, prev: never, exec_times: 0 },
       ]),
     "GET /api/admin/users": () => ({ status: 403, body: { detail: "Administrators only." } }),
     "GET /api/cloud/connections": () =>
@@ -169,7 +172,7 @@ async function inDashboard(
   );
 }
 
-test("the overview has a line for each section, with what cannot be read", async () => {
+test("the overview has a line for each section, failed ones included", async () => {
   const { code } = await inDashboard(async (screen) => {
     await screen.sees((text) => text.includes("AREA") && !text.includes("loading"));
     expect(screen.rows().slice(3, 13)).toEqual([
@@ -187,6 +190,16 @@ test("the overview has a line for each section, with what cannot be read", async
     await screen.press("q");
   });
   expect(code).toBe(0);
+});
+
+test("a task that only runs by hand is disabled and idle", async () => {
+  await inDashboard(async (screen) => {
+    await screen.press("5", "1 scheduled");
+    await screen.sees(/❯ \+ cleanup +@every 24h/);
+    await screen.sees(/ {2}\. update_mirrors +disabled +never +never/);
+    await screen.press("q");
+    await screen.press("q", "AREA");
+  });
 });
 
 test("an account is found, deactivated after a question, and activated", async () => {
@@ -239,7 +252,7 @@ test("a dead-lettered job is run again and leaves the list", async () => {
   });
 });
 
-test("from 120 columns the details stand beside the list, without control characters", async () => {
+test("from 120 columns the details are shown beside the list, without control characters", async () => {
   await inDashboard(
     async (screen) => {
       await screen.press("3", "1 run,");

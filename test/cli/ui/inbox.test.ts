@@ -201,7 +201,7 @@ describe("the inbox", () => {
     });
   });
 
-  test("loads further pages as the cursor comes near, and leaves none out when some are marked", async () => {
+  test("loads further pages as the cursor approaches, and skips no thread when some are marked", async () => {
     const many = Array.from({ length: 120 }, (_, index) =>
       thread(index + 1, `Thread ${index + 1}`),
     );
@@ -301,7 +301,7 @@ describe("marking", () => {
 });
 
 describe("finding and viewing", () => {
-  test("f goes through unread and pinned, all, pinned", async () => {
+  test("f cycles through unread and pinned, all, pinned", async () => {
     const threads = [...few(), thread(4, "Done long ago", "read")];
     await inInbox(threads, async (screen) => {
       await screen.press("f", "Footer");
@@ -350,7 +350,7 @@ describe("finding and viewing", () => {
       few(),
       async (screen) => {
         await screen.press("?", "Footer");
-        await screen.press("G", "take the last mark back");
+        await screen.press("G", "undo the last change");
         await screen.press("x", "+ selected");
         await screen.press("q", "Footer");
       },
@@ -420,7 +420,7 @@ describe("an open thread", () => {
     );
   });
 
-  test("from 120 columns on, an open thread stands beside the list", async () => {
+  test("from 120 columns on, an open thread is shown beside the list", async () => {
     await inInbox(
       few(),
       async (screen) => {
@@ -462,7 +462,7 @@ describe("an open thread", () => {
 });
 
 describe("text from the server", () => {
-  test("cannot reach the terminal: control, colour, title and direction sequences are gone", async () => {
+  test("cannot reach the terminal: control, colour, title and direction sequences are removed", async () => {
     const hostile = "a\u001b]0;owned\u0007b\u001b[31mc\u001b[2Jd\u202ee\u0000f\u009b31mg\r\nh\ti";
     const { terminal } = await inInbox([thread(1, hostile)], (screen) =>
       screen.press("q", "abcdefg h i"),
@@ -510,7 +510,7 @@ describe("colour", () => {
   test.each([
     ["NO_COLOR", { env: { NO_COLOR: "1" } }],
     ["--no-color", { line: ["--no-color"] }],
-  ])("colour is not with %s, and nothing is lost", async (_name, options) => {
+  ])("%s turns colour off, and no text is lost", async (_name, options) => {
     const { terminal } = await inInbox(
       few(),
       async (screen) => {

@@ -79,10 +79,10 @@ test("the steps of Gitea's runner program are recognized too", () => {
   expect(show(sections.lines())).toEqual(["v Run echo one", "  one"]);
 });
 
-test("steps of one name begin at the rows that the job names", () => {
+test("steps of one name start at the rows that the job names", () => {
   const sections = createSectionedLog(steps("Run make"));
   const part = (text: string) => ["::group::Run make", "::endgroup::", text];
-  // The first step prints what the beginning of the second one looks like.
+  // The first step prints a row that looks like the start of the second one.
   sections.append(rows("Runner r.", ...part("one"), ...part("of the first"), ...part("two")));
   sections.setSteps(steps(["Run make", 1], ["Run make", 7]));
   expect(show(sections.lines())).toEqual([

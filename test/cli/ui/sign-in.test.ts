@@ -57,6 +57,26 @@ async function signInWith(
 }
 
 describe("the sign-in screen", () => {
+  test("asks again for a malformed address, also for one that only the daemon refuses", async () => {
+    const refused = {
+      status: 422,
+      body: { detail: [{ loc: ["body", "email"], msg: "This is not an address", type: "x" }] },
+    };
+    const ended = await signInWith(
+      [],
+      [refused, signedIn],
+      [
+        ["E-mail:", "mira\r"],
+        ["mira is not an e-mail address", "mira@x\r"],
+        ["Password", "pw\r"],
+        ["This is not an address", "mira@example.org\r"],
+        ["Password", "pw\r"],
+      ],
+    );
+    expect(ended.code).toBe(0);
+    expect(ended.sent).toMatchObject([{ email: "mira@x" }, { email: "mira@example.org" }]);
+  });
+
   test("prompts for address, password and code, and shows neither password nor its length", async () => {
     const { code, out, screen, sent, kept } = await signInWith(
       [],
@@ -159,7 +179,7 @@ describe("the sign-in screen", () => {
       await run(["login", "vault", "--email", "a@b", "--no-input", "--no-color"], system),
     ).toBe(2);
     expect(system.written.err()).toBe(
-      "croft: Password: prompting is not possible\ngive --password-stdin\n",
+      "croft: --password-stdin is missing, and prompting is not possible\ngive --password-stdin\n",
     );
   });
 });

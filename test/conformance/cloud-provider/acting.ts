@@ -129,12 +129,12 @@ export function remove(
   return provider.delete({ id: item.id, expected, permanently, signal: calm });
 }
 
-/** What a caller believes who has just seen the item. */
+/** The expectation of a caller who has just seen the item. */
 export function toExpected(item: Partial<ProviderItem>): Expected {
   return { etag: item.etag, kind: item.kind, name: item.name, parent: item.parent };
 }
 
-/** The whole storage: paths of names with what files hold; folders end in a slash. */
+/** Returns the whole storage: paths with the contents of files; folders end in a slash. */
 export async function tree(
   provider: CloudProvider,
   folder = "",

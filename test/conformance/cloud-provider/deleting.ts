@@ -11,15 +11,19 @@ export const deletingBehaviours: readonly Behaviour[] = [
       const folder = await mkdir(provider, "", "folder");
       await put(provider, folder.id, "inside.txt", "x");
       const trashed = await remove(provider, folder);
-      expect(trashed).toEqual({ kind: "ok", how: provider.can.trash ? "trashed" : "permanent" });
+      expect(trashed).toEqual({
+        kind: "ok",
+        how: provider.capabilities.trash ? "trashed" : "permanent",
+      });
       expect(await tree(provider)).toEqual({});
-      if (provider.can.trash && restoreLast !== undefined) {
+      if (provider.capabilities.trash && restoreLast !== undefined) {
         await restoreLast();
         expect(await tree(provider)).toEqual({ "folder/": "", "folder/inside.txt": "x" });
       }
       const file = await put(provider, "", "file.txt", "y");
       const gone = await remove(provider, file, { permanently: true });
-      if (provider.can.permanentDelete) expect(gone).toEqual({ kind: "ok", how: "permanent" });
+      if (provider.capabilities.permanentDelete)
+        expect(gone).toEqual({ kind: "ok", how: "permanent" });
       else expect(gone.kind).toBe("unsupported");
     },
   },
@@ -31,7 +35,7 @@ export const deletingBehaviours: readonly Behaviour[] = [
       const inner = await mkdir(provider, folder.id, "inner");
       await put(provider, inner.id, "deep.txt", "x");
       const file = await put(provider, "", "file.txt", "y");
-      if (provider.can.guardedDelete !== "no")
+      if (provider.capabilities.guardedDelete !== "no")
         expect((await remove(provider, file, { expected: { etag: "another" } })).kind).toBe(
           "stale",
         );
@@ -43,7 +47,7 @@ export const deletingBehaviours: readonly Behaviour[] = [
       const below = await mkdir(provider, permanent.id, "below");
       await put(provider, below.id, "deep.txt", "x");
       const outcome = await remove(provider, permanent, {
-        permanently: provider.can.permanentDelete,
+        permanently: provider.capabilities.permanentDelete,
       });
       expect(outcome.kind).toBe("ok");
       expect(await tree(provider)).toEqual({});
@@ -73,7 +77,7 @@ export const deletingBehaviours: readonly Behaviour[] = [
         if (number !== undefined) expect(number).toBeGreaterThanOrEqual(0);
       if (outcome.totalBytes !== undefined) expect(outcome.totalBytes).toBeGreaterThan(0);
       const isKnown = outcome.usedBytes !== undefined || outcome.totalBytes !== undefined;
-      expect(isKnown).toBe(provider.can.quota);
+      expect(isKnown).toBe(provider.capabilities.quota);
     },
   },
 ];

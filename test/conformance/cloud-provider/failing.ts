@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import type { Behaviour } from "../cloud-provider.suite.ts";
 import { calm, mkdir, pattern, put, stat, tree } from "./acting.ts";
 
-/** What lies in between fails. */
+/** Failures of the connection to the storage. */
 export const failingBehaviours: readonly Behaviour[] = [
   {
     number: 50,
@@ -137,7 +137,7 @@ export const failingBehaviours: readonly Behaviour[] = [
     async run({ provider }) {
       const folder = await mkdir(provider, "", "folder");
       await put(provider, folder.id, "file.txt", "x");
-      const permanently = provider.can.permanentDelete;
+      const permanently = provider.capabilities.permanentDelete;
       const outcome = await provider.delete({
         id: folder.id,
         expected: {},

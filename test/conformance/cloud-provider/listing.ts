@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Powers } from "../../../storage/cloud/provider.ts";
+import type { ProviderCapabilities } from "../../../storage/cloud/provider.ts";
 import type { Behaviour } from "../cloud-provider.suite.ts";
 import {
   calm,
@@ -32,7 +32,7 @@ async function expectSpelling(
   expect(await tree(provider)).toEqual(expected);
 }
 
-const pathIds = (can: Powers) => can.ids === "path";
+const pathIds = (capabilities: ProviderCapabilities) => capabilities.ids === "path";
 
 /** Listing and identity. */
 export const listingBehaviours: readonly Behaviour[] = [
@@ -139,19 +139,23 @@ export const listingBehaviours: readonly Behaviour[] = [
   {
     number: 8,
     title: "names that differ only in case are two or a conflict, as declared",
-    unless: (can) => (can.duplicateNames ? "names may repeat here" : undefined),
+    unless: (capabilities) => (capabilities.duplicateNames ? "names may repeat here" : undefined),
     run: (subject) =>
-      expectSpelling(subject, ["Name.txt", "nAME.txt"], subject.provider.can.caseSensitive),
+      expectSpelling(
+        subject,
+        ["Name.txt", "nAME.txt"],
+        subject.provider.capabilities.caseSensitive,
+      ),
   },
   {
     number: 9,
     title: "names that differ only in normal form are two or a conflict, as declared",
-    unless: (can) => (can.duplicateNames ? "names may repeat here" : undefined),
+    unless: (capabilities) => (capabilities.duplicateNames ? "names may repeat here" : undefined),
     run: (subject) =>
       expectSpelling(
         subject,
         ["\u00e4.txt", "a\u0308.txt"],
-        subject.provider.can.normalisationSensitive,
+        subject.provider.capabilities.normalisationSensitive,
       ),
   },
   {
@@ -177,7 +181,7 @@ export const listingBehaviours: readonly Behaviour[] = [
       const file = await put(provider, "", "file.txt", "x");
       const renamed = done(await rename(provider, file, "other.txt"));
       const moved = done(await move(provider, renamed, folder.id));
-      const isPath = pathIds(provider.can);
+      const isPath = pathIds(provider.capabilities);
       expect([renamed.id === file.id, moved.id === renamed.id]).toEqual([!isPath, !isPath]);
       if (isPath)
         expect((await provider.stat({ id: file.id, signal: calm })).kind).toBe("not_found");

@@ -2,8 +2,8 @@ import { expect } from "vitest";
 import type { Behaviour } from "../cloud-provider.suite.ts";
 import { done, list, mkdir, move, names, put, remove, tree } from "./acting.ts";
 
-const needsFolderMove = (can: { folderMove: boolean }) =>
-  can.folderMove ? undefined : "folders cannot be moved here";
+const needsFolderMove = (capabilities: { folderMove: boolean }) =>
+  capabilities.folderMove ? undefined : "folders cannot be moved here";
 
 /** Moving. */
 export const movingBehaviours: readonly Behaviour[] = [
@@ -18,7 +18,7 @@ export const movingBehaviours: readonly Behaviour[] = [
       const back = done(await move(provider, there, ""));
       expect(back.parent).toBe("");
       expect(done(await move(provider, back, "")).id).toBe(back.id);
-      if (provider.can.folderMove) {
+      if (provider.capabilities.folderMove) {
         const folder = await mkdir(provider, "", "folder");
         await put(provider, folder.id, "inside", "y");
         const moved = done(await move(provider, folder, target.id));
@@ -73,7 +73,7 @@ export const movingBehaviours: readonly Behaviour[] = [
     async run({ provider, other }) {
       const [a, b] = [await mkdir(provider, "", "a"), await mkdir(provider, "", "b")];
       const file = await put(provider, "", "file.txt", "x");
-      if (provider.can.guardedRename !== "no") {
+      if (provider.capabilities.guardedRename !== "no") {
         expect((await move(provider, file, a.id, { etag: "another" })).kind).toBe("stale");
         expect(await names(provider, "")).toEqual(["a", "b", "file.txt"]);
       }
@@ -93,7 +93,7 @@ export const movingBehaviours: readonly Behaviour[] = [
     number: 44,
     title:
       "two items that are moved onto one name at once: one success, one conflict, no bytes lost",
-    unless: (can) => (can.duplicateNames ? "names may repeat here" : undefined),
+    unless: (capabilities) => (capabilities.duplicateNames ? "names may repeat here" : undefined),
     async run({ provider, other }) {
       const folders = [await mkdir(provider, "", "one"), await mkdir(provider, "", "two")];
       const target = await mkdir(provider, "", "target");
@@ -111,7 +111,7 @@ export const movingBehaviours: readonly Behaviour[] = [
   {
     number: 45,
     title: "folders that cannot be moved say so, and nothing is lost",
-    unless: (can) => (can.folderMove ? "folders can be moved here" : undefined),
+    unless: (capabilities) => (capabilities.folderMove ? "folders can be moved here" : undefined),
     async run({ provider }) {
       const target = await mkdir(provider, "", "target");
       const folder = await mkdir(provider, "", "folder");

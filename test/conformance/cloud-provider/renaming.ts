@@ -18,7 +18,7 @@ export const renamingBehaviours: readonly Behaviour[] = [
         kind: "file",
       });
       const outcome = await rename(provider, folder, "renamed");
-      if (!provider.can.folderMove) {
+      if (!provider.capabilities.folderMove) {
         expect(outcome.kind).toBe("unsupported");
         return;
       }
@@ -35,7 +35,8 @@ export const renamingBehaviours: readonly Behaviour[] = [
   {
     number: 34,
     title: "a wrong guard is stale and changes nothing; the right one works again and again",
-    unless: (can) => (can.guardedRename === "no" ? "renames are not guarded here" : undefined),
+    unless: (capabilities) =>
+      capabilities.guardedRename === "no" ? "renames are not guarded here" : undefined,
     async run({ provider }) {
       const file = await put(provider, "", "file.txt", "x");
       const wrong = await rename(provider, file, "other.txt", { etag: "another" });
@@ -51,14 +52,15 @@ export const renamingBehaviours: readonly Behaviour[] = [
     number: 35,
     title:
       "content that changed after the listing is stale; a folder whose children changed is not",
-    unless: (can) => (can.guardedRename === "no" ? "renames are not guarded here" : undefined),
+    unless: (capabilities) =>
+      capabilities.guardedRename === "no" ? "renames are not guarded here" : undefined,
     async run({ provider, other, overwrite }) {
       const folder = await mkdir(provider, "", "folder");
       const file = await put(provider, "", "file.txt", "old");
       await overwrite(file.id, Buffer.from("new, by another client"));
       await put(other, folder.id, "child.txt", "x");
       expect((await rename(provider, file, "renamed.txt")).kind).toBe("stale");
-      if (!provider.can.folderMove) return;
+      if (!provider.capabilities.folderMove) return;
       expect((await rename(provider, folder, "renamed")).kind).toBe("ok");
       expect(await names(provider, "")).toEqual(["file.txt", "renamed"]);
     },
@@ -73,7 +75,7 @@ export const renamingBehaviours: readonly Behaviour[] = [
       await mkdir(provider, "", "taken");
       for (const name of ["taken.txt", "taken", "folder"])
         expect((await rename(provider, file, name)).kind).toBe("conflict");
-      if (provider.can.folderMove)
+      if (provider.capabilities.folderMove)
         for (const name of ["taken.txt", "taken", "file.txt"])
           expect((await rename(provider, folder, name)).kind).toBe("conflict");
       expect(done(await rename(provider, file, "file.txt")).id).toBe(file.id);
@@ -96,7 +98,7 @@ export const renamingBehaviours: readonly Behaviour[] = [
       const decomposed = done(await rename(provider, upper, "STRA\u00dfE a\u0308.TXT"));
       expect((await get(provider, decomposed.id)).toString()).toBe("x");
       expect((await list(provider, "")).map((item) => item.name)).toEqual([decomposed.name]);
-      if (!provider.can.folderMove) return;
+      if (!provider.capabilities.folderMove) return;
       const folder = await mkdir(provider, "", "folder");
       await put(provider, folder.id, "inside", "y");
       const renamed = done(await rename(provider, folder, "FOLDER"));
@@ -106,7 +108,8 @@ export const renamingBehaviours: readonly Behaviour[] = [
   {
     number: 38,
     title: "another item that took the name is stale",
-    unless: (can) => (can.guardedRename === "no" ? "renames are not guarded here" : undefined),
+    unless: (capabilities) =>
+      capabilities.guardedRename === "no" ? "renames are not guarded here" : undefined,
     async run({ provider, other }) {
       const file = await put(provider, "", "file.txt", "mine");
       expect((await remove(other, file)).kind).toBe("ok");

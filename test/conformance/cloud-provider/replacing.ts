@@ -83,7 +83,7 @@ export const replacingBehaviours: readonly Behaviour[] = [
         expect(replaced.item).toMatchObject({ name: "report & co.txt", parent: folder.id, size });
         expect(replaced.item.version).not.toBe(item.version);
         same(await get(other, replaced.item.id), bytes);
-        if (provider.replace !== undefined && provider.can.ids === "stable")
+        if (provider.replace !== undefined && provider.capabilities.ids === "stable")
           expect(replaced.item.id).toBe(item.id);
         item = await stat(provider, replaced.item.id);
         expect(item.etag).toBe(replaced.item.etag);
@@ -156,7 +156,7 @@ export const replacingBehaviours: readonly Behaviour[] = [
         })(),
         { objectMode: false },
       );
-      // A session that was begun and discarded may have changed the etag.
+      // A session that was started and discarded may have changed the etag.
       const now = await stat(provider, item.id);
       expect(await outcomeOf(provider, now, failing, 400_000)).toBe("the client went away");
       expect(await tree(provider)).toEqual({ "file.txt": "mine" });

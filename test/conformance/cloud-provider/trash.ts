@@ -4,7 +4,7 @@ import type { Trash, TrashedItem } from "../../../storage/cloud/trash.ts";
 import type { Behaviour } from "../cloud-provider.suite.ts";
 import { calm, done, mkdir, put, remove, tree } from "./acting.ts";
 
-/** Listing, restoring and removing what was deleted. */
+/** Listing, restoring and removing deleted items. */
 export const trashBehaviours: readonly Behaviour[] = [
   {
     number: 57,

@@ -44,14 +44,14 @@ export const uploadingBehaviours: readonly Behaviour[] = [
   {
     number: 24,
     title: "files of every length arrive whole",
-    async run({ provider, other }, { uploadSizes = SIZES, can }) {
+    async run({ provider, other }, { uploadSizes = SIZES, capabilities }) {
       for (const size of uploadSizes) {
         const bytes = pattern(size, size);
         const item = await put(provider, "", `${size}.bin`, bytes);
         expect(item).toMatchObject({ kind: "file", size, name: `${size}.bin` });
         same(await get(other, item.id), bytes);
       }
-      if (can.uploadNeedsSize) return;
+      if (capabilities.uploadNeedsSize) return;
       const content = Readable.from(inChunks(pattern(300_000)), { objectMode: false });
       expect(await outcomeOf(provider, content, undefined)).toBe("ok");
     },

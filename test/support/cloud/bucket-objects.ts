@@ -27,7 +27,7 @@ export interface BucketSubject extends ObjectStoreSubject {
   /** Lies before the server, for the first store. */
   readonly proxy: FaultProxy;
   readonly root: string;
-  /** What waits were asked for, in milliseconds. */
+  /** The requested waits in milliseconds. */
   readonly waits: readonly number[];
   /** Another store on the same bucket, directly or by way of another address. */
   connect(changes?: Partial<BucketObjectsDeps>, endpoint?: string): BucketObjects;
@@ -126,7 +126,7 @@ export async function openBucketSubject(
   };
 }
 
-/** What a listing shows, unlike what a bucket keeps of former versions. */
+/** Returns whether a listing shows the version; listings omit former versions. */
 function isThere({
   version,
   isLatest,

@@ -7,7 +7,7 @@ import type {
   CloudProvider,
   CloudProviderType,
   Facts,
-  Powers,
+  ProviderCapabilities,
 } from "../../../storage/cloud/provider.ts";
 import { createTransport } from "../../../storage/cloud/transport.ts";
 import { toBase, type DavBase } from "../../../storage/cloud/webdav/address.ts";
@@ -20,7 +20,7 @@ import { testProviderDeps } from "./vault-cloud.ts";
 /** A WebDAV or Nextcloud server that runs somewhere else. */
 export interface RealDavServer {
   /** As the server was found. */
-  readonly can: Powers;
+  readonly capabilities: ProviderCapabilities;
   readonly facts: Facts;
   readonly pieceBytes: number;
   /** Creates a folder of its own on the server and connects it twice. Disposing of it deletes the folder. */
@@ -39,7 +39,7 @@ export const REAL_DAV = {
 const PIECE_BYTES = 5 * 1024 * 1024;
 const calm = new AbortController().signal;
 
-/** Returns the server that the environment names; undefined when it names none. */
+/** Returns the server that the environment names; undefined without the variables. */
 export async function findRealDavServer(
   kind: "webdav" | "nextcloud",
   environment: Readonly<Record<string, string | undefined>>,
@@ -88,7 +88,7 @@ export async function findRealDavServer(
   const basesOf = (root: string) => toBases(kind, url, String(first.facts["user"]), root);
 
   return {
-    can: first.provider.can,
+    capabilities: first.provider.capabilities,
     facts: first.facts,
     pieceBytes: PIECE_BYTES,
 

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** WebDAV servers of the system's packages. lighttpd wants people to sign in by a digest, the others by Basic. */
 export type DavServerName = "apache" | "lighttpd" | "nginx" | "rclone" | "sabre" | "tomcat";
 
-/** A server of its own, as this user, on a loopback port. `await using` stops it and removes what it held. */
+/** A separate server, run as this user, on a loopback port. `await using` stops it and removes its files. */
 export interface DavServer extends AsyncDisposable {
   readonly origin: string;
   /** The folder that it serves. */
@@ -22,7 +22,7 @@ export interface DavServer extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
-/** What every one of them lets in. */
+/** The credentials that every server accepts. */
 export const davUser = { username: "anna", password: "p\u00e4ss: word" } as const;
 
 const APACHE_MODULES = "/usr/lib/apache2/modules";
@@ -31,7 +31,7 @@ const SABRE = "/usr/share/php/Sabre";
 const TOMCAT_JARS = "/usr/share/java/tomcat10-*.jar";
 const NGINX_MODULE = "/usr/lib/nginx/modules/ngx_http_dav_ext_module.so";
 
-/** What is missing for a server, by the names of its packages; undefined when it can be started. */
+/** The packages that a server lacks; undefined when it can be started. */
 export function missingFor(name: DavServerName): string | undefined {
   const needs: Record<DavServerName, readonly [string, string, string?]> = {
     apache: ["apache2", "apache2", `${APACHE_MODULES}/mod_dav_fs.so`],

@@ -11,7 +11,7 @@ import type { CloudSubject, Faults } from "../../conformance/cloud-provider.suit
 import { startFaultProxy } from "./fault-proxy.ts";
 import { testProviderDeps } from "./vault-cloud.ts";
 
-/** A server that a subject is made of: an empty folder of it, and what lies behind the adapter's back. */
+/** The server of a test subject: an empty folder of it, and direct access past the adapter. */
 export interface DavBackend extends Pick<
   CloudSubject,
   "overwrite" | "leftovers" | "restoreLast" | typeof Symbol.asyncDispose

@@ -12,7 +12,7 @@ import { gzipSync } from "node:zlib";
 import type { Dispatcher } from "undici";
 import type { Faults } from "../../conformance/cloud-provider.suite.ts";
 
-/** What is known of a request before its body. */
+/** The head of a request. */
 export interface ProxiedRequest {
   readonly method: string;
   /** Path and query as they were sent. */
@@ -35,11 +35,11 @@ export interface FaultProxyOptions {
   readonly isDownload?: (request: ProxiedRequest) => boolean;
   /** Requests whose body is a file's bytes: PUT when absent. */
   readonly isUpload?: (request: ProxiedRequest) => boolean;
-  /** What a full storage answers: 507 when absent. */
+  /** The response of a full storage: 507 when absent. */
   readonly full?: Answer;
 }
 
-/** The faults that lie in what is between; the others need a server that plays along. */
+/** The faults of the network; the others need a cooperating server. */
 export type NetworkFaults = Pick<
   Faults,
   | "loseNextAnswer"
@@ -87,7 +87,10 @@ export interface FaultProxy extends AsyncDisposable {
     headers?: Readonly<Record<string, string>>,
     body?: string,
   ): void;
-  /** Called after the next request that `accept` holds for was answered by the server, before the answer goes on. */
+  /**
+   * Runs `work` after the server's response to the next request that `accept` matches, before the response is passed
+   * on.
+   */
   after(accept: (request: ProxiedRequest) => boolean, work: () => Promise<void>): void;
   /** Waits for silence only briefly while `stall` holds, and as long as ever at other times. */
   impatient(dispatcher: Dispatcher): Dispatcher;
@@ -116,7 +119,9 @@ const LOOKING = new Set(["GET", "HEAD", "OPTIONS", "PROPFIND", "REPORT", "SEARCH
 const SILENCE_MS = 100;
 const FULL: Answer = { status: 507, headers: {}, body: "" };
 
-/** Starts a proxy before a server. The `Host` header goes on as it came, so that signatures and destinations hold. */
+/**
+ * Starts a proxy before a server. Forwards the `Host` header unchanged, so that signatures and destinations stay valid.
+ */
 export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const isChange = options.isChange ?? (({ method }) => !LOOKING.has(method));
   const isDownload = options.isDownload ?? (({ method }) => method === "GET");

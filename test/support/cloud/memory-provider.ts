@@ -4,13 +4,13 @@ import type {
   CloudProvider,
   CloudProviderType,
   Expected,
-  Powers,
+  ProviderCapabilities,
 } from "../../../storage/cloud/provider.ts";
 import type { ItemOutcome, ProviderItem } from "../../../storage/cloud/item.ts";
 import { toTrashPage, type TrashedItem } from "../../../storage/cloud/trash.ts";
 
-/** What a provider that keeps everything in memory can do: stable ids, an own trash, nothing emulated. */
-export const memoryPowers: Powers = {
+/** The capabilities of a provider that keeps everything in memory: stable ids, a trash, nothing emulated. */
+export const memoryCapabilities: ProviderCapabilities = {
   trash: true,
   permanentDelete: true,
   guardedRename: "atomic",
@@ -71,7 +71,7 @@ export interface MemoryStorage {
   failAfter(verb: Verb, failure: Failure): void;
   /** Forgets ordered failures. */
   recover(): void;
-  /** The next bodies break off after so many bytes. */
+  /** Truncates the next bodies after these numbers of bytes. */
   cut(...afterBytes: readonly number[]): void;
   overwrite(id: string, bytes: Uint8Array): void;
   /** Waits before the next read gives its bytes. */
@@ -81,7 +81,7 @@ export interface MemoryStorage {
 
 /** Makes an empty storage. */
 export function createMemoryStorage(
-  can: Powers = memoryPowers,
+  capabilities: ProviderCapabilities = memoryCapabilities,
   typeName = "memory",
 ): MemoryStorage {
   const nodes = new Map<string, Node>();
@@ -131,8 +131,8 @@ export function createMemoryStorage(
   }
 
   function keyOf(name: string): string {
-    const normal = can.normalisationSensitive ? name : name.normalize("NFC");
-    return can.caseSensitive ? normal : normal.toLowerCase();
+    const normal = capabilities.normalisationSensitive ? name : name.normalize("NFC");
+    return capabilities.caseSensitive ? normal : normal.toLowerCase();
   }
 
   function find(id: string, expected: Expected): Node | Failure {
@@ -179,7 +179,7 @@ export function createMemoryStorage(
 
   function connect(): CloudProvider {
     return {
-      can,
+      capabilities,
       list: ({ folder }) =>
         call("list", async () =>
           isFolder(folder)
@@ -234,7 +234,7 @@ export function createMemoryStorage(
         call("rename", async () => {
           const node = find(id, expected);
           if (!("bytes" in node)) return node;
-          if (node.kind === "folder" && !can.folderMove) return { kind: "unsupported" };
+          if (node.kind === "folder" && !capabilities.folderMove) return { kind: "unsupported" };
           if (findTaken(node.parent, name, node) !== undefined)
             return { kind: "conflict", existingName: name };
           node.name = name;
@@ -245,7 +245,7 @@ export function createMemoryStorage(
         call("move", async () => {
           const node = find(id, expected);
           if (!("bytes" in node)) return node;
-          if (node.kind === "folder" && !can.folderMove) return { kind: "unsupported" };
+          if (node.kind === "folder" && !capabilities.folderMove) return { kind: "unsupported" };
           if (parent === id) return { kind: "invalid_destination", reason: "self_destination" };
           if (belowOf(id).some((below) => below.id === parent))
             return { kind: "invalid_destination", reason: "descendant_destination" };
@@ -264,11 +264,11 @@ export function createMemoryStorage(
           if (!("bytes" in node)) return node;
           const below = belowOf(id);
           for (const one of [node, ...below]) nodes.delete(one.id);
-          if (!can.trash || permanently) return { kind: "ok", how: "permanent" };
+          if (!capabilities.trash || permanently) return { kind: "ok", how: "permanent" };
           trashed.set(`t${++counter}`, { node, below });
           return { kind: "ok", how: "trashed" };
         }),
-      ...(can.trash && {
+      ...(capabilities.trash && {
         trash: {
           list: ({ cursor }) =>
             call("listTrash", async () => toTrashPage([...trashed].map(toTrashed), cursor)),
@@ -295,7 +295,7 @@ export function createMemoryStorage(
         call("quota", async () => ({
           kind: "ok",
           usedBytes: 10,
-          totalBytes: can.quota ? 100 : undefined,
+          totalBytes: capabilities.quota ? 100 : undefined,
         })),
       check: () => call("check", async () => ({ kind: "ok", facts: {} })),
       close: async () => undefined,
@@ -311,7 +311,7 @@ export function createMemoryStorage(
       settings: [
         { name: "secret", kind: "text", required: false, secret: true, help: "Anything but wrong" },
       ],
-      can,
+      capabilities,
       connect: async ({ credentials }) =>
         credentials["secret"] === "wrong"
           ? { kind: "reauth" }

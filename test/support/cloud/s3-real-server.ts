@@ -1,26 +1,30 @@
 import { Agent } from "undici";
 import { createBucketClient } from "../../../storage/s3/client.ts";
-import { toFindings, toPowers } from "../../../storage/cloud/s3/facts.ts";
+import { toFindings, toCapabilities } from "../../../storage/cloud/s3/facts.ts";
 import { s3 } from "../../../storage/cloud/s3/provider.ts";
-import type { CloudProvider, Facts, Powers } from "../../../storage/cloud/provider.ts";
+import type {
+  CloudProvider,
+  Facts,
+  ProviderCapabilities,
+} from "../../../storage/cloud/provider.ts";
 import type { CloudSubject } from "../../conformance/cloud-provider.suite.ts";
 import { testProviderDeps } from "./vault-cloud.ts";
 
 /** A bucket of a server that runs somewhere else. */
 export interface RealBucket {
   /** As the server was found. */
-  readonly can: Powers;
+  readonly capabilities: ProviderCapabilities;
   /** A folder of its own in the bucket, connected twice. Disposing of it empties that. */
   open(): Promise<CloudSubject>;
 }
 
-/** What the environment must name for a real bucket to be tried. It should hold nothing else. */
+/** The environment variables of a real bucket to test. The bucket should be empty. */
 export const REAL_BUCKET =
   "CROFT_TEST_S3_ENDPOINT, CROFT_TEST_S3_BUCKET, CROFT_TEST_S3_KEY and CROFT_TEST_S3_SECRET name no bucket of a real server";
 
 const calm = new AbortController().signal;
 
-/** The bucket that the environment names; undefined when it names none. */
+/** The bucket that the environment names; undefined without the variables. */
 export async function findRealBucket(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<RealBucket | undefined> {
@@ -62,7 +66,7 @@ export async function findRealBucket(
   await first.destroy();
 
   return {
-    can: toPowers(toFindings(facts, region)),
+    capabilities: toCapabilities(toFindings(facts, region)),
 
     async open() {
       const prefix = `suite/${crypto.randomUUID()}`;

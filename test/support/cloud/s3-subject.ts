@@ -28,10 +28,10 @@ export const allFaults: readonly (keyof Faults)[] = [...networkFaults, ...server
 export interface S3Subject extends CloudSubject {
   readonly server: S3Server;
   readonly proxy: FaultProxy | undefined;
-  /** What connecting found out. */
+  /** The facts that connecting determined. */
   readonly facts: Facts;
   readonly deps: ProviderDeps;
-  /** Another connection: with what is known, as after a start of the daemon, or with a new probe. */
+  /** Opens another connection: with the known facts, as after a start of the daemon, or with a new probe. */
   connect(options?: {
     readonly facts?: Facts | undefined;
     readonly connectionId?: string;
@@ -49,7 +49,7 @@ export interface S3SubjectOptions {
   readonly isProxied?: boolean;
 }
 
-/** Starts all of it. Disposing of it fails when a request is still on its way. */
+/** Starts all of it. Disposing of it fails when a request is still running. */
 export async function openS3Subject(options: S3SubjectOptions = {}): Promise<S3Subject> {
   const server = await startS3Server({ pageEntries: 10, partBytesMin: 1024, ...options.server });
   const proxy = options.isProxied
@@ -124,7 +124,7 @@ export async function openS3Subject(options: S3SubjectOptions = {}): Promise<S3S
       return [...own, ...uploads];
     },
     async restoreLast() {
-      // The way of the documentation: deleting the markers brings back what they hide.
+      // As in Amazon's documentation: deleting the markers restores the objects that they hide.
       const markers = server.store
         .versions(root)
         .filter(({ version, isLatest }) => isLatest && version.isMarker);

@@ -35,7 +35,7 @@ export interface TestCloud extends AsyncDisposable {
   addUser(handle: string): Promise<VaultCaller>;
   /** Connects a folder below the caller's own, see `files`. */
   connectFolder(caller: VaultCaller, folder?: string): Promise<ConnectionId>;
-  /** What was logged at level error. */
+  /** Log lines of level error. */
   readonly errors: readonly unknown[];
   audit(): Promise<{ event_type: string; metadata: Record<string, unknown> }[]>;
 }
@@ -181,7 +181,8 @@ export async function openTestCloud(options: TestCloudOptions = {}): Promise<Tes
   return test;
 }
 
-function createTestLog(errors: unknown[]): Log {
+/** A log that keeps the facts of errors. */
+export function createTestLog(errors: unknown[]): Log {
   const log: Log = {
     debug: () => undefined,
     info: () => undefined,

@@ -19,7 +19,7 @@ import { testProviderDeps } from "./vault-cloud.ts";
 /** How a stand-in is reached. */
 export interface Way {
   readonly dispatcher: Dispatcher;
-  /** Of a proxy in between; the stand-in's own when absent. */
+  /** Origin of a proxy in between; defaults to that of the stand-in. */
   readonly origin?: string;
   readonly deps?: Partial<ProviderDeps>;
   readonly request?: Partial<ConnectRequest>;

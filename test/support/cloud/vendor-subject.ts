@@ -6,7 +6,7 @@ import type { Served } from "../../stand-ins/serve.ts";
 import { startFaultProxy, type FaultProxyOptions } from "./fault-proxy.ts";
 import type { Way } from "./vendor-drives.ts";
 
-/** What the stand-ins of all vendors offer. */
+/** The common interface of the vendor stand-ins. */
 interface VendorServer extends Served {
   readonly oauth: OAuthServer;
   requests(): number;
@@ -18,16 +18,16 @@ export interface VendorSubjectOptions extends Pick<CloudSubject, "leftovers"> {
   /** A failing network is put in between: it classifies the requests. Without it no such network is used. */
   readonly proxied: Omit<FaultProxyOptions, "target"> | undefined;
   connect(way: Way & { readonly origin: string }): Promise<CloudProvider>;
-  /** What the stand-in keeps. */
+  /** The data of the stand-in. */
   readonly store: {
     overwrite(id: string, bytes: Uint8Array): void;
     restoreLast(): void;
   };
-  /** Ways to fail that only this vendor has, or that its stand-in has rather than the network. */
+  /** Faults that only this vendor has, or that the stand-in makes instead of the network. */
   readonly faults?: Partial<Faults>;
   /** Ends those of `faults` that last. */
   clear?(): void;
-  /** What must never have happened, once all is closed; undefined when it has not. */
+  /** Returns a violated invariant after everything is closed; undefined when all hold. */
   findBreach?(): string | undefined;
 }
 

@@ -32,8 +32,8 @@ const quickHasher: PasswordHasher = {
 };
 
 /**
- * The forge's people served on a loopback port, over a fresh database in memory. The header `X-Test-Address` stands for
- * the address of the client.
+ * The forge's people served on a loopback port, over a fresh database in memory. The header `X-Test-Address` sets the
+ * address of the client.
  */
 export interface ForgeApp extends AsyncDisposable {
   readonly url: string;
@@ -59,7 +59,7 @@ export interface ForgeApp extends AsyncDisposable {
 
 export const START = Date.parse("2026-03-01T12:00:00Z");
 
-/** Starts it; `await using` stops it. `deps` replaces what a test is about. */
+/** Starts it; `await using` stops it. `deps` replaces dependencies. */
 export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Promise<ForgeApp> {
   let now = START;
   const clock = () => now;

@@ -1,13 +1,13 @@
 import { expect } from "vitest";
 import type { TestAnswer, TestDaemon } from "../daemon.ts";
 
-/** People of a test daemon's forge, with tokens for everything, and what they own. */
+/** People of a test daemon's forge, with tokens of all scopes, and their belongings. */
 export interface ForgePeople {
   /** A person who may sign in, with the password `user-password`, by an unused name. Returns the name. */
   newUser(name?: string, fields?: object): Promise<string>;
   /** The token for everything of a person that `newUser` made. */
   tokenOf(user: string): string;
-  /** Another token of such a person, by a name that none of theirs has. */
+  /** Creates another token of a user, by an unused name. */
   newToken(user: string, scopes: readonly string[], name?: string): Promise<string>;
   /** Makes a repository for an account; the owner gets a thread by it. Returns its name. */
   newRepository(owner: string, fields?: object): Promise<string>;
@@ -19,7 +19,7 @@ export interface ForgePeople {
   readonly admin: string;
 }
 
-/** `daemon` is asked for each time: it may start later, and again on the same home. */
+/** `daemon` is called for each request: it may start later, and again on the same home. */
 export function createForgePeople(daemon: () => TestDaemon): ForgePeople {
   let admin: string | undefined;
   const tokens = new Map<string, string>();

@@ -35,7 +35,7 @@ export function expectWireShape(
   }
 }
 
-/** What is wrong with the types of a value of this wire shape, one sentence each. */
+/** Returns the type errors of a value of this wire shape, one sentence each. */
 export function findShapeErrors(name: string, value: unknown): string[] {
   const validate = compile(name);
   if (validate(value)) return [];

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What a run of git did. It never throws: tests look at failures too. */
+/** The result of a run of git. It never throws: tests check failures too. */
 export interface GitRun {
   readonly exitCode: number;
   readonly output: string;

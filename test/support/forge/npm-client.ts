@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What a run of npm did. It never throws: tests look at failures too. */
+/** The result of a run of npm. It never throws: tests check failures too. */
 export interface NpmRun {
   readonly exitCode: number;
   readonly output: string;

@@ -96,7 +96,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "vault.cloud.items.move": { target_folder_id: "" },
 };
 
-/** Queries without which a route refuses a request before it looks at the object, or would change nothing. */
+/** Queries without which a route refuses a request before it looks up the object, or would change nothing. */
 export const QUERIES: Readonly<Record<string, string>> = {
   "forge.admin.users.delete": "?purge=true",
   "forge.git.refs": "?service=git-upload-pack",

@@ -2,7 +2,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { runnerService } from "../../../daemon/forge/actions/protocol/schema.ts";
 import type { TestAnswer, TestDaemon } from "../daemon.ts";
 
-/** What a runner signs its calls with. */
+/** The credentials of a runner's calls. */
 export interface RunnerCredentials {
   readonly uuid: string;
   readonly token: string;

@@ -26,7 +26,11 @@ export interface SshClient extends AsyncDisposable {
   git(name: string, ...words: readonly string[]): Promise<SshEnd>;
 }
 
-export async function createSshClient(port: () => number): Promise<SshClient> {
+/** @param more further options of `ssh`, such as `RekeyLimit=2M` */
+export async function createSshClient(
+  port: () => number,
+  more: readonly string[] = [],
+): Promise<SshClient> {
   const folder = await mkdtemp(join(tmpdir(), "croft-ssh-"));
   const options = (name: string) => [
     "-F",
@@ -35,7 +39,7 @@ export async function createSshClient(port: () => number): Promise<SshClient> {
     String(port()),
     "-i",
     join(folder, name),
-    ...["IdentitiesOnly=yes", "IdentityAgent=none", "BatchMode=yes"].flatMap((each) => [
+    ...["IdentitiesOnly=yes", "IdentityAgent=none", "BatchMode=yes", ...more].flatMap((each) => [
       "-o",
       each,
     ]),

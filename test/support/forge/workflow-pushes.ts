@@ -13,7 +13,7 @@ export interface ShownJob {
   readonly conclusion?: string;
 }
 
-/** Pushes workflows to repositories of one person and looks at what comes of them. */
+/** Pushes workflows to repositories of one user and reads the resulting runs. */
 export function createWorkflowPushes(
   daemon: () => Pick<TestDaemon, "url">,
   people: ForgePeople,

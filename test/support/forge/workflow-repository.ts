@@ -26,11 +26,15 @@ export interface TestJob {
 /** A repository of a person of the forge, whose workflows a test pushes and whose jobs it runs by hand. */
 export type WorkflowRepository = ReturnType<typeof createWorkflowRepository>;
 
-/** @param name also the label of the jobs that `work` takes */
+/**
+ * @param name also the label of the jobs that `work` takes
+ * @param runnerName the name of the runner that takes them
+ */
 export function createWorkflowRepository(
   { daemon, people, git }: { daemon: TestDaemon; people: ForgePeople; git: GitClient },
   owner: string,
   name: string,
+  runnerName = name,
 ) {
   const api = `/repos/${owner}/${name}/actions`;
   const get = async (path: string) => (await people.api("GET", `${api}${path}`)).json;
@@ -54,7 +58,7 @@ export function createWorkflowRepository(
 
   async function register() {
     const { json } = await people.api("POST", "/admin/actions/runners/registration-token");
-    return registerRunner(daemon, json.token, { name, labels: [name] });
+    return registerRunner(daemon, json.token, { name: runnerName, labels: [name] });
   }
 
   return {
@@ -89,7 +93,7 @@ export function createWorkflowRepository(
       await git.in(name, "commit", "-q", "--allow-empty", "-m", message);
       expect(await git.in(name, "push", "-q", "origin", "main")).toMatchObject({ exitCode: 0 });
     },
-    /** Waits until there are so many runs. Returns the newest. */
+    /** Waits until `count` runs exist. Returns the newest. */
     async waitForRuns(count: number): Promise<TestRun> {
       const seen = await vi.waitUntil(
         async () => {

@@ -10,8 +10,9 @@ export interface TestDatabaseOptions {
   /** Epoch milliseconds; the machine's clock by default. */
   readonly clock?: () => number;
   /**
-   * `sqlite` by default, or what `CROFT_TEST_ENGINE` says: `CROFT_TEST_ENGINE=postgres npx vitest run test/unit/storage/tables`
-   * runs the same tests on PostgreSQL. There is one embedded server per worker, and a schema of it per call.
+   * `sqlite` by default, or the value of `CROFT_TEST_ENGINE`: `CROFT_TEST_ENGINE=postgres npx vitest run
+   * test/unit/storage/tables` runs the same tests on PostgreSQL. There is one embedded server per worker, and a schema
+   * of it per call.
    */
   readonly engine?: Database["dialect"];
 }

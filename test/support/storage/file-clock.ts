@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * Waits until the clock of the file system, which ticks every few milliseconds, has gone on since `path` was made or
- * changed: times cannot distinguish changes within one tick.
+ * Waits until the clock of the file system, which ticks every few milliseconds, has advanced since `path` was created
+ * or changed: times cannot distinguish changes within one tick.
  */
 export async function tickAfter(path: string): Promise<void> {
   const { ctimeNs } = await stat(path, { bigint: true });

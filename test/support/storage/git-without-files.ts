@@ -14,7 +14,7 @@ const held: number[] = [];
 try {
   for (;;) held.push(openSync(devNull, "r"));
 } catch {
-  // None is left.
+  // No file descriptor is left.
 }
 const without = await run();
 for (const each of held) closeSync(each);

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 
-/** Databases of its own on a running server, so that tests never touch what is there. */
+/** Databases of its own on a running server, so that tests never touch existing ones. */
 export interface ServerDatabases {
   /** Makes an empty database and gives its address. */
   create(): Promise<string>;
   /** Throws all tables of one of them away: a new schema takes a tenth of the time of a new database. */
   clear(url: string): Promise<void>;
-  /** Drops what `create` made. */
+  /** Drops the databases of `create`. */
   dropAll(): Promise<void>;
 }
 

@@ -174,7 +174,7 @@ export async function addSealedRows(db: Database, keyring: Keyring, hooks = 1): 
   });
 }
 
-/** What all sealed values say; throws `SealError` when one does not open. */
+/** Opens all sealed values and returns their texts; throws `SealError` when one does not open. */
 export async function readSealedRows(db: Database, keyring: Keyring): Promise<string[]> {
   const texts: string[] = [];
   for (const name of names)
@@ -186,7 +186,7 @@ export async function readSealedRows(db: Database, keyring: Keyring): Promise<st
   return texts;
 }
 
-/** What `readSealedRows` gives for the rows of `addSealedRows`. */
+/** The result of `readSealedRows` for the rows of `addSealedRows`. */
 export function sealedTexts(hooks = 1): string[] {
   return [
     ...Array.from({ length: hooks }, (_, index) => `forgeHookTargets ${index + 1}`),

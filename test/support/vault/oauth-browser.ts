@@ -1,12 +1,12 @@
 import { expect } from "vitest";
 import type { TestAnswer, TestDaemon } from "../daemon.ts";
 
-/** What the person chooses at the vendor's consent page. */
+/** The choices of the user on the vendor's consent page. */
 export interface Consent {
   readonly decision?: string;
   /** The first account that the page offers when absent. */
   readonly account?: string;
-  /** All that are asked for when absent. */
+  /** All requested scopes when absent. */
   readonly scopes?: readonly string[];
 }
 

@@ -27,9 +27,9 @@ export interface TestAccounts extends VaultAccounts, AsyncDisposable {
   readonly deps: VaultAccountsDeps;
   /** Passwords that the look-up knows. */
   readonly breached: Set<string>;
-  /** What was queued to be mailed. */
+  /** The queued mails. */
   readonly mails: readonly MailMessage[];
-  /** Does what was enqueued so far. */
+  /** Runs the jobs enqueued so far. */
   runJobs(): Promise<void>;
 }
 
@@ -103,7 +103,7 @@ export function client(more: Partial<Client> = {}): Client {
   };
 }
 
-/** What a sign-in with a password alone brings. */
+/** The input of a sign-in with a password only. */
 export function credentials(more: Partial<SignInInput> = {}): SignInInput {
   return {
     email: "mira@example.org",

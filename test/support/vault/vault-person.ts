@@ -1,7 +1,7 @@
 import type { TestAnswer, TestDaemon, TestRequest } from "../daemon.ts";
 import { STRONG } from "./vault-accounts.ts";
 
-/** A person who uses the vault over HTTP: keeps their tokens, and has an address of their own. */
+/** A person who uses the vault over HTTP: keeps their tokens, and has a separate client address. */
 export interface VaultPerson {
   readonly handle: string;
   readonly email: string;
@@ -51,7 +51,7 @@ export function createPerson(daemon: TestDaemon, handle: string, address: string
   }
 
   function send(path: string, init: TestRequest): Promise<TestAnswer> {
-    // The test comes from loopback, which is a trusted proxy: the header is what counts.
+    // The test comes from loopback, which is a trusted proxy: so the header decides the client's address.
     const headers = { "User-Agent": "croft-test", "X-Forwarded-For": address, ...init.headers };
     return daemon.request(path, { ...init, headers });
   }

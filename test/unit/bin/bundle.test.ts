@@ -30,7 +30,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(root, { recursive: true }));
 
-test("the entry of croft and a chunk loaded later may share a module, and the exit code is what run resolves to", async () => {
+test("the entry of croft and a chunk loaded later may share a module, and run resolves to the exit code", async () => {
   await copyFile(join(import.meta.dirname, "../../../bin/entry.ts"), join(root, "bin/entry.ts"));
   await addFile("cli/shared.ts", "export const words = { answer: 42 };");
   await addFile(

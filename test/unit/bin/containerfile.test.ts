@@ -74,7 +74,7 @@ describe("the container file", () => {
     }
   });
 
-  test("installs what the lock file says, and leaves nothing of apt behind", () => {
+  test("installs the locked versions, and removes the files of apt", () => {
     const runs = instructions.filter(({ name }) => name === "RUN").map(({ value }) => value);
     expect(runs.filter((run) => /\bnpm i(?:nstall)?\b/.test(run))).toEqual([]);
     expect(runs.join("\n")).toMatch(/\bnpm ci\b/);

@@ -48,7 +48,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
-test("the files come to lie in a private folder that carries the runtime's id", async () => {
+test("unpacks the files to a private folder named after the runtime's id", async () => {
   const runtime = unpackRuntime(makeRuntime(), environment);
   expect(runtime).toBe(join(cache, "runtime-one"));
   await expectWhole(runtime);
@@ -87,7 +87,7 @@ test("unpacked files that are removed while croft runs are restored", async () =
   await expectWhole(runtime);
 });
 
-test("twenty processes that start at once share one folder, whole for each of them", async () => {
+test("twenty processes that start at once share one folder, complete for each of them", async () => {
   const started = Array.from({ length: 20 }, () => startUnpacking());
   const folders = await Promise.all(started);
   expect(new Set(folders)).toEqual(new Set([join(cache, "runtime-one")]));
@@ -201,7 +201,7 @@ async function expectWhole(runtime: string): Promise<void> {
   }
 }
 
-/** Runs `unpackRuntime` in a process of its own and resolves to what it returned, once every file read back right there. */
+/** Runs `unpackRuntime` in a separate process and resolves to its result, after that process has read every file back. */
 async function startUnpacking(): Promise<string> {
   const script = `
     import { readFileSync } from "node:fs";

@@ -58,7 +58,7 @@ describe("a data directory", () => {
     }
   });
 
-  test("a data directory may be opened again, and a folder that went missing comes back", async () => {
+  test("a data directory may be opened again, and a missing folder is created", async () => {
     const directory = await openDataDirectory(folder, options);
     await rm(directory.exports, { recursive: true });
     await openDataDirectory(folder, options);
@@ -73,7 +73,7 @@ describe("a data directory", () => {
   });
 
   test.each(["tmp", "cache"])(
-    "a data directory with a link in the place of %s is refused, and what it leads to stays as it is",
+    "a data directory with a link in the place of %s is refused, and its target stays unchanged",
     async (name) => {
       const elsewhere = join(folder, "elsewhere");
       const root = join(folder, "croft");
@@ -129,7 +129,7 @@ describe("a data directory", () => {
     expect(await holdsDatabase(directory)).toBe(true);
   });
 
-  test("loses half-written files when the holder says so", async () => {
+  test("deletes partial files when the holder requests it", async () => {
     const directory = await openDataDirectory(folder, options);
     await mkdir(join(directory.tmp, "a"));
     await writeFile(join(directory.tmp, "a", "b"), "half");
@@ -181,7 +181,7 @@ describe("a data directory is refused", () => {
     await expectCode(openDataDirectory(join(file, "x"), options), "not_a_folder");
   });
 
-  test("when it is a link that leads nowhere or in a circle", async () => {
+  test("when it is a dangling link or a loop of links", async () => {
     const link = join(folder, "link");
     await symlink(join(folder, "gone"), link);
     expect((await refusal(openDataDirectory(link, options))).message).toContain(
@@ -189,7 +189,9 @@ describe("a data directory is refused", () => {
     );
     const circle = join(folder, "circle");
     await symlink(circle, circle);
-    expect((await refusal(openDataDirectory(circle, options))).message).toContain("in a circle");
+    expect((await refusal(openDataDirectory(circle, options))).message).toContain(
+      "cycle of symbolic links",
+    );
   });
 
   test("when its name is longer than a name may be", async () => {

@@ -89,7 +89,7 @@ describe("the instance lock", () => {
     });
   });
 
-  test("the instance lock goes to exactly one of several calls in one process, which leave it held", async () => {
+  test("exactly one of several calls in one process acquires the instance lock", async () => {
     const self = { pid: process.pid, startedAt: 9 };
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => acquireInstanceLock(root, self)));
     const [lock, ...more] = outcomes.flatMap((each) => ("lock" in each ? [each.lock] : []));
@@ -98,7 +98,7 @@ describe("the instance lock", () => {
     await lock?.release();
   });
 
-  test("the instance lock is free at once after SIGKILL, whatever the notice still says", async () => {
+  test("the instance lock is free at once after SIGKILL, even if the notice remains", async () => {
     const { child } = await startHolder();
     await kill(child);
     expect(await findInstanceHolder(root)).toMatchObject({ pid: child.pid });
@@ -114,7 +114,7 @@ describe("the instance lock", () => {
     await lock.release();
   });
 
-  test("the instance lock goes to exactly one of several that start together", async () => {
+  test("exactly one of several processes that start together acquires the instance lock", async () => {
     const holders = await Promise.all([startHolder(), startHolder(), startHolder()]);
     const said = holders.map((holder) => holder.said).toSorted();
     expect(said).toEqual(["acquired", "taken", "taken"]);
@@ -142,7 +142,7 @@ describe("the instance lock", () => {
     await (await take()).release();
   });
 
-  test("refuses a damaged lock file with what helps", async () => {
+  test("refuses a damaged lock file with the remedy", async () => {
     await writeFile(join(root, "croft.lock"), "x".repeat(4096));
     await expect(acquireInstanceLock(root, { pid: 1, startedAt: 1 })).rejects.toMatchObject({
       code: "corrupt",

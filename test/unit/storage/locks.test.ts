@@ -31,6 +31,46 @@ test("locks of several keys are acquired together, so opposite orders do not dea
   expect(seen).toEqual([1, 2, 3]);
 });
 
+test("holders of a shared lock run together, and exclusive holders run in the order of the calls between them", async () => {
+  const locks = createLocks();
+  const seen: string[] = [];
+  const gates = [1, 2].map(() => Promise.withResolvers<void>());
+  const share = (name: string, gate?: Promise<void>) =>
+    locks.withSharedLock("a", async () => {
+      seen.push(`${name} starts`);
+      await gate;
+      seen.push(`${name} ends`);
+    });
+  const shared = gates.map(({ promise }, at) => share(`reader ${at}`, promise));
+  const exclusive = locks.withLocks(["a", "b"], async () => seen.push("writer"));
+  const late = share("late reader");
+  const last = locks.withLocks(["a"], async () => seen.push("last writer"));
+  await locks.withSharedLock("c", async () => seen.push("other"));
+  expect(seen).toEqual(["reader 0 starts", "reader 1 starts", "other"]);
+  gates[1]?.resolve();
+  await shared[1];
+  expect(locks.isLocked("b")).toBe(true);
+  gates[0]?.resolve();
+  await Promise.all([...shared, exclusive, late, last]);
+  expect(seen.slice(3)).toEqual([
+    "reader 1 ends",
+    "reader 0 ends",
+    "writer",
+    "late reader starts",
+    "late reader ends",
+    "last writer",
+  ]);
+  expect(["a", "b", "c"].map((key) => locks.isLocked(key))).toEqual([false, false, false]);
+});
+
+test("a failed holder of a shared lock releases it", async () => {
+  const locks = createLocks();
+  await expect(
+    locks.withSharedLock("a", () => Promise.reject(new Error("failed"))),
+  ).rejects.toThrow("failed");
+  expect(await locks.withLocks(["a"], async () => "next")).toBe("next");
+});
+
 test("a semaphore runs as many calls as it has permits, and the others in their order", async () => {
   const withPermit = createSemaphore({ permits: 2 });
   const seen: string[] = [];

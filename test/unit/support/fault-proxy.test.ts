@@ -48,7 +48,7 @@ async function start() {
   return { kept, bytes, proxy, send };
 }
 
-test("everything goes through as it came", async () => {
+test("passes everything through unchanged", async () => {
   const { kept, bytes, proxy, send } = await start();
   expect((await send("PUT", bytes)).status).toBe(201);
   expect((await send("GET")).body.equals(bytes)).toBe(true);
@@ -65,7 +65,7 @@ test("an answer is lost after the server has acted, and only that of a change", 
   expect((await send("PUT", Buffer.from("x"))).status).toBe(201);
 });
 
-test("a request is reset before the server hears of it", async () => {
+test("a request is reset before it reaches the server", async () => {
   const { kept, proxy, send } = await start();
   proxy.resetNext();
   await expect(send("PUT", Buffer.from("x"))).rejects.toThrow();

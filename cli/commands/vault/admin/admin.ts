@@ -96,7 +96,7 @@ const overview = {
   },
 } satisfies CommandModule;
 
-/** Prints how many users the vault has, what they take and what happened last. */
+/** Prints the number of users, their storage, the documents by status and the latest audit records. */
 async function runOverview(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(vault.viewOverview);
   await cli.output.resource(body, [
@@ -153,7 +153,7 @@ export const setQuota = {
   },
 } satisfies CommandModule;
 
-/** Sets the limit of a user's quota and prints it. A limit below what is used lets nothing more in. */
+/** Sets the limit of a user's quota and prints it. With a limit below the used bytes, every further upload is refused. */
 async function runQuotaSet(cli: CliContext, { user, limitBytes }: QuotaSetOptions): Promise<void> {
   const id = await findUserId(cli, user);
   const { body } = await cli.client.call(vault.setUserQuota, {

@@ -123,8 +123,8 @@ function toAuditQuery({ user, event, from, to }: AuditFilterOptions) {
 }
 
 /**
- * Writes a download to standard output as it comes. Records hold what strangers sent, so a terminal gets them only when
- * forced. @throws CliError `daemon_unreachable` when it breaks off
+ * Writes a download to standard output as it arrives. Records hold texts of strangers, so a terminal gets them only
+ * when forced. @throws CliError `daemon_unreachable` when the connection closes early
  */
 async function writeCsv(cli: CliContext, open: () => Promise<ByteDownload>): Promise<void> {
   assertRawOutput(cli, {
@@ -137,10 +137,14 @@ async function writeCsv(cli: CliContext, open: () => Promise<ByteDownload>): Pro
   } catch (error) {
     const failure = toCliError(error);
     throw failure.code === "daemon_unreachable"
-      ? new CliError(failure.code, "it broke off before its end: what was written is not all", {
-          cause: error,
-          service: "vault",
-        })
+      ? new CliError(
+          failure.code,
+          "the connection closed early; the export is incomplete, run it again",
+          {
+            cause: error,
+            service: "vault",
+          },
+        )
       : error;
   } finally {
     stream.destroy();

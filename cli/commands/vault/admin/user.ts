@@ -6,8 +6,14 @@ import { vaultPages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import { type Column, time } from "../../../output/cells.ts";
-import { readPages } from "../../../output/pages.ts";
+import { findFirst } from "../../../output/pages.ts";
 import { listOf, resourceOf, shape } from "../../../output/spec.ts";
+import {
+  addIfAbsentFlag,
+  createIfAbsent,
+  type IfAbsentFlag,
+  isSameName,
+} from "../../../support/if-absent.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 
 export interface UserListOptions {
@@ -39,17 +45,17 @@ async function runUserList(cli: CliContext, options: UserListOptions): Promise<v
   await cli.output.list(vaultPages(cli.client, vault.listUsers, { query }), managedUserColumns);
 }
 
-export interface UserCreateOptions {
+export interface UserCreateOptions extends IfAbsentFlag {
   readonly handle: string;
   readonly email: string;
   readonly role?: "user" | "admin";
 }
 
 export const createUser = {
-  operations: [vault.createUser],
+  operations: [vault.createUser, vault.listUsers],
   output: resourceOf(vault.createUser, 201),
   define(command, cli, run = runUserCreate): void {
-    command
+    addIfAbsentFlag(command)
       .requiredOption("--handle <handle>", "the user's name in the vault")
       .requiredOption("--email <address>", "where the link to choose a password goes")
       .addOption(new Option("--role <role>", "user when absent").choices(["user", "admin"]))
@@ -58,9 +64,22 @@ export const createUser = {
 } satisfies CommandModule;
 
 /** Makes an account without a password; its owner chooses one by the mailed link. */
-async function runUserCreate(cli: CliContext, options: UserCreateOptions): Promise<void> {
-  const { body } = await cli.client.call(vault.createUser, { body: options });
-  await cli.output.resource(body, managedUserColumns);
+async function runUserCreate(
+  cli: CliContext,
+  { ifAbsent, ...body }: UserCreateOptions,
+): Promise<void> {
+  const { handle, email, role } = body;
+  const { value } = await createIfAbsent<ManagedUser>(cli, {
+    ifAbsent,
+    title: `the vault user ${handle}`,
+    find: () => findUser(cli, handle),
+    create: async () => (await cli.client.call(vault.createUser, { body })).body,
+    settings: (existing) => [
+      { flag: "--email", wanted: email.toLowerCase(), existing: existing.email.toLowerCase() },
+      { flag: "--role", wanted: role, existing: existing.role },
+    ],
+  });
+  await cli.output.resource(value, managedUserColumns);
 }
 
 interface UserActivateOptions {
@@ -214,13 +233,18 @@ async function runLocalFolderSet(
 /** The id of a user who is named by id or by handle, in any case. @throws CliError `not_found` */
 export async function findUserId(cli: CliContext, word: string): Promise<string> {
   if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(word)) return word.toLowerCase();
-  const source = vaultPages(cli.client, vault.listUsers, { query: { q: word } });
-  for await (const { items } of readPages(source, { page: undefined, limit: undefined, all: true }))
-    for (const { id, handle } of items) if (handle.toLowerCase() === word.toLowerCase()) return id;
+  const user = await findUser(cli, word);
+  if (user !== undefined) return user.id;
   throw new CliError("not_found", `there is no vault user ${JSON.stringify(word)}`, {
     service: "vault",
     hint: '"croft vault admin user list" shows them',
   });
+}
+
+/** Returns a user by the handle, which the server compares without case. */
+async function findUser(cli: CliContext, handle: string): Promise<ManagedUser | undefined> {
+  const source = vaultPages(cli.client, vault.listUsers, { query: { q: handle } });
+  return findFirst(source, (user) => isSameName(user.handle, handle));
 }
 
 /** A vault user as administrators see it. */

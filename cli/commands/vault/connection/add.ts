@@ -4,14 +4,25 @@ import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { wrapWords } from "../../../output/width.ts";
-import { connectionColumns, type WireConnection } from "../../../support/connection.ts";
+import {
+  connectionColumns,
+  readConnections,
+  type WireConnection,
+} from "../../../support/connection.ts";
+import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../../../support/if-absent.ts";
 import { readSecret } from "../../../support/secrets.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
-import { askSetting, type Provider, readOpenSettings, readSecrets } from "./ask-settings.ts";
+import {
+  askSetting,
+  listMissing,
+  type Provider,
+  readOpenSettings,
+  readSecrets,
+} from "./ask-settings.ts";
 import { signInAtProvider } from "./authorize.ts";
 
 /** The options of the command. Missing values are prompted for. */
-export interface ConnectionAddOptions {
+export interface ConnectionAddOptions extends IfAbsentFlag {
   readonly provider?: string;
   readonly name?: string;
   readonly settings: Readonly<Record<string, string>>;
@@ -19,7 +30,7 @@ export interface ConnectionAddOptions {
   readonly credentialFromInput?: string;
 }
 
-interface Flags {
+interface Flags extends IfAbsentFlag {
   readonly name?: string;
   readonly setting?: Readonly<Record<string, string>>;
   readonly credentialStdin?: string;
@@ -29,10 +40,10 @@ export const addConnection = {
   operations: [vault.listProviders, vault.listConnections, vault.createConnection, vault.authorize],
   output: resourceOf(vault.createConnection, 201),
   define(command, cli, run = runConnectionAdd): void {
-    command
+    addIfAbsentFlag(command)
       .argument(
         "[provider]",
-        "local_folder, webdav, nextcloud, s3, google_drive, onedrive, dropbox; on a terminal asked for when missing",
+        "local_folder, webdav, nextcloud, s3, google_drive, onedrive, dropbox; prompted for on a terminal when absent",
       )
       .option("--name <name>", "a name for the connection")
       .option("--setting <key=value>", "a setting of the provider; may be repeated", collectSetting)
@@ -40,14 +51,18 @@ export const addConnection = {
         "--credential-stdin <keys>",
         "read these secret settings from standard input, a line each",
       )
-      .action((provider: string | undefined, { name, setting = {}, credentialStdin }: Flags) =>
-        run(cli, {
+      .action((provider: string | undefined, flags: Flags) => {
+        const { name, setting = {}, credentialStdin, ifAbsent } = flags;
+        if (ifAbsent === true && (provider === undefined || name === undefined))
+          throw usageError("--if-absent takes PROVIDER and --name");
+        return run(cli, {
+          ...(ifAbsent === undefined ? {} : { ifAbsent }),
           ...(provider === undefined ? {} : { provider }),
           ...(name === undefined ? {} : { name }),
           settings: setting,
           ...(credentialStdin === undefined ? {} : { credentialFromInput: credentialStdin }),
-        }),
-      );
+        });
+      });
   },
 } satisfies CommandModule;
 
@@ -55,28 +70,37 @@ export const addConnection = {
  * Connects a storage. The daemon probes it before it stores the connection. On a terminal, a command without provider or
  * name starts a wizard, which prompts for every setting, and again for a wrong one.
  */
-async function runConnectionAdd(
+async function runConnectionAdd(cli: CliContext, options: ConnectionAddOptions): Promise<void> {
+  const { provider: type = "", name = "" } = options;
+  const { value } = await createIfAbsent<WireConnection>(cli, {
+    ifAbsent: options.ifAbsent,
+    title: `the connection ${JSON.stringify(name)}`,
+    find: async () =>
+      (await readConnections(cli)).find(({ display_name: shown }) => shown === name),
+    create: () => addNew(cli, options),
+    // The API does not tell the settings of a connection.
+    settings: (existing) => [{ flag: "PROVIDER", wanted: type, existing: existing.provider }],
+  });
+  await cli.output.resource(value, connectionColumns);
+}
+
+async function addNew(
   cli: CliContext,
   { provider: type, name, settings, credentialFromInput }: ConnectionAddOptions,
-): Promise<void> {
-  if ((type === undefined || name === undefined) && !(await cli.prompts.canAsk()))
-    throw new CliError(
-      "missing_input",
-      `the ${type === undefined ? "provider" : "name"} is missing`,
-      {
-        hint: type === undefined ? "give PROVIDER and --name NAME" : "give --name NAME",
-      },
-    );
+): Promise<WireConnection> {
+  const nameFlag = { flag: "--name NAME", isMissing: name === undefined };
+  if (type === undefined)
+    await cli.prompts.require([{ flag: "PROVIDER", isMissing: true }, nameFlag]);
   const isWizard = type === undefined || name === undefined;
   const provider = await findProvider(cli, type);
+  await cli.prompts.require([nameFlag, ...listMissing(provider, settings, credentialFromInput)]);
   const displayName = name ?? (await cli.prompts.text("Name:", "--name", provider.title));
   if (provider.sign_in === "oauth") {
-    const connected = await signInAtProvider(cli, {
+    return signInAtProvider(cli, {
       provider: provider.type,
       title: provider.title,
       for: { name: displayName },
     });
-    return cli.output.resource(connected, connectionColumns);
   }
   const body = {
     provider: provider.type,
@@ -84,7 +108,7 @@ async function runConnectionAdd(
     settings: await readOpenSettings(cli, provider, settings, isWizard),
     credentials: await readSecrets(cli, provider, credentialFromInput),
   };
-  await cli.output.resource(await connect(cli, provider, body, isWizard), connectionColumns);
+  return connect(cli, provider, body, isWizard);
 }
 
 interface ConnectBody {

@@ -32,6 +32,31 @@ export async function readOpenSettings(
   return settings;
 }
 
+/**
+ * The flags of the required settings, each with whether it is missing. An account of a vendor is connected by signing in.
+ * @throws CliError `usage` for a given setting that the provider does not have
+ */
+export function listMissing(
+  { settings, sign_in: signIn, type }: Provider,
+  given: Readonly<Record<string, string>>,
+  fromInput: string | undefined,
+): readonly { readonly flag: string; readonly isMissing: boolean }[] {
+  for (const key of Object.keys(given)) assertOpen(key, settings, type);
+  if (signIn === "oauth") return [];
+  const needed = settings.filter((one) => one.required && one.default === null);
+  const read = fromInput?.split(",") ?? [];
+  const secrets = needed.filter(({ secret }) => secret).map(({ name }) => name);
+  return [
+    ...needed
+      .filter(({ secret }) => !secret)
+      .map(({ name }) => ({ flag: `--setting ${name}=VALUE`, isMissing: !(name in given) })),
+    {
+      flag: `--credential-stdin ${secrets.join(",")}`,
+      isMissing: secrets.some((name) => !read.includes(name)),
+    },
+  ];
+}
+
 /** One open setting from the person, as it is sent; empty when an optional one is left out. */
 export async function askSetting(cli: CliContext, setting: Setting): Promise<string> {
   const { name, type, required, help, choices, default: byDefault } = setting;
@@ -53,8 +78,8 @@ export async function askSetting(cli: CliContext, setting: Setting): Promise<str
 }
 
 /**
- * The secret settings: those of `fromInput` (names with commas in between) from standard input, a line each; others that
- * are required from the person, who does not see them.
+ * The secret settings: those of `fromInput` (names with commas in between) from standard input, a line each; the other
+ * required ones from a prompt that does not echo them.
  */
 export async function readSecrets(
   cli: CliContext,

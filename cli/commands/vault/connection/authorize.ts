@@ -133,7 +133,7 @@ export async function signInAtProvider(
 ): Promise<WireConnection> {
   const query =
     "name" in purpose ? { display_name: purpose.name } : { connection_id: purpose.connection.id };
-  // The daemon would keep the begun sign-in, although it is a GET.
+  // The daemon would store the started sign-in, although the request is a GET.
   if (cli.flags.dryRun) throw new DryRun({ authorize: { provider, ...query } });
   if (!(await cli.prompts.canAsk()))
     throw new CliError("challenge_required", `${title} is connected in a browser`, {

@@ -61,7 +61,7 @@ export const viewConnection = {
   },
 } satisfies CommandModule;
 
-/** Prints one connection with what its storage can do. */
+/** Prints one connection with the capabilities of its storage. */
 async function runConnectionView(
   cli: CliContext,
   { connection }: ConnectionViewOptions,

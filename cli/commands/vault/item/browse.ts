@@ -39,7 +39,7 @@ export const browse = {
   ],
   output: listOf(vault.listItems, "items"),
   completions: { folder: "items" },
-  /** The line itself destroys nothing; on the screen each deletion is asked for. */
+  /** The command itself deletes nothing; the screen asks before each deletion. */
   destructive: false,
   define(command, cli, run = runItemBrowse): void {
     command
@@ -56,7 +56,7 @@ async function runItemBrowse(cli: CliContext, { folder }: ItemBrowseOptions): Pr
     const { connection, path } = folder ?? (await onlyRoot(cli));
     return runItemList(cli, { folder: toAddressText(connection, path), refresh: false });
   }
-  // What draws is loaded while the place is looked up.
+  // Load the modules that draw while the folder is looked up.
   const [start, { showScreen }, { createBrowse }] = await Promise.all([
     folder === undefined ? { places: [], item: undefined } : find(cli, folder),
     import("../../../ui/screen.tsx"),
@@ -64,9 +64,10 @@ async function runItemBrowse(cli: CliContext, { folder }: ItemBrowseOptions): Pr
   ]);
   const browse = createBrowse(toBrowseDeps(cli, start.places, start.item));
   const closing = new AbortController();
-  const background = [browse.reload(), tick(cli, browse, closing.signal)];
+  const firstLoad = browse.reload();
+  const background = [firstLoad, tick(cli, browse, closing.signal)];
   try {
-    await showScreen(cli, browse);
+    await showScreen(cli, browse, firstLoad);
   } finally {
     closing.abort();
     await browse.stop();
@@ -251,7 +252,9 @@ async function readStart(
 
 type Where = Pick<System, "workingDirectory" | "homeDirectory">;
 
-/** A typed path as an absolute one. Terminals quote what is dropped on them, and `~` is the home folder. */
+/**
+ * Returns a typed path as an absolute one. Terminals quote files that are dropped on them, and `~` is the home folder.
+ */
 function toLocalPath(typed: string, { workingDirectory, homeDirectory }: Where): string {
   const text = typed.trim();
   const quoted = /^(['"])(.*)\1$/.exec(text)?.[2];

@@ -9,23 +9,31 @@ export interface Done {
   readonly size: number | null;
 }
 
-/** Runs folder tasks first, in order, then file tasks in parallel. Items below a failed folder fail with it. */
+/** Folders that wait for their creation. */
+const FOLDERS_AT_ONCE = 256;
+
+/**
+ * Runs folder tasks first, parents begun before their content, then file tasks in parallel. Items below a failed folder fail
+ * with it.
+ */
 export async function carryOut(
   side: SyncSide,
   steps: readonly SyncStep[],
 ): Promise<Outcome<Done>[]> {
   const outcomes: Outcome<Done>[] = [];
-  const broken: string[] = [];
+  const broken = steps.filter(({ action }) => action === "conflict").map(({ path }) => path);
   const isBroken = (path: string) => broken.some((above) => path.startsWith(`${above}/`));
-  for (const step of steps.filter(({ action }) => action === "folder" || action === "conflict")) {
-    if (isBroken(step.path)) continue;
-    const task =
+  const folders = steps
+    .filter(({ action, path }) => (action === "folder" || action === "conflict") && !isBroken(path))
+    .map((step) =>
       step.action === "folder"
         ? toTask(step, () => side.makeFolder(step))
-        : failedTask(step.path, toConflict(step));
-    const [outcome] = await runTasks<Done>([task], 1);
-    if (outcome?.failure !== undefined) broken.push(step.path);
-    if (outcome !== undefined) outcomes.push(outcome);
+        : failedTask(step.path, toConflict(step)),
+    );
+  for (const outcome of await runTasks<Done>(folders, FOLDERS_AT_ONCE)) {
+    if (isBroken(outcome.item)) continue;
+    if (outcome.failure !== undefined) broken.push(outcome.item);
+    outcomes.push(outcome);
   }
   const files = steps.filter(({ action }) => action === "copy" || action === "replace");
   const tasks = async function* (): AsyncGenerator<Task<Done>> {

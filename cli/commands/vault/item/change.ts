@@ -17,9 +17,16 @@ import {
   toAddressText,
   toPathAddress,
 } from "../../../support/item-address.ts";
+import {
+  addIfMatchFlag,
+  explainPrecondition,
+  type IfMatchFlags,
+  readIfMatch,
+  toIfMatchHeader,
+} from "../../../support/if-match.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import { planTrees, toCopyPlan } from "./copy-tree.ts";
-import { explainFailure, findFolder } from "./lookup.ts";
+import { assertVersion, explainFailure, findFolder } from "./lookup.ts";
 import { moveAcross, type MovedItem, moveTreeAcross } from "./move-across.ts";
 import { createRetries, withRetries } from "./transfer.ts";
 
@@ -111,13 +118,13 @@ export const renameItem = {
   output: resourceOf(vault.renameItem),
   completions: { item: "items" },
   define(command, cli, run = runItemRename): void {
-    command
+    addIfMatchFlag(command, "only if the item still has this etag")
       .argument("<item>", "CONNECTION:/path, or an item's id")
       .argument("<name>", "its new name")
-      .option("--etag <etag>", "only if the item still has this etag")
-      .action((item: string, name: string, { etag }: { readonly etag?: string }) =>
-        run(cli, { item, name, ...(etag === undefined ? {} : { etag }) }),
-      );
+      .action((item: string, name: string, flags: IfMatchFlags) => {
+        const etag = readIfMatch(flags);
+        return run(cli, { item, name, ...(etag === undefined ? {} : { etag }) });
+      });
   },
 } satisfies CommandModule;
 
@@ -131,7 +138,9 @@ async function runItemRename(
     params: { connection_id: found.connection.id, item_id: found.id },
     body: { new_name: name, ...(etag === undefined ? {} : { etag }) },
   });
-  const { body } = await renaming.catch(explainFailure(cli, item, found));
+  const { body } = await renaming
+    .catch(explainFailure(cli, item, found))
+    .catch(explainPrecondition(item, etag));
   await cli.output.done(body, `Renamed ${item} to ${body.name}.`);
 }
 
@@ -149,8 +158,10 @@ export const moveItems = {
     vault.getItemDetail,
     vault.moveItem,
     vault.createFolder,
+    vault.createFolderBatch,
     vault.downloadItem,
     vault.downloadBatch,
+    vault.listBatch,
     vault.uploadItem,
     vault.uploadBatch,
     vault.deleteItem,
@@ -165,18 +176,21 @@ export const moveItems = {
         "<items...>",
         "CONNECTION:/path, or ids of items; then the folder, CONNECTION:/path",
       )
-      .usage("<item...> CONNECTION:/folder [flags]")
-      .option("--etag <etag>", "for one item: only if it still has this etag")
-      .action((words: readonly string[], { etag }: { readonly etag?: string }) => {
+      .usage("<item...> CONNECTION:/folder [flags]");
+    addIfMatchFlag(command, "for one item: only if it still has this etag").action(
+      (words: readonly string[], flags: IfMatchFlags) => {
+        const etag = readIfMatch(flags);
         const items = words.slice(0, -1);
         if (items.length === 0) throw usageError("give items and then CONNECTION:/folder");
-        if (items.length > 1 && etag !== undefined) throw usageError("--etag goes with one item");
+        if (items.length > 1 && etag !== undefined)
+          throw usageError("--if-match goes with one item");
         return run(cli, {
           items,
           folder: words.at(-1) ?? "",
           ...(etag === undefined ? {} : { etag }),
         });
-      });
+      },
+    );
   },
 } satisfies CommandModule;
 
@@ -195,11 +209,17 @@ async function runItemMove(
   const finder = createItemFinder(retrying);
   const target = await findFolder(retrying, finder, folder);
   const { plans, files: others, failed } = await planTrees(retrying, finder, items, target, true);
+  if (etag !== undefined && plans.length > 0)
+    throw usageError("--if-match goes with a file: a folder of another connection has no etag");
   if (cli.flags.dryRun && plans.length > 0) throw toCopyPlan(plans, []);
   const move = async (word: string) => {
     const found = await findItem(finder, word);
-    if (found.connection.id !== target.connection.id)
-      return moveAcross(retrying, progress, word, finder, target);
+    if (found.connection.id !== target.connection.id) {
+      // The copy is compared with the listed version, which is that of the precondition.
+      if (etag !== undefined) await assertVersion(retrying, word, found, etag);
+      const fresh = etag === undefined ? finder : createItemFinder(retrying);
+      return moveAcross(retrying, progress, word, fresh, target);
+    }
     const moving = retrying.client.call(vault.moveItem, {
       params: { connection_id: found.connection.id, item_id: found.id },
       body: {
@@ -208,7 +228,9 @@ async function runItemMove(
         ...(etag === undefined ? {} : { etag }),
       },
     });
-    const { body } = await moving.catch(explainFailure(retrying, word, found));
+    const { body } = await moving
+      .catch(explainFailure(retrying, word, found))
+      .catch(explainPrecondition(word, etag));
     return body;
   };
   const [first = ""] = items;
@@ -232,6 +254,8 @@ async function runItemMove(
 
 interface ItemDeleteOptions {
   readonly items: readonly string[];
+  /** For a single item: delete it only if it still has this etag. */
+  readonly etag?: string;
 }
 
 export const deleteItems = {
@@ -247,9 +271,14 @@ export const deleteItems = {
   completions: { items: "items" },
   destructive: true,
   define(command, cli, run = runItemDelete): void {
-    command
+    addIfMatchFlag(command, "for one item: only if it still has this etag")
       .argument("<items...>", "CONNECTION:/path, or an item's id")
-      .action((items: readonly string[]) => run(cli, { items }));
+      .action((items: readonly string[], flags: IfMatchFlags) => {
+        const etag = readIfMatch(flags);
+        if (items.length > 1 && etag !== undefined)
+          throw usageError("--if-match goes with one item");
+        return run(cli, { items, ...(etag === undefined ? {} : { etag }) });
+      });
   },
 } satisfies CommandModule;
 
@@ -257,7 +286,7 @@ export const deleteItems = {
  * Deletes items, one after the other, into the provider's trash where it has one. If some of several fail, the exit code
  * is `partial`.
  */
-async function runItemDelete(cli: CliContext, { items }: ItemDeleteOptions): Promise<void> {
+async function runItemDelete(cli: CliContext, { items, etag }: ItemDeleteOptions): Promise<void> {
   await cli.prompts.confirm(
     items.length === 1 ? `Delete ${items[0]}?` : `Delete these ${items.length} items?`,
   );
@@ -266,8 +295,12 @@ async function runItemDelete(cli: CliContext, { items }: ItemDeleteOptions): Pro
   const results = await runBatch(items, async (word) => {
     const found = await findItem(finder, word);
     const params = { connection_id: found.connection.id, item_id: found.id };
-    const deleting = retrying.client.call(vault.deleteItem, { params });
-    return (await deleting.catch(explainFailure(retrying, word, found))).body;
+    const headers = etag === undefined ? {} : { "If-Match": toIfMatchHeader(etag) };
+    const deleting = retrying.client.call(vault.deleteItem, { params }, { headers });
+    const { body } = await deleting
+      .catch(explainFailure(retrying, word, found))
+      .catch(explainPrecondition(word, etag));
+    return body;
   });
   await finishBatch(cli, results, "deleted", [
     { header: "deleted", cell: ({ item }) => item },

@@ -82,8 +82,8 @@ export async function planTrees(
 }
 
 /**
- * Reads a folder and what its target has already, and plans its copy. A file that the target has with the same size and no
- * earlier time is left as it is, so a copy that was interrupted is resumed by running it again.
+ * Reads a folder and its target, and plans the copy. A file that the target has with the same size and no earlier time
+ * is left as it is, so a copy that was interrupted is resumed by running it again.
  * @throws CliError when a folder cannot be listed, or would be copied into itself
  */
 async function planTreeCopy(
@@ -101,7 +101,7 @@ async function planTreeCopy(
       [...sourceTree.values()].some((entry) => entry.item?.provider_item_id === target.id));
   if (isInside) throw new CliError("invalid_destination", `${word} would be copied into itself`);
   const parent = { connectionId: target.connection.id, id: target.id };
-  // The top of a connection has no name: what is in it goes right into the target.
+  // The root of a connection has no name: its items go directly into the target.
   const name = item?.name;
   const there = name === undefined ? undefined : await findIn(cli, parent, name);
   if (there?.kind === "file")

@@ -37,7 +37,9 @@ export const copy = {
     vault.downloadItem,
     vault.uploadItem,
     vault.createFolder,
+    vault.createFolderBatch,
     vault.downloadBatch,
+    vault.listBatch,
     vault.uploadBatch,
   ],
   output: shapeList({
@@ -55,7 +57,7 @@ export const copy = {
     command
       .argument("<items...>", "items as CONNECTION:/path, then CONNECTION:/folder")
       .usage("<item...> CONNECTION:/folder [flags]")
-      .option("-r, --recursive", "copy folders with everything in them")
+      .option("-r, --recursive", "copy folders with their contents")
       .action((words: readonly string[], flags: { readonly recursive?: true }) => {
         const items = words.slice(0, -1);
         if (items.length === 0) throw usageError("give items and then CONNECTION:/folder");
@@ -151,7 +153,7 @@ export async function findFile(
   return { ...found, item };
 }
 
-/** Streams a file from one place to another through this machine. Returns the hash of what was sent. */
+/** Streams a file from one place to another through this machine. Returns the hash of the sent bytes. */
 export async function copyFile(
   cli: CliContext,
   progress: Progress,

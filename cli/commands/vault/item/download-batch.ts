@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { pipeline } from "node:stream/promises";
-import { toFailure } from "../../../client/outcomes.ts";
 import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, toCliError } from "../../../errors.ts";
+import { type BatchLine, parseBatchLine, toLineFailure } from "./batch-lines.ts";
 
 /** Files up to this size, in bytes, come in batches; the daemon reads files of this size ahead. */
 export const BATCHED_BYTES_MAX = 256 * 1024;
@@ -11,6 +11,9 @@ export const BATCHED_BYTES_MAX = 256 * 1024;
 /** Files of one request, and requests at one time: while one is written to the disk here, the next is read. */
 const FILES_MAX = 200;
 const REQUESTS_MAX = 2;
+/** With `isPaced`: a request waits this long after the one before it, unless so many files wait. */
+const PACE_MS = 1_000;
+const PACED_FILES_MIN = 100;
 /** Attempts of one file when the connection breaks. */
 const ATTEMPTS_MAX = 3;
 
@@ -27,10 +30,18 @@ interface Entry {
   isDone: boolean;
 }
 
-/** Creates the batches of one connection. A request takes all files that wait for one. */
-export function createDownloadBatches(cli: CliContext, connectionId: string): DownloadBatches {
+/**
+ * Creates the batches of one connection. A request takes all files that wait for one. `isPaced` is for callers that request
+ * another file each time one is stored elsewhere: without a pause each of these would be a request, against the limit.
+ */
+export function createDownloadBatches(
+  cli: CliContext,
+  connectionId: string,
+  { isPaced = false }: { readonly isPaced?: boolean } = {},
+): DownloadBatches {
   const queue: Entry[] = [];
   let running = 0;
+  let isPausing = false;
 
   return {
     download(itemId) {
@@ -44,12 +55,22 @@ export function createDownloadBatches(cli: CliContext, connectionId: string): Do
 
   function start(): void {
     while (running < REQUESTS_MAX && queue.length > 0) {
+      if (isPausing && queue.length < PACED_FILES_MIN) return;
+      if (isPaced && !isPausing) void pause();
       running += 1;
       void fetchBatch(queue.splice(0, FILES_MAX)).finally(() => {
         running -= 1;
         start();
       });
     }
+  }
+
+  async function pause(): Promise<void> {
+    isPausing = true;
+    // After a stop the next request is refused.
+    await cli.system.sleep(PACE_MS, cli.signal).catch(() => undefined);
+    isPausing = false;
+    start();
   }
 
   async function fetchBatch(entries: readonly Entry[]): Promise<void> {
@@ -112,26 +133,10 @@ const OUTCOMES_ENTRY = "croft-outcomes.ndjson";
 
 /** Rejects the file that a line of the outcomes reports as failed. */
 function settle(text: string, find: (itemId: unknown) => Entry | undefined): void {
-  const { provider_item_id: itemId, status, retry_after_s: seconds, ...body } = parse(text);
-  const failure = toFailure({
-    service: "vault",
-    status: Number(status),
-    body,
-    requestId: undefined,
-    retryAfter: seconds === undefined ? undefined : String(seconds),
-  });
-  const entry = failure === undefined ? undefined : find(itemId);
+  const line = parseBatchLine<BatchLine & { readonly provider_item_id: string }>(text);
+  const failure = toLineFailure(line);
+  const entry = failure === undefined ? undefined : find(line.provider_item_id);
   if (entry !== undefined && failure !== undefined) reject(entry, failure);
-}
-
-function parse(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch (error) {
-    throw new CliError("unexpected_answer", "the daemon sent an unexpected response", {
-      cause: error,
-    });
-  }
 }
 
 function reject(entry: Entry, error: CliError): void {

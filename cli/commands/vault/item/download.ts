@@ -39,6 +39,7 @@ export const download = {
     vault.getItemDetail,
     vault.downloadItem,
     vault.downloadBatch,
+    vault.listBatch,
   ],
   output: shapeList({
     ...resultFields,
@@ -113,7 +114,7 @@ async function runItemDownload(cli: CliContext, options: ItemDownloadOptions): P
 }
 
 /**
- * `download ITEM out.pdf` is how copying is written elsewhere: what can only be a target is not sent as an item.
+ * Refuses a last argument that can only be a target: people write `download ITEM out.pdf` as in other copy commands.
  * @throws CliError `usage`
  */
 async function assertItems(cli: CliContext, items: readonly string[]): Promise<void> {

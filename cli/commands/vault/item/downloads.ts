@@ -15,7 +15,8 @@ import {
   makeLocalFolder,
   openLocalFolder,
 } from "./local-files.ts";
-import { findSource, isFolder, readFolder } from "./lookup.ts";
+import { createFolderListings, type FolderListings } from "./folder-listings.ts";
+import { findSource, isFolder } from "./lookup.ts";
 import { type FileSource, streamItem, toFile } from "./receive-file.ts";
 import {
   BATCHED_BYTES_MAX,
@@ -61,12 +62,13 @@ interface Downloads {
   tasks(words: readonly string[]): AsyncGenerator<Task<Downloaded>>;
   /** The number of part files that were kept for resuming. */
   readonly kept: number;
-  /** Prints what a dry run found. */
+  /** Prints the plan of a dry run. */
   showPlan(outcomes: readonly Outcome<Downloaded>[]): never;
 }
 
 /** A folder of a connection that is walked through. */
 interface WalkedFolder {
+  readonly listings: FolderListings;
   readonly connectionId: string;
   readonly id: string;
   /** Its address without a trailing slash. */
@@ -129,13 +131,14 @@ export function createDownloads(
       throw usageError(`${word} is a folder`, "--recursive downloads it with everything in it");
     const folder = await openTop();
     const start = {
+      listings: createFolderListings(cli, found.connection.id, { refresh: true }),
       connectionId: found.connection.id,
       id: found.id,
       text: toText(word, address),
       path: found.item?.name ?? "",
       above: [],
     };
-    // The top of a connection has no name: what is in it goes right into the target.
+    // The root of a connection has no name: its items go directly into the target.
     if (found.item === undefined) return yield* walk(start, folder, topNames);
     const [name = "_"] = topNames.takeAll([found.item.name]);
     yield* walk(start, await makeLocalFolder(folder, name, isPlan), createFileNames(platform));
@@ -146,7 +149,7 @@ export function createDownloads(
     folder: LocalFolder,
     names: ReturnType<typeof createFileNames>,
   ): AsyncGenerator<Task<Downloaded>> {
-    const { items, failure } = await readFolder(cli, place.connectionId, place.id, true);
+    const { items, failure } = await place.listings.read(place.id);
     // Parts of an earlier download may still be there.
     if (failure !== undefined) yield failedTask(`${place.text}/`, failure);
     const localNames = names.takeAll(items.map(({ name }) => name));

@@ -9,9 +9,10 @@ import { CliError, toCliError, usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { createItemFinder } from "../../../support/find-item.ts";
 import { toItemAddress } from "../../../support/item-address.ts";
+import { addIfMatchFlag, type IfMatchFlags, readIfMatch } from "../../../support/if-match.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import { createLocalFiles, toFileName } from "./local-files.ts";
-import { findSource, isFolder } from "./lookup.ts";
+import { assertVersion, findSource, isFolder } from "./lookup.ts";
 import { replaceFile } from "./replace-file.ts";
 import { saveItem } from "./save-file.ts";
 
@@ -19,6 +20,8 @@ interface ItemEditOptions {
   readonly item: string;
   /** The command line of the editor. */
   readonly editor: string | undefined;
+  /** Edit this version only. */
+  readonly etag?: string;
 }
 
 export const edit = {
@@ -32,12 +35,17 @@ export const edit = {
   output: resourceOf(vault.replaceContent),
   completions: { item: "items" },
   define(command, cli, run = runItemEdit): void {
-    command
+    addIfMatchFlag(command, "only if the file has this etag")
       .argument("<item>", "CONNECTION:/path/to/file, or an item's id")
       .option("--editor <command>", "the editor; VISUAL or EDITOR when it is left out")
-      .action((item: string, { editor }: { readonly editor?: string }) =>
-        run(cli, { item, editor }),
-      );
+      .action((item: string, flags: IfMatchFlags & { readonly editor?: string }) => {
+        const etag = readIfMatch(flags);
+        return run(cli, {
+          item,
+          editor: flags.editor,
+          ...(etag === undefined ? {} : { etag }),
+        });
+      });
   },
 } satisfies CommandModule;
 
@@ -47,7 +55,7 @@ export const edit = {
  */
 async function runItemEdit(
   cli: CliContext,
-  { item: word, editor }: ItemEditOptions,
+  { item: word, editor, etag }: ItemEditOptions,
 ): Promise<void> {
   const { env, platform } = cli.system;
   const program = editor ?? env["VISUAL"] ?? env["EDITOR"];
@@ -55,7 +63,8 @@ async function runItemEdit(
     throw usageError("no editor is set", "set EDITOR, or give --editor");
   const found = await findSource(cli, createItemFinder(cli), toItemAddress(word));
   if (isFolder(found)) throw usageError(`${word} is a folder`, "only files have bytes");
-  const { connection, id, item } = found;
+  const { connection, id } = found;
+  const item = etag === undefined ? found.item : await assertVersion(cli, word, found, etag);
   if (item === undefined) throw new CliError("not_found", `${word} is not there`);
   const folder = await mkdtemp(join(tmpdir(), "croft-edit-"));
   const path = join(folder, toFileName(item.name, platform));

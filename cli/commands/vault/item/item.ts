@@ -5,11 +5,19 @@ import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { sanitizeText } from "../../../output/sanitize.ts";
+import { toShellWord } from "../../../output/shell-word.ts";
 import { resourceOf, shape } from "../../../output/spec.ts";
 import { capabilityColumns } from "../../../support/connection.ts";
 import { createItemFinder, findItem } from "../../../support/find-item.ts";
 import { toItemAddress } from "../../../support/item-address.ts";
+import {
+  addWaitFlags,
+  assertWaitFlags,
+  type WaitFlags,
+  waitUntilEnded,
+} from "../../../support/wait.ts";
 import { type CommandModule, type Entry, noun, verb } from "../../../tree/entry.ts";
+import { describeMissingText } from "../missing-text.ts";
 import { explainFailure } from "./lookup.ts";
 import { streamItem } from "./receive-file.ts";
 
@@ -27,7 +35,7 @@ export const entries: readonly Entry[] = [
   verb("capabilities", "Show the capabilities of an item's storage", () => viewCapabilities),
   verb(
     "open",
-    "Open a file with the program that the system has for it",
+    "Open a file with the system's default program",
     async () => (await import("./open.ts")).openItem,
   ),
   verb("edit", "Edit a file in your editor", async () => (await import("./edit.ts")).edit),
@@ -45,7 +53,7 @@ export const entries: readonly Entry[] = [
   ),
   verb(
     "sync",
-    "Make a folder the same as another one, local to remote or back",
+    "Make a folder match another one, local or remote",
     async () => (await import("./sync.ts")).sync,
   ),
   verb(
@@ -107,7 +115,13 @@ const detailColumns: readonly Column<z.output<typeof itemDetail>>[] = [
   { header: "analysis", cell: ({ analysis_status: status }) => status },
   { header: "topics", cell: ({ topics }) => topics },
   { header: "stale", cell: ({ is_stale: isStale }) => isStale },
+  {
+    header: "missing text",
+    cell: ({ unsupported_analysis_reason: reason, extracted_text: text }) =>
+      describeMissingText(reason, text),
+  },
   { header: "id", cell: ({ provider_item_id: id }) => id },
+  { header: "text", cell: ({ extracted_text: text }) => text },
 ];
 
 interface ItemCapabilitiesOptions {
@@ -149,29 +163,50 @@ async function runItemCapabilities(
   await cli.output.resource(capabilities, capabilityColumns);
 }
 
-interface ItemAnalyzeOptions {
+interface ItemAnalyzeOptions extends WaitFlags {
   readonly item: string;
 }
 
 export const analyzeItem = {
-  operations: [vault.listConnections, vault.listItems, vault.analyzeItem],
-  output: resourceOf(vault.analyzeItem, 202),
+  operations: [vault.listConnections, vault.listItems, vault.analyzeItem, vault.getItemDetail],
+  output: shape({ provider_item_id: "string", analysis_status: "string" }),
   completions: { item: "items" },
   define(command, cli, run = runItemAnalyze): void {
-    command
+    addWaitFlags(command, "wait until it is analysed, and fail when that fails")
       .argument("<item>", "CONNECTION:/path/to/file, or an item's id")
-      .action((item: string) => run(cli, { item }));
+      .action((item: string, flags: WaitFlags) => {
+        assertWaitFlags(flags);
+        return run(cli, { item, ...flags });
+      });
   },
 } satisfies CommandModule;
 
 /** Requests the extraction and classification of an item's text; "croft vault item view" shows the progress. */
-async function runItemAnalyze(cli: CliContext, { item }: ItemAnalyzeOptions): Promise<void> {
+async function runItemAnalyze(cli: CliContext, options: ItemAnalyzeOptions): Promise<void> {
+  const { item, wait, timeout } = options;
   const found = await findItem(createItemFinder(cli), item);
-  const asking = cli.client.call(vault.analyzeItem, {
-    params: { connection_id: found.connection.id, item_id: found.id },
-  });
+  const params = { connection_id: found.connection.id, item_id: found.id };
+  const asking = cli.client.call(vault.analyzeItem, { params });
   const { body } = await asking.catch(explainFailure(cli, item, found));
-  await cli.output.done(body, `${item} waits to be analysed.`);
+  if (wait !== true) return cli.output.done(body, `${item} waits to be analysed.`);
+  const ended = await waitUntilEnded(cli, {
+    title: `the analysis of ${item}`,
+    timeout,
+    read: async () => (await cli.client.call(vault.getItemDetail, { params })).body,
+    stateOf: ({ analysis_status: status }) => status,
+    hasEnded: ({ analysis_status: status }) => status !== "pending" && status !== "processing",
+    lookWith: `croft vault item view ${toShellWord(item)}`,
+  });
+  const { analysis_status: status, unsupported_analysis_reason: reason } = ended;
+  if (status === "ready")
+    return cli.output.done({ ...body, analysis_status: status }, `${item} is analysed.`);
+  const why = describeMissingText(reason, undefined);
+  const isUnsupported = status === "unsupported";
+  throw new CliError(
+    isUnsupported ? "unsupported" : "task_failed",
+    `the analysis of ${item} ended as ${status}${why === undefined ? "" : `: ${why}`}`,
+    { service: "vault", reason: reason ?? undefined },
+  );
 }
 
 interface ItemCatOptions {

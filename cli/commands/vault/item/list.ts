@@ -7,7 +7,8 @@ import { listOf, shapeList } from "../../../output/spec.ts";
 import { createItemFinder, findListingFailure, type WireItem } from "../../../support/find-item.ts";
 import { toItemAddress } from "../../../support/item-address.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
-import { findSource, readFolder, explainFailure } from "./lookup.ts";
+import { createFolderListings } from "./folder-listings.ts";
+import { findSource, explainFailure } from "./lookup.ts";
 
 export interface ItemListOptions {
   readonly folder: string;
@@ -106,7 +107,8 @@ interface ItemTreeOptions {
 }
 
 export const listTree = {
-  operations: [vault.listConnections, vault.listItems, vault.getItemDetail],
+  operations: [vault.listConnections, vault.listItems, vault.listBatch, vault.getItemDetail],
+  writes: false,
   output: shapeList({
     path: "string",
     depth: "integer",
@@ -127,14 +129,17 @@ export const listTree = {
   },
 } satisfies CommandModule;
 
-/** Prints everything below a folder, each folder followed by what is in it. */
+/** Prints everything below a folder, each folder followed by its items. */
 async function runItemTree(
   cli: CliContext,
   { folder, depth = Number.POSITIVE_INFINITY }: ItemTreeOptions,
 ): Promise<void> {
   const found = await findSource(cli, createItemFinder(cli), toItemAddress(folder));
   const entries: TreeEntry[] = [];
-  const connectionId = found.connection.id;
+  const listings = createFolderListings(cli, found.connection.id, {
+    refresh: false,
+    levels: depth,
+  });
   if (found.item?.kind === "file") entries.push(toEntry(found.item, "", 1));
   else await walk(found.id, "", 1).catch(explainFailure(cli, folder, found));
   await cli.output.list(wholeList(entries), [
@@ -144,7 +149,7 @@ async function runItemTree(
   ]);
 
   async function walk(parent: string, above: string, level: number): Promise<void> {
-    const { items, failure } = await readFolder(cli, connectionId, parent, false);
+    const { items, failure } = await listings.read(parent);
     // A folder that was never listed is not an empty one.
     if (failure !== undefined && items.length === 0) throw failure;
     if (failure !== undefined)

@@ -43,7 +43,7 @@ export async function makeLocalFolder(
 
 /** Makes sure that the folder is still the one that was opened or made. @throws CliError `conflict` */
 export async function assertUnmoved({ path, mark }: LocalFolder): Promise<void> {
-  // The one that was typed may be a link, so links are followed here: what they lead to has to be the same.
+  // The typed path may be a link, so follow links here: their target must be the same folder.
   const found = await stat(path, { bigint: true }).catch(() => undefined);
   if (found === undefined || toMark(found) !== mark)
     throw new CliError("conflict", `${path} was replaced while files were put into it`);
@@ -61,11 +61,11 @@ export const ONE_FILE_HINT = "--force replaces it, --output takes another name";
 /** State that the downloads of one run share. */
 export interface LocalFiles {
   readonly parts: PartFinder;
-  /** Beginnings that were left so that another run can go on with them. */
+  /** Parts that were kept so that another run can resume them. */
   readonly kept: Set<string>;
   /**
-   * Gives a whole file its name, in one step. What is there is replaced only if it may be, and never when this run has
-   * written it: two names can be one file where case does not matter. @throws CliError `conflict`
+   * Renames a complete part to its name, atomically. Replaces an existing file only if `mayReplace`, and never one that
+   * this run has written: on a case-insensitive file system two names can be one file. @throws CliError `conflict`
    */
   put(part: string, path: string, mayReplace: boolean): Promise<void>;
 }
@@ -139,7 +139,7 @@ function codeOf(error: unknown): string {
 export function toFileName(name: string, platform: string): string {
   const plain = name.toWellFormed().replaceAll(/[/\p{Cc}]/gu, "_");
   if (plain === "" || plain === "." || plain === "..") return "_";
-  // What is under way has such names, and would be taken for a beginning of something else.
+  // Unfinished downloads have this suffix, so the file would be taken for one.
   if (plain.endsWith(partSuffix)) return toFileName(`${plain}_`, platform);
   return toShortName(platform === "win32" ? toWindowsName(plain) : plain);
 }

@@ -8,10 +8,11 @@ import {
   type ItemFinder,
   type WireItem,
 } from "../../../support/find-item.ts";
+import { isSameEtag, preconditionFailed } from "../../../support/if-match.ts";
 import { type ItemAddress, toItemAddress } from "../../../support/item-address.ts";
 
 /**
- * Where an address leads, with what is known of the item there. An id that was never listed may still be the
+ * Resolves an address to its place and the known facts of the item there. An id that was never listed may still be the
  * provider's: then `item` is undefined although the id is not empty. @throws CliError `not_found` for a path
  */
 export async function findSource(
@@ -41,8 +42,8 @@ export function isFolder({ id, item }: FoundItem): boolean {
 }
 
 /**
- * A folder that is there, by its path or id. @throws CliError `not_found`, or `invalid_destination` for a file.
- * An id that the vault does not know is left for the daemon to refuse.
+ * Finds an existing folder by its path or id. @throws CliError `not_found`, or `invalid_destination` for a file. An id
+ * that the vault does not know is left for the daemon to refuse.
  */
 export async function findFolder(
   cli: CliContext,
@@ -91,22 +92,26 @@ export function toUnknown(
 }
 
 /** Everything in a folder. */
-interface FolderContent {
+export interface FolderContent {
   readonly items: readonly WireItem[];
   /** The provider's error; the items are then the last known ones. */
   readonly failure: CliError | undefined;
 }
 
-/** Reads a folder with all its pages. `refresh` lists it at the provider, however fresh the last listing is. */
+/**
+ * Reads a folder with all its pages, or those from `from` on. `refresh` lists it at the provider, however fresh the last
+ * listing is.
+ */
 export async function readFolder(
   cli: CliContext,
   connectionId: string,
   parent: string,
   refresh: boolean,
+  from?: string,
 ): Promise<FolderContent> {
   const items: WireItem[] = [];
   let failure: CliError | undefined;
-  let cursor: string | undefined;
+  let cursor = from;
   do {
     const { body } = await cli.client.call(vault.listItems, {
       params: { connection_id: connectionId },
@@ -125,3 +130,26 @@ export async function readFolder(
 }
 
 const largestPage = 1000;
+
+/**
+ * Compares a precondition with the item as the provider lists it now, for changes that the server does not compare. Returns
+ * the item. @throws CliError `stale` when it is another version
+ */
+export async function assertVersion(
+  cli: CliContext,
+  word: string,
+  found: FoundItem,
+  etag: string,
+): Promise<WireItem> {
+  const { item } = await withFacts(cli, found);
+  if (item === undefined) throw preconditionFailed(word, etag);
+  const { body } = await cli.client.call(vault.listItems, {
+    params: { connection_id: found.connection.id },
+    query: { parent_ref: item.parent_ref ?? "", name: item.name, refresh: "true" },
+  });
+  const failure = findListingFailure(body);
+  if (failure !== undefined) throw failure;
+  const now = body.items.find((one) => one.provider_item_id === found.id);
+  if (now === undefined || !isSameEtag(etag, now.etag ?? "")) throw preconditionFailed(word, etag);
+  return now;
+}

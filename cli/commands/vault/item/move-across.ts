@@ -140,7 +140,7 @@ async function hashItem(cli: CliContext, connectionId: string, id: string): Prom
 }
 
 /**
- * Deletes a folder that was copied completely, if it still holds exactly what was copied.
+ * Deletes a completely copied folder if its contents have not changed since.
  * @throws CliError `stale` when something in it has changed meanwhile; then it is kept
  */
 async function removeCopied(

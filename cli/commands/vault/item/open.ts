@@ -32,7 +32,10 @@ export const openItem = {
   define(command, cli, run = runItemOpen): void {
     command
       .argument("<item>", "CONNECTION:/path, or an item's id")
-      .option("--print", "print the URL of its bytes instead; it takes the vault's access token")
+      .option(
+        "--print",
+        "print the URL of its content instead; requests to it need the vault's access token",
+      )
       .action((item: string, flags: { readonly print?: true }) =>
         run(cli, { item, print: flags.print === true }),
       );

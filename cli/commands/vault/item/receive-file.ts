@@ -91,7 +91,7 @@ function nameOf({ headers }: ByteDownload, id: string): string {
   return id.split("/").at(-1) ?? id;
 }
 
-/** An item whose bytes are wanted. */
+/** An item to download. */
 export interface ItemSource {
   readonly params: { readonly connection_id: string; readonly item_id: string };
   /** For messages. */
@@ -103,7 +103,7 @@ export interface ItemSource {
 /** Attempts in a row that bring no further. */
 export const maxFailedAttempts = 3;
 
-/** Between an attempt that broke off and the next one. */
+/** The pause between an interrupted attempt and the next one. */
 export const pauseMs = 500;
 
 /** Bytes that are about to come. */
@@ -151,7 +151,7 @@ export function toOpened(download: ByteDownload): OpenedDownload {
   return { download, at: Number(range?.[1] ?? -1), total: Number(range?.[2] ?? -1), tag };
 }
 
-/** A connection that breaks off again and again. */
+/** Returns the error for a connection that repeatedly closes early. */
 export function toInterrupted(name: string, bytes: number, total: number | undefined): CliError {
   const of = total === undefined ? "" : ` of ${total}`;
   return new CliError("provider_failed", `${name}: it breaks off after ${bytes}${of} bytes`, {

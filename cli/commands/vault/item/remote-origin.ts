@@ -16,16 +16,16 @@ export interface RemoteOrigin extends Origin {
 /** Creates the origin for files of a connection. Small ones come in batches, larger ones are streamed through. */
 export function createRemoteOrigin(retries: Retries, { connectionId }: SyncedFolder): RemoteOrigin {
   const { cli, repeat } = retries;
-  const batches = createDownloadBatches(cli, connectionId);
+  const batches = createDownloadBatches(cli, connectionId, { isPaced: true });
   const hashes = new Map<string, string>();
   return {
     hashes,
     smallBytesMax: BATCHED_BYTES_MAX,
-    async read(step) {
+    async prepare(step) {
       const { provider_item_id: id } = itemOf(step);
       const bytes = await repeat(connectionId, () => batches.download(id));
       hashes.set(id, createHash("sha256").update(bytes).digest("hex"));
-      return bytes;
+      return async () => bytes;
     },
     withContent: (step, send) =>
       // A stream cannot be sent again, so a refusal repeats the download as well.

@@ -28,8 +28,8 @@ export async function isResumed(cli: CliContext, source: string): Promise<boolea
 }
 
 /**
- * Uploads a large file in parts that the daemon keeps: a connection that breaks off is taken up where it was, and so is the
- * upload of the same file that an earlier run left. Its hash is compared at the end. Never overwrites.
+ * Uploads a large file in parts that the daemon keeps: after a connection closes early the upload is resumed, and so is
+ * an upload of the same file by an earlier run. Compares the hash at the end. Never overwrites.
  */
 export async function uploadResumably(
   cli: CliContext,
@@ -62,8 +62,13 @@ export async function uploadResumably(
   let failed = 0;
   let furthest = -1;
   let isNoted = false;
+  /** The upload whose completion was requested but not yet answered. */
+  let unanswered: string | undefined;
   for (;;) {
     try {
+      const answered = unanswered === undefined ? undefined : await completeAgain(unanswered);
+      if (answered !== undefined) return answered;
+      unanswered = undefined;
       const { upload_id: id, offset } = await begin();
       if (offset > 0 && !isNoted) {
         cli.io.note(`Resuming ${filename} at ${toSizeText(offset)} of ${toSizeText(size)}.`);
@@ -74,17 +79,33 @@ export async function uploadResumably(
       await hashing.advanceTo(offset);
       progress.update(offset);
       if (offset < size) await append(id, offset);
-      const { body } = await cli.client.call(vault.completeUpload, {
-        params: { ...params, upload_id: id },
-        body: { sha256: await hashing.digest(size) },
-      });
-      if (body.kind === "uploaded") return body;
-      throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
+      const sha256 = await hashing.digest(size);
+      unanswered = id;
+      return await complete(id, sha256);
     } catch (error) {
       cli.signal.throwIfAborted();
       failed += 1;
       if (!mayResume(error) || failed >= FAILED_ATTEMPTS_MAX) throw error;
       await cli.system.sleep(PAUSE_MS, cli.signal);
+    }
+  }
+
+  async function complete(id: string, sha256: string): Promise<Uploaded> {
+    const { body } = await cli.client.call(vault.completeUpload, {
+      params: { ...params, upload_id: id },
+      body: { sha256 },
+    });
+    if (body.kind === "uploaded") return body;
+    throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
+  }
+
+  /** The result of an upload whose answer was lost; undefined when the daemon does not know the upload any more. */
+  async function completeAgain(id: string): Promise<Uploaded | undefined> {
+    try {
+      return await complete(id, await hashing.digest(size));
+    } catch (error) {
+      if (toCliError(error).code === "not_found") return undefined;
+      throw error;
     }
   }
 

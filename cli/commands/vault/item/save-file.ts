@@ -26,17 +26,20 @@ interface SaveTarget {
   readonly files: LocalFiles;
   /** Stops this download alone. */
   readonly signal?: AbortSignal;
-  /** The bytes begin to come; `total` is undefined when the size is unknown. `from` are there already. */
+  /**
+   * Called when the first bytes arrive; `total` is undefined when the size is unknown, `from` is the number of bytes
+   * that the part already has.
+   */
   readonly onBegin: (total: number | undefined, from: number) => void;
-  /** Told how many bytes are there in all. */
+  /** Receives the total number of bytes written so far. */
   readonly onProgress: (bytes: number) => void;
 }
 
 /**
- * Writes an item to a file, and resolves to its size. The file appears under its name when it is whole. Until then its
- * bytes are in a part: one that an earlier run left is gone on with if the item still is of the same
- * version, and so is one whose connection breaks off. What is left when that does not help is kept for the next run,
- * unless it is so small that starting over costs nothing. @throws CliError `conflict` when the file is there
+ * Writes an item to a file, and resolves to its size. The file appears under its name when it is complete. Until then
+ * its bytes are in a part file. A part of an earlier run is resumed if the item has the same version, and so is one
+ * whose connection closes early. When the download fails, the part is kept for the next run, unless it is so small that
+ * starting over costs nothing. @throws CliError `conflict` when the file exists
  */
 export async function saveItem(
   cli: CliContext,
@@ -59,7 +62,7 @@ export async function saveItem(
       const { tag, at, total } = begun;
       const earlier = part;
       part = { path: toPartPath(path, tag ?? noTag(cli)), tag, size: at };
-      // The item has changed since: what there is of the old version is of no use.
+      // The item has changed since: the part of the old version is of no use.
       if (earlier !== undefined && earlier.path !== part.path)
         await rm(earlier.path, { force: true });
       target.onBegin(total, at);
@@ -86,8 +89,8 @@ export async function saveItem(
 }
 
 /**
- * Writes bytes that are in memory to a new file. It appears under its name when it is whole. @throws CliError `conflict` when
- * the file is there
+ * Writes bytes that are in memory to a new file. It appears under its name when it is complete. @throws CliError
+ * `conflict` when the file exists
  */
 export async function saveBytes(
   cli: CliContext,
@@ -106,8 +109,8 @@ export async function saveBytes(
 }
 
 /**
- * Writes the bytes where they belong, until they end or break off. Never cuts the file off first: two that write the
- * same version at one time write the same bytes to the same places.
+ * Writes the bytes at their offsets until they end or the connection closes early. Never truncates the file first: two
+ * processes that download the same version at the same time write the same bytes to the same offsets.
  */
 async function write(
   { download, at, total }: OpenedDownload,

@@ -31,7 +31,7 @@ export interface Content {
   readonly size: number | undefined;
   readonly canRestart: boolean;
   open(): Readable;
-  /** Lets go of what else would be waited for after an upload that failed. */
+  /** Releases resources that would keep the process waiting after a failed upload. */
   readonly close?: () => void;
 }
 

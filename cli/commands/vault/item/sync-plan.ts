@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import type { WireItem } from "../../../support/find-item.ts";
+import { createFolderListings } from "./folder-listings.ts";
 import { createFileNames } from "./local-files.ts";
-import { readFolder } from "./lookup.ts";
 import { COARSE_TIME_MS } from "./transfer.ts";
 
 /** One file or folder below a synchronized folder. */
@@ -23,7 +23,10 @@ export type Tree = ReadonlyMap<string, TreeEntry>;
 
 /** The action for one path. */
 export interface SyncStep {
-  /** `folder`: create it. `copy`: the target has none. `replace`: it differs. `delete`: the source has none. `keep`: the same. */
+  /**
+   * `folder`: create it. `copy`: the target lacks it. `replace`: it differs. `delete`: the source lacks it. `keep`:
+   * equal.
+   */
   readonly action: "folder" | "copy" | "replace" | "delete" | "keep" | "conflict";
   readonly path: string;
   readonly source?: TreeEntry | undefined;
@@ -39,7 +42,7 @@ export interface SyncedFolder {
 
 /** Carries out steps on the side that is changed. */
 export interface SyncSide {
-  /** Creates a folder; its parent exists. */
+  /** Creates a folder; its parent exists, or its creation was started before. Uses an existing folder. */
   makeFolder(step: SyncStep): Promise<void>;
   /** Brings a file to the target, new or in place of the version that the plan saw. Returns its size. */
   copy(step: SyncStep): Promise<number>;
@@ -77,6 +80,7 @@ export async function readRemoteTree(
   platform: string = cli.system.platform,
 ): Promise<Tree> {
   const tree = new Map<string, TreeEntry>();
+  const listings = createFolderListings(cli, connectionId, { refresh: true });
   await walk(rootId, "", "", [rootId]);
   return tree;
 
@@ -86,7 +90,7 @@ export async function readRemoteTree(
     localAbove: string,
     ids: readonly string[],
   ): Promise<void> {
-    const { items, failure } = await readFolder(cli, connectionId, id, true);
+    const { items, failure } = await listings.read(id);
     if (failure !== undefined) throw failure;
     const names = createFileNames(platform).takeAll(items.map(({ name }) => name));
     for (const [index, item] of items.entries()) {
@@ -104,7 +108,7 @@ export async function readRemoteTree(
 }
 
 /**
- * Compares two trees: what has to be done so that the target has what the source has. Files are the same by size and time.
+ * Compares two trees and returns the steps that make the target match the source. Files are the same by size and time.
  * Deletions come last, content before its folder; a folder that goes as a whole is one step.
  */
 export function planSync(source: Tree, target: Tree, deletes: boolean): readonly SyncStep[] {

@@ -3,6 +3,7 @@ import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import type { Progress } from "../../../output/progress.ts";
+import { createFolderBatches, type FolderCreation } from "./folder-batch.ts";
 import { replaceContent } from "./replace-file.ts";
 import { type Content, openSource, uploadContent, type Uploaded } from "./send-file.ts";
 import type { SyncedFolder, SyncSide, SyncStep, Tree } from "./sync-plan.ts";
@@ -21,9 +22,13 @@ const FILES_AT_ONCE = 4;
 
 /** The source of the copied files. */
 export interface Origin {
-  /** The largest file, in bytes, that `read` reads whole. */
+  /** The largest file, in bytes, that `prepare` handles. */
   readonly smallBytesMax: number;
-  read(step: SyncStep): Promise<Uint8Array>;
+  /**
+   * Prepares a small file and returns the function that reads it whole. What may wait for the network is done before: a
+   * request that waits for the bytes of its next file would time out.
+   */
+  prepare(step: SyncStep): Promise<() => Promise<Uint8Array>>;
   /** Opens a larger file for `send`; may do so again after a refusal. */
   withContent(step: SyncStep, send: (content: Content) => Promise<Uploaded>): Promise<Uploaded>;
 }
@@ -33,7 +38,7 @@ export function createLocalOrigin(cli: CliContext, root: string): Origin {
   const pathOf = ({ path, source }: SyncStep) => join(root, source?.path ?? path);
   return {
     smallBytesMax: BATCHED_BYTES_MAX,
-    read: (step) => readSmall(cli, pathOf(step)),
+    prepare: async (step) => () => readSmall(cli, pathOf(step)),
     withContent: async (step, send) => send(await openSource(cli, pathOf(step))),
   };
 }
@@ -51,36 +56,35 @@ export function createRemoteSide(
   const batches = createUploadBatches(cli, connectionId, retries);
   const replacements = createUploadBatches(cli, connectionId, retries, vault.replaceBatch);
   const alone = createLimit(FILES_AT_ONCE);
-  /** Folders that were created, by their path. */
-  const created = new Map<string, string>();
+  /** Folders that were or are being created, by their path. */
+  const created = new Map<string, FolderCreation>();
+  const folders = createFolderBatches(retries, connectionId);
 
   return {
     async makeFolder({ path }) {
-      const { body } = await cli.client.call(vault.createFolder, {
-        params: { connection_id: connectionId },
-        body: { parent_ref: folderOf(path), name: nameOf(path) },
-      });
-      if (body.kind !== "folder")
-        throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
-      // The vault gives a taken name a counter.
-      if (body.name.normalize("NFC") !== nameOf(path).normalize("NFC"))
-        throw new CliError("name_collision", `another client created ${path} meanwhile`);
-      created.set(path, body.provider_item_id);
+      const creation = folders.create(parentOf(path), nameOf(path));
+      created.set(path, creation);
+      await creation.done;
     },
 
     async copy(step) {
       const { path, source, target } = step;
       const item = target?.item;
       const place = {
-        folder: { connectionId, id: folderOf(path) },
+        folder: { connectionId, id: await folderOf(path) },
         filename: nameOf(source?.path ?? path),
         contentType: source?.item?.content_type ?? "application/octet-stream",
       };
-      const read = () => origin.read(step);
-      const entry = item === undefined ? toNewFile(place, read) : toReplacement(item, read);
-      const isSmall = (source?.size ?? Infinity) <= origin.smallBytesMax && fitsIntoHead(entry);
+      const toEntry = (read: () => Promise<Uint8Array>) =>
+        item === undefined ? toNewFile(place, read) : toReplacement(item, read);
+      const isSmall =
+        (source?.size ?? Infinity) <= origin.smallBytesMax &&
+        fitsIntoHead(toEntry(() => Promise.reject(new Error("the file is not prepared"))));
+      // Many files are prepared at one time, so that they arrive together in few requests.
+      const entry = isSmall ? toEntry(await origin.prepare(step)) : undefined;
       const copied = await trackTransfer(progress, path, (shown) => {
-        if (isSmall) return (item === undefined ? batches : replacements).upload(entry, shown);
+        if (entry !== undefined)
+          return (item === undefined ? batches : replacements).upload(entry, shown);
         return alone(() =>
           origin.withContent(step, (content) =>
             item === undefined
@@ -107,12 +111,17 @@ export function createRemoteSide(
     },
   };
 
-  function folderOf(path: string): string {
+  function parentOf(path: string): string | FolderCreation {
     const above = dirname(path);
     if (above === ".") return rootId;
-    const id = created.get(above) ?? tree.get(above)?.item?.provider_item_id;
-    if (id === undefined) throw new CliError("not_found", `${above} is not there`);
-    return id;
+    const parent = created.get(above) ?? tree.get(above)?.item?.provider_item_id;
+    if (parent === undefined) throw new CliError("not_found", `${above} is not there`);
+    return parent;
+  }
+
+  async function folderOf(path: string): Promise<string> {
+    const parent = parentOf(path);
+    return typeof parent === "string" ? parent : (await parent.done).id;
   }
 }
 

@@ -29,7 +29,7 @@ import { createRetries, type Retries } from "./transfer.ts";
 export interface ItemSyncOptions {
   readonly source: string;
   readonly target: string;
-  /** Delete what the source does not have. */
+  /** Delete files and folders of the target that the source lacks. */
   readonly deletes: boolean;
 }
 
@@ -38,13 +38,14 @@ export const sync = {
     vault.listConnections,
     vault.listItems,
     vault.getItemDetail,
-    vault.createFolder,
+    vault.createFolderBatch,
     vault.uploadItem,
     vault.uploadBatch,
     vault.replaceContent,
     vault.replaceBatch,
     vault.downloadItem,
     vault.downloadBatch,
+    vault.listBatch,
     vault.deleteItem,
   ],
   output: shapeList({ ...resultFields, action: "string?", size: "integer?" }),
@@ -57,7 +58,7 @@ export const sync = {
         "<target>",
         "the folder that is made the same; one of the two at least is CONNECTION:/path",
       )
-      .option("--delete", "delete in the target what the source does not have")
+      .option("--delete", "delete files and folders of the target that the source lacks")
       .action((source: string, target: string, flags: { readonly delete?: true }) =>
         run(cli, { source, target, deletes: flags.delete === true }),
       );
@@ -112,7 +113,7 @@ async function runItemSync(
   progress.expectNoMore();
   const outcomes = await carryOut(side, changes).finally(() => progress.finish());
   const failed = outcomes.filter(({ failure }) => failure !== undefined).length;
-  // A source that could not be read whole must not cost what the target has.
+  // An incompletely copied source must not cause deletions in the target.
   if (failed === 0)
     outcomes.push(
       ...(await runTasks(
@@ -130,7 +131,7 @@ async function runItemSync(
   ]);
 }
 
-/** One of the two folders, with what is in it. */
+/** One of the two folders, with its contents. */
 type Side =
   | { readonly remote: SyncedFolder; readonly local?: undefined; readonly tree: Tree }
   | { readonly local: string; readonly remote?: undefined; readonly tree: Tree };
@@ -163,7 +164,7 @@ async function readLocal(path: string, isSource: boolean): Promise<Tree> {
   }
 }
 
-/** Refuses two folders of which one contains the other: what is copied would be copied again, or deleted. */
+/** Refuses two folders of which one contains the other: copied files would be copied again, or deleted. */
 function assertApart(from: Side, to: Side, word: string): void {
   if (from.remote?.connectionId !== to.remote?.connectionId) return;
   const contains = (outer: Side, inner: Side) =>
@@ -199,5 +200,9 @@ async function openRemote(cli: CliContext, word: string): Promise<SyncedFolder> 
 async function assertLocal(path: string, word: string, isSource: boolean): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() === true || (found === undefined && !isSource)) return;
-  throw new CliError("file_error", `${word} is not a folder`);
+  if (found === undefined) throw new CliError("file_error", `${word} is not there`);
+  const command = isSource ? "upload" : "download";
+  throw new CliError("file_error", `${word} is not a folder`, {
+    hint: `name a folder; "croft vault item ${command} --help" tells how to copy single files`,
+  });
 }

@@ -27,8 +27,8 @@ export interface TransferFlags {
 
 export function addTransferFlags(command: Command): Command {
   return command
-    .option("-r, --recursive", "take folders with everything in them")
-    .option("--skip-existing", "leave what is there with the same size and is no older")
+    .option("-r, --recursive", "include folders and their contents")
+    .option("--skip-existing", "skip existing files of the same size that are not older")
     .option("--transfers <number>", "files at one time, 1 to 32", toCount, 4);
 }
 
@@ -40,7 +40,7 @@ export function toTransferOptions(flags: TransferFlags): TransferOptions {
 /** Files that wait for their place in a batch or for its outcome. */
 export const BATCHED_AT_ONCE = 256;
 
-/** Runs at most so many calls at one time; the others wait in their order. */
+/** Runs at most `atOnce` calls concurrently; the others wait in their order. */
 export function createLimit(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let free = atOnce;
@@ -127,7 +127,7 @@ function toCount(text: string): number {
 /** The command does not wait for a server that requires a longer pause. */
 const longestPauseSeconds = 15 * 60;
 
-/** Pauses for one request. After so many, others take all that the server gives. */
+/** Maximum number of pauses of one request. After that many, other clients use up the server's limit. */
 const pausesMax = 20;
 
 /** Requests of one run that wait together. */

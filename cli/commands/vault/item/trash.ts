@@ -1,3 +1,4 @@
+import { toShellWord } from "../../../output/shell-word.ts";
 import type { z } from "zod";
 import type { listTrash } from "../../../../daemon/contract/vault/cloud/trash.ts";
 import { vault } from "../../../client/operations.ts";
@@ -153,7 +154,7 @@ async function findTrashed(
   if (found !== undefined) return found.trash_id;
   throw new CliError("not_found", `/${path.join("/")} is not in the trash of ${name}`, {
     service: "vault",
-    hint: `"croft vault item trash list ${JSON.stringify(name)}" shows what is there`,
+    hint: `"croft vault item trash list ${toShellWord(name)}" shows what is there`,
   });
 }
 
@@ -166,7 +167,7 @@ function explainRestore(
     if (!(error instanceof CliError) || error.code !== "stale") throw error;
     throw new CliError("stale", `${word} is not in the trash any more, or its folder is missing`, {
       ...error.details,
-      hint: `"croft vault item trash list ${JSON.stringify(name)}" shows its location, "croft vault item mkdir" creates the folder`,
+      hint: `"croft vault item trash list ${toShellWord(name)}" shows its location, "croft vault item mkdir" creates the folder`,
     });
   };
 }

@@ -1,12 +1,11 @@
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
-import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
-import { toFailure } from "../../../client/outcomes.ts";
 import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, toCliError } from "../../../errors.ts";
 import type { WireItem } from "../../../support/find-item.ts";
+import { type BatchLine, readBatchLines, toLineFailure } from "./batch-lines.ts";
 import type { FileUpload, Uploaded } from "./send-file.ts";
 import type { Retries, TransferProgress } from "./transfer.ts";
 
@@ -108,15 +107,11 @@ export function createUploadBatches(
           },
         },
       );
-      const lines = createInterface({ input: answer.stream, crlfDelay: Infinity });
-      for await (const text of lines) {
-        const line = parseLine(text);
+      for await (const line of readBatchLines<Line>(answer.stream)) {
         const entry = attempt.sent[line.index ?? -1];
         if (entry === undefined) failure ??= toLineFailure(line);
         else settle(entry, line);
       }
-      // The interface of lines ends without an error when the connection breaks.
-      if (answer.stream.errored !== null) throw answer.stream.errored;
     } catch (error) {
       failure ??= cli.signal.aborted ? toCliError(cli.signal.reason) : toCliError(error);
     }
@@ -144,7 +139,7 @@ export function createUploadBatches(
       bytes += content.byteLength;
       attempt.sent.push(entry);
       entry.progress.begin(content.byteLength);
-      // The delimiter behind the bytes tells the daemon that the file is whole.
+      // The delimiter after the bytes tells the daemon that the file is complete.
       yield Buffer.concat([
         Buffer.from(toHead(entry.file)),
         content,
@@ -155,7 +150,7 @@ export function createUploadBatches(
     yield Buffer.from("--\r\n");
   }
 
-  /** Returns the next file, or undefined when none comes for a while. */
+  /** Returns the next file, or undefined when no file arrives for a while. */
   async function take(attempt: Attempt): Promise<Entry | undefined> {
     if (queue.length === 0 && !isFlushed) {
       const idle = new AbortController();
@@ -172,22 +167,9 @@ export function createUploadBatches(
   }
 }
 
-interface Line {
+interface Line extends BatchLine {
   readonly index: number | null;
   readonly filename?: string | null;
-  readonly status: number;
-  readonly kind?: string;
-  readonly retry_after_s?: number;
-}
-
-function parseLine(text: string): Line {
-  try {
-    const line = JSON.parse(text) as Line;
-    if (typeof line.status === "number") return line;
-  } catch {
-    // Handled like any other line that the daemon did not write.
-  }
-  throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
 }
 
 function settle(entry: Entry, line: Line): void {
@@ -201,17 +183,6 @@ function settle(entry: Entry, line: Line): void {
 function reject(entry: Entry, error: CliError): void {
   entry.isDone = true;
   entry.done.reject(error);
-}
-
-function toLineFailure(line: Line): CliError | undefined {
-  const { index: _index, retry_after_s: seconds, status, ...body } = line;
-  return toFailure({
-    service: "vault",
-    status,
-    body,
-    requestId: undefined,
-    retryAfter: seconds === undefined ? undefined : String(seconds),
-  });
 }
 
 function toUnknownOutcome(): CliError {
@@ -253,7 +224,7 @@ export function toReplacement(
   return { field: item.provider_item_id, filename, read };
 }
 
-/** Reads a small file whole: what it is when it is opened, even if it grows meanwhile. */
+/** Reads a small file whole, up to its size when it was opened, even if it grows meanwhile. */
 export async function readSmall(cli: CliContext, source: string): Promise<Buffer> {
   const file = await open(resolve(cli.system.workingDirectory, source)).catch((error: unknown) => {
     throw new CliError("file_error", `${source}: ${(error as Error).message}`, { cause: error });

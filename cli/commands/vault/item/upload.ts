@@ -9,6 +9,7 @@ import { noSuchItem, toAddressText, toItemAddress } from "../../../support/item-
 import type { CommandModule } from "../../../tree/entry.ts";
 import { findFolder } from "./lookup.ts";
 import type { Uploaded } from "./send-file.ts";
+import { readIfMatch } from "../../../support/if-match.ts";
 import {
   addTransferFlags,
   BATCHED_AT_ONCE,
@@ -19,13 +20,9 @@ import {
   type TransferFlags,
   type TransferOptions,
 } from "./transfer.ts";
-import {
-  createUploads,
-  enterOrPlan,
-  openRemoteFolder,
-  type RemoteFolder,
-  type UploadTarget,
-} from "./uploads.ts";
+import { createFolderListings } from "./folder-listings.ts";
+import { enterOrPlan, openRemoteFolder, type RemoteFolder } from "./remote-folder.ts";
+import { createUploads, type UploadTarget } from "./uploads.ts";
 
 const uploadFields: Readonly<Record<string, FieldType>> = {
   ...resultFields,
@@ -42,16 +39,25 @@ export interface ItemUploadOptions extends TransferOptions {
   readonly sources: readonly string[];
   /** A folder by its path or as CONNECTION:ID, or for a single file also the path that it shall have. */
   readonly target: string;
-  /** Replace files that are there, if they still are the version that was listed. */
+  /** Replace existing files if they still have the listed version. */
   readonly replace: boolean;
+  /** For a single file: replace only this version. */
+  readonly etag?: string;
+}
+
+interface UploadFlags extends TransferFlags {
+  readonly replace?: true;
+  readonly ifMatch?: string;
 }
 
 export const upload = {
   operations: [
     vault.listConnections,
     vault.listItems,
+    vault.listBatch,
     vault.getItemDetail,
     vault.createFolder,
+    vault.createFolderBatch,
     vault.uploadItem,
     vault.uploadBatch,
     vault.beginUpload,
@@ -68,7 +74,8 @@ export const upload = {
       .usage("<file...> CONNECTION:/path [flags]");
     addTransferFlags(command)
       .option("--replace", "replace files that are there and differ")
-      .action((words: readonly string[], flags: TransferFlags & { readonly replace?: true }) => {
+      .option("--if-match <etag>", "replace a single file, only if it still has this etag")
+      .action((words: readonly string[], flags: UploadFlags) => {
         const sources = words.slice(0, -1);
         if (sources.length === 0) throw usageError("give files and then CONNECTION:/path");
         const target = words.at(-1) ?? "";
@@ -78,8 +85,16 @@ export const upload = {
             `${target} is not a folder of a connection`,
             "write CONNECTION:/path at the end",
           );
-        const replace = flags.replace === true;
-        return run(cli, { sources, target, replace, ...toTransferOptions(flags) });
+        const etag = readIfMatch(flags);
+        if (etag !== undefined && (sources.length > 1 || flags.recursive === true))
+          throw usageError("--if-match goes with one file");
+        return run(cli, {
+          sources,
+          target,
+          replace: flags.replace === true || etag !== undefined,
+          ...(etag === undefined ? {} : { etag }),
+          ...toTransferOptions(flags),
+        });
       });
   },
 } satisfies CommandModule;
@@ -164,10 +179,14 @@ async function findDestination(
   if (parent.item?.kind === "file") throw noSuchItem(target.connection, above);
   const folder = toFolder(cli, parent, text(above));
   if (!recursive) return { folder, name };
-  return { ...(await enterOrPlan(cli, folder, name)), name: undefined };
+  const { connectionId } = folder;
+  const listings = createFolderListings(cli, connectionId, { refresh: true, levels: 1 });
+  return { ...(await enterOrPlan(cli, folder, name, listings)), name: undefined };
 }
 
 function toFolder(cli: CliContext, { connection, id }: FoundItem, address: string): RemoteFolder {
   const text = address.replace(/\/$/, "");
-  return openRemoteFolder(cli, { connectionId: connection.id, id, text });
+  const facts = { connectionId: connection.id, id, text, isNew: false };
+  const listings = createFolderListings(cli, connection.id, { refresh: true, levels: 1 });
+  return openRemoteFolder(facts, listings);
 }

@@ -2,11 +2,21 @@ import { readdir, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
-import { CliError, DryRun, usageError } from "../../../errors.ts";
+import { CliError, type DryRun, toCliError, usageError } from "../../../errors.ts";
 import type { Progress } from "../../../output/progress.ts";
 import { failedTask, type Task } from "../../../support/batch.ts";
-import type { WireItem } from "../../../support/find-item.ts";
-import { readFolder } from "./lookup.ts";
+import { explainPrecondition, isSameEtag, preconditionFailed } from "../../../support/if-match.ts";
+import { createFolderBatches, type FolderCreation } from "./folder-batch.ts";
+import { createFolderListings } from "./folder-listings.ts";
+import { createFollow } from "./follow-local.ts";
+import {
+  beginFolder,
+  enterOrPlan,
+  findIn,
+  type OpenedFolder,
+  openRemoteFolder,
+  type RemoteFolder,
+} from "./remote-folder.ts";
 import { replaceFile } from "./replace-file.ts";
 import { isResumed, uploadResumably } from "./resume-upload.ts";
 import { type FileUpload, type Uploaded, uploadFile } from "./send-file.ts";
@@ -52,6 +62,8 @@ export interface UploadTarget {
 interface UploadsOptions extends TransferOptions {
   readonly progress: Progress;
   readonly replace: boolean;
+  /** The version that a single file must have to be replaced. */
+  readonly etag?: string;
   /** Set to send small files together in one request. */
   readonly batching: Retries | undefined;
 }
@@ -63,13 +75,26 @@ interface UploadsOptions extends TransferOptions {
 export async function* createUploads(
   cli: CliContext,
   sources: readonly string[],
-  { folder: target, name: onlyName, plan: targetPlan }: UploadTarget,
-  { recursive, skipExisting, replace, transfers, progress, batching }: UploadsOptions,
+  { folder: given, name: onlyName, plan: targetPlan }: UploadTarget,
+  { recursive, skipExisting, replace, etag, transfers, progress, batching }: UploadsOptions,
 ): AsyncGenerator<Task<UploadOutcome>> {
   const batches: UploadBatches | undefined =
-    batching && createUploadBatches(cli, target.connectionId, batching);
+    batching && createUploadBatches(cli, given.connectionId, batching);
   const replacements: UploadBatches | undefined =
-    batching && createUploadBatches(cli, target.connectionId, batching, vault.replaceBatch);
+    batching && createUploadBatches(cli, given.connectionId, batching, vault.replaceBatch);
+  const listings = createFolderListings(cli, given.connectionId, {
+    refresh: true,
+    follow: createFollow(
+      given.id,
+      sources.map((source) => resolve(cli.system.workingDirectory, source)),
+    ),
+    // With the batches of folders, files and replacements an account has as many as it may have at one time.
+    requests: 1,
+  });
+  const target = openRemoteFolder(given, listings);
+  const folders = batching && createFolderBatches(batching, target.connectionId);
+  /** Outcomes of folders that are created while their files wait. */
+  const creations: { readonly source: string; readonly creation: FolderCreation }[] = [];
   const alone = createLimit(transfers);
   if (targetPlan !== undefined) yield failedTask(target.text, targetPlan);
   for (const source of sources) {
@@ -88,23 +113,37 @@ export async function* createUploads(
       yield failedTask(source, usageError(`${source} is a folder`, hint));
       continue;
     }
-    // The top of a disk has no name: what is in it goes right into the target.
+    // The root of a disk has no name: its files go directly into the target.
     const name = basename(path);
-    yield* name === "" ? walk(source, target, "") : enter(source, target, name, "");
+    const top = { text: target.text, opened: Promise.resolve(target) };
+    yield* name === "" ? walk(source, top, "") : enter(source, top, name, "");
   }
+  for (const { source, creation } of creations)
+    try {
+      await creation.done;
+    } catch (error) {
+      if (!(toCliError(error).cause instanceof CliError)) yield failedTask(`${source}/`, error);
+    }
   batches?.flush();
   replacements?.flush();
   if (recursive) progress.expectNoMore();
 
   async function* enter(
     source: string,
-    parent: RemoteFolder,
+    parent: OpenedFolder,
     name: string,
     above: string,
   ): AsyncGenerator<Task<UploadOutcome>> {
     try {
-      const { folder, plan } = await enterOrPlan(cli, parent, name);
-      if (plan !== undefined) yield failedTask(source, plan);
+      if (folders === undefined) {
+        const { folder, plan } = await enterOrPlan(cli, await parent.opened, name, listings);
+        if (plan !== undefined) yield failedTask(source, plan);
+        const { text } = folder;
+        yield* walk(source, { text, opened: Promise.resolve(folder) }, `${above}${name}/`);
+        return;
+      }
+      const folder = await beginFolder({ folders, listings }, parent, name);
+      if (folder.creation !== undefined) creations.push({ source, creation: folder.creation });
       yield* walk(source, folder, `${above}${name}/`);
     } catch (error) {
       yield failedTask(`${source}/`, error);
@@ -113,7 +152,7 @@ export async function* createUploads(
 
   async function* walk(
     source: string,
-    folder: RemoteFolder,
+    folder: OpenedFolder,
     above: string,
   ): AsyncGenerator<Task<UploadOutcome>> {
     const entries = await readdir(resolve(cli.system.workingDirectory, source), {
@@ -128,7 +167,13 @@ export async function* createUploads(
         progress.expect((await stat(path).catch(() => undefined))?.size ?? null);
         yield {
           item,
-          run: () => send({ source: item, folder, filename: name, title: `${above}${name}` }),
+          run: async () =>
+            send({
+              source: item,
+              folder: await folder.opened,
+              filename: name,
+              title: `${above}${name}`,
+            }),
         };
       } else {
         const skipped = entry.isSymbolicLink() ? "link" : "special";
@@ -141,6 +186,8 @@ export async function* createUploads(
     const { source, folder, filename, title } = upload;
     if (recursive || skipExisting || replace) {
       const there = await findIn(folder, filename);
+      if (etag !== undefined && !isSameEtag(etag, there?.etag ?? ""))
+        throw preconditionFailed(`${folder.text}/${filename}`, etag);
       if (there !== undefined) {
         const path = resolve(cli.system.workingDirectory, source);
         const isSame =
@@ -157,7 +204,9 @@ export async function* createUploads(
             ? await trackTransfer(progress, title, (shown) => replacements.upload(entry, shown))
             : await alone(() =>
                 trackTransfer(progress, title, (shown) =>
-                  replaceFile(cli, connectionId, there, source, shown),
+                  replaceFile(cli, connectionId, there, source, shown).catch(
+                    explainPrecondition(`${folder.text}/${filename}`, etag),
+                  ),
                 ),
               );
           return { ...replaced, skipped: null };
@@ -189,85 +238,4 @@ export async function* createUploads(
     const found = await stat(path).catch(() => undefined);
     return found?.isFile() === true && found.size <= BATCHED_BYTES_MAX;
   }
-}
-
-/** A folder of a connection that a tree is put into. */
-export interface RemoteFolder {
-  readonly connectionId: string;
-  /** Empty for the top. */
-  readonly id: string;
-  /** Its address without a trailing slash. */
-  readonly text: string;
-  /** Its items by name, listed at the provider on first use. */
-  items(): Promise<ReadonlyMap<string, WireItem>>;
-}
-
-/** A folder that is there, or with `isNew` one that was just made. */
-export function openRemoteFolder(
-  cli: CliContext,
-  facts: Pick<RemoteFolder, "connectionId" | "id" | "text">,
-  isNew = false,
-): RemoteFolder {
-  let reading: Promise<ReadonlyMap<string, WireItem>> | undefined;
-  return {
-    ...facts,
-    items: () => (reading ??= isNew ? Promise.resolve(new Map()) : read()),
-  };
-
-  async function read(): Promise<ReadonlyMap<string, WireItem>> {
-    const { items, failure } = await readFolder(cli, facts.connectionId, facts.id, true);
-    if (failure !== undefined) throw failure;
-    return new Map(items.map((item) => [toKey(item.name), item]));
-  }
-}
-
-/** The item of this name in a folder. The vault keeps names in one spelling, disks in any. */
-async function findIn(folder: RemoteFolder, name: string): Promise<WireItem | undefined> {
-  return (await folder.items()).get(toKey(name));
-}
-
-/** The folder of this name in another one, made when it is missing. @throws CliError `name_collision` for a file's name */
-async function enterRemoteFolder(
-  cli: CliContext,
-  parent: RemoteFolder,
-  name: string,
-): Promise<RemoteFolder> {
-  const { connectionId } = parent;
-  const text = `${parent.text}/${name}`;
-  const there = await findIn(parent, name);
-  if (there?.kind === "folder")
-    return openRemoteFolder(cli, { connectionId, id: there.provider_item_id, text });
-  if (there !== undefined) throw new CliError("name_collision", `${text} is a file`);
-  const { body } = await cli.client.call(vault.createFolder, {
-    params: { connection_id: connectionId },
-    body: { parent_ref: parent.id, name },
-  });
-  if (body.kind !== "folder")
-    throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
-  // The vault gives a taken name a counter: another client made the folder meanwhile.
-  if (toKey(body.name) !== toKey(name))
-    throw new CliError("name_collision", `another client created ${text} meanwhile`, {
-      hint: `an empty ${parent.text}/${body.name} was made beside it; repeat the upload`,
-    });
-  return openRemoteFolder(cli, { connectionId, id: body.provider_item_id, text }, true);
-}
-
-/** The same for `--dry-run`: a missing folder is represented by its path, so that the plan can list its content. */
-export async function enterOrPlan(
-  cli: CliContext,
-  parent: RemoteFolder,
-  name: string,
-): Promise<{ readonly folder: RemoteFolder; readonly plan: DryRun | undefined }> {
-  try {
-    return { folder: await enterRemoteFolder(cli, parent, name), plan: undefined };
-  } catch (error) {
-    if (!(error instanceof DryRun)) throw error;
-    const text = `${parent.text}/${name}`;
-    const facts = { connectionId: parent.connectionId, id: `(the id of ${text})`, text };
-    return { folder: openRemoteFolder(cli, facts, true), plan: error };
-  }
-}
-
-function toKey(name: string): string {
-  return name.normalize("NFC");
 }

@@ -46,8 +46,8 @@ export const watch = {
 } satisfies CommandModule;
 
 /**
- * Lists a folder at the provider again and again and prints what has changed since, until it is stopped. A listing that
- * fails is skipped: the next one that succeeds shows the changes.
+ * Polls the listing of a folder at the provider and prints changes until it is stopped. A listing that fails is
+ * skipped: the next one that succeeds shows the changes.
  */
 async function runItemWatch(
   cli: CliContext,

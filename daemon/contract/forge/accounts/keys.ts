@@ -109,7 +109,41 @@ export const listUserKeys = endpoint({
   query: z.object({ fingerprint: queryText, ...paging }),
   paging: "link_and_total",
   replies: { 200: z.array(foreignKeyShape), ...signedInReplies, 404: apiError },
-  apiOnly: '"croft ssh-key list" shows your own ones',
 });
 
-export const ownKeyEndpoints = [listOwnKeys, getOwnKey, addOwnKey, deleteOwnKey, listUserKeys];
+const noSignatures = "signatures of commits are not verified";
+
+export const listOwnGpgKeys = endpoint({
+  name: "forge.user.gpg_keys.list",
+  method: "GET",
+  path: "/api/v1/user/gpg_keys",
+  summary: "Your OpenPGP keys; always empty",
+  gate: forgeUser("user"),
+  query: z.object(paging),
+  paging: "link_and_total",
+  replies: { 200: z.array(z.never()), ...signedInReplies },
+  apiOnly: noSignatures,
+});
+
+export const listUserGpgKeys = endpoint({
+  name: "forge.users.gpg_keys.list",
+  method: "GET",
+  path: "/api/v1/users/:username/gpg_keys",
+  summary: "The OpenPGP keys of a user; always empty",
+  gate: forgeUser("user"),
+  params: usernameParams,
+  query: z.object(paging),
+  paging: "link_and_total",
+  replies: { 200: z.array(z.never()), ...signedInReplies, 404: apiError },
+  apiOnly: noSignatures,
+});
+
+export const ownKeyEndpoints = [
+  listOwnKeys,
+  getOwnKey,
+  addOwnKey,
+  deleteOwnKey,
+  listUserKeys,
+  listOwnGpgKeys,
+  listUserGpgKeys,
+];

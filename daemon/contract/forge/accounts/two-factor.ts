@@ -50,7 +50,7 @@ export const resetUserTwoFactor = endpoint({
   name: "forge.admin.users.two_factor.reset",
   method: "DELETE",
   path: "/api/v1/admin/users/:username/2fa",
-  summary: "Take the second factor from a user who lost it",
+  summary: "Disable the second factor of a user who lost it",
   gate: siteAdmin,
   params: usernameParams,
   replies: { 204: empty, ...signedInReplies, 404: apiError },

@@ -30,7 +30,7 @@ export const listJobs = endpoint({
     })
     .superRefine(({ sort, order }, context) => {
       const refuse = (message: string) => context.addIssue({ code: "custom", message });
-      // As with users, order is looked at only when a sort is given, and before it.
+      // As with users, `order` is validated only when a sort is given, and before the sort.
       if (sort !== "" && !["", "asc", "desc"].includes(order))
         refuse(`Invalid sort order: ${JSON.stringify(order)}`);
       else if (!["", "id"].includes(sort)) refuse(`Invalid sort mode: ${JSON.stringify(sort)}`);
@@ -107,7 +107,7 @@ export const editRunner = endpoint({
   summary: "Disable or enable a runner",
   gate: siteAdminOfAll,
   params: runnerParams,
-  // That it is required counts only where there is such a runner (forge behaviour, 16.1).
+  // A missing value is refused only after the runner was found (forge behaviour, 16.1).
   body: z.object({ disabled: optionalFlag }),
   replies: { 200: runnerShape, ...signedInReplies, 404: apiError, 422: apiError },
 });

@@ -22,7 +22,7 @@ const refusals = { 400: serviceError, 401: serviceError, 404: serviceError } as 
 /** Characters of the longest name and content type. */
 const NAME_CHARACTERS_MAX = 255;
 
-/** What the toolkit refuses in a name, too: it becomes the name of a file or folder on any system. */
+/** Refuses the same characters as the toolkit: the name becomes a file or folder on any operating system. */
 const artifactName = z
   .string()
   .min(1)
@@ -193,7 +193,7 @@ export const putStepSummary = endpoint({
     ...refusals,
     413: serviceError,
   },
-  apiOnly: "runners send what steps write into GITHUB_STEP_SUMMARY",
+  apiOnly: "runners send the summaries that steps write to GITHUB_STEP_SUMMARY",
 });
 
 export const artifactServiceEndpoints = [

@@ -75,7 +75,7 @@ function declareRunners<const P extends string, const G extends Gate, S extends 
       summary: `Disable or enable a runner of ${of}`,
       gate,
       params: named,
-      // That it is required counts only where there is such a runner (forge behaviour, 16.1).
+      // A missing value is refused only after the runner was found (forge behaviour, 16.1).
       body: z.object({ disabled: optionalFlag }),
       replies: { 200: runnerShape, ...refused, 422: apiError },
     }),

@@ -1,13 +1,20 @@
 import { z } from "zod";
 import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
-import { optionalFlag, optionalText, paging, queryText, requiredText } from "../common.ts";
+import {
+  bindingNames,
+  optionalFlag,
+  optionalText,
+  paging,
+  queryText,
+  requiredText,
+} from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 import { isRefName } from "../repositories/rules.ts";
 import {
-  changedReplies,
+  refusedWriteReplies,
   payloadCommitShape,
   readLimit,
-  seenReplies,
+  refusedReadReplies,
   writeLimit,
 } from "./shapes.ts";
 
@@ -39,7 +46,7 @@ export const listBranches = endpoint({
   params: repositoryParams,
   query: z.object({ q: queryText, ...paging }),
   paging: "link_and_total",
-  replies: { 200: z.array(branchShape), ...seenReplies },
+  replies: { 200: z.array(branchShape), ...refusedReadReplies },
 });
 
 export const getBranch = endpoint({
@@ -50,7 +57,7 @@ export const getBranch = endpoint({
   gate: anyoneWithin("repository"),
   limit: readLimit,
   params,
-  replies: { 200: branchShape, ...seenReplies },
+  replies: { 200: branchShape, ...refusedReadReplies },
 });
 
 export const createBranch = endpoint({
@@ -62,11 +69,11 @@ export const createBranch = endpoint({
   limit: writeLimit,
   params: repositoryParams,
   body: z.object({
-    new_branch_name: requiredText(refName),
+    new_branch_name: requiredText(refName).register(bindingNames, { field: "BranchName" }),
     old_branch_name: optionalText(refName),
     old_ref_name: optionalText(refName),
   }),
-  replies: { 201: branchShape, ...changedReplies },
+  replies: { 201: branchShape, ...refusedWriteReplies },
 });
 
 /** `old_commit_id` guards against a push in between; without `force` the branch may only be fast-forwarded. */
@@ -83,7 +90,7 @@ export const updateBranch = endpoint({
     old_commit_id: optionalText(),
     force: optionalFlag,
   }),
-  replies: { 204: empty, ...changedReplies },
+  replies: { 204: empty, ...refusedWriteReplies },
   apiOnly: "people push",
 });
 
@@ -96,7 +103,7 @@ export const renameBranch = endpoint({
   limit: writeLimit,
   params,
   body: z.object({ name: requiredText(refName) }),
-  replies: { 204: empty, ...changedReplies },
+  replies: { 204: empty, ...refusedWriteReplies },
 });
 
 export const deleteBranch = endpoint({
@@ -107,7 +114,7 @@ export const deleteBranch = endpoint({
   gate: forgeUser("repository"),
   limit: writeLimit,
   params,
-  replies: { 204: empty, ...changedReplies },
+  replies: { 204: empty, ...refusedWriteReplies },
 });
 
 export const branchEndpoints = [

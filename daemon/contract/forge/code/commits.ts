@@ -2,7 +2,7 @@ import { z } from "zod";
 import { anyoneWithin, bytesOf, endpoint, jsonOrBytes } from "../../endpoint.ts";
 import { apiError, optionalQueryFlag, paging, queryText, queryWord } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
-import { commitShape, readLimit, seenReplies, shaParams } from "./shapes.ts";
+import { commitShape, readLimit, refusedReadReplies, shaParams } from "./shapes.ts";
 
 /** Parts of a commit that a request may leave out; each is included by default. */
 const parts = {
@@ -31,7 +31,7 @@ export const listCommits = endpoint({
     ...paging,
   }),
   paging: "link_and_total",
-  replies: { 200: z.array(commitShape), ...seenReplies, 409: apiError, 422: apiError },
+  replies: { 200: z.array(commitShape), ...refusedReadReplies, 409: apiError, 422: apiError },
 });
 
 export const getCommit = endpoint({
@@ -43,7 +43,7 @@ export const getCommit = endpoint({
   limit: readLimit,
   params: shaParams,
   query: z.object(parts),
-  replies: { 200: commitShape, ...seenReplies, 422: apiError },
+  replies: { 200: commitShape, ...refusedReadReplies, 422: apiError },
 });
 
 const plainText = "text/plain; charset=utf-8";
@@ -52,11 +52,11 @@ export const getCommitDiff = endpoint({
   name: "forge.repos.git.commits.diff",
   method: "GET",
   path: "/api/v1/repos/:owner/:repo/git/commits/:sha.diff",
-  summary: "What a commit changes, as a diff",
+  summary: "The changes of a commit as a diff",
   gate: anyoneWithin("repository"),
   limit: readLimit,
   params: shaParams,
-  replies: { 200: bytesOf(plainText), ...seenReplies },
+  replies: { 200: bytesOf(plainText), ...refusedReadReplies },
 });
 
 export const getCommitPatch = endpoint({
@@ -67,7 +67,7 @@ export const getCommitPatch = endpoint({
   gate: anyoneWithin("repository"),
   limit: readLimit,
   params: shaParams,
-  replies: { 200: bytesOf(plainText), ...seenReplies },
+  replies: { 200: bytesOf(plainText), ...refusedReadReplies },
 });
 
 /** Commits that one comparison lists, newest first; the total counts all. */
@@ -92,7 +92,7 @@ export const compare = endpoint({
       z.object({ total_commits: z.int(), commits: z.array(commitShape) }),
       plainText,
     ),
-    ...seenReplies,
+    ...refusedReadReplies,
   },
 });
 

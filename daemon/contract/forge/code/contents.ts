@@ -13,11 +13,11 @@ import {
 import { repositoryParams } from "../repositories/repositories.ts";
 import { isRefName } from "../repositories/rules.ts";
 import {
-  changedReplies,
+  refusedWriteReplies,
   commitMetaShape,
   commitUserShape,
   readLimit,
-  seenReplies,
+  refusedReadReplies,
   verificationShape,
   writeLimit,
 } from "./shapes.ts";
@@ -68,7 +68,7 @@ export const getRootContents = endpoint({
   params: repositoryParams,
   query,
   paging: "total",
-  replies: { 200: z.array(contentsShape), ...seenReplies },
+  replies: { 200: z.array(contentsShape), ...refusedReadReplies },
 });
 
 export const getContents = endpoint({
@@ -83,7 +83,7 @@ export const getContents = endpoint({
   paging: "total",
   replies: {
     200: z.union([contentsShape, z.array(contentsShape)]),
-    ...seenReplies,
+    ...refusedReadReplies,
     422: apiError,
   },
 });
@@ -114,7 +114,7 @@ export const getRootContentsExt = endpoint({
   summary: "The entries of the top folder, with the parts that includes names",
   ...extension,
   params: repositoryParams,
-  replies: { 200: contentsExtShape, ...seenReplies },
+  replies: { 200: contentsExtShape, ...refusedReadReplies },
 });
 
 /** Without `includes` neither the content of a file nor the history is read, so it is fast for every folder. */
@@ -124,7 +124,7 @@ export const getContentsExt = endpoint({
   summary: "A file or the entries of a folder, with the parts that includes names",
   ...extension,
   params,
-  replies: { 200: contentsExtShape, ...seenReplies, 422: apiError },
+  replies: { 200: contentsExtShape, ...refusedReadReplies, 422: apiError },
 });
 
 const BRANCH_MAX = 100;
@@ -192,7 +192,7 @@ export const createFile = endpoint({
   ...write,
   params,
   body: z.object({ ...commitMembers, content: optionalText() }),
-  replies: { 201: fileShape, ...changedReplies },
+  replies: { 201: fileShape, ...refusedWriteReplies },
   apiOnly: "people commit with git",
 });
 
@@ -210,7 +210,7 @@ export const updateFile = endpoint({
     sha: optionalText(),
     from_path: optionalText({ max: PATH_MAX }),
   }),
-  replies: { 200: fileShape, 201: fileShape, ...changedReplies },
+  replies: { 200: fileShape, 201: fileShape, ...refusedWriteReplies },
   apiOnly: "people commit with git",
 });
 
@@ -222,7 +222,7 @@ export const deleteFile = endpoint({
   ...write,
   params,
   body: z.object({ ...commitMembers, sha: requiredText() }),
-  replies: { 200: fileShape, ...changedReplies },
+  replies: { 200: fileShape, ...refusedWriteReplies },
   apiOnly: "people commit with git",
 });
 
@@ -248,7 +248,7 @@ export const changeFiles = endpoint({
       )
       .max(FILES_MAX, { error: "MaxSize" }),
   }),
-  replies: { 201: filesShape, ...changedReplies },
+  replies: { 201: filesShape, ...refusedWriteReplies },
   apiOnly: "people commit several files with git",
 });
 
@@ -261,7 +261,7 @@ export const getRawFile = endpoint({
   limit: readLimit,
   params,
   query,
-  replies: { 200: bytes, ...seenReplies, 422: apiError },
+  replies: { 200: bytes, ...refusedReadReplies, 422: apiError },
 });
 
 export const getMediaFile = endpoint({
@@ -273,7 +273,7 @@ export const getMediaFile = endpoint({
   limit: readLimit,
   params,
   query,
-  replies: { 200: bytes, ...seenReplies, 422: apiError },
+  replies: { 200: bytes, ...refusedReadReplies, 422: apiError },
   apiOnly: '"croft repo cat" prints a file',
 });
 
@@ -285,7 +285,7 @@ export const getArchive = endpoint({
   gate: anyoneWithin("repository"),
   limit: readLimit,
   params: repositoryParams.extend({ archive: z.string() }),
-  replies: { 200: bytes, ...seenReplies, 400: apiError },
+  replies: { 200: bytes, ...refusedReadReplies, 400: apiError },
 });
 
 export const contentsEndpoints = [

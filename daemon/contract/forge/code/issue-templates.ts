@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { anyoneWithin, endpoint } from "../../endpoint.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
-import { readLimit, seenReplies } from "./shapes.ts";
+import { readLimit, refusedReadReplies } from "./shapes.ts";
 
 // Issue templates and their configuration, which are files on a repository's default branch.
 
@@ -46,7 +46,7 @@ export const listIssueTemplates = endpoint({
   gate: anyoneWithin("repository"),
   limit: readLimit,
   params: repositoryParams,
-  replies: { 200: z.array(issueTemplateShape), ...seenReplies },
+  replies: { 200: z.array(issueTemplateShape), ...refusedReadReplies },
 });
 
 export const getIssueConfig = endpoint({
@@ -57,7 +57,7 @@ export const getIssueConfig = endpoint({
   gate: anyoneWithin("repository"),
   limit: readLimit,
   params: repositoryParams,
-  replies: { 200: issueConfigShape, ...seenReplies },
+  replies: { 200: issueConfigShape, ...refusedReadReplies },
   apiOnly: '"croft repo cat" shows the file; forms of clients read it',
 });
 
@@ -69,7 +69,7 @@ export const validateIssueConfig = endpoint({
   gate: anyoneWithin("repository"),
   limit: readLimit,
   params: repositoryParams,
-  replies: { 200: z.object({ valid: z.boolean(), message: z.string() }), ...seenReplies },
+  replies: { 200: z.object({ valid: z.boolean(), message: z.string() }), ...refusedReadReplies },
   apiOnly: "for editors of the file",
 });
 

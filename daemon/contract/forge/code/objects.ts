@@ -2,7 +2,7 @@ import { z } from "zod";
 import { anyoneWithin, endpoint } from "../../endpoint.ts";
 import { apiError, queryFlag, queryInteger } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
-import { readLimit, seenReplies, shaParams } from "./shapes.ts";
+import { readLimit, refusedReadReplies, shaParams } from "./shapes.ts";
 
 // Git's own objects: refs, trees and blobs.
 
@@ -25,7 +25,7 @@ export const listGitRefs = endpoint({
   limit: readLimit,
   params: repositoryParams,
   paging: "total",
-  replies: { 200: z.array(referenceShape), ...seenReplies },
+  replies: { 200: z.array(referenceShape), ...refusedReadReplies },
   apiOnly: "people list branches and tags",
 });
 
@@ -41,7 +41,7 @@ export const getGitRefs = endpoint({
   paging: "total",
   replies: {
     200: z.union([referenceShape, z.array(referenceShape)]),
-    ...seenReplies,
+    ...refusedReadReplies,
   },
   apiOnly: "people list branches and tags",
 });
@@ -76,7 +76,7 @@ export const getTree = endpoint({
   limit: readLimit,
   params: shaParams,
   query: z.object({ recursive: queryFlag, page: queryInteger, per_page: queryInteger }),
-  replies: { 200: treeShape, ...seenReplies, 400: apiError },
+  replies: { 200: treeShape, ...refusedReadReplies, 400: apiError },
   apiOnly: '"croft repo browse" lists a folder',
 });
 
@@ -90,7 +90,7 @@ const blobShape = z.object({
 });
 export type WireBlob = z.output<typeof blobShape>;
 
-/** The largest blob, in bytes, whose content stands in a JSON answer. Larger ones are read with `raw`. */
+/** The largest blob, in bytes, whose content is included in a JSON response. Larger ones are read with `raw`. */
 export const BLOB_BYTES_MAX = 10 * 1024 * 1024;
 
 export const getBlob = endpoint({
@@ -101,7 +101,7 @@ export const getBlob = endpoint({
   gate: anyoneWithin("repository"),
   limit: readLimit,
   params: shaParams,
-  replies: { 200: blobShape, ...seenReplies, 400: apiError },
+  replies: { 200: blobShape, ...refusedReadReplies, 400: apiError },
   apiOnly: '"croft repo cat" prints a file by its path',
 });
 

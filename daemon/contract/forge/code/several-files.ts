@@ -3,7 +3,7 @@ import { anyoneWithin, endpoint } from "../../endpoint.ts";
 import { apiError, optionalQueryFlag, queryText } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 import { contentsShape } from "./contents.ts";
-import { commitShape, readLimit, seenReplies, shaParams } from "./shapes.ts";
+import { commitShape, readLimit, refusedReadReplies, shaParams } from "./shapes.ts";
 
 // Further ways to read files: in parts, several at once, the `.editorconfig` settings of a file, and the note of a
 // commit.
@@ -15,7 +15,11 @@ const query = z.object({ ref: queryText });
 const READ_FILES_MAX = 30;
 const filesToRead = z.array(z.string()).max(READ_FILES_MAX, { error: "MaxSize" });
 /** In the order of the request; null for a path without a file. */
-const readReplies = { 200: z.array(contentsShape.nullable()), ...seenReplies, 422: apiError };
+const readReplies = {
+  200: z.array(contentsShape.nullable()),
+  ...refusedReadReplies,
+  422: apiError,
+};
 
 export const getFiles = endpoint({
   name: "forge.repos.files.get",
@@ -55,7 +59,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The caller refuses what is not JSON.
+    // The caller refuses text that is not JSON.
     return undefined;
   }
 }
@@ -70,7 +74,7 @@ export const getEditorConfig = endpoint({
   limit: readLimit,
   params,
   query,
-  replies: { 200: z.record(z.string(), z.string()), ...seenReplies, 422: apiError },
+  replies: { 200: z.record(z.string(), z.string()), ...refusedReadReplies, 422: apiError },
   apiOnly: "for editors",
 });
 
@@ -85,7 +89,7 @@ export const getNote = endpoint({
   query: z.object({ verification: optionalQueryFlag, files: optionalQueryFlag }),
   replies: {
     200: z.object({ message: z.string(), commit: commitShape }),
-    ...seenReplies,
+    ...refusedReadReplies,
     422: apiError,
   },
   apiOnly: "git notes shows them in a clone",

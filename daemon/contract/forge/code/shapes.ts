@@ -10,15 +10,15 @@ import { repositoryParams } from "../repositories/repositories.ts";
 export const readLimit = perAccount(1_200, 60);
 export const writeLimit = perAccount(300, 60);
 
-export const seenReplies = {
+export const refusedReadReplies = {
   ...signedInReplies,
   404: apiError,
   429: apiError,
   503: apiError,
 } as const;
 /** 423: the repository is archived. */
-export const changedReplies = {
-  ...seenReplies,
+export const refusedWriteReplies = {
+  ...refusedReadReplies,
   409: apiError,
   422: apiError,
   423: apiError,
@@ -26,7 +26,7 @@ export const changedReplies = {
 
 export const shaParams = repositoryParams.extend({ sha: z.string() });
 
-/** The signature of a commit. This server verifies none: it knows no keys for it. */
+/** The signature of a commit. This server does not verify signatures, because it has no keys for them. */
 export const verificationShape = z.object({
   verified: z.boolean(),
   reason: z.string(),
@@ -56,7 +56,7 @@ export const commitMetaShape = z.object({ url: z.string(), sha: z.string(), crea
 
 export const commitUserShape = z.object({ name: z.string(), email: z.string(), date: wireTime });
 
-/** A commit with what it changes. `author` and `committer` are accounts; null when their address belongs to none. */
+/** A commit with its changes. `author` and `committer` are accounts; null when their address belongs to no account. */
 export const commitShape = commitMetaShape.extend({
   html_url: z.string(),
   commit: z.object({

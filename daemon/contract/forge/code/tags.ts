@@ -4,11 +4,11 @@ import { optionalText, paging, requiredText } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 import { isRefName } from "../repositories/rules.ts";
 import {
-  changedReplies,
+  refusedWriteReplies,
   commitMetaShape,
   commitUserShape,
   readLimit,
-  seenReplies,
+  refusedReadReplies,
   shaParams,
   verificationShape,
   writeLimit,
@@ -40,7 +40,7 @@ export const listTags = endpoint({
   params: repositoryParams,
   query: z.object(paging),
   paging: "link_and_total",
-  replies: { 200: z.array(tagShape), ...seenReplies },
+  replies: { 200: z.array(tagShape), ...refusedReadReplies },
 });
 
 export const getTag = endpoint({
@@ -51,7 +51,7 @@ export const getTag = endpoint({
   gate: anyoneWithin("repository"),
   limit: readLimit,
   params,
-  replies: { 200: tagShape, ...seenReplies },
+  replies: { 200: tagShape, ...refusedReadReplies },
 });
 
 export const createTag = endpoint({
@@ -67,7 +67,7 @@ export const createTag = endpoint({
     message: optionalText({ max: MESSAGE_MAX }),
     target: optionalText({ max: NAME_MAX }),
   }),
-  replies: { 201: tagShape, ...changedReplies },
+  replies: { 201: tagShape, ...refusedWriteReplies },
 });
 
 export const deleteTag = endpoint({
@@ -78,7 +78,7 @@ export const deleteTag = endpoint({
   gate: forgeUser("repository"),
   limit: writeLimit,
   params,
-  replies: { 204: empty, ...changedReplies },
+  replies: { 204: empty, ...refusedWriteReplies },
 });
 
 const annotatedTagShape = z.object({
@@ -100,7 +100,7 @@ export const getAnnotatedTag = endpoint({
   gate: anyoneWithin("repository"),
   limit: readLimit,
   params: shaParams,
-  replies: { 200: annotatedTagShape, ...seenReplies },
+  replies: { 200: annotatedTagShape, ...refusedReadReplies },
   apiOnly: '"croft repo tag view" shows a tag by name',
 });
 

@@ -4,7 +4,7 @@ import { apiError, pathInteger, queryText, signedInReplies } from "../common.ts"
 import { repositoryParams } from "../repositories/repositories.ts";
 import { declareHooks } from "./declare-hooks.ts";
 
-// Hooks of one repository, for those who administer it: those made here, and its copies of default hooks.
+// Hooks of one repository, for its administrators: those created here, and its copies of default hooks.
 
 const gate = forgeUser("repository");
 

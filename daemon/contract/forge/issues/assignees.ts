@@ -52,7 +52,7 @@ export const addIssueAssignees = endpoint({
   name: "forge.issues.assignees.add",
   method: "POST",
   path: "/api/v1/repos/:owner/:repo/issues/:index/assignees",
-  summary: "Assign users to an issue besides those who are assigned",
+  summary: "Add assignees to an issue",
   gate: forgeUser("issue"),
   params: issueParams,
   body: names,

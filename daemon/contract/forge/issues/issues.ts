@@ -2,6 +2,7 @@ import { z } from "zod";
 import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
 import {
   apiError,
+  integer,
   optionalFlag,
   optionalIds,
   optionalInteger,
@@ -31,7 +32,7 @@ const TEXT_MAX = 262_144;
 /** People and labels of one issue. */
 const LIST_MAX = 50;
 
-/** An issue. People whose account is gone are null. */
+/** An issue. Users whose account was deleted are null. */
 export const issueShape = z.object({
   id: wireId,
   url: z.string(),
@@ -107,7 +108,7 @@ const members = {
     error: "MaxSize",
   }),
   due_date: optionalTime,
-  milestone: optionalInteger,
+  milestone: integer.brand<"MilestoneId">().nullish(),
 };
 const seen = { ...signedInReplies, 404: apiError } as const;
 const changed = { ...seen, 422: apiError } as const;

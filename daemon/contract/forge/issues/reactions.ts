@@ -23,7 +23,7 @@ export const reactionNames = [
   "eyes",
 ] as const;
 
-/** A reaction of a user; null for an account that is gone. */
+/** A reaction of a user; null for a deleted account. */
 export const reactionShape = z.object({
   user: userShape.nullable(),
   content: z.string(),

@@ -13,7 +13,7 @@ export const advertiseRefs = endpoint({
   name: "forge.git.refs",
   method: "GET",
   path: "/:owner/:repo/info/refs",
-  summary: "What git finds in a repository before it fetches or pushes",
+  summary: "The refs of a repository, which git reads before it fetches or pushes",
   gate: anyone,
   params: repositoryParams,
   query: z.object({ service: queryText }),

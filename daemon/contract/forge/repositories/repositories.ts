@@ -124,7 +124,7 @@ export const getRepositoryById = endpoint({
   path: "/api/v1/repositories/:id",
   summary: "A repository by id",
   gate: forgeUser("repository"),
-  params: z.object({ id: pathInteger }),
+  params: z.object({ id: pathInteger.brand<"RepositoryId">() }),
   replies: { 200: repositoryShape, ...signedInReplies, 404: apiError },
   apiOnly: "people name a repository by owner and name",
 });

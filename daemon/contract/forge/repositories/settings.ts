@@ -72,5 +72,5 @@ export const settingMembers = {
 };
 
 const settingsEdit = z.object(settingMembers);
-/** The settings that an edit names; what is absent or null stays. */
+/** The settings that an edit names; absent and null fields keep their values. */
 export type SettingsEdit = z.output<typeof settingsEdit>;

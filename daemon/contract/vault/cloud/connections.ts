@@ -27,7 +27,7 @@ export const listProviders = endpoint({
   name: "vault.cloud.providers.list",
   method: "GET",
   path: "/api/cloud/providers",
-  summary: "The kinds of storage, what each needs and can do",
+  summary: "The kinds of storage, their settings and capabilities",
   gate: vaultUser,
   limit: perMinute,
   query: z.object(paging),
@@ -51,6 +51,8 @@ export const createConnection = endpoint({
     201: connection,
     401: z.union([connectFailure, detail]),
     403: detail,
+    /** `name_collision`: another connection of the account has the name, without case. */
+    409: connectFailure,
     422: z.union([connectFailure, detail]),
     429: detail,
     503: z.union([connectFailure, detail]),
@@ -93,6 +95,7 @@ export const updateConnection = endpoint({
     401: z.union([connectFailure, detail]),
     403: detail,
     404: detail,
+    409: connectFailure,
     422: z.union([connectFailure, detail]),
     429: detail,
     503: z.union([connectFailure, detail]),
@@ -140,6 +143,7 @@ export const authorize = endpoint({
   replies: {
     200: z.object({ authorization_url: z.url(), expires_at: time }),
     400: detail,
+    409: detail,
     ...lookRefusals,
   },
 });
@@ -155,7 +159,7 @@ export const openAuthorization = endpoint({
   limit: perAddress(30, 60),
   params: z.object({ ticket: z.string().max(256) }),
   replies: { 302: empty, 400: page, 422: detail, 429: detail },
-  apiOnly: "a browser opens it: the address is what the start of a sign-in returns",
+  apiOnly: "a browser opens it: the start of a sign-in returns the address",
 });
 
 export const finishAuthorization = endpoint({
@@ -180,7 +184,7 @@ export const confirmAuthorization = endpoint({
   name: "vault.cloud.authorize.confirm",
   method: "POST",
   path: "/api/cloud/authorize/:provider/callback",
-  summary: "Connect the storage that the page asked about, with the one-time token of its form",
+  summary: "Connect the storage that the page confirms, with the one-time token of its form",
   gate: anyone,
   limit: perAddress(30, 60),
   params: z.object({ provider: z.string().max(64) }),

@@ -156,6 +156,40 @@ export const createFolder = endpoint({
   },
 });
 
+/** Most folders of one batch of new folders. */
+export const BATCH_NEW_FOLDERS_MAX = 100;
+
+export const createFolderBatch = endpoint({
+  name: "vault.cloud.items.mkdir_batch",
+  method: "POST",
+  path: "/api/cloud/connections/:connection_id/folders/batch",
+  summary:
+    "Create up to 100 folders, several at a time, each in parent_ref or in the folder at parent_index of this request; existing ones are kept; answers one line a folder, in order",
+  gate: vaultUser,
+  limit: perMinute,
+  params: connectionParams,
+  body: z.object({
+    folders: z
+      .array(
+        z.object({
+          parent_ref: folderRef.nullish(),
+          /** The position of an earlier folder of the same request. */
+          parent_index: z
+            .int()
+            .min(0)
+            .max(BATCH_NEW_FOLDERS_MAX - 1)
+            .nullish(),
+          /** Validated for each folder, so that a wrong one refuses no others. */
+          name: z.string().max(4096),
+        }),
+      )
+      .min(1)
+      .max(BATCH_NEW_FOLDERS_MAX),
+  }),
+  maxBodyBytes: 2 * 1024 ** 2,
+  replies: { 200: bytesOf("application/x-ndjson"), ...refusals },
+});
+
 export const renameItem = endpoint({
   name: "vault.cloud.items.rename",
   method: "PATCH",
@@ -189,7 +223,8 @@ export const deleteItem = endpoint({
   name: "vault.cloud.items.delete",
   method: "DELETE",
   path: "/api/cloud/connections/:connection_id/items/**:item_id",
-  summary: "Delete an item at once, into the provider's trash where it has one",
+  summary:
+    "Delete an item at once, into the provider's trash where it has one; If-Match may have the etag that it must still have",
   gate: vaultUser,
   limit: perMinute,
   params: itemParams,
@@ -268,6 +303,28 @@ export const downloadBatch = endpoint({
   replies: { 200: bytesOf("application/x-tar"), ...lookRefusals, 413: detail },
 });
 
+/** Most folders of one batch of listings, and most items of each; the rest of a folder comes by its cursor. */
+export const BATCH_FOLDERS_MAX = 100;
+export const BATCH_ITEMS_MAX = 1_000;
+
+export const listBatch = endpoint({
+  name: "vault.cloud.items.list_batch",
+  method: "POST",
+  path: "/api/cloud/connections/:connection_id/items/batch-list",
+  summary:
+    "List up to 100 folders, the first 1,000 items of each; answers one line a folder as it ends, with the status of a single request",
+  gate: vaultUser,
+  limit: perMinute,
+  params: connectionParams,
+  body: z.object({
+    parent_refs: z.array(folderRef).min(1).max(BATCH_FOLDERS_MAX),
+    refresh: z.boolean().default(false),
+  }),
+  onlyReads: true,
+  maxBodyBytes: 2 * 1024 ** 2,
+  replies: { 200: bytesOf("application/x-ndjson"), ...lookRefusals },
+});
+
 export const analyzeItem = endpoint({
   name: "vault.cloud.items.analyze",
   method: "POST",
@@ -290,6 +347,7 @@ export const cloudItemEndpoints: readonly AnyEndpoint[] = [
   previewItem,
   downloadItem,
   createFolder,
+  createFolderBatch,
   renameItem,
   moveItem,
   deleteItem,
@@ -298,5 +356,6 @@ export const cloudItemEndpoints: readonly AnyEndpoint[] = [
   uploadBatch,
   replaceBatch,
   downloadBatch,
+  listBatch,
   analyzeItem,
 ];

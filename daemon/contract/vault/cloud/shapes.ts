@@ -54,7 +54,7 @@ const guarding = z.enum(["atomic", "emulated", "no"]);
  * Capabilities of a kind of storage. `atomic`: compared and changed in one step; `emulated`: compared just before the
  * change.
  */
-const powers = z.object({
+const providerCapabilities = z.object({
   trash: z.boolean(),
   permanent_delete: z.boolean(),
   guarded_rename: guarding,
@@ -70,7 +70,7 @@ const powers = z.object({
   range: z.boolean(),
 });
 
-/** A kind of storage, and whether this server has what it needs. */
+/** A kind of storage, and whether this server is configured for it. */
 export const provider = z.object({
   type: z.string(),
   title: z.string(),
@@ -89,7 +89,7 @@ export const provider = z.object({
       default: z.string().nullable(),
     }),
   ),
-  can: powers,
+  can: providerCapabilities,
 });
 
 const guarantee = z.enum(["atomic", "emulated", "none"]);
@@ -132,7 +132,7 @@ export const connection = z.object({
   capabilities: capabilities.nullable(),
 });
 
-/** A failed change or check: what happened and why, as words to branch on. */
+/** A failed change or check: its kind and reason, as words to branch on. */
 export const failure = z.object({
   kind: z.enum([
     "stale",
@@ -182,6 +182,7 @@ export const itemDetail = item.extend({
   extracted_text: z.string().nullable(),
   topics: z.array(z.string()),
   capabilities: z.object({}).strict(),
+  /** Why the text is missing; beside an `extracted_text`, why a part of it is. */
   unsupported_analysis_reason: z.string().nullable(),
   is_stale: z.boolean(),
 });

@@ -41,7 +41,7 @@ export function createArtifactAddresses({
       return toUrl(urls, `${ARTIFACT_SERVICE}/${METHODS[use]}?sig=${signature}`);
     },
 
-    /** Returns what a signature allows; undefined for any other text, and once it has expired. */
+    /** Returns the grant in a signature; undefined when the signature is invalid or expired. */
     async verify(signature: string): Promise<ArtifactGrant | undefined> {
       for (const key of keyring.deriveAll(PURPOSE)) {
         // jose throws an error for each reason, but all of them mean the same here.

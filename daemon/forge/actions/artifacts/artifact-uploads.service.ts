@@ -108,9 +108,9 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
     },
 
     /**
-     * Receives a part of an upload: a block, the list of blocks, or the whole. A block of an id replaces an earlier one of
-     * that id; one without an id comes after those that have arrived. Throws `too_large`, and `invalid_argument` for a body
-     * that breaks off and for a list that is invalid or names a block that is missing.
+     * Receives a part of an upload: a block, the list of blocks, or the whole. A block of an id replaces an earlier one
+     * of that id; one without an id comes after those that have arrived. Throws `too_large`, and `invalid_argument` for
+     * an aborted body and for a list that is invalid or names a missing block.
      */
     receive: (artifactId: number, part: UploadPart): Promise<void> =>
       part.comp === "blocklist"
@@ -119,7 +119,7 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
 
     /**
      * Completes the newest upload of this name by the task, which replaces an earlier artifact of the attempt and name.
-     * Returns the id. Throws `invalid_argument` when size or SHA-256 differ from what was stored. Idempotent.
+     * Returns the id. Throws `invalid_argument` when size or SHA-256 differ from the stored bytes. Idempotent.
      */
     async complete(
       { taskId }: RunningTask,

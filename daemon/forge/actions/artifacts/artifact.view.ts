@@ -3,13 +3,13 @@ import type { BytesAnswer } from "../../../http/handle.ts";
 import { toContentDisposition } from "../../packages/download.view.ts";
 import { type ForgeUrls, toApiUrl, toUrl, toWireTime } from "../../urls.ts";
 import { ARCHIVE_TYPE } from "./artifact-uploads.service.ts";
-import type { ArtifactDownload, SeenArtifact } from "./artifacts.service.ts";
+import type { ArtifactDownload, ArtifactDetails } from "./artifacts.service.ts";
 
 export function toArtifactView(
-  { what, run, artifact }: SeenArtifact,
+  { owned, run, artifact }: ArtifactDetails,
   urls: ForgeUrls,
 ): WireArtifact {
-  const home = `${what.owner.name}/${what.repository.name}`;
+  const home = `${owned.owner.name}/${owned.repository.name}`;
   const url = toApiUrl(urls, `/repos/${home}/actions/artifacts/${artifact.id}`);
   return {
     id: artifact.id,

@@ -22,7 +22,7 @@ import type { ForgeUrls } from "../../urls.ts";
 import { toArtifactDownload, toArtifactView } from "./artifact.view.ts";
 import type { ArtifactUploads } from "./artifact-uploads.service.ts";
 import { handleArtifact } from "./artifacts-api.ts";
-import type { Artifacts, SeenArtifact } from "./artifacts.service.ts";
+import type { Artifacts, ArtifactDetails } from "./artifacts.service.ts";
 import { toTextAnswer } from "../actions.view.ts";
 import type { Summaries } from "./summaries.service.ts";
 
@@ -36,7 +36,10 @@ export function artifactRoutes({
   readonly summaries: Summaries;
   readonly urls: ForgeUrls;
 }): Route[] {
-  const toList = (found: { readonly artifacts: readonly SeenArtifact[]; readonly total: number }) =>
+  const toList = (found: {
+    readonly artifacts: readonly ArtifactDetails[];
+    readonly total: number;
+  }) =>
     ({
       status: 200,
       body: {

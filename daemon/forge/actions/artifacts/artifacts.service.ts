@@ -20,9 +20,9 @@ import { hasActions } from "../runs/workflow-files.ts";
 import type { ArtifactAddresses } from "./artifact-addresses.ts";
 import type { RunningTask } from "./running-tasks.ts";
 
-/** An artifact with what its view shows. */
-export interface SeenArtifact {
-  readonly what: OpenedRepository;
+/** An artifact with the related rows that its view shows. */
+export interface ArtifactDetails {
+  readonly owned: OpenedRepository;
   readonly run: ActionRun;
   readonly artifact: ActionArtifact;
 }
@@ -38,7 +38,10 @@ export interface ArtifactDownload {
 type ArtifactPath = RepositoryPath & { readonly artifact_id: number };
 type ListQuery = PageWindow & { readonly name: string };
 
-/** Artifacts as users and jobs read them. Functions with a path throw `not_found` for what the caller may not see. */
+/**
+ * Artifacts as users and jobs read them. Functions with a path throw `not_found` when the caller may not see the
+ * repository.
+ */
 export type Artifacts = ReturnType<typeof createArtifacts>;
 
 export function createArtifacts({
@@ -52,8 +55,8 @@ export function createArtifacts({
 }) {
   return {
     async list(path: RepositoryPath, caller: ForgeCaller | undefined, query: ListQuery) {
-      const what = await open(path, caller, "/artifacts");
-      return find(what, undefined, query);
+      const owned = await open(path, caller, "/artifacts");
+      return find(owned, undefined, query);
     },
 
     async listOfRun(
@@ -61,17 +64,17 @@ export function createArtifacts({
       caller: ForgeCaller | undefined,
       query: ListQuery,
     ) {
-      const what = await open(path, caller, `/runs/${path.run}/artifacts`);
+      const owned = await open(path, caller, `/runs/${path.run}/artifacts`);
       const run = await findRun(db, path.run);
-      if (run?.repositoryId !== what.repository.id) throw notFound();
-      return find(what, run.id, query);
+      if (run?.repositoryId !== owned.repository.id) throw notFound();
+      return find(owned, run.id, query);
     },
 
     get: (path: ArtifactPath, caller: ForgeCaller | undefined) => getArtifact(path, caller, ""),
 
     async remove(path: ArtifactPath, caller: ForgeCaller): Promise<void> {
-      const { what, artifact } = await getArtifact(path, caller, "");
-      assertReaches(what, "write");
+      const { owned, artifact } = await getArtifact(path, caller, "");
+      assertReaches(owned, "write");
       await db.transaction((tx) => deleteArtifact(tx, artifact.id));
     },
 
@@ -82,7 +85,7 @@ export function createArtifacts({
       return addresses.sign({ artifactId: artifact.id, use: "download" });
     },
 
-    /** Lists what a job can read: of each name the artifact of the newest attempt. */
+    /** Lists the artifacts that a job can read: of each name the one of the newest attempt. */
     async listReadable({ runId, fromAttempt, attempt }: RunningTask): Promise<ActionArtifact[]> {
       const all = await listReadyArtifacts(db, { runId, fromAttempt, toAttempt: attempt });
       const newest = new Map<string, ActionArtifact>();
@@ -131,24 +134,24 @@ export function createArtifacts({
     caller: ForgeCaller | undefined,
     rest: string,
   ): Promise<OpenedRepository> {
-    const what = await openRepository(db, path, caller, `/actions${rest}`, "repo.actions");
-    if (!hasActions(what.repository)) throw notFound();
-    return what;
+    const owned = await openRepository(db, path, caller, `/actions${rest}`, "repo.actions");
+    if (!hasActions(owned.repository)) throw notFound();
+    return owned;
   }
 
-  async function find(what: OpenedRepository, runId: number | undefined, query: ListQuery) {
+  async function find(owned: OpenedRepository, runId: number | undefined, query: ListQuery) {
     const filter = {
-      repositoryId: what.repository.id,
+      repositoryId: owned.repository.id,
       ...(runId === undefined ? {} : { runId }),
       ...(query.name === "" ? {} : { name: query.name }),
     };
     const { artifacts, total } = await listArtifacts(db, filter, toRows(query));
     const runs = new Map<number, ActionRun | undefined>();
-    const seen: SeenArtifact[] = [];
+    const seen: ArtifactDetails[] = [];
     for (const artifact of artifacts) {
       if (!runs.has(artifact.runId)) runs.set(artifact.runId, await findRun(db, artifact.runId));
       const run = runs.get(artifact.runId);
-      if (run !== undefined) seen.push({ what, run, artifact });
+      if (run !== undefined) seen.push({ owned, run, artifact });
     }
     return { artifacts: seen, total };
   }
@@ -157,13 +160,13 @@ export function createArtifacts({
     path: ArtifactPath,
     caller: ForgeCaller | undefined,
     rest: string,
-  ): Promise<SeenArtifact> {
-    const what = await open(path, caller, `/artifacts/${path.artifact_id}${rest}`);
+  ): Promise<ArtifactDetails> {
+    const owned = await open(path, caller, `/artifacts/${path.artifact_id}${rest}`);
     const artifact = await findArtifact(db, path.artifact_id);
-    const isSeen = artifact?.repositoryId === what.repository.id && artifact.state !== "pending";
+    const isSeen = artifact?.repositoryId === owned.repository.id && artifact.state !== "pending";
     const run = isSeen ? await findRun(db, artifact.runId) : undefined;
     if (artifact === undefined || run === undefined) throw artifactNotFound();
-    return { what, run, artifact };
+    return { owned, run, artifact };
   }
 }
 

@@ -2,6 +2,7 @@ import type { Database } from "../../../../storage/engine/database.ts";
 import { findJob, listRunJobs } from "../../../../storage/tables/forge/actions/jobs.ts";
 import { isFinal } from "../../../../storage/tables/forge/actions/statuses.ts";
 import { findTask } from "../../../../storage/tables/forge/actions/tasks.ts";
+import type { RepositoryId } from "../../../../storage/tables/forge/ids.ts";
 import type { RuntimeTokens } from "./runtime-tokens.ts";
 
 /** A task that runs, and the artifacts that it can read. */
@@ -9,7 +10,7 @@ export interface RunningTask {
   readonly taskId: number;
   readonly jobId: number;
   readonly runId: number;
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   readonly attempt: number;
   /** The first attempt whose artifacts it can read: an earlier one when jobs of that one did not run again. */
   readonly fromAttempt: number;

@@ -96,7 +96,7 @@ export function createSummaries({
   }
 }
 
-/** Escapes what Markdown would take for markup. */
+/** Escapes characters that are markup in Markdown. */
 function toPlainMarkdown(name: string): string {
   return name.replaceAll(/\s+/g, " ").replaceAll(/[\\`*_{}[\]<>()#+!|~&]/g, "\\$&");
 }

@@ -46,7 +46,7 @@ export type LogRequest = (
   method: string,
 ) => void;
 
-/** What limits and reports the requests. */
+/** The limits and the log of the runners' requests. */
 export interface RunnerTransport {
   readonly logged: LogRequest;
   readonly bodies: BodyBudgets;
@@ -55,9 +55,9 @@ export interface RunnerTransport {
 }
 
 /**
- * Serves the runner protocol below `/api/actions`: Connect and gRPC-Web, with bodies of JSON and protobuf. It stands beside
- * the binder, since its services declare their own messages; every method but Register and Ping needs the credentials of
- * a runner. Credentials are checked before the body is read: without them it must be small.
+ * Serves the runner protocol below `/api/actions`: Connect and gRPC-Web, with bodies of JSON and protobuf. It does not
+ * use the binder, because its services declare their own messages; every method but Register and Ping needs the
+ * credentials of a runner. Credentials are checked before the body is read: without them it must be small.
  */
 export function createRunnerHandler(
   deps: RunnerProtocolDeps,

@@ -2,7 +2,7 @@
 export interface VersionWatch {
   /**
    * Returns the version once it differs from `known`, else the same version after `holdMs` or when the signal aborts.
-   * @throws what reading the version throws
+   * @throws any error of reading the version
    */
   wait(known: number, holdMs: number, signal: AbortSignal): Promise<number>;
 }

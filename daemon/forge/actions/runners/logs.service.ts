@@ -130,8 +130,8 @@ export function createLogs({
     fresh: readonly LogLine[],
   ): { readonly text: string; readonly sealedMasks: string | undefined } {
     if (fresh.length === 0) return { text: "", sealedMasks: undefined };
-    // A row is one line: a line break within it would shift the positions of all later rows.
-    const contents = fresh.map(({ content }) => content.replaceAll(/\r?\n/g, " "));
+    // A row is one line: a line break within it would shift the positions of all later rows. Shown as Gitea does.
+    const contents = fresh.map(({ content }) => content.replaceAll(/\r?\n/g, "\\n"));
     const masked = masks.mask(log, contents);
     const { sealedMasks } = masked;
     if (log.logBytes > LOG_BYTES_MAX) return { text: "\n".repeat(fresh.length), sealedMasks };

@@ -92,7 +92,7 @@ export function createRegistration({ db, clock, random, newUuid, sealer }: Regis
             "runner registration token has been invalidated, please use the latest one",
           );
         const level = fromLevelName(found.level);
-        // The owner or repository of the token may be gone.
+        // The owner or repository of the token may have been deleted.
         if (!(await exists(tx, level)))
           throw new RunnerRefusal("runner registration token not found");
         const runner = await insertRunner(tx, {
@@ -150,7 +150,7 @@ const toRow = (id: number) => `forge_action_registration_tokens/${id}`;
 
 const hashOf = (token: string): string => createHash("sha256").update(token).digest("hex");
 
-/** Labels without what follows a colon, which is the runner's own affair. */
+/** Returns labels without the part after the colon, which only the runner interprets. */
 function toLabels(labels: readonly string[]): readonly string[] {
   const names = labels.map((label) => label.split(":", 1).join().trim());
   return [...new Set(names)].filter((name) => name !== "").slice(0, LABELS_MAX);

@@ -21,7 +21,7 @@ export interface RunnersDeps {
 }
 
 /** A runner with its state at the moment. */
-export interface SeenRunner {
+export interface RunnerDetails {
   readonly runner: ActionRunner;
   readonly isOnline: boolean;
   readonly isBusy: boolean;
@@ -52,7 +52,7 @@ export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
     getToken: (level: ActionLevel, renew: boolean) => registration.getToken(level, renew),
 
     /** Throws `not_found`. */
-    get: async (level: ActionLevel | undefined, id: number): Promise<SeenRunner> =>
+    get: async (level: ActionLevel | undefined, id: number): Promise<RunnerDetails> =>
       see(await get(level, id)),
 
     /** Disables or enables a runner. Throws `not_found`, then `unprocessable` when the member is missing. */
@@ -60,7 +60,7 @@ export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
       level: ActionLevel | undefined,
       id: number,
       isDisabled: boolean | null | undefined,
-    ): Promise<SeenRunner> {
+    ): Promise<RunnerDetails> {
       const runner = await get(level, id);
       if (isDisabled === null || isDisabled === undefined)
         throw new AppError("unprocessable", "[Disabled]: Required");
@@ -71,14 +71,14 @@ export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
       return see({ ...runner, isDisabled });
     },
 
-    /** Deletes a runner and fails what it was running. Throws `not_found`. */
+    /** Deletes a runner and fails its running tasks. Throws `not_found`. */
     async delete(level: ActionLevel | undefined, id: number): Promise<void> {
       await get(level, id);
       if (!(await tasks.removeRunner(id))) throw notFound(id);
     },
   };
 
-  function see(runner: ActionRunner): SeenRunner {
+  function see(runner: ActionRunner): RunnerDetails {
     const isOnline = runner.lastContactAt >= clock() - ONLINE_MS;
     return { runner, isOnline, isBusy: isOnline && runner.lastActivityAt >= clock() - BUSY_MS };
   }

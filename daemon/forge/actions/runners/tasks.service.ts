@@ -56,7 +56,7 @@ export interface AssignedTask {
 
 /** A runner's report about a task. */
 export interface TaskReport {
-  /** Undefined while the task goes on. */
+  /** Undefined while the task is running. */
   readonly result: "success" | "failure" | "cancelled" | "skipped" | undefined;
   readonly steps: readonly Omit<ActionStep, "name">[];
   readonly outputs: Readonly<Record<string, string>>;
@@ -126,8 +126,8 @@ export function createTasks({
     },
 
     /**
-     * Returns again a task that the runner has not got: the response that handed it over was lost. `known` are the tasks that
-     * the runner has. Undefined without such a job.
+     * Returns a task of the runner that the runner does not know, because the response that assigned it was lost;
+     * undefined if it knows all. `known` are the tasks that the runner reports.
      */
     async assignAgain(
       runner: ActionRunner,
@@ -176,7 +176,7 @@ export function createTasks({
       });
     },
 
-    /** Ends the tasks whose runner has not reported for ten minutes or is gone. Returns how many. */
+    /** Ends the tasks whose runner has not reported for ten minutes or was deleted. Returns how many. */
     async failSilent(): Promise<number> {
       const silent = await listSilentTasks(db, clock() - SILENT_MS, PAGE);
       for (const { id } of silent)
@@ -231,7 +231,7 @@ export function createTasks({
         });
     },
 
-    /** Deletes a runner and fails what it was running. Returns whether it existed. */
+    /** Deletes a runner and fails its running tasks. Returns whether it existed. */
     removeRunner: (id: number): Promise<boolean> =>
       db.transaction(async (tx) => {
         for (const task of await listOpenTasksOf(tx, id)) {
@@ -276,7 +276,7 @@ export function createTasks({
     const found = await findOpened(tx, job);
     if (found === undefined) return undefined;
     const { opened, scope } = found;
-    const { run, what } = opened;
+    const { run, owned } = opened;
     const siblings = scope.jobs.filter(({ key }) => key === job.key);
     const strategy = {
       "fail-fast": job.failFast,
@@ -290,7 +290,7 @@ export function createTasks({
       runId: run.id,
       jobId: job.id,
     });
-    const values = await secrets.openAll(tx, what.repository);
+    const values = await secrets.openAll(tx, owned.repository);
     const tokens = { GITHUB_TOKEN: token, GITEA_TOKEN: token };
     const permissions = toScopedPermissions(scope);
     await updateTask(tx, task.id, {
@@ -310,7 +310,7 @@ export function createTasks({
       },
       needs: toNeeds(scope.definition, scope.jobs),
       secrets: toScopedSecrets(scope, { ...values, ...tokens }),
-      vars: await readVariables(tx, what.repository),
+      vars: await readVariables(tx, owned.repository),
     };
   }
 

@@ -31,7 +31,7 @@ import type { OpenRun } from "./open-run.ts";
 import { isActive, toPhase, toRunStatus } from "./run-records.ts";
 
 export interface AdvanceDeps {
-  /** Loads a run; undefined when its repository is gone or its file is invalid. */
+  /** Loads a run; undefined when its repository was deleted or its file is invalid. */
   readonly open: (tx: Transaction, runId: number) => Promise<OpenRun | undefined>;
   readonly reports: RunReports;
 }
@@ -83,7 +83,7 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
     if (!run.isHeld) await settle(tx, run.id);
   }
 
-  /** Decides every blocked job whose needs have ended in these rows. Returns false when there is none. */
+  /** Decides every blocked job whose needs have ended in these rows. Returns false when no job was decided. */
   async function decide(
     tx: Transaction,
     opened: OpenRun,
@@ -103,7 +103,7 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
         hasDecided = true;
         continue;
       }
-      // A call that has begun follows its jobs.
+      // The status of a started call follows from its jobs.
       if (calling.has(job.id)) continue;
       const active = scope.jobs.filter(
         ({ id, key, status }) => key === job.key && (isActive(status) || begun.has(id)),
@@ -225,7 +225,7 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
   /**
    * Writes the status of a job, reports it, and cancels its siblings where its matrix fails fast. Returns false when
    * another transaction has changed the status before.
-   * @param prepare what must be written before the report
+   * @param prepare writes rows that must exist before the report
    */
   async function setStatus(
     tx: Transaction,
@@ -252,7 +252,7 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
     return true;
   }
 
-  /** Cancels every job of a run that has not ended, and ends the run when none is left. Idempotent. */
+  /** Cancels every job of a run that has not ended, and ends the run when no job is running. Idempotent. */
   async function cancel(tx: Transaction, run: ActionRun): Promise<void> {
     for (const job of await listRunJobs(tx, run.id, run.attempt))
       if (job.parentJobId === undefined) await cancelJob(tx, run, job);

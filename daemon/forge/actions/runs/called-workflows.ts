@@ -24,7 +24,7 @@ export interface CalledWorkflowsDeps extends WorkflowFileDeps {
 
 /** A workflow file of one commit. */
 interface WorkflowSource {
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   readonly commit: string;
   /** As errors name it. */
   readonly label: string;
@@ -120,7 +120,8 @@ export function createCallResolver(deps: CalledWorkflowsDeps) {
       const file = await find(source, call.uses);
       if (typeof file === "string") throw refuse(file);
       const { address } = file;
-      if (path.includes(address)) throw refuse(`${call.uses} calls itself in a circle`);
+      if (path.includes(address))
+        throw refuse(`${call.uses} calls itself: workflow calls must not form a cycle`);
       if (calls[address] === undefined) await add(file, [...path, address], refuse);
       if (path.length + (depths.get(address) ?? 0) > CALLS_DEEP_MAX)
         throw refuse(`workflows call each other at most ${CALLS_DEEP_MAX} deep`);
@@ -148,7 +149,7 @@ export function createCallResolver(deps: CalledWorkflowsDeps) {
       bytes += text.length;
       if (bytes > FILES_BYTES_MAX)
         throw refuse(`called workflows have at most ${FILES_BYTES_MAX / 1024} KiB together`);
-      const ownerId = run.what.owner.id;
+      const ownerId = run.owned.owner.id;
       const workflow = await parser.parse({ file: file.label, text, ownerId });
       if (typeof workflow === "string") throw new CallError(workflow);
       const jobs = await resolve(file, workflow, path);
@@ -161,7 +162,7 @@ export function createCallResolver(deps: CalledWorkflowsDeps) {
 
     /** Finds the file that a call names at its commit, or returns why it cannot be called. */
     async function find(source: WorkflowSource, uses: string): Promise<CalledFile | string> {
-      const key = `${source.what.repository.id} ${source.commit} ${uses}`;
+      const key = `${source.owned.repository.id} ${source.commit} ${uses}`;
       const known = found.get(key);
       if (known !== undefined) return known;
       if (found.size >= LOOKUPS_MAX) return `a run calls at most ${LOOKUPS_MAX} references`;
@@ -172,11 +173,11 @@ export function createCallResolver(deps: CalledWorkflowsDeps) {
       const { from, folder, file } = used;
       const target = from === undefined ? source : await findRemote(from);
       if (target === undefined) return `${uses} does not exist, or this run may not read it`;
-      const { what, commit } = target;
+      const { owned, commit } = target;
       const path = `${folder}/${file}`;
-      const isOwn = what.repository.id === run.what.repository.id && commit === run.commit;
-      const label = isOwn ? path : toAddress({ what, commit: from?.ref ?? commit }, path);
-      const called = { what, commit, path, label, address: toAddress(target, path) };
+      const isOwn = owned.repository.id === run.owned.repository.id && commit === run.commit;
+      const label = isOwn ? path : toAddress({ owned, commit: from?.ref ?? commit }, path);
+      const called = { owned, commit, path, label, address: toAddress(target, path) };
       found.set(key, called);
       return called;
     }
@@ -190,24 +191,24 @@ export function createCallResolver(deps: CalledWorkflowsDeps) {
       const repository = named && (await findRepositoryByName(db, named.id, from.repository));
       const owner = repository && (await findUserById(db, repository.ownerId));
       if (repository === undefined || owner === undefined) return undefined;
-      const what = { repository, owner };
-      if (!(await mayCall(run, what))) return undefined;
+      const owned = { repository, owner };
+      if (!(await mayCall(run, owned))) return undefined;
       const ref = from.ref.replace(/^refs\/(?:heads|tags)\//, "");
       const head = await findCommit(repository, ref);
-      return head && { what, commit: head.id };
+      return head && { owned, commit: head.id };
     }
   }
 
-  async function mayCall({ what, actor }: RunSource, called: OwnedRepository): Promise<boolean> {
-    if (called.repository.id === what.repository.id || isPublic(called)) return true;
-    const isAsClosed = what.repository.isPrivate || !called.repository.isPrivate;
-    if (called.owner.id !== what.owner.id || !isAsClosed || actor === undefined) return false;
+  async function mayCall({ owned, actor }: RunSource, called: OwnedRepository): Promise<boolean> {
+    if (called.repository.id === owned.repository.id || isPublic(called)) return true;
+    const isAsClosed = owned.repository.isPrivate || !called.repository.isPrivate;
+    if (called.owner.id !== owned.owner.id || !isAsClosed || actor === undefined) return false;
     return reaches(await findAccess(db, called, actor, "repo.code"), "read");
   }
 
   /** Returns the text of a file; undefined when it is missing, no file, or too large. @throws GitError */
-  async function readFile({ what, commit, path }: CalledFile): Promise<string | undefined> {
-    const directory = await locate(what.repository);
+  async function readFile({ owned, commit, path }: CalledFile): Promise<string | undefined> {
+    const directory = await locate(owned.repository);
     const entry = (await findEntries(git, commit, [path], { directory })).get(path);
     if (entry?.type !== "blob" || entry.mode === SYMBOLIC_LINK) return undefined;
     if (entry.size > WORKFLOW_BYTES_MAX) return undefined;
@@ -216,8 +217,8 @@ export function createCallResolver(deps: CalledWorkflowsDeps) {
   }
 }
 
-function toAddress({ what, commit }: Omit<WorkflowSource, "label">, path: string): string {
-  return `${what.owner.name}/${what.repository.name}/${path}@${commit}`;
+function toAddress({ owned, commit }: Omit<WorkflowSource, "label">, path: string): string {
+  return `${owned.owner.name}/${owned.repository.name}/${path}@${commit}`;
 }
 
 const SYMBOLIC_LINK = "120000";

@@ -25,8 +25,8 @@ import { loadRepositories } from "./run-records.ts";
 const REPORTS: Partial<Record<ActionStatus, readonly [state: CommitState, text: string]>> = {
   waiting: ["pending", "Waiting to run"],
   running: ["pending", "Has started running"],
-  success: ["success", "Successful"],
-  failure: ["failure", "Failing"],
+  success: ["success", "Successful in"],
+  failure: ["failure", "Failing after"],
   cancelled: ["failure", "Has been cancelled"],
   skipped: ["skipped", "Has been skipped"],
 };
@@ -49,7 +49,9 @@ export function createJobStatusReports({ urls, enqueue, publisher }: JobStatusDe
     const repository = await findRepositoryById(tx, run.repositoryId);
     const owner = repository && (await findUserById(tx, repository.ownerId));
     if (shown === undefined || repository === undefined || owner === undefined) return;
-    const [state, description] = shown;
+    const [state, text] = shown;
+    const isTimed = job.status === "success" || job.status === "failure";
+    const description = isTimed ? `${text} ${toDuration(job)}` : text;
     const path = `/${owner.name}/${repository.name}/actions/runs/${run.id}/jobs/${job.id}`;
     const status = await insertCommitStatus(tx, {
       repositoryId: repository.id,
@@ -67,6 +69,19 @@ export function createJobStatusReports({ urls, enqueue, publisher }: JobStatusDe
 }
 
 const CONTEXT_MAX = 255;
+
+/** Returns the time that a job has taken, such as `1h2m3s`; `0s` for a job that never began. */
+function toDuration({ startedAt, completedAt }: ActionJob): string {
+  const isKnown = startedAt !== undefined && completedAt !== undefined;
+  const seconds = isKnown ? Math.max(0, Math.round((completedAt - startedAt) / 1000)) : 0;
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor(seconds / 60);
+  return [
+    hours > 0 ? `${hours}h` : "",
+    minutes > 0 ? `${minutes % 60}m` : "",
+    `${seconds % 60}s`,
+  ].join("");
+}
 const KIND = "forge.actions.status";
 const payloadSchema = z.object({ statusId: z.int() });
 
@@ -93,16 +108,16 @@ export function createStatusJob({
     async run(payload) {
       const { statusId } = parsePayload(payloadSchema, payload);
       const status = await findCommitStatus(db, statusId);
-      const what = status && (await loadRepositories(db, [status])).get(status.repositoryId);
-      if (status === undefined || what === undefined) return;
-      const commit = await findCommit(what.repository, status.commitId);
+      const owned = status && (await loadRepositories(db, [status])).get(status.repositoryId);
+      if (status === undefined || owned === undefined) return;
+      const commit = await findCommit(owned.repository, status.commitId);
       if (commit === undefined) return;
       const { creatorId } = status;
       const creator = creatorId === undefined ? undefined : await findUserById(db, creatorId);
       const address = await findEmail(db, commit.author.email);
       const author =
         address?.isVerified === true ? await findUserById(db, address.userId) : undefined;
-      await db.transaction((tx) => publishStatus(tx, { what, status, creator, commit, author }));
+      await db.transaction((tx) => publishStatus(tx, { owned, status, creator, commit, author }));
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Transaction } from "../../../../storage/engine/database.ts";
 import { type ActionJob, insertJob } from "../../../../storage/tables/forge/actions/jobs.ts";
 import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
+import type { ExpressionValue } from "../workflows/expressions/values.ts";
 import type { JobDefinition } from "../workflows/workflow.ts";
 
 /** Jobs of one attempt of a run, each combination of a matrix counted, as in Gitea: every decision reads all of them. */
@@ -11,7 +12,7 @@ const NAME_CHARACTERS_MAX = 255;
 export function insertBlockedJob(
   tx: Transaction,
   run: ActionRun,
-  { key, name }: JobDefinition,
+  { key, name, runsOn }: JobDefinition,
   caller?: ActionJob,
 ): Promise<ActionJob> {
   return insertJob(tx, {
@@ -23,13 +24,22 @@ export function insertBlockedJob(
     name: toJobName(name === "" || name.includes("${{") ? key : name, caller),
     status: "blocked",
     isExpanded: false,
-    labels: [],
+    // Shown until the job is decided, and for good when it is skipped.
+    labels: toFixedLabels(runsOn),
     payload: "",
     failFast: true,
     maxParallel: 0,
     timeoutMinutes: 0,
     continueOnError: false,
   });
+}
+
+/** Returns labels without expressions, which are known before the job is decided. */
+function toFixedLabels(runsOn: ExpressionValue): readonly string[] {
+  const labels: readonly ExpressionValue[] = Array.isArray(runsOn) ? runsOn : [runsOn];
+  return labels.flatMap((each) =>
+    typeof each === "string" && each !== "" && !each.includes("${{") ? [each] : [],
+  );
 }
 
 /** Returns the name of a job; that of a called workflow follows the name of the job that calls. */

@@ -75,17 +75,17 @@ const workflowSchema: z.ZodType<Workflow> = oneWorkflow.extend({
   calls: z.record(z.string(), oneWorkflow).optional(),
 });
 
-/** A run with what its jobs are decided by. */
+/** A run with the workflow and the contexts that decide which of its jobs run. */
 export interface OpenRun {
   readonly run: ActionRun;
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   readonly workflow: Workflow;
   readonly github: Mapping;
   readonly inputs: Mapping;
   readonly vars: Mapping;
 }
 
-/** Loads a run with its workflow and contexts; undefined when its repository is gone or its file is invalid. */
+/** Loads a run with its workflow and contexts; undefined when its repository was deleted or its file is invalid. */
 export async function openRun(
   db: Queries,
   urls: ForgeUrls,
@@ -102,12 +102,12 @@ export async function openRun(
   const triggerName =
     run.triggerActorId === undefined ? actorName : await nameOf(run.triggerActorId);
   const github: Mapping = {
-    ...toGithubContext({ run, what: { repository, owner }, actorName, urls }),
+    ...toGithubContext({ run, owned: { repository, owner }, actorName, urls }),
     triggering_actor: triggerName,
   };
   const { event } = github;
   const inputs = isMapping(event) && isMapping(event["inputs"]) ? event["inputs"] : {};
   const workflow = parseColumn(workflowSchema, run.definition, "forge_action_runs.definition");
   const vars = await readVariables(db, repository);
-  return { run, what: { repository, owner }, workflow, github, inputs, vars };
+  return { run, owned: { repository, owner }, workflow, github, inputs, vars };
 }

@@ -5,20 +5,31 @@ import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import type { Enqueue } from "../../../jobs/queue.ts";
 import type { PushCommits, ReadPush } from "../../git/commit-readers.ts";
+import { toPushDetails } from "../../hooks/payloads.view.ts";
+import { toPushedCommits } from "../../hooks/pushed-commits.ts";
 import { createPushJob, type PublishedPush } from "../../git/push-jobs.ts";
 import type { RefChange } from "../../repositories/events.ts";
-import { type ForgeUrls, toUrl } from "../../urls.ts";
+import type { ForgeUrls } from "../../urls.ts";
 import type { Mapping } from "../workflows/mapping.ts";
 import { matchesPush } from "../workflows/triggers.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
-import { hasActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
+import type { EventWorkflows } from "./event-workflows.ts";
+import {
+  hasActions,
+  readWorkflowFiles,
+  type WorkflowFileDeps,
+  type WorkflowFiles,
+} from "./workflow-files.ts";
 import type { WorkflowSchedules } from "./schedules.ts";
 import type { RunTrigger, StartRun } from "./start-run.ts";
+import type { TriggerRefresh } from "./trigger-refresh.ts";
 
 /** Refs of one push that make runs. */
 const REFS_MAX = 40;
 /** Maximum number of commits whose paths are compared; with more, filters of paths count as matched. */
 const COMMITS_MAX = 300;
+/** Commits that the event names; `total_commits` counts all. */
+const COMMITS_SHOWN = 20;
 const NO_COMMIT = "0".repeat(40);
 const SKIP = /\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]/i;
 
@@ -29,7 +40,9 @@ export interface PushedWorkflowsDeps extends WorkflowFileDeps {
   readonly starter: StartRun;
   readonly urls: ForgeUrls;
   readonly schedules: Pick<WorkflowSchedules, "replace">;
+  readonly triggers: Pick<TriggerRefresh, "refreshUnless">;
   readonly resolveCalls: ResolveCalls;
+  readonly events: Pick<EventWorkflows, "start">;
 }
 
 /**
@@ -37,11 +50,22 @@ export interface PushedWorkflowsDeps extends WorkflowFileDeps {
  * event, so a job that is repeated after a crash makes no second run.
  */
 export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
-  const { db, enqueue, parser, readPush, starter, urls, schedules, resolveCalls } = deps;
+  const {
+    db,
+    enqueue,
+    parser,
+    readPush,
+    starter,
+    urls,
+    schedules,
+    resolveCalls,
+    events,
+    triggers,
+  } = deps;
   return createPushJob({
     kind: "forge.actions.push",
     enqueue,
-    select: ({ ref, after }) => /^refs\/(?:heads|tags)\//.test(ref) && after !== undefined,
+    select: ({ ref }) => /^refs\/(?:heads|tags)\//.test(ref),
     refsMax: REFS_MAX,
     publish,
   });
@@ -50,26 +74,54 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
     const repository = await findRepositoryById(db, push.repositoryId);
     const owner = repository && (await findUserById(db, repository.ownerId));
     if (repository === undefined || owner === undefined || !hasActions(repository)) return;
+    const actor = await findUserById(db, push.pusherId);
+    if (change.after === undefined) {
+      const payload = { ...toRefName(change.ref), pusher_type: "user" };
+      const key = toKey(push, change, "delete", "");
+      await events.start({ repositoryId: repository.id, event: "delete", actor, payload, key });
+      return;
+    }
     const pushed = await readPush(repository, change, COMMITS_MAX);
     if (pushed?.head === undefined) return;
+    const found = await readWorkflowFiles(deps, repository, pushed.head.id);
+    const isDefault = change.ref === `refs/heads/${repository.defaultBranch}`;
+    if (isDefault) await schedules.replace(repository, found.files);
+    const subject = { owned: { repository, owner }, actor, pushed, ...found };
+    await startRuns(push, change, subject);
+    // A repeated job of an older push must not leave its schedules and events behind.
+    if (isDefault) await triggers.refreshUnless(repository.id, pushed.head.id);
+  }
+
+  async function startRuns(
+    push: PublishedPush,
+    change: RefChange,
+    {
+      owned,
+      actor,
+      pushed,
+      folder,
+      files,
+    }: WorkflowFiles & Pick<RunTrigger, "owned" | "actor"> & { readonly pushed: PushCommits },
+  ): Promise<void> {
     const { head } = pushed;
-    const { folder, files } = await readWorkflowFiles(deps, repository, head.id);
-    if (change.ref === `refs/heads/${repository.defaultBranch}`)
-      await schedules.replace(repository, files);
+    const { repository } = owned;
+    if (head === undefined) return;
     if (files.length === 0 || SKIP.test(head.message)) return;
     const disabled = await listDisabledWorkflows(db, repository.id);
-    const actor = await findUserById(db, push.pusherId);
-    const address = toUrl(urls, `/${owner.name}/${repository.name}`);
-    const names = change.before === undefined ? ["push", "create"] : ["push"];
+    const shown = { ...pushed, commits: pushed.commits.slice(0, COMMITS_SHOWN) };
+    const details = toPushDetails(owned, change, await toPushedCommits(db, shown, actor), urls);
+    const payloads: Readonly<Record<string, Mapping>> = {
+      // As the runner will read it: views have members that JSON leaves out.
+      push: JSON.parse(JSON.stringify(details)) as Mapping,
+      ...(change.before === undefined ? { create: toCreatePayload(change) } : {}),
+    };
     for (const { name: file, text } of files.filter(({ name }) => !disabled.has(name)))
-      for (const event of names) {
-        const payload =
-          event === "push" ? toPushPayload(change, pushed, address) : toCreatePayload(change);
+      for (const [event, payload] of Object.entries(payloads)) {
         const trigger: RunTrigger = {
-          what: { repository, owner },
+          owned,
           actor,
           event,
-          payload: { ...payload, sender: { login: actor?.name ?? "Ghost" } },
+          payload,
           ref: change.ref,
           headSha: head.id,
           title: head.message.split("\n", 1).join() || file,
@@ -86,8 +138,8 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
     text: string | undefined,
     paths: readonly string[] | undefined,
   ): Promise<void> {
-    const { what, headSha: commit, folder, file, actor } = trigger;
-    const workflow = await parser.parse({ file, text, ownerId: what.owner.id });
+    const { owned, headSha: commit, folder, file, actor } = trigger;
+    const workflow = await parser.parse({ file, text, ownerId: owned.owner.id });
     if (typeof workflow === "string") {
       // An invalid file has no events: it is shown once, as a failed run of the push.
       if (trigger.event === "push")
@@ -97,7 +149,7 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
     const filters = workflow.triggers[trigger.event];
     if (filters === undefined) return;
     if (trigger.event === "push" && !matchesPush(filters, { ref: trigger.ref, paths })) return;
-    const resolved = await resolveCalls({ what, commit, folder, file, actor }, workflow);
+    const resolved = await resolveCalls({ owned, commit, folder, file, actor }, workflow);
     await db.transaction((tx) =>
       typeof resolved === "string"
         ? starter.fail(tx, trigger, resolved)
@@ -111,31 +163,13 @@ function toPaths({ commits, total }: PushCommits): readonly string[] | undefined
   return commits.flatMap(({ added, removed, modified }) => [...added, ...removed, ...modified]);
 }
 
-function toPushPayload(
-  change: RefChange,
-  { head, commits }: PushCommits,
-  address: string,
-): Mapping {
-  const toCommit = ({ id, message, author }: (typeof commits)[number]) => ({
-    id,
-    message,
-    url: `${address}/commit/${id}`,
-    author: { name: author.name, email: author.email },
-    timestamp: author.at,
-  });
-  return {
-    ref: change.ref,
-    before: change.before ?? NO_COMMIT,
-    after: change.after ?? NO_COMMIT,
-    compare_url: `${address}/compare/${change.before ?? NO_COMMIT}...${change.after ?? NO_COMMIT}`,
-    head_commit: head === undefined ? null : toCommit(head),
-    commits: commits.slice(0, 20).map(toCommit),
-  };
+function toCreatePayload({ ref, after }: RefChange): Mapping {
+  return { ...toRefName(ref), sha: after ?? NO_COMMIT };
 }
 
-function toCreatePayload({ ref, after }: RefChange): Mapping {
-  const [, kind = "", name = ""] = /^refs\/(heads|tags)\/(.*)$/s.exec(ref) ?? [];
-  return { ref: name, ref_type: kind === "tags" ? "tag" : "branch", sha: after ?? NO_COMMIT };
+function toRefName(full: string): Mapping {
+  const [, kind = "", name = ""] = /^refs\/(heads|tags)\/(.*)$/s.exec(full) ?? [];
+  return { ref: name, ref_type: kind === "tags" ? "tag" : "branch" };
 }
 
 function toKey(push: PublishedPush, change: RefChange, event: string, file: string): string {

@@ -40,9 +40,9 @@ export function createReruns({
 }) {
   return {
     /**
-     * Starts the next attempt of a run with copies of its jobs; those that do not run again keep result, outputs and log.
-     * Throws `invalid_argument` while the run goes on, for a disabled workflow, an invalid file, after 50 attempts, and
-     * when no job has failed.
+     * Starts the next attempt of a run with copies of its jobs; those that do not run again keep result, outputs and
+     * log. Throws `invalid_argument` while the run is in progress, for a disabled workflow, an invalid file, after 50
+     * attempts, and when no job has failed.
      */
     async rerun(runId: number, choice: RerunChoice, userId: number): Promise<void> {
       await db.transaction(async (tx) => {

@@ -24,10 +24,10 @@ const DAY_MS = 86_400_000;
 const ROWS = 100;
 const LOGS = 10;
 
-/** Deletes what has expired of workflow runs (forge behaviour, 12.1, `cleanup_actions`). */
+/** Deletes expired artifacts, logs and workflow runs (forge behaviour, 12.1, `cleanup_actions`). */
 export function createActionRetention({ db, clock, logDays, runDays }: ActionRetentionDeps) {
   return {
-    /** Runs to its end or until `signal` aborts; what is left is deleted by the next call. */
+    /** Runs to its end or until `signal` aborts; the next call continues. */
     async cleanUp(signal: AbortSignal): Promise<void> {
       const now = clock();
       await repeat(signal, ROWS, () => expireArtifacts(db, now, ROWS));

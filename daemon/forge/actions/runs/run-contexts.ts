@@ -12,14 +12,14 @@ export interface RunOrigin {
     ActionRun,
     "number" | "event" | "workflowFile" | "ref" | "headSha" | "eventPayload" | "attempt"
   > & { readonly id?: number };
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   readonly actorName: string;
   readonly urls: ForgeUrls;
 }
 
 /** Returns the `github` context of a run; numbers are texts (forge behaviour, 16.5). */
-export function toGithubContext({ run, what, actorName, urls }: RunOrigin): Mapping {
-  const { repository, owner } = what;
+export function toGithubContext({ run, owned, actorName, urls }: RunOrigin): Mapping {
+  const { repository, owner } = owned;
   const [, kind, refName = run.ref] = /^refs\/(heads|tags)\/(.*)$/s.exec(run.ref) ?? [];
   const event: unknown = JSON.parse(run.eventPayload);
   return {

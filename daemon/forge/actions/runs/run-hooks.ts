@@ -28,10 +28,10 @@ export function createRunHooks({
       if (!(await publisher.hasSubscribers(tx, run.repositoryId, ["workflow_run"]))) return;
       const loaded = await load(tx, run);
       if (loaded === undefined) return;
-      const { what, repository, actor, triggerActor, ends } = loaded;
+      const { owned, repository, actor, triggerActor, ends } = loaded;
       const isDisabled = (await listDisabledWorkflows(tx, run.repositoryId)).has(run.workflowFile);
       const workflow = {
-        what,
+        owned,
         file: run.workflowFile,
         folder: run.workflowFolder,
         name: toWorkflowName(run),
@@ -50,6 +50,7 @@ export function createRunHooks({
         event: "workflow_run",
         repositoryId: run.repositoryId,
         payload,
+        ...(triggerActor === undefined ? {} : { actor: triggerActor }),
       });
     },
 
@@ -59,10 +60,10 @@ export function createRunHooks({
       if (!(await publisher.hasSubscribers(tx, run.repositoryId, ["workflow_job"]))) return;
       const loaded = await load(tx, run);
       if (loaded === undefined) return;
-      const { what, ends } = loaded;
+      const { owned, ends } = loaded;
       const [task] = await listTasksOfJobs(tx, [job.id]);
       const steps = task === undefined ? [] : (await listSteps(tx, [task.id])).get(task.id);
-      const view = toJobView({ what, run, job, task, steps: steps ?? [] }, urls);
+      const view = toJobView({ owned, run, job, task, steps: steps ?? [] }, urls);
       const payload = { action: view.status, workflow_job: view, ...ends };
       await publisher.publish(tx, {
         event: "workflow_job",
@@ -72,20 +73,20 @@ export function createRunHooks({
     },
   };
 
-  /** Loads what both payloads show; undefined when the repository is gone. */
+  /** Loads the rows that both payloads show; undefined when the repository was deleted. */
   async function load(tx: Transaction, run: ActionRun) {
     const { repositoryId: id } = run;
-    const what = (await loadRepositories(tx, [run])).get(id);
-    if (what === undefined) return undefined;
+    const owned = (await loadRepositories(tx, [run])).get(id);
+    if (owned === undefined) return undefined;
     const find = async (userId: number | undefined): Promise<ForgeUser | undefined> =>
       userId === undefined ? undefined : findUserById(tx, userId);
     const actor = await find(run.actorId);
     const triggerActor = run.triggerActorId === undefined ? actor : await find(run.triggerActorId);
     const watchers = (await countWatchers(tx, [id])).get(id) ?? 0;
-    const repository = { ...what, watchers, access: "owner" as const, isSignedIn: false };
-    const { owner } = what;
+    const repository = { ...owned, watchers, access: "owner" as const, isSignedIn: false };
+    const { owner } = owned;
     return {
-      what,
+      owned,
       repository,
       actor,
       triggerActor,

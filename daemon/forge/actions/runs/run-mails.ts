@@ -16,7 +16,7 @@ export type MailRun = (
   recipient: ForgeUser,
   ended: {
     readonly run: ActionRun;
-    readonly what: OwnedRepository;
+    readonly owned: OwnedRepository;
     readonly news: RunNews;
     /** Whether the recipient started this run; otherwise the run of another user fixed the recipient's. */
     readonly isStarter: boolean;
@@ -36,14 +36,15 @@ const JOBS_MAX = 20;
 
 /** Returns the function that mails the end of a run: names, the commit and a link, nothing of its log. */
 export function createRunMails({ queueMail, instanceName, urls }: RunMailsDeps): MailRun {
-  return async (tx, recipient, { run, what, news, isStarter }) => {
-    const { owner, repository } = what;
+  return async (tx, recipient, { run, owned, news, isStarter }) => {
+    const { owner, repository } = owned;
     const home = `${owner.name}/${repository.name}`;
     const workflow = toShortLine(toWorkflowName(run));
     const branch = toShortLine(run.ref.replace(/^refs\/(?:heads|tags)\//, ""));
     const name = toShortLine(recipient.fullName) || recipient.name;
     await queueMail(tx, {
       to: recipient.email,
+      reader: { userId: recipient.id, repositoryId: repository.id },
       subject: `[${home}] Run ${news}: ${workflow}, ${branch} (${run.headSha.slice(0, 10)})`,
       text: [
         `Hello ${name},`,

@@ -35,12 +35,12 @@ export function createRunNotifications(mailRun: MailRun | undefined): RunReports
       const isNews =
         run.status === "success" ? hadFailed : !hadFailed || before.headSha !== run.headSha;
       if (!isNews && mailRun === undefined) return;
-      const what = (await loadRepositories(tx, [run])).get(run.repositoryId);
-      if (what === undefined) return;
+      const owned = (await loadRepositories(tx, [run])).get(run.repositoryId);
+      if (owned === undefined) return;
       const starterId = run.triggerActorId ?? run.actorId;
       const others = isNews && run.status === "success" ? [before?.starterId] : [];
       const recipients = [...new Set([starterId, ...others].filter((id) => id !== undefined))];
-      const subject = { what, kind: "commit" } as const;
+      const subject = { owned, kind: "commit" } as const;
       if (isNews)
         await notifyUsers(tx, recipients, {
           ...subject,
@@ -53,7 +53,7 @@ export function createRunNotifications(mailRun: MailRun | undefined): RunReports
         const isStarter = reader.id === starterId;
         const wants = reader.emailNotifications;
         if (wants === "disabled" || (!isNews && wants !== "andyourown")) continue;
-        await mailRun(tx, reader, { run, what, news, isStarter });
+        await mailRun(tx, reader, { run, owned, news, isStarter });
       }
     },
   };

@@ -3,6 +3,7 @@ import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts
 import type { ActionJob } from "../../../../storage/tables/forge/actions/jobs.ts";
 import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import { type ActionStatus, isFinal } from "../../../../storage/tables/forge/actions/statuses.ts";
+import type { RepositoryId } from "../../../../storage/tables/forge/ids.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import type { OwnedRepository } from "../../repositories/events.ts";
 
@@ -25,12 +26,12 @@ export function toFormerAttempt(
   };
 }
 
-/** Loads the repositories of rows with their owners, by id; those that are gone are left out. */
+/** Loads the repositories of rows with their owners, by id; deleted ones are left out. */
 export async function loadRepositories(
   db: Queries,
-  rows: readonly { readonly repositoryId: number }[],
-): Promise<ReadonlyMap<number, OwnedRepository>> {
-  const loaded = new Map<number, OwnedRepository>();
+  rows: readonly { readonly repositoryId: RepositoryId }[],
+): Promise<ReadonlyMap<RepositoryId, OwnedRepository>> {
+  const loaded = new Map<RepositoryId, OwnedRepository>();
   for (const id of new Set(rows.map(({ repositoryId }) => repositoryId))) {
     const repository = await findRepositoryById(db, id);
     const owner = repository && (await findUserById(db, repository.ownerId));
@@ -62,11 +63,25 @@ export function toJointStatus(jobs: readonly ActionJob[]): ActionStatus {
     status === "failure" && continueOnError ? "success" : status,
   );
   if (statuses.every(isFinal)) {
-    const worst = (["failure", "cancelled"] as const).find((each) => statuses.includes(each));
-    return worst ?? (statuses.every((each) => each === "skipped") ? "skipped" : "success");
+    if (jobs.some((job) => job.status === "cancelled" && !hasFailedFast(jobs, job)))
+      return "cancelled";
+    if (statuses.includes("failure")) return "failure";
+    return statuses.every((each) => each === "skipped") ? "skipped" : "success";
   }
   if (statuses.includes("cancelling")) return "cancelling";
   if (statuses.some((each) => each === "running" || each === "success" || each === "failure"))
     return "running";
   return statuses.includes("waiting") ? "waiting" : "blocked";
+}
+
+/** Returns whether a job was cancelled because another one of its matrix has failed: the failure is what counts then. */
+function hasFailedFast(jobs: readonly ActionJob[], { key, parentJobId }: ActionJob): boolean {
+  return jobs.some(
+    (other) =>
+      other.key === key &&
+      other.parentJobId === parentJobId &&
+      other.status === "failure" &&
+      other.failFast &&
+      !other.continueOnError,
+  );
 }

@@ -3,6 +3,7 @@ import type { Database } from "../../../../storage/engine/database.ts";
 import { GitError } from "../../../../storage/git/git.ts";
 import type { FolderFile } from "../../../../storage/git/folder-files.ts";
 import { findUserById, type ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
+import { replaceWorkflowEvents } from "../../../../storage/tables/forge/actions/events.ts";
 import {
   type ActionSchedule,
   deleteSchedule,
@@ -22,7 +23,6 @@ import type { ResolveCalls } from "./called-workflows.ts";
 import { nextCronTime } from "./cron-times.ts";
 import { hasActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
 import type { RunTrigger, StartRun } from "./start-run.ts";
-import type { WorkflowText } from "./workflow-parser.ts";
 
 export interface WorkflowSchedulesDeps extends WorkflowFileDeps {
   readonly db: Database;
@@ -43,19 +43,33 @@ export type WorkflowSchedules = ReturnType<typeof createWorkflowSchedules>;
 export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
   const { db, clock, parser, findCommit, starter, resolveCalls } = deps;
   return {
-    /** Replaces the schedules of a repository by those of the files of its default branch. */
-    async replace(repository: ForgeRepository, files: readonly FolderFile[]): Promise<void> {
+    /**
+     * Replaces the schedules and the events of a repository by those of the files of its default branch. Returns false, and
+     * writes nothing, when another branch has become the default.
+     */
+    async replace(repository: ForgeRepository, files: readonly FolderFile[]): Promise<boolean> {
       const now = clock();
       const schedules: Pick<ActionSchedule, "file" | "cron" | "nextAt">[] = [];
-      for (const { name: file, text } of files)
-        for (const cron of await readCronLines({ file, text, ownerId: repository.ownerId })) {
+      const events = new Set<string>();
+      for (const { name: file, text } of files) {
+        const workflow = await parser.parse({ file, text, ownerId: repository.ownerId });
+        if (typeof workflow === "string") continue;
+        for (const event of Object.keys(workflow.triggers)) events.add(event);
+        for (const cron of workflow.triggers["schedule"]?.cron ?? []) {
           const nextAt = nextCronTime(cron, now);
           if (nextAt !== undefined) schedules.push({ file, cron, nextAt });
         }
-      await db.transaction((tx) => replaceSchedules(tx, repository.id, schedules));
+      }
+      return db.transaction(async (tx) => {
+        const current = await findRepositoryById(tx, repository.id);
+        if (current?.defaultBranch !== repository.defaultBranch) return false;
+        await replaceSchedules(tx, repository.id, schedules);
+        await replaceWorkflowEvents(tx, repository.id, events);
+        return true;
+      });
     },
 
-    /** Starts what is due, each schedule once however long it has been due. */
+    /** Starts the due schedules, each once even when it missed several times. */
     async startDue(signal: AbortSignal): Promise<void> {
       for (let started = 0; started < DUE_MAX && !signal.aborted; started += PAGE) {
         const due = await listDueSchedules(db, clock(), PAGE);
@@ -79,8 +93,8 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
       return;
     }
     const actor = owner.kind === "individual" ? owner : undefined;
-    const what = { repository, owner };
-    const found = await findFile(what, actor, schedule);
+    const owned = { repository, owner };
+    const found = await findFile(owned, actor, schedule);
     if (found === "unreadable") {
       // The files of the repository are away: the next time comes anyway.
       await db.transaction((tx) => moveSchedule(tx, schedule, next));
@@ -93,7 +107,7 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
     const { head, workflow, folder } = found;
     const { file, cron, nextAt } = schedule;
     const trigger: RunTrigger = {
-      what,
+      owned,
       actor,
       event: "schedule",
       payload: { schedule: cron },
@@ -118,30 +132,25 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
    * time no longer.
    */
   async function findFile(
-    what: OwnedRepository,
+    owned: OwnedRepository,
     actor: ForgeUser | undefined,
     { file, cron }: ActionSchedule,
   ) {
-    const { repository } = what;
+    const { repository } = owned;
     try {
       const head = await findCommit(repository, repository.defaultBranch);
       if (head === undefined) return undefined;
       const { folder, files } = await readWorkflowFiles(deps, repository, head.id);
       const text = files.find(({ name }) => name === file)?.text;
-      const workflow = await parser.parse({ file, text, ownerId: what.owner.id });
+      const workflow = await parser.parse({ file, text, ownerId: owned.owner.id });
       if (typeof workflow === "string") return undefined;
       const isListed = workflow.triggers["schedule"]?.cron?.includes(cron) === true;
       if (!isListed) return undefined;
-      const source = { what, commit: head.id, folder, file, actor };
+      const source = { owned, commit: head.id, folder, file, actor };
       return { head, workflow: await resolveCalls(source, workflow), folder };
     } catch (error) {
       if (error instanceof GitError || error instanceof AppError) return "unreadable" as const;
       throw error;
     }
-  }
-
-  async function readCronLines(source: WorkflowText): Promise<readonly string[]> {
-    const workflow = await parser.parse(source);
-    return typeof workflow === "string" ? [] : (workflow.triggers["schedule"]?.cron ?? []);
   }
 }

@@ -6,7 +6,11 @@ import {
   updateRun,
 } from "../../../../storage/tables/forge/actions/runs.ts";
 import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
+import { countWatchers } from "../../../../storage/tables/forge/repositories/watches.ts";
+import { toOrganizationView } from "../../accounts/organization.view.ts";
+import { toEmbeddedUserView, toGhostView } from "../../accounts/user.view.ts";
 import type { OwnedRepository } from "../../repositories/events.ts";
+import { toRepositoryView } from "../../repositories/repository.view.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { readVariables } from "../secrets/variables.service.ts";
 import { evaluateTemplate } from "../workflows/expressions/evaluate.ts";
@@ -19,9 +23,10 @@ import { toGithubContext } from "./run-contexts.ts";
 
 /** The trigger of a run. */
 export interface RunTrigger {
-  readonly what: OwnedRepository;
+  readonly owned: OwnedRepository;
   readonly actor: ForgeUser | undefined;
   readonly event: string;
+  /** The event without its repository and sender, which are added. */
   readonly payload: Mapping;
   readonly ref: string;
   readonly headSha: string;
@@ -48,18 +53,20 @@ export function createRunStarter({
   return {
     /**
      * Creates a run with its jobs and decides those that need no other; undefined when the trigger has made it already.
-     * A concurrency group lets one run go on: others are cancelled, or the new run waits in place of one that waited.
+     * A concurrency group allows one active run: others are cancelled, or the new run waits in place of one that
+     * waited.
      */
     async start(
       tx: Transaction,
-      trigger: RunTrigger,
+      given: RunTrigger,
       workflow: Workflow,
     ): Promise<ActionRun | undefined> {
-      const vars = await readVariables(tx, trigger.what.repository);
+      const trigger = await complete(tx, given);
+      const vars = await readVariables(tx, trigger.owned.repository);
       const settings = evaluateSettings(trigger, workflow, vars);
-      if (typeof settings === "string") return fail(tx, trigger, settings);
+      if (typeof settings === "string") return insertFailed(tx, trigger, settings);
       const { group, cancelsOthers, title } = settings;
-      const others = group === "" ? [] : await listGroup(tx, trigger.what.repository.id, group);
+      const others = group === "" ? [] : await listGroup(tx, trigger.owned.repository.id, group);
       const isHeld = others.length > 0 && !cancelsOthers;
       const run = await insertRun(tx, {
         ...toRow(trigger),
@@ -77,11 +84,12 @@ export function createRunStarter({
       return run;
     },
 
-    fail,
+    /** Creates a run that has failed before it had a job, such as one of an invalid file. */
+    fail: async (tx: Transaction, trigger: RunTrigger, error: string) =>
+      insertFailed(tx, await complete(tx, trigger), error),
   };
 
-  /** Creates a run that has failed before it had a job, such as one of an invalid file. */
-  async function fail(
+  async function insertFailed(
     tx: Transaction,
     trigger: RunTrigger,
     error: string,
@@ -101,10 +109,32 @@ export function createRunStarter({
     return run;
   }
 
+  /** Adds the subjects that every event has, as hooks receive them: actions read them from `github.event`. */
+  async function complete(tx: Transaction, trigger: RunTrigger): Promise<RunTrigger> {
+    const { owned, actor, event, payload } = trigger;
+    const { id } = owned.repository;
+    const watchers = (await countWatchers(tx, [id])).get(id) ?? 0;
+    const details = { ...owned, watchers, access: "owner", isSignedIn: false } as const;
+    const sender = actor === undefined ? toGhostView(urls) : toEmbeddedUserView(actor, false, urls);
+    const subjects = {
+      ...(owned.owner.kind === "organization"
+        ? { organization: toOrganizationView(owned.owner, urls) }
+        : {}),
+      repository: toRepositoryView(details, urls),
+      ...(event === "push" ? { pusher: sender } : {}),
+      sender,
+    };
+    // As the runner will read it: views have members that JSON leaves out.
+    return {
+      ...trigger,
+      payload: { ...payload, ...(JSON.parse(JSON.stringify(subjects)) as Mapping) },
+    };
+  }
+
   function evaluateSettings(trigger: RunTrigger, workflow: Workflow, vars: Mapping) {
-    const { what, actor, payload } = trigger;
+    const { owned, actor, payload } = trigger;
     const run = { ...toRow(trigger), number: 0, attempt: 1 };
-    const github = toGithubContext({ run, what, actorName: actor?.name ?? "Ghost", urls });
+    const github = toGithubContext({ run, owned, actorName: actor?.name ?? "Ghost", urls });
     const inputs = isMapping(payload["inputs"]) ? payload["inputs"] : {};
     const scope = { contexts: { github, inputs, vars } };
     try {
@@ -125,9 +155,9 @@ export function createRunStarter({
   }
 }
 
-function toRow({ what, actor, event, payload, ref, headSha, file, folder, key }: RunTrigger) {
+function toRow({ owned, actor, event, payload, ref, headSha, file, folder, key }: RunTrigger) {
   return {
-    repositoryId: what.repository.id,
+    repositoryId: owned.repository.id,
     actorId: actor?.id,
     event,
     workflowFile: file,

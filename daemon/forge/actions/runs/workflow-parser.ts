@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { AppError, assertNever } from "../../../errors.ts";
+import { assertNever } from "../../../errors.ts";
 import { createThreadPool, type ThreadOutcome } from "../../../jobs/thread-pool.ts";
 import { createLruCache } from "../../../utilities/lru-cache.ts";
+import { threadsUnavailable } from "../../refusals.ts";
 import type { Workflow } from "../workflows/workflow.ts";
 import { WORKFLOW_BYTES_MAX } from "../workflows/yaml-source.ts";
 import type { InvalidWorkflow, ParsedWorkflow } from "./workflow.worker.ts";
@@ -31,7 +32,6 @@ export interface WorkflowParser {
 const BUDGET_MS = 2_000;
 /** The length of the workflows, as JSON, that stay parsed: the files of a push are needed twice, lists again and again. */
 const CACHE_LENGTH_MAX = 8 * 1024 * 1024;
-const RETRY_AFTER_SECONDS = 5;
 
 /**
  * Creates the parser; its threads start with the first file. One owner uses one of the two threads, so that files which
@@ -82,14 +82,8 @@ function toParsed(outcome: ThreadOutcome<ParsedWorkflow>): ParsedWorkflow {
     case "failed":
       throw outcome.error;
     case "queue_full":
-      throw new AppError("unavailable", "Too many workflow files wait. Try again later.", {
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      });
     case "not_started":
-      throw new AppError("unavailable", "The server is busy. Try again in a moment.", {
-        cause: outcome.error,
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      });
+      throw threadsUnavailable(outcome);
     default:
       return assertNever(outcome);
   }

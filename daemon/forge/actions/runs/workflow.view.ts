@@ -1,15 +1,15 @@
 import type { WireWorkflow } from "../../../contract/forge/actions/workflows.ts";
 import { type ForgeUrls, toApiUrl, toUrl } from "../../urls.ts";
-import type { SeenWorkflow, Workflows } from "./workflows.service.ts";
+import type { WorkflowDetails, Workflows } from "./workflows.service.ts";
 
 /** A dispatch has an empty response unless its client asks for the run. */
 export function toDispatched(
-  { what, run }: Awaited<ReturnType<Workflows["dispatch"]>>,
+  { owned, run }: Awaited<ReturnType<Workflows["dispatch"]>>,
   hasDetails: boolean,
   urls: ForgeUrls,
 ) {
   if (!hasDetails) return { status: 204 } as const;
-  const path = `${what.owner.name}/${what.repository.name}/actions/runs/${run.id}`;
+  const path = `${owned.owner.name}/${owned.repository.name}/actions/runs/${run.id}`;
   const body = {
     workflow_run_id: run.id,
     run_url: toApiUrl(urls, `/repos/${path}`),
@@ -20,10 +20,10 @@ export function toDispatched(
 
 /** A workflow file; its times are those of the newest commit. */
 export function toWorkflowView(
-  { what, file, folder, name, isDisabled, at }: SeenWorkflow,
+  { owned, file, folder, name, isDisabled, at }: WorkflowDetails,
   urls: ForgeUrls,
 ): WireWorkflow {
-  const { owner, repository } = what;
+  const { owner, repository } = owned;
   const home = `${owner.name}/${repository.name}`;
   const escaped = encodeURIComponent(file);
   const branch = encodeURIComponent(repository.defaultBranch);

@@ -30,8 +30,8 @@ export interface WorkflowsDeps extends WorkflowFileDeps {
 }
 
 /** A workflow file of the default branch. */
-export interface SeenWorkflow {
-  readonly what: OwnedRepository;
+export interface WorkflowDetails {
+  readonly owned: OwnedRepository;
   readonly file: string;
   readonly folder: string;
   /** The name in the file, or the file's. */
@@ -46,26 +46,29 @@ type WorkflowPath = RepositoryPath & { readonly workflow_id: string };
 /** Workflows of repositories: their files, and runs that users start. */
 export type Workflows = ReturnType<typeof createWorkflows>;
 
-/** Functions throw `not_found` for what the caller may not see, and `forbidden` for changes without write access. */
+/**
+ * Functions throw `not_found` when the caller may not see the repository, and `forbidden` for changes without write
+ * access.
+ */
 export function createWorkflows(deps: WorkflowsDeps) {
   const { db, git, locate, parser, newUuid, findCommit, starter, resolveCalls } = deps;
   return {
     /** Lists the workflow files of the default branch. */
-    async list(path: RepositoryPath, caller: ForgeCaller | undefined): Promise<SeenWorkflow[]> {
+    async list(path: RepositoryPath, caller: ForgeCaller | undefined): Promise<WorkflowDetails[]> {
       return see(await open(path, caller, ""));
     },
 
-    async get(path: WorkflowPath, caller: ForgeCaller | undefined): Promise<SeenWorkflow> {
+    async get(path: WorkflowPath, caller: ForgeCaller | undefined): Promise<WorkflowDetails> {
       const { workflow_id: id } = path;
-      return getSeen(await open(path, caller, `/${encodeURIComponent(id)}`), id);
+      return getDetails(await open(path, caller, `/${encodeURIComponent(id)}`), id);
     },
 
     /** Disables or enables a workflow: a disabled one starts no runs. Idempotent. */
     async setDisabled(path: WorkflowPath, caller: ForgeCaller, isDisabled: boolean): Promise<void> {
-      const what = await open(path, caller, "");
-      assertReaches(what, "write");
-      const { file } = await getSeen(what, path.workflow_id);
-      await db.transaction((tx) => setWorkflowDisabled(tx, what.repository.id, file, isDisabled));
+      const owned = await open(path, caller, "");
+      assertReaches(owned, "write");
+      const { file } = await getDetails(owned, path.workflow_id);
+      await db.transaction((tx) => setWorkflowDisabled(tx, owned.repository.id, file, isDisabled));
     },
 
     /**
@@ -80,11 +83,11 @@ export function createWorkflows(deps: WorkflowsDeps) {
         readonly ref: string;
         readonly inputs?: Readonly<Record<string, string>> | null | undefined;
       },
-    ): Promise<{ readonly what: OwnedRepository; readonly run: ActionRun }> {
-      const what = await open(path, caller, "");
-      assertReaches(what, "write");
-      const { repository, owner } = what;
-      const target = await findRef(what, given.ref);
+    ): Promise<{ readonly owned: OwnedRepository; readonly run: ActionRun }> {
+      const owned = await open(path, caller, "");
+      assertReaches(owned, "write");
+      const { repository, owner } = owned;
+      const target = await findRef(owned, given.ref);
       if (target === undefined)
         throw new AppError("not_found", `ref ${JSON.stringify(given.ref)} doesn't exist`);
       const { head, ref } = target;
@@ -103,25 +106,24 @@ export function createWorkflows(deps: WorkflowsDeps) {
       const inputs = readDispatchInputs(event.inputs ?? {}, given.inputs ?? {});
       if (typeof inputs === "string") throw new AppError("unprocessable", inputs);
       const { user: actor } = caller;
-      const source = { what, commit: head.id, folder, file: file.name, actor };
+      const source = { owned, commit: head.id, folder, file: file.name, actor };
       const resolved = await refusing(() => resolveCalls(source, workflow));
       if (typeof resolved === "string") throw new AppError("unprocessable", resolved);
       const run = await db.transaction((tx) =>
         starter.start(
           tx,
           {
-            what: { repository, owner },
+            owned: { repository, owner },
             actor: caller.user,
             event: "workflow_dispatch",
             payload: {
               inputs,
               ref,
               workflow: `${folder}/${file.name}`,
-              sender: { login: caller.user.name },
             },
             ref,
             headSha: head.id,
-            title: workflow.name || file.name,
+            title: head.message.split("\n", 1).join() || workflow.name || file.name,
             file: file.name,
             folder,
             key: `dispatch/${newUuid()}`,
@@ -130,29 +132,29 @@ export function createWorkflows(deps: WorkflowsDeps) {
         ),
       );
       if (run === undefined) throw new Error("a dispatched run has the key of another one");
-      return { what, run };
+      return { owned, run };
     },
   };
 
   async function open(path: RepositoryPath, caller: ForgeCaller | undefined, rest: string) {
     const below = `/actions/workflows${rest}`;
-    const what = await openRepository(db, path, caller, below, "repo.actions");
-    if (!hasActions(what.repository)) throw notFound();
-    return what;
+    const owned = await openRepository(db, path, caller, below, "repo.actions");
+    if (!hasActions(owned.repository)) throw notFound();
+    return owned;
   }
 
-  async function see({ repository, owner }: OwnedRepository): Promise<SeenWorkflow[]> {
+  async function see({ repository, owner }: OwnedRepository): Promise<WorkflowDetails[]> {
     const head = await refusing(() => findCommit(repository, repository.defaultBranch));
     if (head === undefined) return [];
     const { folder, files } = await refusing(() => readWorkflowFiles(deps, repository, head.id));
     const disabled = await listDisabledWorkflows(db, repository.id);
-    const seen: SeenWorkflow[] = [];
+    const seen: WorkflowDetails[] = [];
     for (const { name: file, text } of files) {
       const workflow = await parser.parse({ file, text, ownerId: owner.id });
       const name = typeof workflow === "string" || workflow.name === "" ? file : workflow.name;
       const isDisabled = disabled.has(file);
       seen.push({
-        what: { repository, owner },
+        owned: { repository, owner },
         file,
         folder,
         name,
@@ -163,8 +165,8 @@ export function createWorkflows(deps: WorkflowsDeps) {
     return seen;
   }
 
-  async function getSeen(what: OwnedRepository, id: string): Promise<SeenWorkflow> {
-    const found = (await see(what)).find(
+  async function getDetails(owned: OwnedRepository, id: string): Promise<WorkflowDetails> {
+    const found = (await see(owned)).find(
       ({ file, folder }) => file === id || `${folder}/${file}` === id,
     );
     if (found === undefined)

@@ -9,8 +9,8 @@ import {
 const TOKENS = ["GITHUB_TOKEN", "GITEA_TOKEN"] as const;
 
 /**
- * Returns the secrets that a job gets of all that its run has: those of a called workflow are the token, and what the
- * calling job passes.
+ * Returns the secrets of a run that one of its jobs may read. A job of a called workflow gets the token and the secrets
+ * that the calling job passes.
  */
 export function toScopedSecrets(
   { caller }: JobScope,

@@ -33,11 +33,11 @@ export function createActionLevels({ db }: { readonly db: Database }) {
      * `forbidden` for a caller who does not own it.
      */
     async ofRepository(path: RepositoryPath, caller: ForgeCaller): Promise<ActionLevel> {
-      const what = await openRepository(db, path, caller, "/actions");
-      if (!hasActions(what.repository)) throw notFound();
-      if (!reaches(what.access, "owner"))
+      const owned = await openRepository(db, path, caller, "/actions");
+      if (!hasActions(owned.repository)) throw notFound();
+      if (!reaches(owned.access, "owner"))
         throw new AppError("forbidden", "user should be the owner of the repository");
-      return { ownerId: undefined, repositoryId: what.repository.id };
+      return { ownerId: undefined, repositoryId: owned.repository.id };
     },
 
     /** The level of an organization. Throws `not_found` for a hidden one, `forbidden` for a caller who does not own it. */

@@ -9,7 +9,7 @@ const ENCODED_BYTES_MIN = 6;
 /** Shorter lines of a secret of several lines are not masked by themselves. */
 const LINE_CHARACTERS_MIN = 4;
 
-/** Rows without secrets, and what the next rows must not begin with. */
+/** Masked rows, and the rest of a secret that the next rows may begin with. */
 export interface MaskedRows {
   readonly rows: readonly string[];
   /** The rest of secrets whose beginning ends these rows. */
@@ -31,7 +31,7 @@ export function createMasker(secrets: readonly string[]) {
   const splittable = forms.filter((form) => form.length <= SPLIT_CHARACTERS_MAX);
   return (rows: readonly string[], pending: readonly string[]): MaskedRows => {
     if (pattern === undefined || rows.length === 0) return { rows, pending: [] };
-    // A secret may go on in the next row: rows are searched as one text without line breaks.
+    // A secret may continue in the next row: rows are searched as one text without line breaks.
     const text = rows.join("");
     const ranges: (readonly [start: number, end: number])[] = [];
     for (const match of text.matchAll(pattern))

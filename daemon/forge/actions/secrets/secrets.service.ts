@@ -2,12 +2,9 @@ import type { Database, Queries } from "../../../../storage/engine/database.ts";
 import type { SealAgain, Sealer } from "../../../../storage/keys/keyring.ts";
 import type { ActionLevel } from "../../../../storage/tables/forge/actions/levels.ts";
 import {
-  deleteSecret,
-  findSecret,
   insertSecret,
-  listSecrets,
-  listSecretsOfLevels,
   updateSecret,
+  secretRows,
 } from "../../../../storage/tables/forge/actions/secrets.ts";
 import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../../errors.ts";
@@ -23,7 +20,7 @@ export type Secrets = ReturnType<typeof createSecrets>;
 export function createSecrets({ db, sealer }: { readonly db: Database; readonly sealer: Sealer }) {
   const seal = (value: string) => (id: number) => sealer.seal(PURPOSE, value, toRow(id));
   return {
-    list: (level: ActionLevel, window: PageWindow) => listSecrets(db, level, toRows(window)),
+    list: (level: ActionLevel, window: PageWindow) => secretRows.list(db, level, toRows(window)),
 
     /** Creates a secret or replaces its value. Throws `invalid_argument` for an invalid name or a value that is too long. */
     async put(
@@ -37,7 +34,7 @@ export function createSecrets({ db, sealer }: { readonly db: Database; readonly 
       const name = toSettingName(written);
       const value = toSettingValue(data);
       return db.transaction(async (tx) => {
-        const existing = await findSecret(tx, level, name);
+        const existing = await secretRows.find(tx, level, name);
         if (existing !== undefined) {
           await updateSecret(tx, existing.id, {
             description: description ?? existing.description,
@@ -45,7 +42,7 @@ export function createSecrets({ db, sealer }: { readonly db: Database; readonly 
           });
           return "replaced";
         }
-        assertRoom((await listSecrets(tx, level, { limit: 1, offset: 0 })).total);
+        assertRoom((await secretRows.list(tx, level, { limit: 1, offset: 0 })).total);
         await insertSecret(tx, level, { name, description: description ?? "" }, seal(value));
         return "created";
       });
@@ -53,14 +50,14 @@ export function createSecrets({ db, sealer }: { readonly db: Database; readonly 
 
     /** Throws `not_found`. */
     async delete(level: ActionLevel, written: string): Promise<void> {
-      if (!(await deleteSecret(db, level, toSettingName(written))))
+      if (!(await secretRows.delete(db, level, toSettingName(written))))
         throw new AppError("not_found", "secret not found");
     },
 
     /** Returns the values for a task of a repository; its own override those of its owner, and these the instance's. */
     async openAll(tx: Queries, repository: ForgeRepository): Promise<Record<string, string>> {
       const values: Record<string, string> = {};
-      for (const secret of await listSecretsOfLevels(tx, toLevelsOf(repository)))
+      for (const secret of await secretRows.listOfLevels(tx, toLevelsOf(repository)))
         values[secret.name] = sealer.openText(PURPOSE, secret.sealedValue, toRow(secret.id));
       return values;
     },

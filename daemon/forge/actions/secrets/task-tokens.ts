@@ -1,21 +1,24 @@
 import { createHash } from "node:crypto";
 import type { Queries } from "../../../../storage/engine/database.ts";
-import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
+import { findUserById, type ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
 import { findRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import { findTaskOfToken } from "../../../../storage/tables/forge/actions/tasks.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import type { ActingUser } from "../../caller.ts";
+import { findAccess, reaches } from "../../repositories/access.ts";
+import type { OwnedRepository } from "../../repositories/events.ts";
 import { tokenPermissionsSchema, toTokenScope } from "./token-permissions.ts";
 import { parseColumn } from "../../../../storage/engine/json-column.ts";
 
-/** Returns what is stored of a task's token. */
+/** Returns the hash of a task's token, the only form that is stored. */
 export function hashTaskToken(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }
 
 /**
  * Finds the running task that a token belongs to, as a caller: the user who started the run, or the owner of the repository
- * when that account is gone. The caller has the rights of the task alone, never those of the user.
+ * when that account is gone or may not write to it. A stranger starts runs by a comment, and the files of the repository
+ * must not act in their name. The caller has the rights of the task alone, never those of the user.
  */
 export async function findTaskCaller(
   db: Queries,
@@ -27,8 +30,10 @@ export async function findTaskCaller(
   if (run === undefined || repository === undefined || found === undefined) return undefined;
   const actorId = run.triggerActorId ?? run.actorId;
   const actor = actorId === undefined ? undefined : await findUserById(db, actorId);
-  const user = actor ?? (await findUserById(db, repository.ownerId));
-  if (user === undefined) return undefined;
+  const owner = await findUserById(db, repository.ownerId);
+  if (owner === undefined) return undefined;
+  const isTrusted = actor !== undefined && (await mayWrite(db, { repository, owner }, actor));
+  const user = isTrusted ? actor : owner;
   const permissions = parseColumn(
     tokenPermissionsSchema,
     found.permissions,
@@ -49,4 +54,10 @@ export async function findTaskCaller(
     },
     scope: toTokenScope(permissions),
   };
+}
+
+async function mayWrite(db: Queries, owned: OwnedRepository, user: ForgeUser): Promise<boolean> {
+  for (const unit of ["repo.code", "repo.actions"] as const)
+    if (reaches(await findAccess(db, owned, user, unit), "write")) return true;
+  return false;
 }

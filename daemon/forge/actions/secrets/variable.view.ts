@@ -1,15 +1,10 @@
+import type { NamedPage } from "../../../../storage/tables/forge/actions/named-rows.ts";
 import type { ActionVariable } from "../../../../storage/tables/forge/actions/variables.ts";
 import type { WireVariable } from "../../../contract/forge/actions/variables.ts";
 
 /** A page of variables. */
-export function toVariableList({
-  variables,
-  total,
-}: {
-  readonly variables: readonly ActionVariable[];
-  readonly total: number;
-}) {
-  return { status: 200, body: variables.map(toVariableView), total } as const;
+export function toVariableList({ records, total }: NamedPage<ActionVariable>) {
+  return { status: 200, body: records.map(toVariableView), total } as const;
 }
 
 /** A variable; the ids of other levels are 0. */

@@ -2,12 +2,9 @@ import { type Database, isConflict, type Queries } from "../../../../storage/eng
 import type { ActionLevel } from "../../../../storage/tables/forge/actions/levels.ts";
 import {
   type ActionVariable,
-  deleteVariable,
-  findVariable,
   insertVariable,
-  listVariables,
-  listVariablesOfLevels,
   updateVariable,
+  variableRows,
 } from "../../../../storage/tables/forge/actions/variables.ts";
 import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../../errors.ts";
@@ -28,7 +25,7 @@ export type Variables = ReturnType<typeof createVariables>;
 
 export function createVariables({ db }: { readonly db: Database }) {
   return {
-    list: (level: ActionLevel, window: PageWindow) => listVariables(db, level, toRows(window)),
+    list: (level: ActionLevel, window: PageWindow) => variableRows.list(db, level, toRows(window)),
 
     get: (level: ActionLevel, written: string): Promise<ActionVariable> => get(db, level, written),
 
@@ -37,8 +34,8 @@ export function createVariables({ db }: { readonly db: Database }) {
       const name = toSettingName(written);
       const value = toSettingValue(given.value);
       await db.transaction(async (tx) => {
-        if ((await findVariable(tx, level, name)) !== undefined) throw taken(name);
-        assertRoom((await listVariables(tx, level, { limit: 1, offset: 0 })).total);
+        if ((await variableRows.find(tx, level, name)) !== undefined) throw taken(name);
+        assertRoom((await variableRows.list(tx, level, { limit: 1, offset: 0 })).total);
         await insertVariable(tx, level, { name, value, description: given.description ?? "" });
       });
     },
@@ -62,7 +59,7 @@ export function createVariables({ db }: { readonly db: Database }) {
     },
 
     async delete(level: ActionLevel, written: string): Promise<void> {
-      if (!(await deleteVariable(db, level, toSettingName(written)))) throw unknown();
+      if (!(await variableRows.delete(db, level, toSettingName(written)))) throw unknown();
     },
   };
 }
@@ -72,12 +69,12 @@ export async function readVariables(
   db: Queries,
   repository: ForgeRepository,
 ): Promise<Record<string, string>> {
-  const variables = await listVariablesOfLevels(db, toLevelsOf(repository));
+  const variables = await variableRows.listOfLevels(db, toLevelsOf(repository));
   return Object.fromEntries(variables.map(({ name, value }) => [name, value]));
 }
 
 async function get(db: Queries, level: ActionLevel, written: string): Promise<ActionVariable> {
-  const variable = await findVariable(db, level, toSettingName(written));
+  const variable = await variableRows.find(db, level, toSettingName(written));
   if (variable === undefined) throw unknown();
   return variable;
 }

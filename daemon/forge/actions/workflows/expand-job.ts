@@ -1,6 +1,12 @@
 import { stringify } from "yaml";
 import { evaluateTemplate, type Scope } from "./expressions/evaluate.ts";
-import { ExpressionError, type ExpressionValue, isTruthy, toText } from "./expressions/values.ts";
+import {
+  ExpressionError,
+  type ExpressionValue,
+  isTruthy,
+  memberOf,
+  toText,
+} from "./expressions/values.ts";
 import { evaluateDeep, isMapping, type Mapping } from "./mapping.ts";
 import { type Combination, expandMatrix, toMatrixName } from "./matrix.ts";
 import { evaluateCallInputs, type JobCall } from "./workflow-call.ts";
@@ -15,7 +21,7 @@ export interface ExpandedJob {
   readonly failFast: boolean;
   /** Jobs of the matrix that run at a time; 0 is no limit. */
   readonly maxParallel: number;
-  /** 0 when the file names none. */
+  /** 0 when the file sets no timeout. */
   readonly timeoutMinutes: number;
   readonly continueOnError: boolean;
   /** Empty outside of groups. */
@@ -80,12 +86,23 @@ function expandOne(
   const labels = call === undefined ? toLabels(job.key, evaluateDeep(job.runsOn, scope)) : [];
   const number = (value: ExpressionValue, field: string) =>
     toCount(evaluateDeep(value, scope), `jobs.${job.key}.${field}`);
+  const failFast = isTruthy(toFlag(evaluateDeep(job.failFast, scope)));
+  const maxParallel = number(job.maxParallel, "strategy.max-parallel");
+  const strategy = {
+    ...("fail-fast" in (isMapping(job.source["strategy"]) ? job.source["strategy"] : {})
+      ? { "fail-fast": failFast }
+      : {}),
+    ...(maxParallel > 0 ? { "max-parallel": maxParallel } : {}),
+    ...(Object.keys(combination).length > 0
+      ? { matrix: mapValues(combination, (value) => [value]) }
+      : {}),
+  };
   return {
     name: [...name].slice(0, NAME_CHARACTERS_MAX).join(""),
     labels,
     matrix: combination,
-    failFast: isTruthy(toFlag(evaluateDeep(job.failFast, scope))),
-    maxParallel: number(job.maxParallel, "strategy.max-parallel"),
+    failFast,
+    maxParallel,
     timeoutMinutes: number(job.timeoutMinutes, "timeout-minutes"),
     continueOnError: isTruthy(toFlag(evaluateDeep(job.continueOnError, scope))),
     concurrencyGroup: toText(evaluateTemplate(job.concurrency?.group ?? "", scope)).slice(
@@ -94,7 +111,7 @@ function expandOne(
     ),
     cancelsGroup: isTruthy(toFlag(evaluateDeep(job.concurrency?.cancelInProgress ?? false, scope))),
     ...(call === undefined
-      ? { payload: toPayload(workflow, job, scope, { name, labels, combination, event }) }
+      ? { payload: toPayload(workflow, job, scope, { name, labels, strategy, event }) }
       : { payload: "", call: toCallContexts(job.key, call, scope, { combination, event }) }),
   };
 }
@@ -118,12 +135,13 @@ function toPayload(
   {
     name,
     labels,
-    combination,
+    strategy,
     event,
   }: {
     readonly name: string;
     readonly labels: readonly string[];
-    readonly combination: Combination;
+    /** Of one combination: a runner computes its contexts from it. */
+    readonly strategy: Mapping;
     readonly event: JobEvent;
   },
 ): string {
@@ -134,13 +152,12 @@ function toPayload(
     "runs-on": [...labels],
     // The server has decided already whether the job runs.
     if: "always()",
-    ...(Object.keys(combination).length === 0
-      ? {}
-      : { strategy: { matrix: mapValues(combination, (value) => [value]) } }),
+    ...(Object.keys(strategy).length === 0 ? {} : { strategy }),
   };
   return stringify(
     {
-      ...(workflow.name === "" ? {} : { name: workflow.name }),
+      // Runners take the name for `github.workflow`, which is the file of a workflow without a name.
+      name: workflow.name || toText(memberOf(scope.contexts["github"] ?? null, "workflow")),
       on: toOn(event.name, scope.contexts["inputs"]),
       ...(Object.keys(workflow.env).length === 0 ? {} : { env: workflow.env }),
       ...(Object.keys(workflow.defaults).length === 0 ? {} : { defaults: workflow.defaults }),

@@ -1,4 +1,4 @@
-/** One position of a pattern: characters that it accepts, how often, and what may be skipped. */
+/** One position of a pattern: the characters that it accepts, how often, and the number of steps that may be skipped. */
 interface Step {
   readonly accepts: (character: string) => boolean;
   isOptional: boolean;
@@ -11,10 +11,10 @@ interface Step {
 const PATTERN_CHARACTERS_MAX = 255;
 
 /**
- * Compiles the patterns of a filter of branches, tags or paths: `*` any text without a slash, `**` any text, `?` and `+`
- * after a character, `[a-z]` a set, a leading `!` takes back what earlier patterns accepted, the last match decides.
- * Returns undefined when a pattern is malformed. Matching simulates an automaton, so its time is bounded by the
- * product of both lengths.
+ * Compiles the patterns of a filter of branches, tags or paths: `*` any text without a slash, `**` any text, `?` and
+ * `+` after a character, `[a-z]` a set, a leading `!` excludes matches of earlier patterns, the last match decides.
+ * Returns undefined when a pattern is malformed. Matching simulates an automaton, so its time is bounded by the product
+ * of both lengths.
  */
 export function compileFilter(
   patterns: readonly string[],

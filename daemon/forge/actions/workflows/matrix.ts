@@ -8,9 +8,9 @@ const COMBINATIONS_MAX = 256;
 export type Combination = Readonly<Record<string, ExpressionValue>>;
 
 /**
- * Expands a matrix whose expressions have been evaluated: the product of its lists, without what `exclude` names, with
- * what `include` adds. An `include` entry extends the combinations whose values it repeats; without one it is a
- * combination of its own. Returns the reason as a text when the matrix is invalid or too large.
+ * Expands a matrix whose expressions have been evaluated: the product of its lists, without the combinations in
+ * `exclude`, with those that `include` adds. An `include` entry extends the combinations whose values it repeats;
+ * without one it is a combination of its own. Returns the reason as a text when the matrix is invalid or too large.
  */
 export function expandMatrix(matrix: Mapping): readonly Combination[] | string {
   const { include = [], exclude = [], ...lists } = matrix;

@@ -15,6 +15,8 @@ export interface EventFilters {
   readonly paths?: readonly string[];
   readonly pathsIgnore?: readonly string[];
   readonly types?: readonly string[];
+  /** Names of the workflows whose runs count, for `workflow_run`. */
+  readonly workflows?: readonly string[];
   /** Inputs of `workflow_dispatch`, as in the file. */
   readonly inputs?: Mapping;
   /** Expressions of `schedule`. */
@@ -79,6 +81,8 @@ function readFilters(name: string, value: ExpressionValue, reader: WorkflowReade
       throw reader.error(`on.${name} has both ${one} and ${other}`, "on", name, other);
   if (mapping["types"] !== undefined)
     filters["types"] = reader.texts(mapping["types"], "on", name, "types");
+  if (mapping["workflows"] !== undefined)
+    filters["workflows"] = reader.texts(mapping["workflows"], "on", name, "workflows");
   if (mapping["inputs"] !== undefined)
     filters["inputs"] = reader.mapping(mapping["inputs"], "on", name, "inputs");
   return filters;
@@ -114,6 +118,31 @@ export function matchesPush(filters: EventFilters, { ref, paths }: PushedRef): b
   if (!ref.startsWith("refs/heads/") || (namesTags && !namesBranches)) return false;
   if (!accepts(ref.slice("refs/heads/".length), branches, branchesIgnore)) return false;
   return matchesPaths(filters, paths);
+}
+
+/** Actions of payloads whose activity type has another name in `types`. */
+const TYPES: Readonly<Record<string, string>> = {
+  label_updated: "labeled",
+  label_cleared: "unlabeled",
+};
+
+/**
+ * Returns whether an event starts a workflow with these filters: its `types`, and for `workflow_run` also the workflow and
+ * the branch of the run.
+ */
+export function matchesActivity(
+  { types, workflows, branches, branchesIgnore }: EventFilters,
+  event: string,
+  payload: Mapping,
+): boolean {
+  const action = String(payload["action"] ?? "");
+  const type = event === "registry_package" ? "published" : (TYPES[action] ?? action);
+  if (types !== undefined && !types.includes(type) && !types.includes(action)) return false;
+  if (event !== "workflow_run") return true;
+  const workflow = isMapping(payload["workflow"]) ? payload["workflow"]["name"] : undefined;
+  const run = isMapping(payload["workflow_run"]) ? payload["workflow_run"] : {};
+  if (workflows !== undefined && !workflows.includes(String(workflow ?? ""))) return false;
+  return accepts(String(run["head_branch"] ?? ""), branches, branchesIgnore);
 }
 
 function matchesPaths(

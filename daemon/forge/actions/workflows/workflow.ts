@@ -1,4 +1,4 @@
-import { listExpressions, namesStatus } from "./expressions/evaluate.ts";
+import { listExpressions } from "./expressions/evaluate.ts";
 import { parseExpression } from "./expressions/parse.ts";
 import { ExpressionError, type ExpressionValue } from "./expressions/values.ts";
 import { isMapping, type Mapping } from "./mapping.ts";
@@ -57,7 +57,7 @@ const JOBS_MAX = 256;
 const STEPS_MAX = 1_000;
 const KEY = /^[A-Za-z_][A-Za-z0-9_-]{0,99}$/;
 
-/** Parses a workflow file. Throws `WorkflowError` with the line of what is invalid. */
+/** Parses a workflow file. Throws `WorkflowError` with the line of the fault. */
 export function parseWorkflow(text: string): Workflow {
   const source = parseYaml(text);
   const root = source.value;
@@ -165,6 +165,8 @@ function assertSteps(
   for (const [index, step] of steps.entries()) {
     const hasWork = isMapping(step) && (step["run"] === undefined) !== (step["uses"] === undefined);
     if (!hasWork) throw reader.error("a step has either `run` or `uses`", ...at, index);
+    const condition = step["if"];
+    if (typeof condition === "string") assertCondition(reader, condition, [...at, index, "if"]);
   }
 }
 
@@ -196,17 +198,17 @@ function assertNeeds(reader: WorkflowReader, jobs: readonly JobDefinition[]): vo
   const cycle = findCycle(jobs);
   if (cycle !== undefined)
     throw reader.error(
-      `jobs need each other in a circle: ${cycle.join(" → ")}`,
+      `the needs of jobs form a cycle: ${cycle.join(" → ")}`,
       "jobs",
       cycle[0] ?? "",
       "needs",
     );
 }
 
-/** Returns keys of jobs that need each other in a circle, the first repeated at the end; undefined without a circle. */
+/** Returns the keys of jobs that form a cycle of needs, the first repeated at the end; undefined without a cycle. */
 function findCycle(jobs: readonly JobDefinition[]): readonly string[] | undefined {
   const open = new Map(jobs.map(({ key, needs }) => [key, needs]));
-  // Jobs without open needs are taken away until none is left; what stays is a circle or needs one.
+  // Remove jobs without open needs until nothing changes; the remaining jobs are in a cycle or need a job of one.
   for (let before = -1; before !== open.size;) {
     before = open.size;
     for (const [key, needs] of open) if (!needs.some((need) => open.has(need))) open.delete(key);
@@ -223,6 +225,23 @@ function findCycle(jobs: readonly JobDefinition[]): readonly string[] | undefine
   return undefined;
 }
 
+/** Names that some expression of a workflow may use: those that a place lacks are refused where it is evaluated. */
+const CONTEXTS: ReadonlySet<string> = new Set([
+  "env",
+  "gitea",
+  "github",
+  "inputs",
+  "job",
+  "jobs",
+  "matrix",
+  "needs",
+  "runner",
+  "secrets",
+  "steps",
+  "strategy",
+  "vars",
+]);
+
 /** Parses every expression of a job, so that a mistake is shown before anything runs. */
 function assertExpressions(
   reader: WorkflowReader,
@@ -232,7 +251,7 @@ function assertExpressions(
   if (typeof value === "string") {
     if (!value.includes("${{")) return;
     reportAt(reader, path, () => {
-      for (const expression of listExpressions(value)) parseExpression(expression);
+      for (const expression of listExpressions(value)) parseExpression(expression, CONTEXTS);
     });
   } else if (Array.isArray(value))
     for (const [index, each] of value.entries())
@@ -242,9 +261,13 @@ function assertExpressions(
       assertExpressions(reader, each, [...path, key]);
 }
 
-function assertCondition(reader: WorkflowReader, condition: string, path: string[]): void {
+function assertCondition(
+  reader: WorkflowReader,
+  condition: string,
+  path: readonly (string | number)[],
+): void {
   if (condition.trim() !== "" && !condition.includes("${{"))
-    reportAt(reader, path, () => void namesStatus(condition));
+    reportAt(reader, path, () => void parseExpression(condition, CONTEXTS));
 }
 
 /** Turns the error of an expression into one of the file at its line. */

@@ -13,9 +13,9 @@ export class WorkflowError extends Error {
 
 /** Largest workflow file in bytes: the worst known file of this size takes half a second. */
 export const WORKFLOW_BYTES_MAX = 128 * 1024;
-/** Nodes that aliases may add; the parser counts what each alias expands to. */
+/** Nodes that aliases may add; the parser counts the nodes that each alias expands to. */
 const ALIASES_MAX = 100;
-/** Deepest nesting: what reads the value recurses. */
+/** Deepest nesting: the code that reads the value recurses. */
 const DEPTH_MAX = 64;
 
 /** A parsed YAML file. */

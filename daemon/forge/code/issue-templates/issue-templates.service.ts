@@ -1,6 +1,7 @@
 import { readFolderFiles } from "../../../../storage/git/folder-files.ts";
 import { assertNever, AppError } from "../../../errors.ts";
 import { createThreadPool, type ThreadOutcome } from "../../../jobs/thread-pool.ts";
+import { threadsUnavailable } from "../../refusals.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "../open-code.ts";
 import { findRevision } from "../revisions.ts";
 import { defaultConfig, type ParsedConfig, type ParsedTemplates } from "./issue-template.ts";
@@ -57,13 +58,13 @@ export function createIssueTemplates({ access }: { readonly access: CodeAccess }
     close: () => threads.close(),
   };
 
-  /** Returns what the default branch has; undefined for a repository without one. */
+  /** Reads the templates of the default branch; undefined for a repository without one. */
   async function read(request: CodeRequest): Promise<TemplateOutput | undefined> {
     const key = request.caller?.user.id ?? request.address;
     return access.read(request, async (code) => {
       const revision = await findRevision(code, "");
       if (revision === undefined) return undefined;
-      const name = `${code.what.repository.id} ${revision.commitId}`;
+      const name = `${code.owned.repository.id} ${revision.commitId}`;
       const known = parsed.get(name);
       if (known !== undefined) return known;
       const input = await readFiles(code, revision.commitId);
@@ -77,7 +78,7 @@ export function createIssueTemplates({ access }: { readonly access: CodeAccess }
   }
 }
 
-/** Returns the header that counts the invalid files; none without one. */
+/** Returns the header that counts the invalid files; empty when all are valid. */
 export function toWarningHeaders({ errors }: ParsedTemplates): Readonly<Record<string, string>> {
   const count = Object.keys(errors).length;
   return count === 0
@@ -121,9 +122,7 @@ function toOutput(outcome: ThreadOutcome<TemplateOutput>): TemplateOutput {
       throw new AppError("unprocessable", "the issue templates are too complex");
     case "queue_full":
     case "not_started":
-      throw new AppError("unavailable", "The server is busy. Try again in a moment.", {
-        retryAfterSeconds: 5,
-      });
+      throw threadsUnavailable(outcome);
     default:
       return assertNever(outcome);
   }

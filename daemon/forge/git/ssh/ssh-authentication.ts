@@ -66,7 +66,7 @@ export function createSshAuthentication({
         return refused('You must change your password, with "croft account password".');
       const now = clock();
       if (now - key.lastUsedAt > TOUCH_AFTER_MS) await touchPublicKey(db, key.id, now);
-      return toCaller(user);
+      return toCaller(user, key.id);
     },
   };
 
@@ -78,15 +78,21 @@ export function createSshAuthentication({
     // An organization does not sign in, and so is never prohibited from it.
     if (owner.kind === "individual" && !isAllowed(owner)) return prohibited();
     const access = key.isReadOnly ? "read" : "write";
-    return toCaller({ ...owner, deployKey: { repositoryId: repository.id, access } });
+    return toCaller({ ...owner, deployKey: { id: key.id, repositoryId: repository.id, access } });
   }
 }
 
 const isAllowed = ({ isActive, prohibitLogin }: ForgeUser) => isActive && !prohibitLogin;
 
-const toCaller = (user: ActingUser): SshCaller => ({
+const toCaller = (user: ActingUser, keyId?: number): SshCaller => ({
   kind: "caller",
-  caller: { user, actor: user, method: "ssh_key", scope: undefined },
+  caller: {
+    user,
+    actor: user,
+    method: "ssh_key",
+    scope: undefined,
+    ...(keyId === undefined ? {} : { keyId }),
+  },
 });
 
 const prohibited = () =>

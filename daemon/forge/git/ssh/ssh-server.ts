@@ -5,6 +5,7 @@ import ssh2, { type AuthContext, type Connection, type ServerChannel, type Sessi
 import type { Log } from "../../../utilities/logging.ts";
 import type { SmartHttp } from "../smart-http.service.ts";
 import { isSignedByKey } from "./key-signature.ts";
+import { createReadScheduler } from "./read-scheduler.ts";
 import { end, createSshSessions } from "./ssh-session.ts";
 import type { SshAuthentication, SshCaller } from "./ssh-authentication.ts";
 
@@ -43,7 +44,18 @@ const limits = {
   lingerMs: 2_000,
   /** Keys that a client may offer: an agent may hold many. */
   attempts: 20,
-  /** Commands at one time on one connection, as OpenSSH allows them. */
+  /** Bytes that a client may send before it has signed in: offers of keys, and no flood of requests to be refused. */
+  loginBytes: 128 * 1024,
+  /**
+   * Key exchanges after the first one, which take milliseconds of the processor each: some at any time, and more with
+   * the bytes that are transferred. A client may not start one before it has signed in.
+   */
+  rekeys: 4,
+  bytesPerRekey: 1024 * 1024,
+  /**
+   * Commands at one time on one connection, as OpenSSH allows them; and sessions that never ran one, which the library keeps
+   * until the connection ends.
+   */
   sessions: 10,
   /** Bytes that wait to be sent on one connection; beyond it, git waits. */
   bufferedBytes: 1024 * 1024,
@@ -72,6 +84,7 @@ const algorithms = {
 export function createSshServer(deps: SshServerDeps): SshServer {
   const { log } = deps;
   const runSession = createSshSessions(deps);
+  const scheduleReads = createReadScheduler(limits.bufferedBytes);
   /** By the address and port of the client. */
   const clients = new Map<string, SshClient>();
   let isStopping = false;
@@ -137,7 +150,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
     );
   }
 
-  /** Keeps count of a client from its first moment until it has gone. */
+  /** Counts a client from its connection until it disconnects. */
   function admit(socket: Socket): SshClient {
     const address = socket.remoteAddress ?? "";
     const name = toName(address, socket.remotePort ?? 0);
@@ -152,8 +165,15 @@ export function createSshServer(deps: SshServerDeps): SshServer {
       gone: gone.signal,
       isSignedIn: false,
       sessions: 0,
+      unusedSessions: 0,
     };
     clients.set(name, client);
+    // Until the library listens: without it the next listener would begin to read.
+    socket.pause();
+    socket.on("data", () => {
+      if (!client.isSignedIn && socket.bytesRead > limits.loginBytes) socket.destroy();
+    });
+    scheduleReads(socket);
     socket.setTimeout(deps.idleMs, () => socket.destroy());
     // After an error the library reads no more, so the end of the client would never arrive.
     socket.once("finish", () => setTimeout(() => socket.destroy(), limits.lingerMs).unref());
@@ -199,8 +219,18 @@ export function createSshServer(deps: SshServerDeps): SshServer {
     connection.on("ready", () => {
       client.isSignedIn = true;
     });
+    let rekeys = 0;
+    connection.on("rekey", () => {
+      rekeys += 1;
+      const bytes = socket.bytesRead + socket.bytesWritten;
+      const allowed = client.isSignedIn ? limits.rekeys + bytes / limits.bytesPerRekey : 0;
+      if (rekeys <= allowed) return;
+      log.debug({ address, rekeys }, "closed an SSH connection with too many key exchanges");
+      socket.destroy();
+    });
     connection.on("session", (accepted, rejected) => {
-      if (key === undefined || client.sessions >= limits.sessions || isStopping) {
+      const isFull = Math.max(client.sessions, client.unusedSessions) >= limits.sessions;
+      if (key === undefined || isFull || isStopping) {
         rejected();
         return;
       }
@@ -226,8 +256,10 @@ export function createSshServer(deps: SshServerDeps): SshServer {
     const { address } = client;
     let protocol: string | undefined;
     let isUsed = false;
+    client.unusedSessions += 1;
     const begin = (channel: ServerChannel, work: (signal: AbortSignal) => Promise<void>) => {
       client.sessions += 1;
+      client.unusedSessions -= 1;
       const closed = new AbortController();
       channel.on("error", () => channel.close());
       channel.stderr.on("error", () => channel.close());
@@ -298,11 +330,13 @@ interface SshClient {
   isSignedIn: boolean;
   /** Commands that run. */
   sessions: number;
+  /** Sessions that have run nothing. */
+  unusedSessions: number;
 }
 
 const toName = (address: string, port: number) => `${address} ${port}`;
 
-/** Closes a connection on which no command runs; what was written is sent before. */
+/** Closes a connection on which no command runs, after sending the output that was already written. */
 function endWhenIdle({ socket, sessions }: SshClient): void {
   if (sessions === 0) socket.end(() => socket.destroy());
 }

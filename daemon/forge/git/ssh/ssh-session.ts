@@ -74,31 +74,40 @@ async function run(
   const { body } = await transfers.advertise(request, service);
   channel.write(withoutServiceLine(body));
   const contentType = "application/x-git-receive-pack-request";
-  const answer = await transfers.push({ ...transfer, contentType });
+  const answer = await transfers.push({ ...transfer, contentType, isConversation: true });
   await send(answer.stream, channel, drained);
   return 0;
 }
 
-/** Writes a stream to a channel, no faster than the client reads; a client that has gone ends it. */
+/** Writes a stream to a channel, no faster than the client reads; a disconnect of the client ends it. */
 async function send(
   stream: Readable,
   channel: ServerChannel,
   drained: () => Promise<void>,
 ): Promise<void> {
   let isClosed = false;
-  const closed = new Promise<void>((resolve) => {
-    channel.once("close", () => {
-      isClosed = true;
-      resolve();
-    });
+  channel.once("close", () => {
+    isClosed = true;
   });
   for await (const chunk of stream) {
     // A channel stays writable for a while after it was closed, but no longer drains.
     if (isClosed || !channel.writable) break;
-    if (!channel.write(chunk))
-      await Promise.race([closed, new Promise((resolve) => channel.once("drain", resolve))]);
-    await Promise.race([closed, drained()]);
+    if (!channel.write(chunk)) await untilDrained(channel);
+    if (!isClosed) await drained();
   }
+}
+
+/** Resolves when the channel takes more bytes, or is closed. Leaves no listener: a clone waits a million times. */
+function untilDrained(channel: ServerChannel): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      channel.removeListener("drain", done);
+      channel.removeListener("close", done);
+      resolve();
+    };
+    channel.on("drain", done);
+    channel.on("close", done);
+  });
 }
 
 /** The first line and its flush belong to HTTP. */

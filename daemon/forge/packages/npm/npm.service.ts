@@ -44,8 +44,8 @@ export interface NpmPackageAt extends NpmNameInPath {
 }
 
 /**
- * The npm registry of an owner. Every function refuses with `not_found` what is missing or hidden from the caller, with
- * `invalid_argument` an invalid name, and with `forbidden` a change by a caller who may only read.
+ * The npm registry of an owner. Every function throws `not_found` when the package is missing or hidden from the
+ * caller, `invalid_argument` for an invalid name, and `forbidden` for a change by a caller with read access only.
  */
 export interface NpmRegistry {
   view(at: NpmPackageAt, caller: ForgeCaller | undefined): Promise<NpmPackage>;

@@ -1,4 +1,5 @@
-// daemon/forge/rendering/formats: what is not Markdown. Each turns a text into HTML that is still to be sanitized.
+// daemon/forge/rendering/formats: renderers of formats other than Markdown. Each returns HTML that the caller must
+// sanitize.
 // Start here; asciidoc.ts carries a large library and is loaded only when such a file is shown.
 import { escapeHtml } from "../html/escape.ts";
 

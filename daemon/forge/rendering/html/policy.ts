@@ -226,7 +226,7 @@ function isSafeAddress(address: string): boolean {
  */
 function isSafeImageSet(value: string): boolean {
   if (value.length > IMAGE_SET_LENGTH_MAX) return false;
-  // A comma ends a candidate when a blank follows it or a descriptor stands before it; others belong to the address.
+  // A comma ends a candidate when a blank follows it or a descriptor precedes it; others belong to the address.
   const candidates = value.trim().split(/,\s+|(?<=\s[\d.]{1,10}[wx]\s?),/);
   return candidates.every((candidate) => {
     const [address = "", descriptor = "1x", ...more] = candidate.trim().split(/\s+/);

@@ -15,8 +15,8 @@ import {
 export type Flavour = "html" | "xhtml";
 
 /**
- * Returns HTML with only what the allowlist names. Sanitizing the result again returns it unchanged.
- * Throws `RenderLimitError` when elements nest deeper than 400.
+ * Returns HTML that has only elements and attributes of the allowlist. Sanitizing the result again returns it
+ * unchanged. Throws `RenderLimitError` when elements nest deeper than 400.
  */
 export type Sanitize = (html: string, flavour: Flavour) => string;
 
@@ -70,7 +70,7 @@ export function createSanitizer(classes: ClassPolicy): Sanitize {
 
   return (html, flavour) => {
     let clean = sanitizeOnce(html);
-    // Removing an element changes which tags close its siblings implicitly: parse what is left once more.
+    // Removing an element changes which tags close its siblings implicitly: parse the result again.
     for (let pass = 1; hasRemoved; pass += 1) {
       if (pass === PASSES_MAX) throw new Error("sanitizing does not converge");
       clean = sanitizeOnce(clean);

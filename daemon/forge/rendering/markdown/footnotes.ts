@@ -147,7 +147,7 @@ function collect(state: StateCore): void {
   rest.push(new state.Token("footnote_list_close", "", -1));
 }
 
-/** Returns the part of ids for a label: its letters, numbers and `-_.:`, or its number when it has none. */
+/** Returns the part of ids for a label: its letters, numbers and `-_.:`, or its number when it has no such characters. */
 function toName(label: string, number: number): string {
   const name = label.replace(/[^\p{L}\p{N}\-_.:]/gu, "").toLowerCase();
   return name === "" ? String(number) : name;

@@ -3,6 +3,7 @@ import type { Database, Transaction } from "../../../../storage/engine/database.
 import type { Git } from "../../../../storage/git/git.ts";
 import { findObjects } from "../../../../storage/git/objects.ts";
 import { listTree } from "../../../../storage/git/trees.ts";
+import type { RepositoryId } from "../../../../storage/tables/forge/ids.ts";
 import {
   findLanguages,
   saveLanguages,
@@ -11,13 +12,14 @@ import {
   findRepositoryById,
   type ForgeRepository,
 } from "../../../../storage/tables/forge/repositories/repositories.ts";
-import { AppError } from "../../../errors.ts";
 import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
 import type { Enqueue } from "../../../jobs/queue.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import { openRepository } from "../../issues/issue-access.ts";
 import type { RepositoryEvents } from "../events.ts";
+import type { FolderMoves } from "../folder-moves.ts";
 import type { RepositoryPath } from "../repositories.service.ts";
+import { workInFolder } from "../work-in-folder.ts";
 import { findLanguage } from "./language-names.ts";
 
 /** The languages of repositories: counted by a job after each change of the default branch, and kept with the commit. */
@@ -39,15 +41,18 @@ export interface LanguagesDeps {
   readonly db: Database;
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
+  readonly moves: Pick<FolderMoves, "complete">;
   readonly enqueue: Enqueue;
 }
 
 const KIND = "forge.repositories.languages";
 /** Entries of a tree that are counted; a larger one is counted in part. */
 const ENTRIES_MAX = 500_000;
-const payloadSchema = z.object({ repositoryId: z.int() });
+const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() });
 
-export function createLanguages({ db, git, locate, enqueue }: LanguagesDeps): Languages {
+export function createLanguages({ db, git, locate, moves, enqueue }: LanguagesDeps): Languages {
+  const { complete } = moves;
+  const folders = { find: (id: RepositoryId) => findRepositoryById(db, id), complete, locate };
   const countSoon = (tx: Transaction, { id }: ForgeRepository) =>
     enqueue(tx, { kind: KIND, payload: { repositoryId: id }, key: String(id) });
   return {
@@ -74,32 +79,21 @@ export function createLanguages({ db, git, locate, enqueue }: LanguagesDeps): La
       kind: KIND,
       async run(payload, { signal }) {
         const { repositoryId } = parsePayload(payloadSchema, payload);
-        const repository = await findRepositoryById(db, repositoryId);
-        const directory = repository && (await findFolder(repository));
-        if (repository === undefined || directory === undefined) return;
-        const name = `refs/heads/${repository.defaultBranch}^{commit}`;
-        const [commit] = await findObjects(git, [name], { directory, signal });
-        const commitId = commit?.id ?? "";
-        if ((await findLanguages(db, repositoryId))?.commitId === commitId) return;
-        const sizes = commitId === "" ? {} : await count(directory, commitId, signal);
-        const [main] = toOrder(sizes);
-        await db.transaction(async (tx) => {
-          if ((await findRepositoryById(tx, repositoryId)) === undefined) return;
-          await saveLanguages(tx, repositoryId, { commitId, sizes }, main?.[0] ?? "");
+        await workInFolder(folders, repositoryId, async (directory, repository) => {
+          const name = `refs/heads/${repository.defaultBranch}^{commit}`;
+          const [commit] = await findObjects(git, [name], { directory, signal });
+          const commitId = commit?.id ?? "";
+          if ((await findLanguages(db, repositoryId))?.commitId === commitId) return;
+          const sizes = commitId === "" ? {} : await count(directory, commitId, signal);
+          const [main] = toOrder(sizes);
+          await db.transaction(async (tx) => {
+            if ((await findRepositoryById(tx, repositoryId)) === undefined) return;
+            await saveLanguages(tx, repositoryId, { commitId, sizes }, main?.[0] ?? "");
+          });
         });
       },
     },
   };
-
-  async function findFolder(repository: ForgeRepository): Promise<string | undefined> {
-    try {
-      return await locate(repository);
-    } catch (error) {
-      // Deleted meanwhile.
-      if (error instanceof AppError && error.code === "not_found") return undefined;
-      throw error;
-    }
-  }
 
   async function count(directory: string, commitId: string, signal: AbortSignal) {
     const sizes: Record<string, number> = {};

@@ -102,7 +102,7 @@ export function toSafePath(path: string): string {
   return path
     .split("/")
     .map((part) => {
-      // oxlint-disable-next-line no-control-regex -- control characters are what is replaced
+      // oxlint-disable-next-line no-control-regex -- the pattern matches control characters
       const plain = part.replace(/[<>:"\\|?*\u0000-\u001f]/g, "_").trim();
       if (/^(?:con|prn|aux|nul|com\d|lpt\d)$/i.test(plain)) return "_";
       if (plain.startsWith("..")) return `__${plain.slice(2)}`;

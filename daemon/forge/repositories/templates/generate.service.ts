@@ -1,6 +1,7 @@
 import type { Database, Transaction } from "../../../../storage/engine/database.ts";
 import type { Git } from "../../../../storage/git/git.ts";
 import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../../storage/tables/forge/ids.ts";
 import {
   insertBranchProtection,
   listBranchProtections,
@@ -70,11 +71,17 @@ export interface GenerateRepositoryDeps extends CreateRepositoryDeps {
   readonly urls: ForgeUrls;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   /** Copies the hooks of a repository, with their secrets, to another one. */
-  readonly copyHooks: (tx: Transaction, from: number, to: number) => Promise<void>;
+  readonly copyHooks: (tx: Transaction, from: RepositoryId, to: RepositoryId) => Promise<void>;
 }
 
 /** Copies at one time, and of one user; others wait. */
-const limits = { atOnce: 4, perKey: 1, waiting: 32 } as const;
+const limits = {
+  atOnce: 4,
+  perClient: 1,
+  anonymous: 0,
+  waiting: 32,
+  waitingPerClient: 8,
+} as const;
 /** A repository has no more labels. */
 const LABELS_MAX = 10_000;
 
@@ -92,7 +99,7 @@ export function createGenerator(deps: GenerateRepositoryDeps): GenerateRepositor
     assertMayTake(template, takes);
     const owner = await findOwner(wanted.owner, caller);
     assertMayBePrivate(wanted, owner, caller);
-    const release = await limiter.acquire(`user ${caller.user.id}`, signal);
+    const release = await limiter.acquire({ caller, address: "" }, signal);
     try {
       return await generate(template, owner, wanted, caller.user);
     } finally {
@@ -143,8 +150,8 @@ export function createGenerator(deps: GenerateRepositoryDeps): GenerateRepositor
 
   async function copyRows(
     tx: Transaction,
-    from: number,
-    to: number,
+    from: RepositoryId,
+    to: RepositoryId,
     takes: GenerateOptions["takes"],
   ): Promise<void> {
     if (takes.topics) await replaceTopics(tx, to, await listTopicsOf(tx, from));

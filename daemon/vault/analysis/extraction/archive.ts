@@ -52,6 +52,30 @@ export async function openArchive(path: string): Promise<Archive> {
   }
 }
 
+/** Opens a ZIP file for the time of `work`. */
+export async function withArchive(
+  path: string,
+  work: (archive: Archive) => Promise<void>,
+): Promise<void> {
+  const archive = await openArchive(path);
+  try {
+    await work(archive);
+  } finally {
+    archive.close();
+  }
+}
+
+/** Returns the names that match, by the number in them. */
+export function inOrder(names: readonly string[], pattern: RegExp): string[] {
+  return names
+    .flatMap((name) => {
+      const number = pattern.exec(name)?.[1];
+      return number === undefined ? [] : [{ name, number: Number(number) }];
+    })
+    .sort((one, other) => one.number - other.number)
+    .map(({ name }) => name);
+}
+
 async function openStream(zip: ZipFile, entry: Entry): Promise<string> {
   return text(
     await new Promise<NodeJS.ReadableStream>((resolve, reject) =>

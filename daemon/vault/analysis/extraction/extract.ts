@@ -1,19 +1,18 @@
 import { open, stat } from "node:fs/promises";
 import { fileTypeFromFile } from "file-type";
-import {
-  extractDocx,
-  extractEpub,
-  extractOpenDocument,
-  extractPptx,
-  extractXlsx,
-} from "./office.ts";
+import { extractDocx, extractEpub, extractOpenDocument, extractPptx } from "./office.ts";
 import { recognizePicture } from "./ocr.ts";
 import { type Extraction, Unreadable, type UnreadableReason } from "./outcome.ts";
 import { extractPdf } from "./pdf.ts";
-import { decodeText, extractHtml, extractMail, looksLikeText } from "./plain.ts";
+import { extractHtml, extractMail } from "./plain.ts";
+import { extractXlsx } from "./spreadsheet.ts";
+import { decodeText, findDeclaredEncoding, hasWideMark, looksLikeText } from "./text-encoding.ts";
+import { explainCompoundFile } from "./compound-file.ts";
+import { extractFlatXml, findFlatFormat } from "./flat-xml.ts";
+import { extractRtf } from "./rtf.ts";
 import { createTextSink, type TextSink } from "./text-sink.ts";
 
-/** A file on this machine whose text is wanted. */
+/** A file on this machine to extract text from. */
 export interface ExtractionInput {
   readonly path: string;
   /** For types that cannot be detected from bytes, such as Markdown and plain text. */
@@ -93,10 +92,9 @@ async function extractInto(
 ): Promise<Read> {
   const { size } = await stat(path);
   if (size === 0) throw new Unreadable("no_text");
-  const head = await readHead(path, 2);
-  // A byte order mark of UTF-16 looks like the start of an MPEG frame.
-  const isUtf16 = ["fffe", "feff"].includes(Buffer.from(head).toString("hex"));
-  const sniffed = isUtf16 ? undefined : (await fileTypeFromFile(path).catch(() => undefined))?.mime;
+  // The byte order mark of UTF-16 looks like the start of an MPEG frame.
+  const isWide = hasWideMark(await readHead(path, 4));
+  const sniffed = isWide ? undefined : (await fileTypeFromFile(path).catch(() => undefined))?.mime;
   const extractor = sniffed === undefined ? undefined : extractors[sniffed];
   if (sniffed === "application/pdf")
     return { contentType: sniffed, missing: await extractPdf(path, sink, recognizes) };
@@ -106,19 +104,45 @@ async function extractInto(
   }
   if (sniffed !== undefined && pictureTypes.has(sniffed)) {
     if (!recognizes) throw new Unreadable("ocr_off");
-    await recognizePicture(path, sink);
-    return { contentType: sniffed };
+    return { contentType: sniffed, missing: await recognizePicture(path, sink) };
   }
+  if (sniffed === "application/rtf") {
+    const missing = extractRtf(await readHead(path, PLAIN_BYTES_MAX), sink);
+    return { contentType: sniffed, missing: size > PLAIN_BYTES_MAX ? "too_large" : missing };
+  }
+  if (sniffed === "application/x-cfb") throw new Unreadable(await explainCompoundFile(path));
   const isXml = sniffed === "application/xml" || sniffed === "text/xml";
   if (sniffed !== undefined && !isXml) throw new Unreadable("unsupported_format");
   const bytes = await readHead(path, PLAIN_BYTES_MAX);
   if (!looksLikeText(bytes)) throw new Unreadable("unsupported_format");
   const extension = /\.([a-z0-9]{1,10})$/i.exec(filename)?.[1]?.toLowerCase() ?? "";
   const contentType = plainTypes[extension] ?? sniffHtml(bytes) ?? "text/plain";
+  const decode = () =>
+    decodeText(
+      bytes,
+      isXml || contentType === "text/html" ? findDeclaredEncoding(bytes) : undefined,
+    );
+  const cut = size > PLAIN_BYTES_MAX ? "too_large" : undefined;
   if (contentType === "message/rfc822") await extractMail(bytes, sink);
-  else if (contentType === "text/html") extractHtml(decodeText(bytes), sink);
-  else sink.add(decodeText(bytes));
-  return { contentType, missing: size > PLAIN_BYTES_MAX ? "too_large" : undefined };
+  else if (contentType === "text/html") extractHtml(decode(), sink);
+  else if (contentType === "application/json") sink.add(unescapeJson(decode()));
+  else {
+    const text = decode();
+    const flat = contentType === "text/plain" ? findFlatFormat(text) : undefined;
+    if (flat !== undefined) {
+      const missing = extractFlatXml(text, sink, flat);
+      return { contentType: flat.contentType, missing: cut ?? missing };
+    }
+    sink.add(text);
+  }
+  return { contentType, missing: cut };
+}
+
+/** Writes the letters of JSON that programs escape, so that they are found. */
+function unescapeJson(json: string): string {
+  return json.replace(/\\u([0-9a-f]{4})/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
 }
 
 function sniffHtml(bytes: Uint8Array): string | undefined {

@@ -4,8 +4,9 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { imageSize } from "image-size";
 import type { TesseractModule } from "tesseract.js-core/tesseract-core-simd-lstm.js";
-import { Unreadable } from "./outcome.ts";
+import { Unreadable, type UnreadableReason } from "./outcome.ts";
 import type { TextSink } from "./text-sink.ts";
+import { listTiffPages, selectTiffPage } from "./tiff-pages.ts";
 
 /** Recognizes printed English text in pictures (optical character recognition). */
 export interface Recognizer {
@@ -26,22 +27,80 @@ const CONFIDENCE_MIN = 30;
 /** The engine of neural networks; the module contains no other. */
 const LSTM_ONLY = 1;
 
-/** Recognizes the text of a picture file. Throws `Unreadable`: `damaged`, or `too_large` for too many pixels. */
-export async function recognizePicture(path: string, sink: TextSink): Promise<void> {
+/** Scanned pages of one file that are recognized. */
+export const SCANNED_PAGES_MAX = 20;
+
+/** Processor time after which no further page is recognized. The reading of a PDF besides stays below the budget as well. */
+export const RECOGNITION_MS = 100_000;
+
+/**
+ * Recognizes the text of a picture file, of a TIFF page by page. `clock` measures processor time. Returns why pages are
+ * missing from the text, undefined for the whole text. Throws `Unreadable` when the first page cannot be read: `damaged`,
+ * or `too_large` for too many pixels.
+ */
+export async function recognizePicture(
+  path: string,
+  sink: TextSink,
+  clock: () => number = processorMs,
+): Promise<UnreadableReason | undefined> {
   const bytes = await readFile(path);
-  const { width, height, orientation } = sizeOf(bytes);
-  if (width * height > PIXELS_MAX) throw new Unreadable("too_large");
+  assertPixels(bytes);
+  const endsAt = clock() + RECOGNITION_MS;
   const recognizer = await createRecognizer();
   try {
-    recognizer.read(bytes, sink, orientation);
+    recognizer.read(bytes, sink, sizeOf(bytes).orientation);
+    const { offsets, isCutOff } = listTiffPages(bytes, SCANNED_PAGES_MAX + 1);
+    let missing: UnreadableReason | undefined = isCutOff ? "damaged" : undefined;
+    for (const [index, offset] of offsets.entries()) {
+      if (index === 0) continue;
+      if (sink.isCut) break;
+      if (index >= SCANNED_PAGES_MAX) missing ??= "too_large";
+      else if (clock() > endsAt) missing ??= "timed_out";
+      else {
+        const reason = readPage(recognizer, bytes, offset, sink);
+        missing ??= reason;
+      }
+    }
+    return missing;
   } finally {
     recognizer.close();
   }
 }
 
+/** Recognizes one of the further pages of a TIFF. Returns why its text is missing. */
+function readPage(
+  recognizer: Recognizer,
+  bytes: Uint8Array,
+  offset: number,
+  sink: TextSink,
+): UnreadableReason | undefined {
+  try {
+    selectTiffPage(bytes, offset);
+    assertPixels(bytes);
+    sink.breakLine();
+    recognizer.read(bytes, sink, sizeOf(bytes).orientation);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Unreadable) return error.reason;
+    throw error;
+  }
+}
+
+function assertPixels(bytes: Uint8Array): void {
+  const { width, height } = sizeOf(bytes);
+  if (width * height > PIXELS_MAX) throw new Unreadable("too_large");
+}
+
+/** Processor time of this thread; elapsed time where Node cannot measure it (before 23.9). */
+export function processorMs(): number {
+  if (!("threadCpuUsage" in process)) return performance.now();
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
 /**
- * Creates a recognizer. Each file gets its own, with memory of its own: what a hostile picture does to the memory of the
- * decoder ends with it.
+ * Creates a recognizer. Each file gets its own, with separate memory, so a hostile picture that corrupts the decoder's
+ * memory cannot affect other files.
  */
 export async function createRecognizer(): Promise<Recognizer> {
   // Loaded when the first picture comes: most daemons never read one.

@@ -1,38 +1,24 @@
 import { posix } from "node:path";
-import { SaxesParser, type SaxesTagPlain } from "saxes";
-import { type Archive, openArchive } from "./archive.ts";
+import { type Archive, inOrder, withArchive } from "./archive.ts";
 import { Unreadable } from "./outcome.ts";
 import { extractHtml } from "./plain.ts";
 import type { TextSink } from "./text-sink.ts";
+import { attributesOf } from "./xml.ts";
+import { addXmlText, openDocumentRules, type XmlTextRules } from "./xml-text.ts";
 
-/** Deepest nesting of XML elements; real documents stay below 50. */
-const DEPTH_MAX = 256;
-
-/** Converts the elements of a format to text, by local name. */
-interface Rules {
-  /** Elements whose text is content; all elements when absent. */
-  readonly content?: ReadonlySet<string>;
-  /** Elements that end a line. */
-  readonly lines: ReadonlySet<string>;
-  /** Elements that are converted to a tab or space. */
-  readonly spaces: ReadonlySet<string>;
-}
-
-const wordRules: Rules = {
+const wordRules: XmlTextRules = {
   content: new Set(["t"]),
-  lines: new Set(["p", "br", "tr"]),
-  spaces: new Set(["tab", "tc"]),
-};
-const openDocumentRules: Rules = {
-  lines: new Set(["p", "h", "line-break", "table-row"]),
-  spaces: new Set(["tab", "s", "table-cell"]),
+  lines: new Set(["p", "br", "cr", "tr"]),
+  spaces: new Set(["tab", "ptab", "tc"]),
+  // Repeats a text box for programs that do not know the newer form beside it.
+  hidden: new Set(["Fallback"]),
 };
 
-/** Extracts a Word document: body, headers, footers, notes. */
+/** Extracts a Word document: body, headers, footers, notes, comments. */
 export function extractDocx(path: string, sink: TextSink): Promise<void> {
   return withArchive(path, async (archive) => {
     const parts = archive.names.filter((name) =>
-      /^word\/(document|header\d*|footer\d*|footnotes|endnotes)\.xml$/.test(name),
+      /^word\/(document|header\d*|footer\d*|footnotes|endnotes|comments)\.xml$/.test(name),
     );
     if (!parts.includes("word/document.xml")) throw new Unreadable("damaged");
     for (const part of [
@@ -61,19 +47,6 @@ export function extractPptx(path: string, sink: TextSink): Promise<void> {
   });
 }
 
-/** Extracts an Excel workbook: the cells of each sheet, a line a row. */
-export function extractXlsx(path: string, sink: TextSink): Promise<void> {
-  return withArchive(path, async (archive) => {
-    const sheets = inOrder(archive.names, /^xl\/worksheets\/sheet(\d+)\.xml$/);
-    if (sheets.length === 0) throw new Unreadable("damaged");
-    const shared = await readSharedStrings(archive);
-    for (const sheet of sheets) {
-      await readSheet(archive, sheet, shared, sink);
-      sink.breakLine();
-    }
-  });
-}
-
 /** Extracts a text document, spreadsheet or presentation of OpenDocument. */
 export function extractOpenDocument(path: string, sink: TextSink): Promise<void> {
   return withArchive(path, async (archive) => {
@@ -81,6 +54,10 @@ export function extractOpenDocument(path: string, sink: TextSink): Promise<void>
     const manifest = (await archive.read("META-INF/manifest.xml")) ?? "";
     if (manifest.includes("encryption-data")) throw new Unreadable("encrypted");
     await readXml(archive, "content.xml", sink, openDocumentRules);
+    const type = (await archive.read("mimetype")) ?? "";
+    // Headers and footers. Those of spreadsheets and presentations are placeholders.
+    if (type.includes("opendocument.text"))
+      await readXml(archive, "styles.xml", sink, openDocumentRules);
   });
 }
 
@@ -125,144 +102,12 @@ function safeDecode(href: string): string {
   }
 }
 
-async function withArchive(path: string, work: (archive: Archive) => Promise<void>): Promise<void> {
-  const archive = await openArchive(path);
-  try {
-    await work(archive);
-  } finally {
-    archive.close();
-  }
-}
-
-/** Names that match, by the number in them. */
-function inOrder(names: readonly string[], pattern: RegExp): string[] {
-  return names
-    .flatMap((name) => {
-      const number = pattern.exec(name)?.[1];
-      return number === undefined ? [] : [{ name, number: Number(number) }];
-    })
-    .sort((one, other) => one.number - other.number)
-    .map(({ name }) => name);
-}
-
 async function readXml(
   archive: Archive,
   name: string,
   sink: TextSink,
-  rules: Rules,
+  rules: XmlTextRules,
 ): Promise<void> {
   const xml = sink.isCut ? undefined : await archive.read(name);
-  if (xml === undefined) return;
-  let inContent = rules.content === undefined ? 1 : 0;
-  parseXml(xml, {
-    open: (local) => {
-      if (rules.spaces.has(local)) sink.add("\t");
-      if (rules.content?.has(local)) inContent += 1;
-    },
-    text: (text) => {
-      if (inContent > 0) sink.add(text);
-    },
-    close: (local) => {
-      if (rules.content?.has(local)) inContent -= 1;
-      if (rules.lines.has(local)) sink.breakLine();
-    },
-  });
-}
-
-async function readSharedStrings(archive: Archive): Promise<readonly string[]> {
-  const strings: string[] = [];
-  let current = "";
-  let inText = false;
-  parseXml((await archive.read("xl/sharedStrings.xml")) ?? "<sst/>", {
-    open: (local) => {
-      if (local === "si") current = "";
-      if (local === "t") inText = true;
-    },
-    text: (text) => {
-      if (inText) current += text;
-    },
-    close: (local) => {
-      if (local === "t") inText = false;
-      if (local === "si") strings.push(current);
-    },
-  });
-  return strings;
-}
-
-async function readSheet(
-  archive: Archive,
-  name: string,
-  shared: readonly string[],
-  sink: TextSink,
-): Promise<void> {
-  const xml = sink.isCut ? undefined : await archive.read(name);
-  if (xml === undefined) return;
-  let type = "";
-  let value = "";
-  let inValue = false;
-  parseXml(xml, {
-    open: (local, attributes) => {
-      if (local === "c") {
-        type = attributes["t"] ?? "";
-        value = "";
-      }
-      if (local === "v" || local === "t") inValue = true;
-    },
-    text: (text) => {
-      if (inValue) value += text;
-    },
-    close: (local) => {
-      if (local === "v" || local === "t") inValue = false;
-      if (local === "c") {
-        const shown = type === "s" ? (shared[Number(value)] ?? "") : value;
-        if (shown !== "") sink.add(`${shown}\t`);
-      }
-      if (local === "row") sink.breakLine();
-    },
-  });
-}
-
-interface XmlHandlers {
-  readonly open?: (local: string, attributes: Readonly<Record<string, string>>) => void;
-  readonly text?: (text: string) => void;
-  readonly close?: (local: string) => void;
-}
-
-/**
- * Parses XML. Entities of a document type are not expanded, a document that declares any is refused; so is one that nests
- * deeper than `DEPTH_MAX`.
- */
-function parseXml(xml: string, { open, text, close }: XmlHandlers): void {
-  const parser = new SaxesParser({ xmlns: false, position: false });
-  let depth = 0;
-  const localOf = (name: string) => name.slice(name.indexOf(":") + 1);
-  parser.on("doctype", (doctype) => {
-    if (doctype.includes("<!ENTITY")) throw new Unreadable("too_complex");
-  });
-  parser.on("opentag", (tag: SaxesTagPlain) => {
-    depth += 1;
-    if (depth > DEPTH_MAX) throw new Unreadable("too_complex");
-    open?.(localOf(tag.name), tag.attributes);
-  });
-  parser.on("text", (value) => text?.(value));
-  parser.on("cdata", (value) => text?.(value));
-  parser.on("closetag", (tag) => {
-    depth -= 1;
-    close?.(localOf(tag.name));
-  });
-  parser.on("error", (error) => {
-    throw new Unreadable("damaged", error);
-  });
-  parser.write(xml).close();
-}
-
-/** The attributes of every element of a local name. */
-function attributesOf(xml: string, name: string): Readonly<Record<string, string>>[] {
-  const found: Readonly<Record<string, string>>[] = [];
-  parseXml(xml, {
-    open: (local, attributes) => {
-      if (local === name) found.push({ ...attributes });
-    },
-  });
-  return found;
+  if (xml !== undefined) addXmlText(xml, sink, rules);
 }

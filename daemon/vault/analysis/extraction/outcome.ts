@@ -1,6 +1,7 @@
 /** Why the text of a file, or a part of it, is missing: the closed list that documents and items show. */
 export type UnreadableReason =
   | "unsupported_format"
+  | "legacy_format"
   | "encrypted"
   | "damaged"
   | "too_complex"
@@ -29,4 +30,9 @@ export class Unreadable extends Error {
     super(reason, cause === undefined ? undefined : { cause });
     this.reason = reason;
   }
+}
+
+/** Ends an extraction as `damaged` because the library that reads the format has failed. */
+export function refuseDamaged(error: unknown): never {
+  throw new Unreadable("damaged", error);
 }

@@ -1,22 +1,23 @@
 import { readFile } from "node:fs/promises";
 import { getDocumentProxy } from "unpdf";
 import type { PDFDocumentProxy, PDFPageProxy } from "unpdf/pdfjs";
-import { createRecognizer, PIXELS_MAX, type Recognizer } from "./ocr.ts";
-import { Unreadable, type UnreadableReason } from "./outcome.ts";
+import {
+  createRecognizer,
+  PIXELS_MAX,
+  processorMs,
+  RECOGNITION_MS,
+  type Recognizer,
+  SCANNED_PAGES_MAX,
+} from "./ocr.ts";
+import { refuseDamaged, Unreadable, type UnreadableReason } from "./outcome.ts";
 import { drawScannedPage, hasPicture } from "./scanned-page.ts";
 import type { TextSink } from "./text-sink.ts";
-
-/** Scanned pages of one file that are recognized. */
-const SCANNED_PAGES_MAX = 20;
 
 /**
  * Processor time after which no further page is read, so that the text of the pages before it is kept: below the budget of a
  * file, which ends the extraction without a text.
  */
 const READING_MS = 45_000;
-
-/** Time after which no further page is recognized. What `READING_MS` allows besides stays below the budget as well. */
-const RECOGNITION_MS = 100_000;
 
 /**
  * Extracts a PDF page by page. Scripts and fonts are neither run nor loaded; images are decoded only with `recognizes`,
@@ -33,29 +34,27 @@ export async function extractPdf(
   const scans = recognizes ? createScanReader(sink, clock) : createScanFinder();
   const deadline = clock() + READING_MS + (recognizes ? RECOGNITION_MS : 0);
   let isOutOfTime = false;
+  let damage: UnreadableReason | undefined;
   try {
     for (let number = 1; number <= pdf.numPages && !sink.isCut; number++) {
       isOutOfTime = clock() > deadline;
       if (isOutOfTime) break;
-      const page = await pdf.getPage(number).catch((error: unknown) => {
-        throw new Unreadable("damaged", error);
-      });
-      if (!(await addText(page, sink))) await scans.read(page);
+      try {
+        const page = await pdf.getPage(number).catch(refuseDamaged);
+        if (!(await addText(page, sink))) await scans.read(page);
+        page.cleanup();
+      } catch (error) {
+        if (!(error instanceof Unreadable)) throw error;
+        // The pages behind it may be whole.
+        damage ??= error.reason;
+      }
       sink.breakLine();
-      page.cleanup();
     }
-    return scans.missing ?? (isOutOfTime ? "timed_out" : undefined);
+    return damage ?? scans.missing ?? (isOutOfTime ? "timed_out" : undefined);
   } finally {
     scans.close();
     await pdf.destroy();
   }
-}
-
-/** Processor time of this thread; elapsed time where Node cannot measure it (before 23.9). */
-function processorMs(): number {
-  if (!("threadCpuUsage" in process)) return performance.now();
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
 }
 
 async function openPdf(path: string): Promise<PDFDocumentProxy> {
@@ -76,7 +75,7 @@ async function openPdf(path: string): Promise<PDFDocumentProxy> {
 
 /** Returns whether the page has text. */
 async function addText(page: PDFPageProxy, sink: TextSink): Promise<boolean> {
-  const { items } = await page.getTextContent();
+  const { items } = await page.getTextContent().catch(refuseDamaged);
   let hasText = false;
   for (const item of items) {
     if (!("str" in item)) continue;

@@ -5,42 +5,23 @@ import type { TextSink } from "./text-sink.ts";
 
 /** HTML elements whose text is not displayed. */
 const HIDDEN = new Set(["script", "style", "template", "noscript", "svg", "head"]);
-/** Elements of HTML that stand on lines of their own. */
+/** HTML elements that form separate lines. */
 const BLOCKS =
   /^(address|article|aside|blockquote|br|dd|div|dl|dt|figcaption|footer|form|h[1-6]|header|hr|li|main|nav|ol|p|pre|section|table|tr|ul|title)$/;
-
-/** Decodes text: UTF-8 or UTF-16 by its byte order mark, UTF-8 where it is valid, else Windows-1252. */
-export function decodeText(bytes: Uint8Array): string {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes);
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return new TextDecoder("windows-1252").decode(bytes);
-  }
-}
-
-/** Whether bytes look like text: no NUL outside UTF-16, few control characters. */
-export function looksLikeText(bytes: Uint8Array): boolean {
-  const head = bytes.subarray(0, 8_192);
-  const isUtf16 = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
-  if (isUtf16) return true;
-  let controls = 0;
-  for (const byte of head) {
-    if (byte === 0) return false;
-    if (byte < 32 && byte !== 9 && byte !== 10 && byte !== 12 && byte !== 13 && byte !== 27)
-      controls += 1;
-  }
-  return controls * 50 <= head.length;
-}
 
 /** Adds the visible text of an HTML page. */
 export function extractHtml(html: string, sink: TextSink): void {
   let hidden = 0;
+  let superscripts = 0;
+  let links = 0;
   const parser = new Parser({
     onopentagname(name) {
       if (HIDDEN.has(name) && name !== "head") hidden += 1;
       if (BLOCKS.test(name)) sink.breakLine();
+      // The number of a footnote is no part of the word before it; the 2 of a square metre is.
+      if (name === "sup") superscripts += 1;
+      if (name === "a") links += 1;
+      if ((name === "sup" || name === "a") && superscripts > 0 && links > 0) sink.add(" ");
     },
     ontext(text) {
       if (hidden === 0 && !sink.isCut) sink.add(text.replace(/\s+/g, " "));
@@ -48,6 +29,8 @@ export function extractHtml(html: string, sink: TextSink): void {
     onclosetag(name) {
       if (HIDDEN.has(name) && name !== "head") hidden = Math.max(0, hidden - 1);
       if (BLOCKS.test(name)) sink.breakLine();
+      if (name === "sup") superscripts -= 1;
+      if (name === "a") links -= 1;
       if (name === "td" || name === "th") sink.add("\t");
     },
   });
@@ -57,8 +40,14 @@ export function extractHtml(html: string, sink: TextSink): void {
   parser.end();
 }
 
-/** Adds subject, addresses, body and names of attachments of a mail message. Attachments are not read. */
-export async function extractMail(bytes: Uint8Array, sink: TextSink): Promise<void> {
+/** Mails within mails that are read. */
+const FORWARDED_DEPTH_MAX = 3;
+
+/**
+ * Adds subject, addresses, body and names of attachments of a mail message, and the same of mails that are attached to it.
+ * Other attachments are not read.
+ */
+export async function extractMail(bytes: Uint8Array, sink: TextSink, depth = 0): Promise<void> {
   const mail = await PostalMime.parse(bytes, { maxNestingDepth: 20 }).catch((error: unknown) => {
     throw new Unreadable("damaged", error);
   });
@@ -71,8 +60,15 @@ export async function extractMail(bytes: Uint8Array, sink: TextSink): Promise<vo
   }
   if (mail.text) sink.add(mail.text);
   else if (mail.html) extractHtml(mail.html, sink);
-  for (const { filename } of mail.attachments) {
+  for (const { filename, mimeType, content } of mail.attachments) {
     sink.breakLine();
     if (filename) sink.add(filename);
+    if (mimeType !== "message/rfc822" || depth >= FORWARDED_DEPTH_MAX) continue;
+    sink.breakLine();
+    await extractMail(
+      typeof content === "string" ? Buffer.from(content) : new Uint8Array(content),
+      sink,
+      depth + 1,
+    );
   }
 }

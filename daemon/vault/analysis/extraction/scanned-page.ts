@@ -1,6 +1,7 @@
 import type { PDFPageProxy } from "unpdf/pdfjs";
 import { getResolvedPDFJS } from "unpdf";
 import { PIXELS_MAX } from "./ocr.ts";
+import { refuseDamaged } from "./outcome.ts";
 
 /** Pixels per point of a drawn page: 300 dots per inch, which recognition is trained for. */
 const SCALE_MAX = 300 / 72;
@@ -69,7 +70,7 @@ export async function drawScannedPage(
 /** Whether a page shows an image. */
 export async function hasPicture(page: PDFPageProxy): Promise<boolean> {
   const { OPS } = await getResolvedPDFJS();
-  const { fnArray } = await page.getOperatorList();
+  const { fnArray } = await page.getOperatorList().catch(refuseDamaged);
   const placing = [OPS.paintImageXObject, OPS.paintInlineImageXObject, OPS.paintImageMaskXObject];
   return fnArray.some((operator) => placing.includes(operator));
 }
@@ -77,7 +78,7 @@ export async function hasPicture(page: PDFPageProxy): Promise<boolean> {
 /** Reads the operators of a page that place images. */
 async function placeImages(page: PDFPageProxy): Promise<(PlacedImage | "undecodable")[]> {
   const { OPS } = await getResolvedPDFJS();
-  const { fnArray, argsArray } = await page.getOperatorList();
+  const { fnArray, argsArray } = await page.getOperatorList().catch(refuseDamaged);
   const placed: (PlacedImage | "undecodable")[] = [];
   const stack: Matrix[] = [];
   let matrix: Matrix = [1, 0, 0, 1, 0, 0];

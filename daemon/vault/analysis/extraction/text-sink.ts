@@ -2,7 +2,7 @@
 export interface TextSink {
   /** Adds text. Returns false once text was dropped for the limit: the extractor may stop. */
   add(text: string): boolean;
-  /** Begins a new line unless one has just begun. */
+  /** Starts a new line unless the current one is empty. */
   breakLine(): void;
   /** Whether text was dropped for the limit. */
   readonly isCut: boolean;
@@ -12,7 +12,7 @@ export interface TextSink {
 /** Characters of extracted text that are kept; 300 dense pages. */
 export const TEXT_CHARACTERS_MAX = 1_000_000;
 
-// oxlint-disable-next-line no-control-regex -- control characters are what is removed
+// oxlint-disable-next-line no-control-regex -- the pattern matches control characters
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]+/g;
 
 export function createTextSink(max = TEXT_CHARACTERS_MAX): TextSink {

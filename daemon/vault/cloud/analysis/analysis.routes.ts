@@ -8,7 +8,7 @@ import { handle } from "../../handle.ts";
 import type { CloudAnalysis } from "./analysis.service.ts";
 import { toAnalyzeReply, toSettingsReply } from "./analysis.view.ts";
 
-/** Routes of the analysis of items and of what a user chooses for it. */
+/** Routes of the analysis of items and of its settings by the user. */
 export const analysisRoutes = (analysis: CloudAnalysis): Route[] => [
   handle(analyzeItem, async ({ caller, params }) =>
     toAnalyzeReply(await analysis.analyze(caller, params)),

@@ -20,7 +20,7 @@ const payloadSchema = z.object({
   connection_id: z.string().brand<"ConnectionId">(),
   parent_ref: z.string(),
 });
-/** Files of a large folder are queued in several transactions, so that none blocks requests for long. */
+/** Files of a large folder are queued in several transactions, so that no transaction blocks requests for long. */
 const BATCH = 200;
 
 /**
@@ -58,7 +58,7 @@ export function registerAutoAnalysis({
       const { connection_id: id, parent_ref: parentRef } = parsePayload(payloadSchema, payload);
       const connection = await findConnectionById(db, id);
       const bytesMax = connection && (await findLimit(db, connection.userId));
-      // The connection is gone, or its owner has changed the setting.
+      // The connection was deleted, or its owner has changed the setting.
       if (bytesMax === undefined) return;
       const folder = { connectionId: id, parentRef };
       for (;;) {

@@ -24,6 +24,7 @@ import type { Log } from "../../../utilities/logging.ts";
 import type { VaultCaller } from "../../caller.ts";
 import type { OauthOutcome } from "../../pages/oauth-pages.ts";
 import type { Adapters } from "../connections/adapters.ts";
+import { isNameTaken, NAME_TAKEN } from "../connections/connection-names.ts";
 import type { CloudConnections, SignInTrial } from "../connections/connections.service.ts";
 import { assertAvailable } from "../connections/provider-settings.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
@@ -36,7 +37,8 @@ import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 export interface CloudAuthorization {
   /**
    * Starts a sign-in and returns the address of its start page. Throws `invalid_argument`, storing nothing, when the server
-   * lacks a setting; `unprocessable` for a provider that is connected by settings.
+   * lacks a setting; `unprocessable` for a provider that is connected by settings; `conflict` for the name of another
+   * connection.
    */
   start(
     caller: VaultCaller,
@@ -49,12 +51,12 @@ export interface CloudAuthorization {
   /** Binds a sign-in to the browser that opened its start page. Undefined when the ticket is unknown, used or expired. */
   bind(ticket: string): Promise<BoundSignIn | undefined>;
   /**
-   * Handles what the browser brings back from the vendor: trades the code and tries the credentials. Stores none of them.
-   * A state is accepted once, within ten minutes, for its own provider and from the browser that it is bound to. `error` is
-   * the vendor's word; it is not repeated anywhere.
+   * Handles the browser's return from the vendor: exchanges the code and tries the credentials, without storing them. A
+   * state is accepted once, within ten minutes, for its own provider and from the browser that it is bound to. `error`
+   * is the vendor's word; it is not repeated anywhere.
    */
   accept(provider: string, returned: ReturnedSignIn): Promise<OauthOutcome>;
-  /** Connects what `accept` tried, once, for the browser that has the token. */
+  /** Creates the connection that `accept` tried, once, for the browser that has the token. */
   confirm(provider: string, confirmed: ConfirmedSignIn): Promise<OauthOutcome>;
 }
 
@@ -161,6 +163,9 @@ export function createAuthorization(
         if (connection.provider !== provider)
           throw new AppError("unprocessable", "This connection is of another kind of storage.");
       }
+      const { display_name: name } = input;
+      if (input.connection_id === undefined && name !== undefined)
+        if (await isNameTaken(db, caller.userId, name)) throw new AppError("conflict", NAME_TAKEN);
       const ticket = toText(deps.randomBytes(32));
       const stateHash = hash("sha256", toState(ticket));
       const expiresAt = clock() + LIFE_MS;
@@ -272,7 +277,7 @@ export function createAuthorization(
   };
 }
 
-/** What the confirmation page carries, sealed: the credentials stay out of the database until its button is pressed. */
+/** The sealed content of the confirmation page: the credentials stay out of the database until its button is pressed. */
 const grantSchema: z.ZodType<SignInTrial> = z.object({
   kind: z.literal("ok"),
   connectionId: z.string().brand<"ConnectionId">(),

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { createLocks, createSemaphore } from "../../../../storage/locks.ts";
+import { describeIssue } from "../../../contract/issue-text.ts";
 import { folderRef, itemName, itemParams } from "../../../contract/vault/cloud/shapes.ts";
 import { AppError } from "../../../errors.ts";
 import type { Log } from "../../../utilities/logging.ts";
@@ -26,7 +27,7 @@ export interface BatchPart {
   readonly stream: Readable;
 }
 
-/** The result of one file, or with `index` null of what is wrong with the rest of the request. */
+/** The result of one file, or with `index` null the fault of the rest of the request. */
 export interface BatchOutcome<Result> {
   /** The position of its part, from 0. */
   readonly index: number | null;
@@ -37,8 +38,8 @@ export interface BatchOutcome<Result> {
 /** A batch that is about to run. */
 export interface UploadBatch<Result> {
   /**
-   * Uploads the files as they arrive and reports each as it ends. Resolves when all have ended, also after the client has
-   * gone: a file that arrived whole is finished.
+   * Uploads the files as they arrive and reports each as it ends. Resolves when all have ended, also after the client
+   * has disconnected: a file that arrived whole is finished.
    */
   run(report: (outcome: BatchOutcome<Result>) => Promise<void>): Promise<void>;
   /** Call it once, after the batch. */
@@ -168,8 +169,8 @@ export function createBatchUploads(
     part: BatchPart,
     content: Buffer | Readable,
   ): Promise<UploadResult | Refused> {
-    const name = itemName.safeParse(part.filename ?? "");
-    const parent = folderRef.safeParse(part.field);
+    const name = itemName.safeParse(part.filename ?? "", { error: describeIssue });
+    const parent = folderRef.safeParse(part.field, { error: describeIssue });
     if (!name.success || !parent.success) {
       const message = (name.error ?? parent.error)?.issues[0]?.message ?? "Not a name";
       return { kind: "refused", code: "unprocessable", detail: message };
@@ -191,7 +192,7 @@ export function createBatchUploads(
     { field, filename, contentType }: BatchPart,
     content: Buffer | Readable,
   ): Promise<ReplaceResult | Refused> {
-    const id = itemParams.shape.item_id.safeParse(field);
+    const id = itemParams.shape.item_id.safeParse(field, { error: describeIssue });
     const ifMatch = decode(filename);
     if (!id.success || ifMatch === undefined) {
       const message = id.error?.issues[0]?.message ?? "This is not a percent-encoded etag";
@@ -250,7 +251,7 @@ async function* joined(
   yield* rest;
 }
 
-/** Reads what a refused request still sends, so that the client gets to read its response. */
+/** Reads the rest of a refused request, so that the client gets to read its response. */
 async function discard(parts: AsyncIterable<BatchPart>): Promise<void> {
   try {
     for await (const { stream } of parts) stream.resume();

@@ -2,11 +2,14 @@ import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { BytesAnswer } from "../../../http/handle.ts";
-import { toReplaceReply, toUploadReply } from "../changes/changes.view.ts";
+import { toEnsureFolderReply, toReplaceReply, toUploadReply } from "../changes/changes.view.ts";
 import type { ReplaceResult } from "../changes/replacements.service.ts";
 import type { UploadResult } from "../changes/uploads.service.ts";
+import { toListingView } from "../items/items.view.ts";
 import type { Refused } from "./batch-limits.ts";
 import type { DownloadBatch } from "./batch-downloads.service.ts";
+import type { FolderBatch, FolderOutcome } from "./batch-folders.service.ts";
+import type { ListingBatch } from "./batch-listings.service.ts";
 import type { BatchOutcome, UploadBatch } from "./batch-uploads.service.ts";
 
 /** The lines of a batch of uploads, each sent as its file ends. */
@@ -17,6 +20,43 @@ export function toUploadBatchAnswer(batch: UploadBatch<UploadResult>): BytesAnsw
 /** The same of a batch of replacements. */
 export function toReplaceBatchAnswer(batch: UploadBatch<ReplaceResult>): BytesAnswer {
   return toLines(batch, toReplaceReply);
+}
+
+/** The lines of a batch of listings, each sent as its folder ends. */
+export function toListBatchAnswer({ run, release }: ListingBatch): BytesAnswer {
+  return toStreamed("application/x-ndjson", release, (to) =>
+    run(({ parentRef, result }) => {
+      const body = isRefused(result)
+        ? { parent_ref: parentRef, ...toStatusLine(toRefusedReply(result)) }
+        : { status: 200, ...toListingView(result) };
+      return writeLine(to, body);
+    }, whileOpen(to)),
+  );
+}
+
+/** The lines of a batch of new folders, each sent as its folder ends. */
+export function toCreateFolderBatchAnswer({ run, release }: FolderBatch): BytesAnswer {
+  return toStreamed("application/x-ndjson", release, (to) =>
+    run(
+      ({ index, result }) => writeLine(to, { index, ...toStatusLine(toFolderReply(result)) }),
+      whileOpen(to),
+    ),
+  );
+}
+
+function toFolderReply(result: FolderOutcome["result"]): Reply {
+  if (isRefused(result)) return toRefusedReply(result);
+  if (result.kind === "parent_failed")
+    return { status: 424, body: { kind: "failed", reason: "parent_failed" } };
+  return toEnsureFolderReply(result);
+}
+
+/** Returns a signal that is aborted when the client disconnects. */
+function whileOpen(to: Writable): AbortSignal {
+  const left = new AbortController();
+  to.on("error", () => left.abort());
+  to.on("close", () => left.abort());
+  return left.signal;
 }
 
 /** The reply that a single request would have got. */
@@ -31,17 +71,20 @@ function toLines<Result>(
   toReply: (result: Result, filename: string | null) => Reply,
 ): BytesAnswer {
   return toStreamed("application/x-ndjson", release, async (to) => {
-    // The listener of the connection reports what ends it; the files that arrived are finished in any case.
+    // The listener of the connection reports its errors; the files that arrived are finished in any case.
     to.on("error", () => undefined);
-    await run(async (outcome) => {
-      if (to.destroyed || to.write(`${JSON.stringify(toLine(outcome, toReply))}\n`)) return;
-      const left = new AbortController();
-      await Promise.race([
-        once(to, "drain", { signal: left.signal }),
-        once(to, "close", { signal: left.signal }),
-      ]).finally(() => left.abort());
-    });
+    await run((outcome) => writeLine(to, toLine(outcome, toReply)));
   });
+}
+
+/** Writes one line and waits until the client has read it or disconnected. */
+async function writeLine(to: Writable, line: object): Promise<void> {
+  if (to.destroyed || to.write(`${JSON.stringify(line)}\n`)) return;
+  const left = new AbortController();
+  await Promise.race([
+    once(to, "drain", { signal: left.signal }),
+    once(to, "close", { signal: left.signal }),
+  ]).finally(() => left.abort());
 }
 
 /** The archive of a batch. */
@@ -75,9 +118,13 @@ function toLine<Result>(
   toReply: (result: Result, filename: string | null) => Reply,
 ) {
   const reply: Reply = isRefused(result) ? toRefusedReply(result) : toReply(result, filename);
-  const seconds = reply.headers?.["Retry-After"];
+  return { index, filename, ...toStatusLine(reply) };
+}
+
+function toStatusLine({ status, body, headers }: Reply) {
+  const seconds = headers?.["Retry-After"];
   const retry = seconds === undefined ? {} : { retry_after_s: Number(seconds) };
-  return { index, filename, status: reply.status, ...reply.body, ...retry };
+  return { status, ...body, ...retry };
 }
 
 function isRefused<Result>(result: Result | Refused): result is Refused {

@@ -185,7 +185,7 @@ export function createBytes(
     const owner = toItemOwner(connection, deps.newId);
     await unlessDeleted(db, connection, () =>
       db.transaction(async (tx) => {
-        // Renamed or deleted meanwhile through the service: then that is newer than what was read.
+        // The service may have renamed or deleted the item meanwhile: then its row is newer than the provider's answer.
         const still = await findLiveItem(tx, connection.id, item.id);
         if (still === undefined || item.kind !== "file") return;
         await recordItem(tx, owner, {

@@ -1,10 +1,14 @@
+import type { ProviderItem } from "../../../../storage/cloud/item.ts";
 import type { Failure } from "../../../../storage/cloud/outcomes.ts";
 import type { Database, Transaction } from "../../../../storage/engine/database.ts";
 import { insertAudit } from "../../../../storage/tables/vault/audit.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
+import { findLiveItem, recordItem } from "../../../../storage/tables/vault/items.ts";
 import type { JobQueue } from "../../../jobs/queue.ts";
 import type { Log } from "../../../utilities/logging.ts";
 import type { VaultCaller } from "../../caller.ts";
+import type { Adapters } from "../connections/adapters.ts";
+import { toItemMetadata, toItemOwner } from "../items/item-records.ts";
 import type { CloudListings } from "../items/listings.service.ts";
 import { markFolderStale, type StaleReason } from "../items/stale-folders.ts";
 import { toRelistJob } from "./relist-job.ts";
@@ -12,7 +16,7 @@ import { toRelistJob } from "./relist-job.ts";
 /** The provider made a change that could not be recorded. */
 export type RecordingFailed = { readonly kind: "recording_failed" };
 
-/** One change of a storage: the call that makes it, and what is written when the provider has made it. */
+/** One change of a storage: the provider call, and the records to write once it has succeeded. */
 export interface Change<Done, Value> {
   readonly caller: VaultCaller;
   readonly connection: Connection;
@@ -23,7 +27,7 @@ export interface Change<Done, Value> {
   call(): Promise<Done | Failure>;
   /** The folders that the change touches. */
   listFolders(done: Done): readonly string[];
-  /** Writes the rows of the items. Undefined: the item has gone since, so that nothing is written. */
+  /** Writes the rows of the items. Returns undefined, and writes nothing, when the item was deleted since. */
   write(tx: Transaction, done: Done): Promise<WrittenChange<Value> | undefined>;
 }
 
@@ -42,7 +46,7 @@ export type RecordedChange<Done, Value> =
   | Failure
   | RecordingFailed;
 
-/** Makes changes of storages and keeps the records true to what the provider did, or may have done. */
+/** Changes storages and keeps the records consistent with the changes that the provider made or may have made. */
 export interface ChangeRecorder {
   /**
    * Makes a change, then writes its rows, marks its folders stale and adds its audit record in one transaction. If that
@@ -62,14 +66,41 @@ export interface ChangeRecorder {
 
 export interface ChangeRecorderDeps {
   readonly db: Database;
+  /** Creates ids of rows. */
+  readonly newId: () => string;
   readonly jobs: Pick<JobQueue, "enqueue">;
   readonly log: Log;
 }
 
 export function createChangeRecorder(
-  { db, jobs, log }: ChangeRecorderDeps,
+  { db, newId, jobs, log }: ChangeRecorderDeps,
   listings: Pick<CloudListings, "markStale">,
+  adapters: Pick<Adapters, "call">,
 ): ChangeRecorder {
+  /**
+   * Returns those of the folders and the folders above them that are not recorded, as the provider has them now: another
+   * program may have moved them. Unless they are recorded, the deletion of a folder above does not reach a new item in them.
+   */
+  async function findUnrecorded(
+    connection: Connection,
+    folders: readonly string[],
+  ): Promise<readonly ProviderItem[]> {
+    const found = new Map<string, ProviderItem>();
+    const { signal } = new AbortController();
+    for (const folder of folders)
+      for (let id = folder; id !== "" && !found.has(id);) {
+        if ((await findLiveItem(db, connection.id, id)) !== undefined) break;
+        const at = id;
+        const seen = await adapters.call(connection, (provider) =>
+          provider.stat({ id: at, signal }),
+        );
+        if (seen.kind !== "ok" || seen.item.id !== at || seen.item.kind !== "folder") break;
+        found.set(at, seen.item);
+        id = seen.item.parent;
+      }
+    return [...found.values()];
+  }
+
   async function relistLater(connection: Connection, folders: readonly string[]): Promise<void> {
     try {
       await db.transaction(async (tx) => {
@@ -106,10 +137,14 @@ export function createChangeRecorder(
       }
       const touched = change.listFolders(outcome);
       try {
+        const above = await findUnrecorded(connection, touched);
         const value = await db.transaction(async (tx) => {
           const written = await change.write(tx, outcome);
           if (written === undefined) return undefined;
-          for (const folder of new Set(written.folders ?? touched))
+          const owner = toItemOwner(connection, newId);
+          for (const folder of above) await recordItem(tx, owner, toItemMetadata(folder));
+          const stale = [...(written.folders ?? touched), ...above.map(({ parent }) => parent)];
+          for (const folder of new Set(stale))
             await markFolderStale(tx, connection, folder, staleReason);
           await insertAudit(tx, {
             eventType,

@@ -21,7 +21,7 @@ import {
 import type { CloudReplacements } from "./replacements.service.ts";
 import { readReplacement, readUpload } from "./upload-form.ts";
 
-/** Routes that change what a storage holds. */
+/** Routes that change the items of a storage. */
 export const changeRoutes = ({
   changes,
   uploads,
@@ -40,8 +40,8 @@ export const changeRoutes = ({
   handle(moveItem, async ({ caller, params, body }) =>
     toMoveReply(await changes.move(caller, params, body)),
   ),
-  handle(deleteItem, async ({ caller, params }) =>
-    toDeleteReply(await changes.delete(caller, params)),
+  handle(deleteItem, async ({ caller, params, request }) =>
+    toDeleteReply(await changes.delete(caller, params, request.headers["if-match"])),
   ),
   handle(
     uploadItem,

@@ -3,12 +3,14 @@ import {
   type DestinationFault,
   type Failure,
 } from "../../../../storage/cloud/outcomes.ts";
-import type { CloudProvider, Expected } from "../../../../storage/cloud/provider.ts";
+import type { Expected, ProviderCapabilities } from "../../../../storage/cloud/provider.ts";
 import type { ItemOutcome, ProviderItem } from "../../../../storage/cloud/item.ts";
 import type { Database, Queries } from "../../../../storage/engine/database.ts";
+import { createLocks } from "../../../../storage/locks.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
 import { isWithin } from "../../../../storage/tables/vault/item-ancestors.ts";
 import {
+  findItemByName,
   findLiveItem,
   softDeleteItem,
   type CloudItem,
@@ -18,6 +20,8 @@ import type { Adapters } from "../connections/adapters.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
 import type { ItemPlace } from "../items/item-place.ts";
 import { findParent, recordNewItem, relocateItem, toItemOwner } from "../items/item-records.ts";
+import type { CloudListings } from "../items/listings.service.ts";
+import { readIfMatch } from "./if-match.ts";
 import type { ChangeRecorder, RecordingFailed } from "./change-recorder.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
@@ -25,6 +29,10 @@ export type CreateFolderResult =
   | { readonly kind: "folder"; readonly item: ProviderItem; readonly parentRef: string | null }
   | Failure
   | RecordingFailed;
+/** A folder that was created, or `existing` for one that was there before. */
+export type EnsureFolderResult =
+  | CreateFolderResult
+  | { readonly kind: "existing"; readonly folder: CloudItem; readonly parentRef: string | null };
 export type RenameResult =
   | { readonly kind: "renamed"; readonly item: ProviderItem }
   | Failure
@@ -54,6 +62,15 @@ export interface CloudChanges {
     connectionId: ConnectionId,
     input: { readonly parent_ref?: string | null | undefined; readonly name: string },
   ): Promise<CreateFolderResult>;
+  /**
+   * Creates a folder under exactly this name, or returns the folder that has it, as the provider lists it. A file of the
+   * name is a conflict. Calls for different names run at the same time.
+   */
+  ensureFolder(
+    caller: VaultCaller,
+    connectionId: ConnectionId,
+    input: { readonly parent_ref?: string | null | undefined; readonly name: string },
+  ): Promise<EnsureFolderResult>;
   /** Without an etag the last recorded one is the precondition. */
   rename(
     caller: VaultCaller,
@@ -70,7 +87,8 @@ export interface CloudChanges {
       readonly etag?: string | null | undefined;
     },
   ): Promise<MoveResult>;
-  delete(caller: VaultCaller, place: ItemPlace): Promise<DeleteResult>;
+  /** `ifMatch` is the header: without it, or with `*`, the last recorded etag is the precondition. */
+  delete(caller: VaultCaller, place: ItemPlace, ifMatch?: string): Promise<DeleteResult>;
 }
 
 /** Maximum number of counters that are tried when a folder's name is taken (vault API, create folder). */
@@ -86,75 +104,133 @@ export function createChanges(
   { db, newId }: ChangesDeps,
   adapters: Adapters,
   recorder: Pick<ChangeRecorder, "make">,
+  listings: Pick<CloudListings, "relist">,
 ): CloudChanges {
+  /** Locks of new folders, by connection, parent and name: not every provider refuses a second folder of the same name. */
+  const names = createLocks();
+
   /** Runs one change of a connection while holding the connection's lock. */
   async function withConnection<T>(
     caller: VaultCaller,
     connectionId: ConnectionId,
-    work: (connection: Connection, can: CloudProvider["can"], signal: AbortSignal) => Promise<T>,
+    work: (
+      connection: Connection,
+      capabilities: ProviderCapabilities,
+      signal: AbortSignal,
+    ) => Promise<T>,
+    withLock = adapters.withLock,
   ): Promise<T> {
     await adapters.own(caller.userId, connectionId);
-    return adapters.withLock(connectionId, async () => {
+    return withLock(connectionId, async () => {
       // While this one waited the connection may have been deleted, or have got other credentials.
       const connection = await adapters.own(caller.userId, connectionId);
-      const { can } = await adapters.open(connection);
+      const { capabilities } = await adapters.open(connection);
       // A change continues when its client disconnects: half of it may have happened.
       const { signal } = new AbortController();
-      return unlessDeleted(db, connection, () => work(connection, can, signal));
+      return unlessDeleted(db, connection, () => work(connection, capabilities, signal));
     });
   }
 
+  /** Creates a folder under the first of the names that is free. Requires the lock of the connection. */
+  async function makeFolder(
+    caller: VaultCaller,
+    connection: Connection,
+    { parentRef, names }: { readonly parentRef: string | null; readonly names: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<CreateFolderResult> {
+    const parent = parentRef ?? "";
+    const folder = await findParent(db, connection.id, parent);
+    const made = await recorder.make({
+      caller,
+      connection,
+      eventType: "cloud.folder_created",
+      staleReason: "create_folder_mutated",
+      parentRef: parent,
+      async call() {
+        let outcome: ItemOutcome = { kind: "conflict" };
+        for (const name of names) {
+          outcome = await adapters.call(connection, (provider) =>
+            provider.createFolder({ parent, name, signal }),
+          );
+          if (outcome.kind !== "conflict") break;
+        }
+        return outcome;
+      },
+      listFolders: () => [parent],
+      async write(tx, { item }) {
+        const row = await recordNewItem(tx, toItemOwner(connection, newId), item, folder);
+        if (row === undefined) return undefined;
+        const { id: resourceId, providerItemId, parentRef: where } = row;
+        return {
+          value: providerItemId,
+          folders: [where],
+          resourceId,
+          metadata: { provider_item_id: providerItemId, name: item.name, parent_ref: parentRef },
+        };
+      },
+    });
+    if (made.kind !== "recorded") return made;
+    // The folder above it was deleted meanwhile, and this one with it.
+    if (made.value === undefined) return { kind: "stale" };
+    return { kind: "folder", item: { ...made.done.item, id: made.value }, parentRef };
+  }
+
+  /** Returns the recorded folder of this name if the provider still has it there. */
+  async function findKnownFolder(
+    connection: Connection,
+    parent: string,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<CloudItem | undefined> {
+    const known = await findItemByName(db, connection.id, parent, name);
+    if (known?.kind !== "folder") return undefined;
+    const seen = await adapters.call(connection, (provider) =>
+      provider.stat({ id: known.providerItemId, signal }),
+    );
+    const isThere =
+      seen.kind === "ok" &&
+      seen.item.kind === "folder" &&
+      seen.item.parent === parent &&
+      seen.item.name === known.name;
+    return isThere ? known : undefined;
+  }
+
   return {
-    createFolder: (caller, connectionId, { parent_ref: parentRef, name: wanted }) =>
+    createFolder: (caller, connectionId, { parent_ref: parentRef, name }) =>
       withConnection(caller, connectionId, async (connection, _can, signal) => {
-        const parent = parentRef ?? "";
-        const folder = await findParent(db, connection.id, parent);
-        const made = await recorder.make({
-          caller,
-          connection,
-          eventType: "cloud.folder_created",
-          staleReason: "create_folder_mutated",
-          parentRef: parent,
-          async call() {
-            let outcome: ItemOutcome = { kind: "conflict" };
-            for (
-              let counter = 0;
-              counter <= NAME_RETRIES && outcome.kind === "conflict";
-              counter++
-            ) {
-              const name = withCounter(wanted, counter);
-              outcome = await adapters.call(connection, (provider) =>
-                provider.createFolder({ parent, name, signal }),
-              );
-            }
-            return outcome;
-          },
-          listFolders: () => [parent],
-          async write(tx, { item }) {
-            const row = await recordNewItem(tx, toItemOwner(connection, newId), item, folder);
-            if (row === undefined) return undefined;
-            const { id: resourceId, providerItemId, parentRef: where } = row;
-            return {
-              value: providerItemId,
-              folders: [where],
-              resourceId,
-              metadata: {
-                provider_item_id: providerItemId,
-                name: item.name,
-                parent_ref: parentRef ?? null,
-              },
-            };
-          },
-        });
-        if (made.kind !== "recorded") return made;
-        // The folder above it was deleted meanwhile, and this one with it.
-        if (made.value === undefined) return { kind: "stale" };
-        const item = { ...made.done.item, id: made.value };
-        return { kind: "folder", item, parentRef: parentRef ?? null };
+        const counters = Array.from({ length: NAME_RETRIES + 1 }, (_, counter) => counter);
+        const names = counters.map((counter) => withCounter(name, counter));
+        return makeFolder(caller, connection, { parentRef: parentRef ?? null, names }, signal);
       }),
 
+    ensureFolder(caller, connectionId, { parent_ref: parentRef, name }) {
+      const parent = parentRef ?? "";
+      const ensure = () =>
+        withConnection(
+          caller,
+          connectionId,
+          async (connection, _can, signal) => {
+            const where = { parentRef: parentRef ?? null, names: [name] };
+            const made = await makeFolder(caller, connection, where, signal);
+            if (made.kind !== "conflict") return made;
+            const known = await findKnownFolder(connection, parent, name, signal);
+            if (known !== undefined)
+              return { kind: "existing", folder: known, parentRef: where.parentRef } as const;
+            // It exists, and no listing has seen it.
+            if (!(await listings.relist(connection, parent)))
+              return { kind: "offline", sent: true } as const;
+            const found = await findItemByName(db, connection.id, parent, name);
+            return found?.kind === "folder"
+              ? ({ kind: "existing", folder: found, parentRef: where.parentRef } as const)
+              : made;
+          },
+          adapters.withSharedLock,
+        );
+      return names.withLocks([JSON.stringify([connectionId, parent, name.toUpperCase()])], ensure);
+    },
+
     rename: (caller, place, { new_name: name, etag }) =>
-      withConnection(caller, place.connection_id, async (connection, can, signal) => {
+      withConnection(caller, place.connection_id, async (connection, capabilities, signal) => {
         const id = place.item_id;
         const known = await findLiveItem(db, connection.id, id);
         const renamed = await recorder.make({
@@ -162,7 +238,7 @@ export function createChanges(
           connection,
           eventType: "cloud.item_renamed",
           staleReason: "rename_mutated",
-          parentRef: parentOf(id, known, can.ids),
+          parentRef: parentOf(id, known, capabilities.ids),
           call: () =>
             adapters.call(connection, (provider) =>
               provider.rename({ id, name, expected: toExpected(known, etag), signal }),
@@ -181,46 +257,52 @@ export function createChanges(
       const { destination_parent_ref: destination, destination_connection_id: other } = input;
       const fault = await findDestinationFault(db, caller, place, destination, other);
       if (fault !== undefined) return { kind: "invalid_destination", reason: fault };
-      return withConnection(caller, place.connection_id, async (connection, can, signal) => {
-        const id = place.item_id;
-        const known = await findLiveItem(db, connection.id, id);
-        const source = parentOf(id, known, can.ids);
-        const expected = toExpected(known, input.etag);
-        const moved = await recorder.make({
-          caller,
-          connection,
-          eventType: "cloud.item_moved",
-          staleReason: "move_mutated",
-          parentRef: source,
-          call: () =>
-            adapters.call(connection, (provider) =>
-              provider.move({ id, parent: destination, expected, signal }),
-            ),
-          listFolders: ({ item }) => (source === undefined ? [item.parent] : [source, item.parent]),
-          async write(tx, { item }) {
-            const row = await relocateItem(tx, toItemOwner(connection, newId), id, item);
-            return {
-              value: item,
-              resourceId: row.id,
-              metadata: {
-                provider_item_id: item.id,
-                old_parent_ref: source === "" ? null : (source ?? null),
-                new_parent_ref: destination === "" ? null : destination,
-              },
-            };
-          },
-        });
-        if (moved.kind !== "recorded") return moved;
-        return { kind: "moved", itemId: moved.done.item.id, parentRef: destination };
-      });
+      return withConnection(
+        caller,
+        place.connection_id,
+        async (connection, capabilities, signal) => {
+          const id = place.item_id;
+          const known = await findLiveItem(db, connection.id, id);
+          const source = parentOf(id, known, capabilities.ids);
+          const expected = toExpected(known, input.etag);
+          const moved = await recorder.make({
+            caller,
+            connection,
+            eventType: "cloud.item_moved",
+            staleReason: "move_mutated",
+            parentRef: source,
+            call: () =>
+              adapters.call(connection, (provider) =>
+                provider.move({ id, parent: destination, expected, signal }),
+              ),
+            listFolders: ({ item }) =>
+              source === undefined ? [item.parent] : [source, item.parent],
+            async write(tx, { item }) {
+              const row = await relocateItem(tx, toItemOwner(connection, newId), id, item);
+              return {
+                value: item,
+                resourceId: row.id,
+                metadata: {
+                  provider_item_id: item.id,
+                  old_parent_ref: source === "" ? null : (source ?? null),
+                  new_parent_ref: destination === "" ? null : destination,
+                },
+              };
+            },
+          });
+          if (moved.kind !== "recorded") return moved;
+          return { kind: "moved", itemId: moved.done.item.id, parentRef: destination };
+        },
+      );
     },
 
-    delete: (caller, place) =>
-      withConnection(caller, place.connection_id, async (connection, can, signal) => {
+    delete: (caller, place, ifMatch) =>
+      withConnection(caller, place.connection_id, async (connection, capabilities, signal) => {
         const id = place.item_id;
         const known = await findLiveItem(db, connection.id, id);
-        const parent = parentOf(id, known, can.ids);
+        const parent = parentOf(id, known, capabilities.ids);
         const itemKind = known?.kind ?? "file";
+        const expected = toExpected(known, readIfMatch(ifMatch, known?.etag));
         const deleted = await recorder.make({
           caller,
           connection,
@@ -228,9 +310,7 @@ export function createChanges(
           staleReason: "delete_mutated",
           parentRef: parent,
           call: () =>
-            adapters.call(connection, (provider) =>
-              provider.delete({ id, expected: toExpected(known, undefined), signal }),
-            ),
+            adapters.call(connection, (provider) => provider.delete({ id, expected, signal })),
           listFolders: () => (parent === undefined ? [] : [parent]),
           async write(tx, { how }) {
             if (known !== undefined) await softDeleteItem(tx, known);
@@ -269,7 +349,10 @@ function withCounter(name: string, counter: number): string {
   return stem + suffix;
 }
 
-/** The precondition of a change: the recorded item, with the caller's etag if there is one. An empty etag counts as none. */
+/**
+ * The precondition of a change: the recorded item, with the caller's etag if there is one. An empty etag counts as
+ * absent.
+ */
 function toExpected(known: CloudItem | undefined, etag: string | null | undefined): Expected {
   return {
     etag: etag ? etag : known?.etag,

@@ -2,11 +2,12 @@ import { toFailureReply } from "../outcome.view.ts";
 import type {
   CreateFolderResult,
   DeleteResult,
+  EnsureFolderResult,
   MoveResult,
   RenameResult,
 } from "./changes.service.ts";
 import type { ReplaceResult } from "./replacements.service.ts";
-import type { UploadResult } from "./uploads.service.ts";
+import type { UploadedFile, UploadResult } from "./uploads.service.ts";
 
 export function toCreateFolderReply(result: CreateFolderResult) {
   if (result.kind === "folder")
@@ -26,6 +27,21 @@ export function toCreateFolderReply(result: CreateFolderResult) {
       body: { kind: "unsupported_operation", reason: "provider_unsupported" },
     } as const;
   return toFailureReply(result);
+}
+
+/** The same for a folder that may have existed. */
+export function toEnsureFolderReply(result: EnsureFolderResult) {
+  if (result.kind !== "existing") return toCreateFolderReply(result);
+  const { providerItemId, name } = result.folder;
+  return {
+    status: 200,
+    body: {
+      kind: "existing_folder",
+      provider_item_id: providerItemId,
+      name,
+      parent_ref: result.parentRef,
+    },
+  } as const;
 }
 
 export function toRenameReply(result: RenameResult) {
@@ -57,7 +73,10 @@ export function toDeleteReply(result: DeleteResult) {
   } as const;
 }
 
-export function toUploadReply(result: UploadResult, name: string) {
+export function toUploadReply(
+  result: Exclude<UploadResult, { kind: "uploaded" }> | UploadedFile,
+  name: string,
+) {
   if (result.kind === "uploaded")
     return {
       status: 200,

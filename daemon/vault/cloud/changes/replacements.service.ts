@@ -14,6 +14,7 @@ import type { Adapters } from "../connections/adapters.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
 import type { ItemPlace } from "../items/item-place.ts";
 import { relocateItem, toItemOwner } from "../items/item-records.ts";
+import { readIfMatch } from "./if-match.ts";
 import type { ChangeRecorder, RecordingFailed } from "./change-recorder.ts";
 
 export type ReplaceResult =
@@ -66,17 +67,17 @@ export function createReplacements(
         const connection = await adapters.own(caller.userId, place.connection_id);
         if (input.ifMatch === undefined) return { kind: "precondition_required" };
         if ((input.size ?? 0) > uploadBytesMax) throw tooLarge(uploadBytesMax);
-        const { can } = await adapters.open(connection);
+        const { capabilities } = await adapters.open(connection);
         const id = place.item_id;
         // Two replacements of one file run one after the other: not every provider compares in one step.
         return await locks.withLocks([`${connection.id}/${id}`], () =>
           unlessDeleted(db, connection, async (): Promise<ReplaceResult> => {
             const known = await findLiveItem(db, connection.id, id);
             if (known?.kind === "folder") return { kind: "unsupported", reason: "folder" };
-            const etag = toEtag(input.ifMatch ?? "", known?.etag);
+            const etag = readIfMatch(input.ifMatch, known?.etag);
             const { stream, bytes } = limit(input.content, uploadBytesMax);
             const spooled =
-              can.uploadNeedsSize && input.size === undefined
+              capabilities.uploadNeedsSize && input.size === undefined
                 ? await spool(stream, join(deps.temporaryDirectory, `replace-${deps.newId()}`))
                 : undefined;
             try {
@@ -137,16 +138,6 @@ export function createReplacements(
 }
 
 /** Returns the etag that the provider compares; undefined for any. Clients may quote the one of a listing, as HTTP has it. */
-function toEtag(ifMatch: string, known: string | undefined): string | undefined {
-  const given = ifMatch.trim();
-  if (given === "*") return undefined;
-  return known !== undefined && unquote(known) === unquote(given) ? known : unquote(given);
-}
-
-function unquote(etag: string): string {
-  return /^(?:W\/)?"(.*)"$/.exec(etag)?.[1] ?? etag;
-}
-
 /** Returns the same bytes; the stream fails with `too_large` beyond the limit, and when the request is aborted. */
 function limit(content: Readable, bytesMax: number) {
   let bytes = 0;

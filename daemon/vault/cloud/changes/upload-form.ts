@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
+import { describeIssue } from "../../../contract/issue-text.ts";
 import { itemName } from "../../../contract/vault/cloud/shapes.ts";
 import type { MultipartForm } from "../../../http/handle.ts";
 import { toFieldError } from "../field-error.ts";
@@ -22,7 +23,7 @@ export function readUpload(
     throw toFieldError(["body", "file"], "The form needs a file in the field file.", "missing");
   }
   const given = fields.filename || file.filename || "upload";
-  const name = itemName.safeParse(given);
+  const name = itemName.safeParse(given, { error: describeIssue });
   if (!name.success) {
     file.stream.resume();
     throw toFieldError(

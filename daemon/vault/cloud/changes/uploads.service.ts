@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import type { Failure } from "../../../../storage/cloud/outcomes.ts";
-import type { KeptSession } from "../../../../storage/cloud/provider.ts";
+import type { SessionStore } from "../../../../storage/cloud/provider.ts";
 import type { ProviderItem } from "../../../../storage/cloud/item.ts";
 import { isDiskFull } from "../../../../storage/system-errors.ts";
 import { spool, type Spooled } from "../../../../storage/spool.ts";
@@ -30,8 +30,10 @@ export interface Upload {
   readonly content: Readable;
   /** Undefined when it is only known at the end. */
   readonly size: number | undefined;
-  /** Continues what an earlier attempt sent; with it `content` has all bytes and `size` is known. */
-  readonly session?: KeptSession | undefined;
+  /** Continues the upload of an earlier attempt; with it `content` has all bytes and `size` is known. */
+  readonly session?: SessionStore | undefined;
+  /** Writes further rows in the transaction that records the file. */
+  readonly record?: RecordStored;
 }
 
 export type UploadResult =
@@ -43,6 +45,14 @@ export type UploadResult =
     }
   | Failure
   | RecordingFailed;
+
+/** The facts of an uploaded file that its response has. */
+export interface UploadedFile {
+  readonly kind: "uploaded";
+  readonly item: Pick<ProviderItem, "id" | "name">;
+  readonly parentRef: string | null;
+  readonly size: number;
+}
 
 /** Uploads to connected storage. */
 export interface CloudUploads {
@@ -111,7 +121,9 @@ export function createUploads(
         const parent = upload.parentRef ?? "";
         const taken = await findItemByName(db, connection.id, parent, upload.name);
         if (taken !== undefined) return { kind: "conflict", existingName: taken.name };
-        return await unlessDeleted(db, connection, () => send(caller, connection, parent, upload));
+        return await unlessDeleted(db, connection, () =>
+          send(caller, connection, parent, upload, upload.record),
+        );
       } finally {
         // The rest of the body is discarded, so that the client gets to read its response.
         upload.content.resume();
@@ -126,7 +138,7 @@ export function createUploads(
     upload: Upload,
     record?: RecordStored,
   ): Promise<UploadResult> {
-    const { can } = await adapters.open(connection);
+    const { capabilities } = await adapters.open(connection);
     const folder = await findParent(db, connection.id, parent);
     await db.transaction((tx) =>
       deps.jobs.enqueue(tx, {
@@ -136,7 +148,7 @@ export function createUploads(
     );
     const { stream, bytes } = passOn(upload.content);
     const spooled =
-      can.uploadNeedsSize && upload.size === undefined
+      capabilities.uploadNeedsSize && upload.size === undefined
         ? await spoolUpload(stream, join(deps.temporaryDirectory, `upload-${deps.newId()}`))
         : undefined;
     const sizeOf = (item: ProviderItem) => item.size ?? bytes();

@@ -36,7 +36,10 @@ export interface Adapters {
   own(userId: AccountId, connectionId: ConnectionId): Promise<Connection>;
   /** Whether a connection is open with the credentials of this generation: then `open` has nothing to refuse. */
   isOpen(connectionId: ConnectionId, generation: number): boolean;
-  /** Refuses what cannot be opened at all (vault API, Adapter construction): 401 and 422. */
+  /**
+   * Opens the provider of a connection. Throws `AppError` when it cannot be opened (vault API, Adapter construction):
+   * 401 and 422.
+   */
   open(connection: Connection): Promise<CloudProvider>;
   /**
    * Opens a storage and makes one call, unless its credentials were refused before. Stores the status of the connection
@@ -57,10 +60,12 @@ export interface Adapters {
     readonly saveCredentials: (credentials: Credentials) => Promise<void>;
   }): Promise<ConnectOutcome>;
   findType(type: string): CloudProviderType | undefined;
-  /** Closes what was opened with a connection's earlier credentials. */
+  /** Closes the providers that were opened with a connection's earlier credentials. */
   forget(connectionId: ConnectionId): Promise<void>;
   /** Runs changes of one connection one after the other: only the provider would order them otherwise. */
   withLock<T>(connectionId: ConnectionId, work: () => Promise<T>): Promise<T>;
+  /** Runs changes that need no order among themselves at the same time, but never beside those of `withLock`. */
+  withSharedLock<T>(connectionId: ConnectionId, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -228,6 +233,7 @@ export function createAdapters(
     },
 
     withLock: (connectionId, work) => locks.withLocks([connectionId], work),
+    withSharedLock: (connectionId, work) => locks.withSharedLock(connectionId, work),
 
     async close() {
       const all = [...opened.values()];

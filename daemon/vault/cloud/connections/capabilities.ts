@@ -1,19 +1,19 @@
-import type { Guarding, Powers } from "../../../../storage/cloud/provider.ts";
+import type { Guarding, ProviderCapabilities } from "../../../../storage/cloud/provider.ts";
 import type { Capabilities, Guarantee } from "../../../../storage/tables/vault/connections.ts";
 
 /** The capabilities of an open storage, as stored with its connection and shown to its owner. */
-export function toCapabilities(can: Powers): Capabilities {
+export function toCapabilities(capabilities: ProviderCapabilities): Capabilities {
   return {
-    createOnly: toGuarantee(can.createOnly),
+    createOnly: toGuarantee(capabilities.createOnly),
     // Adapters guard both in the same way: a move is a rename with another folder.
-    rename: toGuarantee(can.guardedRename),
-    move: toGuarantee(can.guardedRename),
-    deletePrecondition: toGuarantee(can.guardedDelete),
-    replacePrecondition: toGuarantee(can.guardedReplace),
-    trash: can.trash,
-    range: can.range,
-    quota: can.quota,
-    folderRename: can.folderMove,
+    rename: toGuarantee(capabilities.guardedRename),
+    move: toGuarantee(capabilities.guardedRename),
+    deletePrecondition: toGuarantee(capabilities.guardedDelete),
+    replacePrecondition: toGuarantee(capabilities.guardedReplace),
+    trash: capabilities.trash,
+    range: capabilities.range,
+    quota: capabilities.quota,
+    folderRename: capabilities.folderMove,
   };
 }
 

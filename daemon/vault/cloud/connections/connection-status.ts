@@ -1,7 +1,7 @@
 import type { ConnectFailure, Failure, ReadFailure } from "../../../../storage/cloud/outcomes.ts";
 import type { ConnectionStatus } from "../../../../storage/tables/vault/connections.ts";
 
-/** Returns the status of a connection that follows from an outcome; undefined when none follows. */
+/** Returns the status of a connection that follows from an outcome; undefined when the status does not change. */
 export function statusAfter(outcome: string): ConnectionStatus | undefined {
   switch (outcome as (Failure | ReadFailure | { kind: "ok" })["kind"]) {
     case "reauth":

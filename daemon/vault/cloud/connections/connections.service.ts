@@ -18,12 +18,13 @@ import {
   type ConnectionChanges,
 } from "../../../../storage/tables/vault/connections.ts";
 import type { ByteCache } from "../../../../storage/cache/byte-cache.ts";
-import type { Database } from "../../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../../storage/engine/database.ts";
 import type { Keyring } from "../../../../storage/keys/keyring.ts";
 import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";
 import { toFieldError } from "../field-error.ts";
 import type { Adapters } from "./adapters.ts";
+import { isNameTaken, toFreeName } from "./connection-names.ts";
 import { statusAfterCheck } from "./connection-status.ts";
 import { toCapabilities } from "./capabilities.ts";
 import { sealCredentials } from "./credentials.ts";
@@ -49,6 +50,7 @@ export interface AvailableProvider {
 
 export type ConnectResult =
   | { readonly kind: "connected"; readonly connection: Connection }
+  | { readonly kind: "name_taken" }
   | ConnectFailure;
 
 /** A sign-in at a vendor's page whose credentials work. */
@@ -63,7 +65,8 @@ export interface CloudConnections {
   listProviders(): readonly AvailableProvider[];
   /**
    * Connects a storage after probing it. Refuses with `unprocessable` settings that the provider does not accept, with
-   * `invalid_argument` a kind of storage that is not configured on this server.
+   * `invalid_argument` a kind of storage that is not configured on this server. `name_taken` when another connection of
+   * the account has the name.
    */
   create(
     caller: VaultCaller,
@@ -86,7 +89,7 @@ export interface CloudConnections {
   ): Promise<SignInTrial | ConnectFailure | { readonly kind: "other_account" }>;
   /**
    * Stores a tried sign-in: as a new connection, or as new credentials of an existing one, which keeps its id and items.
-   * Throws `not_found` when that one was deleted since.
+   * A taken name gets a number, because the person has signed in already. Throws `not_found` when that one was deleted since.
    */
   storeSignIn(
     userId: AccountId,
@@ -99,7 +102,7 @@ export interface CloudConnections {
     paging: { readonly page: number; readonly per_page: number },
   ): Promise<{ readonly connections: readonly Connection[]; readonly total: number }>;
   get(caller: VaultCaller, id: ConnectionId): Promise<Connection>;
-  /** New credentials are tried before they take the place of the old ones. */
+  /** New credentials are tried before they take the place of the old ones. `name_taken` as in `create`. */
   update(
     caller: VaultCaller,
     id: ConnectionId,
@@ -144,13 +147,15 @@ export function createConnections(
     return type.usesLocalFolders === true ? localFolders.getAccess(userId, { create }) : undefined;
   }
 
+  /** Undefined when the name is taken. `isSuggested`: a taken name gets a number. */
   async function insertTried(
     owner: { readonly userId: AccountId; readonly displayName: string },
     type: CloudProviderType,
     settings: Readonly<Record<string, string>>,
     id: ConnectionId,
     tried: Trial,
-  ): Promise<Connection> {
+    isSuggested: boolean,
+  ): Promise<Connection | undefined> {
     const now = clock();
     const connection: Connection = {
       id,
@@ -169,16 +174,23 @@ export function createConnections(
       lastCheckedAt: now,
       ...tried.quota,
     };
-    await insertConnection(db, connection);
-    return connection;
+    const { userId, displayName } = owner;
+    return db.transaction(async (tx) => {
+      if (!isSuggested && (await isNameTaken(tx, userId, displayName))) return undefined;
+      const free = isSuggested ? await toFreeName(tx, userId, displayName) : displayName;
+      const named = { ...connection, displayName: free };
+      await insertConnection(tx, named);
+      return named;
+    });
   }
 
+  /** Undefined when the new name is taken. */
   async function replaceCredentials(
     connection: Connection,
     tried: Trial,
-    others: ConnectionChanges,
-  ): Promise<Connection> {
-    await updateConnection(db, connection.id, {
+    others: Pick<ConnectionChanges, "displayName">,
+  ): Promise<Connection | undefined> {
+    const changes: ConnectionChanges = {
       ...others,
       ...tried.quota,
       credentials: sealCredentials(deps.keys, connection.id, tried.credentials),
@@ -187,7 +199,15 @@ export function createConnections(
       status: "connected",
       generation: connection.generation + 1,
       lastCheckedAt: clock(),
+    };
+    const isStored = await db.transaction(async (tx) => {
+      const { id, userId, displayName } = connection;
+      if (await isNameTaken(tx, userId, others.displayName ?? displayName, connection))
+        return false;
+      await updateConnection(tx, id, changes);
+      return true;
     });
+    if (!isStored) return undefined;
     await adapters.forget(connection.id);
     return getAgain(connection);
   }
@@ -211,14 +231,11 @@ export function createConnections(
     return withCapabilities(current);
   }
 
-  /**
-   * Determines the capabilities of a connection that was created by an earlier version or checked since. Sends no
-   * request.
-   */
+  /** Determines capabilities that an earlier version or a check left unset. Sends no request. */
   async function withCapabilities(connection: Connection): Promise<Connection> {
     if (connection.capabilities !== undefined) return connection;
     try {
-      const capabilities = toCapabilities((await adapters.open(connection)).can);
+      const capabilities = toCapabilities((await adapters.open(connection)).capabilities);
       await updateConnection(db, connection.id, { capabilities });
       return { ...connection, capabilities };
     } catch (error) {
@@ -249,6 +266,8 @@ export function createConnections(
       const credentials = readSettings(type, input.credentials, true);
       const connectionId = toConnectionId(deps.newId());
       const { userId } = caller;
+      // Before the storage is probed; the transaction that stores the connection compares again.
+      if (await isNameTaken(db, userId, input.display_name)) return { kind: "name_taken" };
       const folders = await getLocalFolders(userId, type, true);
       const tried = await tryStorage(adapters, {
         connectionId,
@@ -259,8 +278,8 @@ export function createConnections(
       });
       if (tried.kind !== "ok") return tried;
       const owner = { userId, displayName: input.display_name };
-      const connection = await insertTried(owner, type, settings, connectionId, tried);
-      return { kind: "connected", connection };
+      const connection = await insertTried(owner, type, settings, connectionId, tried, false);
+      return connection === undefined ? { kind: "name_taken" } : { kind: "connected", connection };
     },
 
     async trySignIn(userId, type, connectionId, credentials) {
@@ -278,8 +297,15 @@ export function createConnections(
 
     async storeSignIn(userId, type, displayName, tried) {
       const { connectionId: id, isNew } = tried;
-      if (!isNew) return replaceCredentials(await adapters.own(userId, id), tried, {});
-      return insertTried({ userId, displayName }, type, readSettings(type, {}, false), id, tried);
+      if (!isNew) {
+        const replaced = await replaceCredentials(await adapters.own(userId, id), tried, {});
+        if (replaced === undefined) throw new Error("a name that stays cannot be taken");
+        return replaced;
+      }
+      const settings = readSettings(type, {}, false);
+      const made = await insertTried({ userId, displayName }, type, settings, id, tried, true);
+      if (made === undefined) throw new Error("a suggested name cannot be taken");
+      return made;
     },
 
     async list(caller, { page, per_page }) {
@@ -293,8 +319,16 @@ export function createConnections(
     async update(caller, id, input) {
       const connection = await adapters.own(caller.userId, id);
       const name = input.display_name === undefined ? {} : { displayName: input.display_name };
+      const { userId } = caller;
+      const isTaken = (tx: Queries) =>
+        isNameTaken(tx, userId, input.display_name ?? connection.displayName, connection);
       if (input.credentials === undefined) {
-        await updateConnection(db, id, name);
+        const isStored = await db.transaction(async (tx) => {
+          if (await isTaken(tx)) return false;
+          await updateConnection(tx, id, name);
+          return true;
+        });
+        if (!isStored) return { kind: "name_taken" };
         return { kind: "connected", connection: await getAgain(connection) };
       }
       const type = adapters.findType(connection.provider);
@@ -305,6 +339,7 @@ export function createConnections(
         );
       assertNoSignIn(type);
       const credentials = readSettings(type, input.credentials, true);
+      if (await isTaken(db)) return { kind: "name_taken" };
       const tried = await tryCredentials(connection, type, credentials);
       if (tried.kind === "other_account")
         throw toFieldError(
@@ -313,10 +348,10 @@ export function createConnections(
           "other_account",
         );
       if (tried.kind !== "ok") return tried;
-      return {
-        kind: "connected",
-        connection: await replaceCredentials(connection, tried, name),
-      };
+      const replaced = await replaceCredentials(connection, tried, name);
+      return replaced === undefined
+        ? { kind: "name_taken" }
+        : { kind: "connected", connection: replaced };
     },
 
     async remove(caller, id) {

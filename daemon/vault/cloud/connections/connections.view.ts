@@ -5,8 +5,9 @@ import type {
   provider as providerSchema,
 } from "../../../contract/vault/cloud/shapes.ts";
 import type { ConnectFailure } from "../../../../storage/cloud/outcomes.ts";
-import type { Powers } from "../../../../storage/cloud/provider.ts";
+import type { ProviderCapabilities } from "../../../../storage/cloud/provider.ts";
 import type { Capabilities, Connection } from "../../../../storage/tables/vault/connections.ts";
+import { NAME_TAKEN } from "./connection-names.ts";
 import type { AvailableProvider, ConnectResult } from "./connections.service.ts";
 import { toFailureReply } from "../outcome.view.ts";
 
@@ -71,7 +72,7 @@ function toProviderView({ type, missingSettings }: AvailableProvider): WireProvi
       choices: spec.choices === undefined ? null : [...spec.choices],
       default: spec.default ?? null,
     })),
-    can: toPowersView(type.can),
+    can: toProviderCapabilitiesView(type.capabilities),
   };
 }
 
@@ -79,6 +80,10 @@ function toProviderView({ type, missingSettings }: AvailableProvider): WireProvi
 export function toConnectReply<S extends 200 | 201>(status: S, result: ConnectResult) {
   if (result.kind === "connected")
     return { status, body: toConnectionView(result.connection) } as const;
+  if (result.kind === "name_taken") {
+    const body = { kind: "conflict", reason: "name_collision", detail: NAME_TAKEN } as const;
+    return { status: 409, body } as const;
+  }
   return toConnectFailureReply(result);
 }
 
@@ -101,7 +106,7 @@ function toConnectFailureReply(failure: ConnectFailure) {
     noteTexts[failure.note ?? ""] ??
     connectTexts[reply.body.kind] ??
     "The storage could not be connected.";
-  // Nothing is stored yet, so there cannot be a conflict: a failure is that of the credentials or of the storage.
+  // Nothing is stored yet, so no item can be in conflict: a failure is that of the credentials or of the storage.
   const status = reply.status === 409 ? 503 : reply.status;
   return { ...reply, status, body: { ...reply.body, detail } } as const;
 }
@@ -142,7 +147,7 @@ const settingTexts: Readonly<Record<string, string>> = {
   not_a_token: "This is not a session token.",
 };
 
-/** Failures that have a reason of their own, which a person can do something about. */
+/** Texts for failures that the user can remedy. */
 const noteTexts: Readonly<Record<string, string>> = {
   clock_skew: "The clock of this server or the storage's is wrong: they are too far apart.",
   listing_garbles_names: "The storage does not give names back as they are.",
@@ -154,20 +159,20 @@ const connectTexts: Readonly<Record<string, string>> = {
   unsupported_operation: "The storage cannot do what is needed.",
 };
 
-function toPowersView(can: Powers): WireProvider["can"] {
+function toProviderCapabilitiesView(capabilities: ProviderCapabilities): WireProvider["can"] {
   return {
-    trash: can.trash,
-    permanent_delete: can.permanentDelete,
-    guarded_rename: can.guardedRename,
-    guarded_delete: can.guardedDelete,
-    guarded_replace: can.guardedReplace,
-    create_only: can.createOnly,
-    folder_move: can.folderMove,
-    ids: can.ids,
-    case_sensitive: can.caseSensitive,
-    normalisation_sensitive: can.normalisationSensitive,
-    duplicate_names: can.duplicateNames,
-    quota: can.quota,
-    range: can.range,
+    trash: capabilities.trash,
+    permanent_delete: capabilities.permanentDelete,
+    guarded_rename: capabilities.guardedRename,
+    guarded_delete: capabilities.guardedDelete,
+    guarded_replace: capabilities.guardedReplace,
+    create_only: capabilities.createOnly,
+    folder_move: capabilities.folderMove,
+    ids: capabilities.ids,
+    case_sensitive: capabilities.caseSensitive,
+    normalisation_sensitive: capabilities.normalisationSensitive,
+    duplicate_names: capabilities.duplicateNames,
+    quota: capabilities.quota,
+    range: capabilities.range,
   };
 }

@@ -19,7 +19,10 @@ export function sealCredentials(
   return keys.seal(SEAL_PURPOSE, JSON.stringify(credentials), rowOf(connectionId));
 }
 
-/** The credentials of a connection. Refuses with `reauth_required` what was sealed with another key or for another row. */
+/**
+ * Unseals the credentials of a connection. Throws `reauth_required` when they were sealed with another key or for
+ * another row.
+ */
 export function unsealCredentials(
   keys: Pick<Keyring, "openText">,
   connection: Connection,

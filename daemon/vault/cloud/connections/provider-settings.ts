@@ -3,8 +3,8 @@ import { AppError } from "../../../errors.ts";
 import { toFieldError } from "../field-error.ts";
 
 /**
- * The settings of one half (secret or not) as the provider declares them, defaults filled in. Refuses with `unprocessable`,
- * naming the field, what it does not declare, what is missing and what is not among its choices.
+ * The settings of one half (secret or not) as the provider declares them, defaults filled in. Throws `unprocessable`,
+ * naming the field, for undeclared and missing settings and for values outside the declared choices.
  */
 export function readSettings(
   type: CloudProviderType,
@@ -55,7 +55,7 @@ export function assertAvailable(type: CloudProviderType, server: ServerSettings)
   );
 }
 
-/** Credentials of what is connected at the provider's own page come from there only. */
+/** Credentials of a storage that is connected by signing in at the provider come from that sign-in only. */
 export function assertNoSignIn(type: CloudProviderType): void {
   if (type.oauth === undefined) return;
   throw toFieldError(

@@ -45,7 +45,7 @@ export async function tryStorage(
   if (outcome.kind !== "ok") return outcome;
   try {
     const quota = await readQuota(outcome.provider);
-    const capabilities = toCapabilities(outcome.provider.can);
+    const capabilities = toCapabilities(outcome.provider.capabilities);
     return { kind: "ok", facts: outcome.facts, capabilities, quota, credentials };
   } finally {
     await outcome.provider.close();
@@ -54,7 +54,7 @@ export async function tryStorage(
 
 /** Reads the quota of a storage as changes of its connection; empty if the storage does not report it. */
 export async function readQuota(provider: CloudProvider): Promise<ConnectionChanges> {
-  if (!provider.can.quota) return {};
+  if (!provider.capabilities.quota) return {};
   const outcome = await provider.quota({ signal: new AbortController().signal });
   if (outcome.kind !== "ok") return {};
   return {

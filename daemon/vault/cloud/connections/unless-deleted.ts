@@ -5,7 +5,7 @@ import {
 } from "../../../../storage/tables/vault/connections.ts";
 import { AppError } from "../../../errors.ts";
 
-/** Runs work that keeps something of a connection. Refuses with `not_found` what was deleted with the connection meanwhile. */
+/** Runs work that writes rows of a connection. Throws `not_found` when the connection was deleted meanwhile. */
 export async function unlessDeleted<T>(
   db: Queries,
   connection: Connection,

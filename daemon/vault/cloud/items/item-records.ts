@@ -46,8 +46,8 @@ export async function findParent(
 }
 
 /**
- * Records what a provider has made in a folder. While it did, the folder may have been renamed or deleted through the
- * service: then the item is recorded where it is by now, or not at all (undefined).
+ * Records an item that a provider has created in a folder. If the folder was renamed or deleted through the service
+ * meanwhile, the item is recorded at its present path, or not at all (undefined).
  */
 export async function recordNewItem(
   tx: Transaction,
@@ -68,7 +68,7 @@ export async function recordNewItem(
   });
 }
 
-/** Brings the rows of an item and of what is below it to where the provider has put it. */
+/** Moves the rows of an item and its descendants to the path at the provider. */
 export async function relocateItem(
   tx: Transaction,
   owner: ItemOwner,

@@ -62,7 +62,7 @@ function toCursor({ sortKey, id }: ItemCursor): string {
   return `${id}.${Buffer.from(sortKey).toString("base64url")}`;
 }
 
-/** The cursor of a text that `toCursor` made. Refuses with `unprocessable` what it did not make. */
+/** Parses the text of a cursor that `toCursor` made. Throws `unprocessable` for any other text. */
 export function readCursor(text: string | undefined): ItemCursor | undefined {
   if (text === undefined || text === "") return undefined;
   const match = /^([0-9a-f-]{36})\.([\w-]*)$/.exec(text);

@@ -36,7 +36,7 @@ export interface BrowseRequest {
   readonly after: ItemCursor | undefined;
   readonly limit: number;
   readonly refresh: boolean;
-  /** Only what has exactly this name. */
+  /** Lists only items with exactly this name. */
   readonly name: string | undefined;
 }
 
@@ -135,7 +135,7 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
     await db.transaction(async (tx) => {
       const [code, text] = errorOf(failure);
       await markFolder(tx, { connectionId, userId, parentRef }, "failed", code, text);
-      // The folder itself is gone or has changed: the one above it shows something that is no more.
+      // The folder itself was deleted or has changed, so the listing of its parent is stale.
       if (failure.kind === "stale" && folder !== undefined)
         await markFolderStale(tx, connection, folder.parentRef, "stale_listing");
     });

@@ -48,7 +48,7 @@ export function hideAccountFolders(
   }
 
   const replace = provider.replace?.bind(provider);
-  // The trash also has what was deleted from folders of other accounts.
+  // The trash also has items deleted from folders of other accounts.
   const { trash: _trash, ...others } = provider;
   return {
     ...others,

@@ -82,7 +82,7 @@ export function createLocalFolders({ db, localRoots, ownFolders }: LocalFoldersD
     const own = localRoots.map((root) => join(root, user.handle.toLowerCase()));
     const existing = await findExisting(own.filter((folder) => !grants.includes(folder)));
     if (owner === user.id) {
-      // Nothing else to check: from now on no such folder is granted to another account.
+      // Nothing else to check: from now on this folder is not granted to another account.
     } else if (owner !== undefined && existing.size > 0) {
       return "folder_of_deleted_account";
     } else {

@@ -1,4 +1,4 @@
-import type { KeptSession } from "../../../../storage/cloud/provider.ts";
+import type { SessionStore } from "../../../../storage/cloud/provider.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { SealError, type Keyring, type SealAgain } from "../../../../storage/keys/keyring.ts";
 import { findConnectionById } from "../../../../storage/tables/vault/connections.ts";
@@ -10,7 +10,7 @@ import type { Adapters } from "../connections/adapters.ts";
 /** The sessions at providers, each sealed in the row of its upload: some addresses of sessions need no other credential. */
 export interface ProviderSessions {
   /** Returns the session of an upload for the adapter that continues it. */
-  keep(upload: OpenUpload): KeptSession;
+  keep(upload: OpenUpload): SessionStore;
   /** Discards the session of an upload at the provider. One that cannot be reached is left to expire there. */
   discard(upload: OpenUpload): Promise<void>;
 }

@@ -4,7 +4,12 @@ import type { Failure } from "../../../../storage/cloud/outcomes.ts";
 import { createLocks } from "../../../../storage/locks.ts";
 import type { PartFiles } from "../../../../storage/part-files.ts";
 import { isDiskFull } from "../../../../storage/system-errors.ts";
-import { findItemByName } from "../../../../storage/tables/vault/items.ts";
+import { type CloudItem, findItemByName } from "../../../../storage/tables/vault/items.ts";
+import {
+  deleteExpiredUploadResults,
+  findUploadResult,
+  insertUploadResult,
+} from "../../../../storage/tables/vault/upload-results.ts";
 import {
   countOpenUploads,
   deleteUpload,
@@ -19,7 +24,7 @@ import { AppError } from "../../../errors.ts";
 import { parsePayload } from "../../../jobs/job-kind.ts";
 import type { JobQueue } from "../../../jobs/queue.ts";
 import type { VaultCaller } from "../../caller.ts";
-import type { CloudUploads, UploadResult } from "../changes/uploads.service.ts";
+import type { CloudUploads, UploadedFile, UploadResult } from "../changes/uploads.service.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
@@ -35,7 +40,8 @@ export interface UploadProgress {
 export type BeginResult = UploadProgress | Extract<Failure, { kind: "conflict" }>;
 export type AppendResult = UploadProgress | { readonly kind: "offset_mismatch" };
 export type CompleteResult =
-  | UploadResult
+  | Exclude<UploadResult, { kind: "uploaded" }>
+  | UploadedFile
   | { readonly kind: "incomplete" }
   | { readonly kind: "hash_mismatch" };
 
@@ -46,9 +52,10 @@ export interface UploadPlace {
 }
 
 /**
- * Uploads in parts. The bytes are gathered in a file of the daemon, so that every kind of storage can be resumed, and are stored
- * at the provider in one upload when they are complete: nothing is visible before. When that upload fails or the daemon dies,
- * the next `complete` sends what the provider's session has not confirmed. An upload expires two days after its begin.
+ * Uploads in parts. The bytes are collected in a file of the daemon, so that every kind of storage can be resumed, and
+ * are stored at the provider in one upload when they are complete: nothing is visible before. When that upload fails or
+ * the daemon dies, the next `complete` sends the bytes that the provider's session has not confirmed. An upload expires
+ * two days after its start.
  */
 export interface ResumableUploads {
   /** Returns the open upload of the same file, or begins one. A taken name is a `conflict`. */
@@ -73,7 +80,8 @@ export interface ResumableUploads {
   ): Promise<AppendResult>;
   /**
    * Compares the hash and uploads the file. After a failure that may pass, the bytes stay for another call; after a wrong
-   * hash they are discarded.
+   * hash they are discarded. A client that lost the response of a stored file gets it again until the upload would have
+   * expired, also from a restarted daemon.
    */
   complete(caller: VaultCaller, place: UploadPlace, sha256: string): Promise<CompleteResult>;
   /** Discards an upload. */
@@ -118,6 +126,7 @@ export function createResumableUploads(
     async run(payload) {
       const { upload_id: id } = parsePayload(payloadSchema, payload);
       await locks.withLocks([id], () => discard(id));
+      await deleteExpiredUploadResults(db, clock());
     },
   });
 
@@ -206,17 +215,33 @@ export function createResumableUploads(
 
     async complete(caller, place, sha256) {
       const connection = await adapters.own(caller.userId, place.connection_id);
-      // A client whose connection broke off asks again, and gets the result of the request that still runs.
+      // A client whose connection closed early repeats the request and gets the result of the one that still runs.
       const key = `${connection.id} ${place.upload_id} ${sha256}`;
       const running =
         completing.get(key) ??
-        complete(caller, place, sha256).finally(() => completing.delete(key));
+        completeOnce(caller, place, sha256).finally(() => completing.delete(key));
       completing.set(key, running);
       return running;
     },
 
     cancel: (caller, place) => withUpload(caller, place, ({ id }) => discard(id)),
   };
+
+  /** Completes an upload, or returns the result of an earlier request: its file would be a taken name. */
+  async function completeOnce(
+    caller: VaultCaller,
+    place: UploadPlace,
+    sha256: string,
+  ): Promise<CompleteResult> {
+    const { connection_id: connectionId, upload_id: uploadId } = place;
+    const known = await findUploadResult(db, { uploadId, connectionId, sha256, now: clock() });
+    if (known === undefined) return complete(caller, place, sha256);
+    // The daemon died between the record and the removal.
+    if ((await findUpload(db, uploadId)) !== undefined) await remove(uploadId);
+    const { providerItemId: id, name, parentRef = null, size } = known;
+    if (id === undefined) return { kind: "recording_failed" };
+    return { kind: "uploaded", item: { id, name }, parentRef, size };
+  }
 
   function complete(
     caller: VaultCaller,
@@ -235,8 +260,35 @@ export function createResumableUploads(
         const { parentRef, name, contentType, size } = upload;
         const parent = parentRef === "" ? undefined : parentRef;
         const session = sessions.keep(upload);
-        const file = { parentRef: parent, name, contentType, content, size, session };
-        const result = await uploads.upload(caller, place.connection_id, file);
+        const toRow = (item?: CloudItem) => ({
+          uploadId: upload.id,
+          connectionId: upload.connectionId,
+          sha256,
+          providerItemId: item?.providerItemId,
+          name: item?.name ?? name,
+          parentRef: parent,
+          size,
+          expiresAt: upload.expiresAt,
+        });
+        const result = await uploads.upload(caller, place.connection_id, {
+          parentRef: parent,
+          name,
+          contentType,
+          content,
+          size,
+          session,
+          async record(tx, item) {
+            await insertUploadResult(tx, toRow(item));
+            return true;
+          },
+        });
+        if (result.kind === "recording_failed")
+          await insertUploadResult(db, toRow()).catch((error: unknown) =>
+            deps.log.warn(
+              { err: error, upload_id: upload.id },
+              "failed to store an upload's result",
+            ),
+          );
         if (result.kind === "uploaded" || result.kind === "recording_failed")
           await remove(upload.id);
         else if (!PASSING.has(result.kind)) await discard(upload.id);

@@ -17,7 +17,9 @@ import { markFolderStale } from "../items/stale-folders.ts";
 export interface AbandonedWrites {
   /** Deletes the file of a write and its record. True when both are deleted; false when the provider failed. */
   discard(write: StoredFileWrite): Promise<boolean>;
-  /** Discards every write that began before a moment; returns the number that are gone. */
+  /**
+   * Discards every write that started before a time, with its temporary files; returns the number of discarded ones.
+   */
   discardAll(before: number, signal: AbortSignal): Promise<number>;
 }
 
@@ -32,8 +34,8 @@ export function createAbandonedWrites(db: Database, adapters: Adapters): Abandon
   ): Promise<
     { readonly kind: "found"; readonly id: string } | { readonly kind: "missing" | "failed" }
   > {
-    const { can } = await adapters.open(connection);
-    if (can.ids === "path") {
+    const { capabilities } = await adapters.open(connection);
+    if (capabilities.ids === "path") {
       const id = `${parentRef}/${name}`;
       const seen = await adapters.call(connection, (provider) => provider.stat({ id, signal }));
       if (seen.kind === "ok") return { kind: "found", id };
@@ -42,7 +44,7 @@ export function createAbandonedWrites(db: Database, adapters: Adapters): Abandon
     const listed = await adapters.call(connection, (provider) =>
       provider.list({ folder: parentRef, signal }),
     );
-    // The folder itself is gone, and its files with it.
+    // The folder itself was deleted with its files.
     if (listed.kind === "stale") return { kind: "missing" };
     if (listed.kind !== "ok") return { kind: "failed" };
     const found = listed.items.find((item) => item.name === name);
@@ -60,7 +62,12 @@ export function createAbandonedWrites(db: Database, adapters: Adapters): Abandon
       const { id } = file;
       const expected = { kind: "file", name: write.name, parent: write.parentRef } as const;
       const deleted = await adapters.call(connection, (provider) =>
-        provider.delete({ id, expected, permanently: provider.can.permanentDelete, signal }),
+        provider.delete({
+          id,
+          expected,
+          permanently: provider.capabilities.permanentDelete,
+          signal,
+        }),
       );
       if (deleted.kind !== "ok") return false;
       await db.transaction(async (tx) => {
@@ -73,22 +80,36 @@ export function createAbandonedWrites(db: Database, adapters: Adapters): Abandon
     return true;
   }
 
+  /** Lists a folder, so that the adapter deletes temporary files that interrupted uploads left there. */
+  async function cleanUp({ connectionId, parentRef }: StoredFileWrite, signal: AbortSignal) {
+    const connection = await findConnectionById(db, connectionId);
+    if (connection === undefined) return;
+    await adapters.call(connection, (provider) => provider.list({ folder: parentRef, signal }));
+  }
+
   return {
     discard,
 
     async discardAll(before, signal) {
       let count = 0;
+      const folders = new Map<string, StoredFileWrite>();
       let afterId = "";
       for (;;) {
         const batch = await listStoredFileWrites(db, { before, afterId, limit: BATCH });
         for (const write of batch) {
           signal.throwIfAborted();
           if (await discard(write).catch(toFailed)) count += 1;
+          folders.set(JSON.stringify([write.connectionId, write.parentRef]), write);
         }
         const last = batch.at(-1);
-        if (last === undefined) return count;
+        if (last === undefined) break;
         afterId = last.id;
       }
+      for (const write of folders.values()) {
+        signal.throwIfAborted();
+        await cleanUp(write, signal).catch(toFailed);
+      }
+      return count;
     },
   };
 }

@@ -14,7 +14,7 @@ import { toItemMetadata, toItemOwner } from "../items/item-records.ts";
 
 /** Deletes the files of documents at their providers. */
 export interface StoredFileRemoval {
-  /** True when the file is gone, also when it was gone before; false when the provider failed. */
+  /** Idempotent. Returns true when the file no longer exists, false when the provider failed. */
   remove(caller: VaultCaller, place: ItemPlace): Promise<boolean>;
 }
 

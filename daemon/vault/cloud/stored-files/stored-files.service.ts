@@ -61,7 +61,7 @@ export interface StoredFiles {
   ): Promise<{ readonly kind: "stored" } | Failure | RecordingFailed>;
   /** Opens the bytes through the byte cache. `no_connection` when the connection is deleted. */
   open(place: StoredPlace): Promise<DownloadResult | { readonly kind: "no_connection" }>;
-  /** Deletes the file at the provider. True when it is gone; false, without a reason, when it may still be there. */
+  /** Deletes the file at the provider. Returns true when it no longer exists, and false when it may still exist. */
   remove(caller: VaultCaller, place: StoredPlace): Promise<boolean>;
   /** Deletes files that were written before a moment and belong to no document; returns their number. */
   discardAbandoned(before: number, signal: AbortSignal): Promise<number>;

@@ -4,7 +4,7 @@ import { handle } from "../../handle.ts";
 import type { CloudTrash } from "./trash.service.ts";
 import { toEmptyReply, toRestoreReply, toTrashReply } from "./trash.view.ts";
 
-/** Routes of what was deleted from a storage. */
+/** Routes of deleted items of a storage. */
 export const trashRoutes = (trash: CloudTrash): Route[] => [
   handle(listTrash, async ({ caller, params, query }) =>
     toTrashReply(await trash.list(caller, params.connection_id, query.cursor)),

@@ -35,7 +35,7 @@ export type EmptyResult =
   | Failure
   | RecordingFailed;
 
-/** The trash of connected storages. `unsupported` for a storage that cannot list what was deleted. */
+/** The trash of connected storages. Throws `unsupported` for a storage that cannot list deleted items. */
 export interface CloudTrash {
   list(
     caller: VaultCaller,

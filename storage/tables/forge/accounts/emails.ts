@@ -111,9 +111,10 @@ export interface OwnedEmail extends ForgeEmail {
 }
 
 /**
- * A page of all addresses, by address, and the count of all matches. A term is looked for in the owner's names and
- * the address whatever the case; `%` and `_` are wildcards; empty is everything. `isPublicOnly` selects those of public users. A term costs what it finds, and reads
- * every text where no index serves, as with `toSearchCondition`.
+ * Returns a page of all addresses, by address, and the count of all matches. A term is searched in the owner's names
+ * and the address without regard to case; `%` and `_` are wildcards; an empty term matches everything. `isPublicOnly`
+ * selects those of public users. A term costs time in proportion to its matches, or a scan of every text where no index
+ * applies (see `toSearchCondition`).
  */
 export async function listEmails(
   db: Database,
@@ -143,7 +144,9 @@ export async function listEmails(
   return { emails: rows.map((row) => ({ ...toEmail(row), userName: row.user_name })), total };
 }
 
-/** The addresses that a term selects, as a FROM with what follows it; also for tests of its plan. */
+/**
+ * Returns the FROM clause, with joins and conditions, of the addresses that a term selects; also for tests of its plan.
+ */
 export function toMatches(
   dialect: Database["dialect"],
   term: string,

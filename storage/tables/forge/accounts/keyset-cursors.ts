@@ -45,7 +45,7 @@ export function createKeysetCursors(): KeysetCursors {
         if (orders.size <= ORDERS_MAX) break;
         orders.delete(oldest);
       }
-      // Two requests may extend the same order at once: each adds what follows the cursors that it has read.
+      // Two requests may extend the same order at once: each appends after the cursors that it has read.
       let { length } = order.cursors;
       while (length < wanted) {
         const cursor = await next(order.cursors[length - 1]);

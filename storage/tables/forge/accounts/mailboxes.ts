@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 
 /** The counters of a user's mailbox; all zero before the first thread. */
 export interface Mailbox {
@@ -86,7 +87,7 @@ export async function changeMailbox(
  * Increments the revision of all mailboxes with threads of a repository, whose name or readers have changed: clients
  * fetch them again.
  */
-export async function touchMailboxesOf(tx: Transaction, repositoryId: number): Promise<void> {
+export async function touchMailboxesOf(tx: Transaction, repositoryId: RepositoryId): Promise<void> {
   await tx.run(
     `UPDATE forge_mailboxes SET revision = revision + 1, changed_at = ?
      WHERE user_id IN (SELECT n.user_id FROM forge_notifications n WHERE n.repository_id = ?)`,
@@ -101,7 +102,7 @@ export async function touchMailboxesOf(tx: Transaction, repositoryId: number): P
  */
 export async function emptyMailboxesOf(
   tx: Transaction,
-  gone: { readonly repositoryId: number } | { readonly issueId: number },
+  gone: { readonly repositoryId: RepositoryId } | { readonly issueId: number },
 ): Promise<void> {
   const [column, id] =
     "issueId" in gone ? ["issue_id", gone.issueId] : ["repository_id", gone.repositoryId];

@@ -37,8 +37,8 @@ export async function countOrganizationsOf(db: Queries, userId: number): Promise
 
 /**
  * Returns a page of the organizations that a user is a member of, by name, and the count of all.
- * @param window.shownTo only what this viewer may know: of memberships that are not shown, those in common organizations;
- *   `null` is an anonymous viewer
+ * @param window.shownTo lists only memberships that this viewer may see: public ones, and hidden ones in common
+ *   organizations; `null` is an anonymous viewer
  */
 export async function listOrganizationsOf(
   db: Queries,

@@ -1,5 +1,6 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
+import type { RepositoryId } from "../ids.ts";
 import { ADMIN_ACCESS, type RepositoryUnit } from "./teams.ts";
 
 /** A part of a repository; `any` is the one with the highest access. */
@@ -21,7 +22,7 @@ const hasRepository = `(t.includes_all_repositories = 1 OR EXISTS (SELECT 1 FROM
 /** Returns the highest access that a user's teams give to a unit of a repository: 0 none, 1 read, 2 write, 3 admin, 4 owner. */
 export async function getTeamAccess(
   db: Queries,
-  where: { readonly orgId: number; readonly repositoryId: number },
+  where: { readonly orgId: number; readonly repositoryId: RepositoryId },
   userId: number,
   unit: UnitOrAny,
 ): Promise<number> {
@@ -37,7 +38,10 @@ export async function getTeamAccess(
   return row?.access ?? 0;
 }
 
-/** Returns the highest access that a user's teams give to a unit of what an organization has besides repositories. */
+/**
+ * Returns the highest access of a user's teams to a unit of an organization itself, such as packages, not of its
+ * repositories.
+ */
 export async function getOrganizationAccess(
   db: Queries,
   orgId: number,
@@ -83,7 +87,7 @@ export function toTeamReached(
 /** Returns the ids of an organization's members who are in a team with any access to a repository. */
 export async function listRepositoryTeamMembers(
   db: Queries,
-  where: { readonly orgId: number; readonly repositoryId: number },
+  where: { readonly orgId: number; readonly repositoryId: RepositoryId },
 ): Promise<number[]> {
   const rows = await db.all<{ id: number }>(
     `SELECT DISTINCT m.user_id AS id FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
@@ -98,7 +102,7 @@ export async function listRepositoryTeamMembers(
 export async function insertTeamRepository(
   tx: Transaction,
   teamId: number,
-  repositoryId: number,
+  repositoryId: RepositoryId,
 ): Promise<void> {
   await tx.run(
     "INSERT INTO forge_team_repositories (team_id, repository_id) VALUES (?, ?) ON CONFLICT (team_id, repository_id) DO NOTHING",
@@ -111,7 +115,7 @@ export async function insertTeamRepository(
 export async function deleteTeamRepository(
   tx: Transaction,
   teamId: number,
-  repositoryId: number,
+  repositoryId: RepositoryId,
 ): Promise<void> {
   await tx.run(
     "DELETE FROM forge_team_repositories WHERE team_id = ? AND repository_id = ?",
@@ -123,7 +127,7 @@ export async function deleteTeamRepository(
 /** Takes a repository from all teams, because it gets another owner. */
 export async function deleteTeamsOfRepository(
   tx: Transaction,
-  repositoryId: number,
+  repositoryId: RepositoryId,
 ): Promise<void> {
   await tx.run("DELETE FROM forge_team_repositories WHERE repository_id = ?", repositoryId);
 }

@@ -1,4 +1,5 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 import type { ForgeVisibility } from "./user-facets.ts";
 import { type ForgeUser, toUser, toUserColumns, type UserRow } from "./users.ts";
 
@@ -129,7 +130,7 @@ export async function listTeamsByIds(db: Queries, ids: readonly number[]): Promi
 export interface TeamFilter {
   readonly orgId?: number;
   readonly memberId?: number;
-  readonly repositoryId?: number;
+  readonly repositoryId?: RepositoryId;
   /** Only teams of public organizations. */
   readonly isPublicOnly?: boolean;
   /** Only teams of these visibilities, and those of a member. */

@@ -99,7 +99,7 @@ export async function findTokenByName(
   return row && toToken(row);
 }
 
-/** Removes a token of this person; false when the person has none with that id. */
+/** Deletes a token of a user; returns false when the user has no token with this id. */
 export async function deleteToken(db: Queries, userId: number, id: number): Promise<boolean> {
   const { changes } = await db.run(
     "DELETE FROM forge_access_tokens WHERE id = ? AND user_id = ?",

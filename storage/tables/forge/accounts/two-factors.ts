@@ -47,7 +47,7 @@ export async function findTwoFactor(
 
 /**
  * Uses up the code of a time step: true for exactly one caller, and only for a step later than every used one.
- * `sealedSecret` is what the code was checked against: a secret that was replaced meanwhile takes no code.
+ * `sealedSecret` is the secret that the code was checked against: if it was replaced meanwhile, the result is false.
  */
 export async function useStep(
   db: Queries,

@@ -1,4 +1,5 @@
 import type { Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 
 /** The counts of an account that its row has, so that lists need not count. */
 export type UserCount = "followerCount" | "followingCount" | "starCount";
@@ -24,7 +25,7 @@ export async function addFollow(
 /** Adds to the counts of a star: those of the user and of the repository. */
 export async function addStar(
   tx: Transaction,
-  { userId, repositoryId }: { readonly userId: number; readonly repositoryId: number },
+  { userId, repositoryId }: { readonly userId: number; readonly repositoryId: RepositoryId },
   by: 1 | -1,
 ): Promise<void> {
   await tx.run("UPDATE forge_users SET star_count = star_count + ? WHERE id = ?", by, userId);
@@ -35,7 +36,10 @@ export async function addStar(
   );
 }
 
-/** Takes an account that is about to be deleted out of the counts of others: what it follows, its followers, its stars. */
+/**
+ * Subtracts an account that is about to be deleted from the counts of the accounts that it follows, of its followers
+ * and of its starred repositories.
+ */
 export async function subtractCountsOf(tx: Transaction, userId: number): Promise<void> {
   await tx.run(
     `UPDATE forge_users SET follower_count = follower_count - 1
@@ -54,8 +58,8 @@ export async function subtractCountsOf(tx: Transaction, userId: number): Promise
   );
 }
 
-/** Takes a repository that is about to be deleted out of the counts of the users who starred it. */
-export async function subtractStarsOf(tx: Transaction, repositoryId: number): Promise<void> {
+/** Subtracts a repository that is about to be deleted from the counts of the users who starred it. */
+export async function subtractStarsOf(tx: Transaction, repositoryId: RepositoryId): Promise<void> {
   await tx.run(
     `UPDATE forge_users SET star_count = star_count - 1
      WHERE id IN (SELECT user_id FROM forge_stars WHERE repository_id = ?)`,

@@ -40,9 +40,10 @@ export interface Statement {
 }
 
 /**
- * Returns a page of accounts and the exact count of all matches, at a cost that does not grow with the number of accounts:
- * totals come from the counts of facets, filters and orders from indexes, far pages from cached cursors. A search term
- * costs what it finds, or a scan of every account's text where no index applies (see `toSearchCondition`).
+ * Returns a page of accounts and the exact count of all matches, at a cost that does not grow with the number of
+ * accounts: totals come from the counts of facets, filters and orders from indexes, far pages from cached cursors. A
+ * search term costs time in proportion to its matches, or a scan of every account's text where no index applies (see
+ * `toSearchCondition`).
  *
  * With WHERE, ORDER BY, LIMIT and COUNT over 100,000 users instead, counting alone took 2 to 9 ms and a filtered page in
  * the middle 25 to 134 ms, against 1.2 ms for the whole request.

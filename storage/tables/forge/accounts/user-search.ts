@@ -90,7 +90,10 @@ export function toSearchCondition(dialect: Database["dialect"], term: string): S
   };
 }
 
-/** Returns the query of a trigram index for a term; undefined where none applies: short terms, wildcards, PostgreSQL. */
+/**
+ * Returns the query of a trigram index for a term; undefined where no index applies: short terms, wildcards,
+ * PostgreSQL.
+ */
 export function toTrigramTerm(dialect: Database["dialect"], term: string): string | undefined {
   const lower = term.toLowerCase();
   return dialect === "sqlite" && Array.from(lower).length >= TRIGRAM_LENGTH && !/[%_]/.test(lower)

@@ -57,7 +57,7 @@ export interface ForgeUser {
   readonly diffViewStyle: string;
   /** Whether only the account itself and site administrators see its activity. */
   readonly keepActivityPrivate: boolean;
-  /** Which mails it gets about runs: news of them, also all of its own, or none. */
+  /** The mails that it gets about runs: about failures and recoveries, about all of its own runs, or no mails. */
   readonly emailNotifications: EmailNotifications;
   readonly lastLoginAt: number | undefined;
   readonly createdAt: number;

@@ -1,12 +1,13 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 
-/** `pending` while its blocks arrive; `expired` once its bytes are gone. */
+/** `pending` while its blocks arrive; `expired` once its bytes are deleted. */
 export type ArtifactState = "pending" | "ready" | "expired";
 
 /** A file that a job keeps. Times are epoch milliseconds. */
 export interface ActionArtifact {
   readonly id: number;
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   readonly runId: number;
   readonly attempt: number;
   /** The task that uploads it. */
@@ -83,7 +84,7 @@ export async function findArtifactOfTask(
 
 /** Which artifacts a list shows; those that are pending never. */
 export interface ArtifactFilter {
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   readonly runId?: number;
   readonly name?: string;
 }
@@ -256,7 +257,7 @@ export async function orderBlocks(
 
 interface ArtifactRow {
   id: number;
-  repository_id: number;
+  repository_id: RepositoryId;
   run_id: number;
   attempt: number;
   task_id: number;

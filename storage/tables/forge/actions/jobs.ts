@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
+import type { RepositoryId } from "../ids.ts";
 import { type OwnedBy, toOwned } from "./owned.ts";
 import { type ActionStatus, toActionStatus } from "./statuses.ts";
 
@@ -23,7 +24,7 @@ export type ActionCall = Readonly<z.output<typeof callSchema>>;
 export interface ActionJob {
   readonly id: number;
   readonly runId: number;
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   readonly attempt: number;
   /** The job that calls the workflow of this one; undefined for jobs of the run's own file. */
   readonly parentJobId: number | undefined;
@@ -41,7 +42,7 @@ export interface ActionJob {
   readonly failFast: boolean;
   /** 0 is no limit. */
   readonly maxParallel: number;
-  /** 0 when the file names none. */
+  /** 0 when the file sets no timeout. */
   readonly timeoutMinutes: number;
   readonly continueOnError: boolean;
   readonly outputs: Readonly<Record<string, string>>;
@@ -162,7 +163,7 @@ export async function listRunJobs(
 /** Lists jobs with steps that wait for a runner of a repository, an owner or the instance, the oldest first. */
 export async function listWaitingJobs(
   db: Queries,
-  level: { readonly ownerId: number | undefined; readonly repositoryId: number | undefined },
+  level: { readonly ownerId: number | undefined; readonly repositoryId: RepositoryId | undefined },
   after: number,
   limit: number,
 ): Promise<ActionJob[]> {
@@ -187,7 +188,7 @@ export async function listWaitingJobs(
 /** Lists the unfinished jobs of a concurrency group that are ready to run, run or are being cancelled, the oldest first. */
 export async function listJobsOfGroup(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   group: string,
 ): Promise<ActionJob[]> {
   const rows = await db.all<JobRow>(
@@ -217,7 +218,7 @@ export async function listAbandonedJobs(
 
 /** Which jobs a list shows; an absent member is no filter. */
 export interface JobFilter {
-  readonly repositoryId?: number;
+  readonly repositoryId?: RepositoryId;
   readonly ownedBy?: OwnedBy;
   readonly runId?: number;
   readonly attempt?: number;
@@ -279,7 +280,7 @@ export async function readTasksVersion(db: Queries): Promise<number> {
 interface JobRow {
   id: number;
   run_id: number;
-  repository_id: number;
+  repository_id: RepositoryId;
   attempt: number;
   parent_job_id: number | null;
   job_key: string;

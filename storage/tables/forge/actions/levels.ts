@@ -1,10 +1,12 @@
+import { type RepositoryId, toRepositoryId } from "../ids.ts";
+
 /**
  * The owner of secrets, variables, runners and their tokens: a repository, a user or organization, or with both ids
  * undefined the instance.
  */
 export interface ActionLevel {
   readonly ownerId: number | undefined;
-  readonly repositoryId: number | undefined;
+  readonly repositoryId: RepositoryId | undefined;
 }
 
 /** The level of the instance. */
@@ -21,6 +23,6 @@ export function fromLevelName(name: string): ActionLevel {
   const [kind, id] = name.split("/");
   return {
     ownerId: kind === "owner" ? Number(id) : undefined,
-    repositoryId: kind === "repository" ? Number(id) : undefined,
+    repositoryId: kind === "repository" ? toRepositoryId(id) : undefined,
   };
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
+import type { RepositoryId } from "../ids.ts";
 import type { ActionLevel } from "./levels.ts";
 
 /** A registered runner. Times are epoch milliseconds, 0 before the first. */
@@ -220,7 +221,7 @@ interface RunnerRow {
   token_hash: string;
   name: string;
   owner_id: number | null;
-  repository_id: number | null;
+  repository_id: RepositoryId | null;
   version: string;
   labels: string;
   capabilities: string;

@@ -1,16 +1,17 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 import { type OwnedBy, toOwned } from "./owned.ts";
 import { type ActionStatus, toActionStatus } from "./statuses.ts";
 
 /** A run of a workflow. Times are epoch milliseconds. */
 export interface ActionRun {
   readonly id: number;
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   /** From 1 in each repository. */
   readonly number: number;
-  /** Undefined once the account is gone. */
+  /** Undefined once the account is deleted. */
   readonly actorId: number | undefined;
-  /** Who started the last attempt; undefined when it was the actor. */
+  /** The account that started the last attempt; undefined when it was the actor. */
   readonly triggerActorId: number | undefined;
   readonly event: string;
   /** The name of the file without its folder. */
@@ -147,7 +148,7 @@ export async function deleteRun(tx: Transaction, id: number): Promise<void> {
 /** Lists the unfinished runs of a concurrency group, the oldest first. */
 export async function listGroup(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   group: string,
 ): Promise<ActionRun[]> {
   const rows = await db.all<RunRow>(
@@ -161,7 +162,7 @@ export async function listGroup(
 
 /** Which runs a list shows; an absent member is no filter. */
 export interface RunFilter {
-  readonly repositoryId?: number;
+  readonly repositoryId?: RepositoryId;
   readonly ownedBy?: OwnedBy;
   readonly event?: string;
   readonly ref?: string;
@@ -215,7 +216,7 @@ export async function listRuns(
 
 interface RunRow {
   id: number;
-  repository_id: number;
+  repository_id: RepositoryId;
   number: number;
   actor_id: number | null;
   trigger_actor_id: number | null;

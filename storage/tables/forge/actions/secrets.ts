@@ -1,5 +1,6 @@
-import type { Queries, Row, Transaction } from "../../../engine/database.ts";
+import type { Row, Transaction } from "../../../engine/database.ts";
 import { type ActionLevel, fromLevelName, toLevelName } from "./levels.ts";
+import { createNamedRows, type NamedRows } from "./named-rows.ts";
 
 /** A secret of workflows. Times are epoch milliseconds. */
 export interface ActionSecret extends ActionLevel {
@@ -38,7 +39,7 @@ export async function insertSecret(
   );
 }
 
-/** Replaces what can change of a secret. */
+/** Replaces the changeable columns of a secret. */
 export async function updateSecret(
   tx: Transaction,
   id: number,
@@ -53,69 +54,6 @@ export async function updateSecret(
   );
 }
 
-/** Deletes a secret of a level by name. Returns whether it existed. */
-export async function deleteSecret(
-  db: Queries,
-  level: ActionLevel,
-  name: string,
-): Promise<boolean> {
-  const { changes } = await db.run(
-    "DELETE FROM forge_action_secrets WHERE level = ? AND name = ?",
-    toLevelName(level),
-    name,
-  );
-  return changes > 0;
-}
-
-export async function findSecret(
-  db: Queries,
-  level: ActionLevel,
-  name: string,
-): Promise<ActionSecret | undefined> {
-  const row = await db.get<SecretRow>(
-    `SELECT ${columns} FROM forge_action_secrets WHERE level = ? AND name = ?`,
-    toLevelName(level),
-    name,
-  );
-  return row && toSecret(row);
-}
-
-/** Returns a page of the secrets of a level by name, and the count of all. */
-export async function listSecrets(
-  db: Queries,
-  level: ActionLevel,
-  { limit, offset }: { readonly limit: number; readonly offset: number },
-): Promise<{ readonly secrets: readonly ActionSecret[]; readonly total: number }> {
-  const name = toLevelName(level);
-  const counted = await db.get<{ total: number }>(
-    "SELECT COUNT(*) AS total FROM forge_action_secrets WHERE level = ?",
-    name,
-  );
-  const rows = await db.all<SecretRow>(
-    `SELECT ${columns} FROM forge_action_secrets WHERE level = ? ORDER BY name LIMIT ? OFFSET ?`,
-    name,
-    limit,
-    offset,
-  );
-  return { secrets: rows.map(toSecret), total: counted?.total ?? 0 };
-}
-
-/** Lists the secrets of several levels, those of the first level first. */
-export async function listSecretsOfLevels(
-  db: Queries,
-  levels: readonly ActionLevel[],
-): Promise<ActionSecret[]> {
-  const found: ActionSecret[] = [];
-  for (const level of levels) {
-    const rows = await db.all<SecretRow>(
-      `SELECT ${columns} FROM forge_action_secrets WHERE level = ? ORDER BY name`,
-      toLevelName(level),
-    );
-    found.push(...rows.map(toSecret));
-  }
-  return found;
-}
-
 interface SecretRow extends Row {
   id: number;
   level: string;
@@ -125,7 +63,12 @@ interface SecretRow extends Row {
   created_at: number;
 }
 
-const columns = "id, level, name, description, sealed_value, created_at";
+/** Finds, lists and deletes secrets by level and name. */
+export const secretRows: NamedRows<ActionSecret> = createNamedRows<SecretRow, ActionSecret>({
+  name: "forge_action_secrets",
+  columns: "id, level, name, description, sealed_value, created_at",
+  toRecord: toSecret,
+});
 
 function toSecret(row: SecretRow): ActionSecret {
   return {

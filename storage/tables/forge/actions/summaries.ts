@@ -46,7 +46,7 @@ export async function countOtherSummaries(
   return row?.bytes ?? 0;
 }
 
-/** Returns the next summary of a task after a step; undefined when there is none. */
+/** Returns the next summary of a task after a step; undefined after the last one. */
 export async function findNextSummary(
   db: Queries,
   taskId: number,

@@ -5,7 +5,7 @@ import { type ActionStatus, toActionStatus } from "./statuses.ts";
 export interface ActionTask {
   readonly id: number;
   readonly jobId: number;
-  /** Undefined once the runner is gone. */
+  /** Undefined once the runner is deleted. */
   readonly runnerId: number | undefined;
   readonly runnerName: string;
   readonly status: ActionStatus;
@@ -142,7 +142,7 @@ export async function listTasksOfJobs(
   return rows.map(toTask);
 }
 
-/** Lists unfinished tasks that have not reported since `before`, or whose runner is gone. */
+/** Lists unfinished tasks that have not reported since `before`, or whose runner was deleted. */
 export async function listSilentTasks(
   db: Queries,
   before: number,
@@ -181,7 +181,7 @@ export async function listOverdueTasks(
   return rows.map(toTask);
 }
 
-/** Ends the logs of tasks that ended before a time and were never sealed, with what they may not show. */
+/** Seals the logs of tasks that ended before a time, and deletes their masks. */
 export async function sealEndedLogs(db: Queries, before: number): Promise<void> {
   await db.run(
     `UPDATE forge_action_tasks SET is_log_sealed = 1, sealed_masks = NULL

@@ -1,5 +1,6 @@
-import type { Queries, Row, Transaction } from "../../../engine/database.ts";
+import type { Row, Transaction } from "../../../engine/database.ts";
 import { type ActionLevel, fromLevelName, toLevelName } from "./levels.ts";
+import { createNamedRows, type NamedRows } from "./named-rows.ts";
 
 /** A variable of workflows. Times are epoch milliseconds. */
 export interface ActionVariable extends ActionLevel {
@@ -32,7 +33,7 @@ export async function insertVariable(
   );
 }
 
-/** Replaces what can change of a variable. Throws `conflict` when its level has another one of the name. */
+/** Replaces the changeable columns of a variable. Throws `conflict` when its level has another one of the name. */
 export async function updateVariable(
   tx: Transaction,
   id: number,
@@ -48,69 +49,6 @@ export async function updateVariable(
   );
 }
 
-/** Deletes a variable of a level by name. Returns whether it existed. */
-export async function deleteVariable(
-  db: Queries,
-  level: ActionLevel,
-  name: string,
-): Promise<boolean> {
-  const { changes } = await db.run(
-    "DELETE FROM forge_action_variables WHERE level = ? AND name = ?",
-    toLevelName(level),
-    name,
-  );
-  return changes > 0;
-}
-
-export async function findVariable(
-  db: Queries,
-  level: ActionLevel,
-  name: string,
-): Promise<ActionVariable | undefined> {
-  const row = await db.get<VariableRow>(
-    `SELECT ${columns} FROM forge_action_variables WHERE level = ? AND name = ?`,
-    toLevelName(level),
-    name,
-  );
-  return row && toVariable(row);
-}
-
-/** Returns a page of the variables of a level by name, and the count of all. */
-export async function listVariables(
-  db: Queries,
-  level: ActionLevel,
-  { limit, offset }: { readonly limit: number; readonly offset: number },
-): Promise<{ readonly variables: readonly ActionVariable[]; readonly total: number }> {
-  const name = toLevelName(level);
-  const counted = await db.get<{ total: number }>(
-    "SELECT COUNT(*) AS total FROM forge_action_variables WHERE level = ?",
-    name,
-  );
-  const rows = await db.all<VariableRow>(
-    `SELECT ${columns} FROM forge_action_variables WHERE level = ? ORDER BY name LIMIT ? OFFSET ?`,
-    name,
-    limit,
-    offset,
-  );
-  return { variables: rows.map(toVariable), total: counted?.total ?? 0 };
-}
-
-/** Lists the variables of several levels, those of the first level first. */
-export async function listVariablesOfLevels(
-  db: Queries,
-  levels: readonly ActionLevel[],
-): Promise<ActionVariable[]> {
-  const found: ActionVariable[] = [];
-  for (const level of levels) {
-    const rows = await db.all<VariableRow>(
-      `SELECT ${columns} FROM forge_action_variables WHERE level = ? ORDER BY name`,
-      toLevelName(level),
-    );
-    found.push(...rows.map(toVariable));
-  }
-  return found;
-}
-
 interface VariableRow extends Row {
   id: number;
   level: string;
@@ -120,7 +58,14 @@ interface VariableRow extends Row {
   created_at: number;
 }
 
-const columns = "id, level, name, description, value, created_at";
+/** Finds, lists and deletes variables by level and name. */
+export const variableRows: NamedRows<ActionVariable> = createNamedRows<VariableRow, ActionVariable>(
+  {
+    name: "forge_action_variables",
+    columns: "id, level, name, description, value, created_at",
+    toRecord: toVariable,
+  },
+);
 
 function toVariable(row: VariableRow): ActionVariable {
   return {

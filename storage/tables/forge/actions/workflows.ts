@@ -1,9 +1,10 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 
 /** Returns the files of a repository whose workflows are disabled. */
 export async function listDisabledWorkflows(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
 ): Promise<ReadonlySet<string>> {
   const rows = await db.all<{ workflow_file: string }>(
     "SELECT workflow_file FROM forge_action_disabled_workflows WHERE repository_id = ?",
@@ -15,7 +16,7 @@ export async function listDisabledWorkflows(
 /** Disables or enables the workflow of a file. Idempotent. */
 export async function setWorkflowDisabled(
   tx: Transaction,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   file: string,
   isDisabled: boolean,
 ): Promise<void> {
@@ -38,7 +39,7 @@ export async function setWorkflowDisabled(
 /** A cron expression of a workflow on the default branch. `nextAt` is in epoch milliseconds. */
 export interface ActionSchedule {
   readonly id: number;
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   readonly file: string;
   readonly cron: string;
   readonly nextAt: number;
@@ -47,7 +48,7 @@ export interface ActionSchedule {
 /** Replaces the schedules of a repository; those that stay keep their next time. */
 export async function replaceSchedules(
   tx: Transaction,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   schedules: readonly Pick<ActionSchedule, "file" | "cron" | "nextAt">[],
 ): Promise<void> {
   const rows = await tx.all<{ id: number; workflow_file: string; cron: string }>(
@@ -76,7 +77,7 @@ export async function listDueSchedules(
 ): Promise<ActionSchedule[]> {
   const rows = await db.all<{
     id: number;
-    repository_id: number;
+    repository_id: RepositoryId;
     workflow_file: string;
     cron: string;
     next_at: number;

@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 
 /** The kinds of activities by Gitea's word, with Gitea's numbers. */
 export const activityKinds = {
@@ -17,11 +18,11 @@ export const activityKinds = {
 
 export type ActivityKind = keyof typeof activityKinds;
 
-/** What a user did in a repository. Times are epoch milliseconds. */
+/** An activity of a user in a repository. Times are epoch milliseconds. */
 export interface ForgeActivity {
   readonly id: number;
   readonly actorId: number;
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   readonly kind: ActivityKind;
   readonly issueId: number | undefined;
   readonly commentId: number | undefined;
@@ -76,12 +77,12 @@ export async function insertActivity(
 /**
  * Adds activities of one repository to the feeds of its next watchers, in the order of their ids, without accounts that may
  * not sign in. Idempotent.
- * @param after the id of the last watcher who has them already
+ * @param after the id of the last watcher who already has them
  * @returns the id of the last of these watchers; undefined when no watcher is left
  */
 export async function insertWatchersOf(
   tx: Transaction,
-  { repositoryId, activityIds }: { repositoryId: number; activityIds: readonly number[] },
+  { repositoryId, activityIds }: { repositoryId: RepositoryId; activityIds: readonly number[] },
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<number | undefined> {
   const last = await tx.get<{ id: number }>(
@@ -105,7 +106,7 @@ export async function insertWatchersOf(
   return last?.id;
 }
 
-/** Sets the commits of a push that has none yet. Idempotent. */
+/** Sets the commits of a push if they are not set yet. Idempotent. */
 export async function setPushContent(
   db: Queries,
   push: Pick<ForgeActivity, "repositoryId" | "actorId" | "ref" | "objectId" | "createdAt">,
@@ -159,7 +160,7 @@ const words = new Map(Object.entries(activityKinds).map(([word, code]) => [code,
 interface ActivityRow {
   id: number;
   actor_id: number;
-  repository_id: number;
+  repository_id: RepositoryId;
   kind: (typeof activityKinds)[ActivityKind];
   issue_id: number | null;
   comment_id: number | null;

@@ -2,6 +2,7 @@ import type { Database, SqlValue } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
 import { toVisible } from "../accounts/follows.ts";
 import type { Window } from "../accounts/user-lists.ts";
+import type { RepositoryId } from "../ids.ts";
 import { keepsIssues } from "../issues/lists.ts";
 import { type Reader, toReadable } from "../repositories/readable.ts";
 import { activityKinds } from "./activities.ts";
@@ -10,13 +11,13 @@ import { activityKinds } from "./activities.ts";
 export type FeedSource =
   | { readonly receivedBy: number }
   | { readonly performedBy: number }
-  | { readonly repositoryId: number };
+  | { readonly repositoryId: RepositoryId };
 
 /** The activities of a feed that a reader may see. */
 export interface FeedFilter {
   readonly source: FeedSource;
   readonly reader: Reader;
-  /** Only what everyone may see. */
+  /** Lists only activities that everyone may see. */
   readonly isPublicOnly: boolean;
   /** Only in repositories of this team. */
   readonly teamId?: number | undefined;

@@ -5,7 +5,10 @@ import type { DeliveryId, HookId } from "../ids.ts";
 
 export type DeliveryState = "waiting" | "delivered" | "failed";
 
-/** A delivery without its bodies. Times are epoch milliseconds; `attemptedAt` and what follows are of the latest attempt. */
+/**
+ * A delivery without its bodies. Times are epoch milliseconds; `attemptedAt` and the fields after it are of the latest
+ * attempt.
+ */
 export interface HookDelivery {
   readonly id: DeliveryId;
   readonly hookId: HookId;
@@ -28,7 +31,7 @@ const headersSchema = z.record(z.string(), z.string());
 /** Headers by name as they were sent or received. */
 export type HeaderRecord = Readonly<z.output<typeof headersSchema>>;
 
-/** A delivery with what was sent and what came back. */
+/** A delivery with its request and response. */
 export interface HookDeliveryDetails extends HookDelivery {
   /** JSON text. */
   readonly payload: string;
@@ -78,30 +81,30 @@ export async function insertDelivery(
 export async function recordAttempt(
   tx: Transaction,
   id: DeliveryId,
-  what: DeliveryAttempt,
+  attempt: DeliveryAttempt,
 ): Promise<void> {
   const before = await tx.get<{ hook_id: HookId; state: DeliveryState }>(
     "SELECT hook_id, state FROM forge_hook_deliveries WHERE id = ?",
     id,
   );
   if (before === undefined) return;
-  if (before.state !== what.state) {
+  if (before.state !== attempt.state) {
     await adjustTotal(tx, before.hook_id, before.state, -1);
-    await adjustTotal(tx, before.hook_id, what.state, 1);
+    await adjustTotal(tx, before.hook_id, attempt.state, 1);
   }
   await tx.run(
     `UPDATE forge_hook_deliveries SET state = ?, attempts = ?, attempted_at = ?, next_attempt_at = ?, duration_ms = ?,
        request_headers = ?, response_status = ?, response_headers = ?, response_body = ?, error = ? WHERE id = ?`,
-    what.state,
-    what.attempts,
-    what.attemptedAt ?? null,
-    what.nextAttemptAt ?? null,
-    what.durationMs ?? null,
-    toJson(what.requestHeaders),
-    what.responseStatus ?? null,
-    toJson(what.responseHeaders),
-    what.responseBody ?? null,
-    what.error ?? null,
+    attempt.state,
+    attempt.attempts,
+    attempt.attemptedAt ?? null,
+    attempt.nextAttemptAt ?? null,
+    attempt.durationMs ?? null,
+    toJson(attempt.requestHeaders),
+    attempt.responseStatus ?? null,
+    toJson(attempt.responseHeaders),
+    attempt.responseBody ?? null,
+    attempt.error ?? null,
     id,
   );
 }

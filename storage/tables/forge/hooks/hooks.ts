@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { Queries, Row, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
-import type { HookId } from "../ids.ts";
+import type { HookId, RepositoryId } from "../ids.ts";
 
 /** `owner` fires for all repositories of a user or an organization. */
 export type HookScope = "system" | "default" | "repository" | "owner";
 /** The owner of the hooks that a list returns. */
 export type HookPlace =
-  | { readonly kind: "repository"; readonly id: number }
+  | { readonly kind: "repository"; readonly id: RepositoryId }
   | { readonly kind: "owner"; readonly id: number };
 
 const slackOptionsSchema = z.object({
@@ -25,8 +25,8 @@ const eventsSchema = z.array(z.string());
 export interface ForgeHook {
   readonly id: HookId;
   readonly scope: HookScope;
-  /** Undefined for hooks of other scopes, and for one whose repository is gone. */
-  readonly repositoryId: number | undefined;
+  /** Undefined for hooks of other scopes, and for one whose repository was deleted. */
+  readonly repositoryId: RepositoryId | undefined;
   /** The user or organization; undefined for hooks of other scopes. */
   readonly ownerId: number | undefined;
   readonly kind: string;
@@ -160,8 +160,8 @@ const toColumn = ({ kind }: HookPlace): string =>
 export async function listFiringHooks(
   db: Queries,
   of: {
-    readonly repositoryId: number | undefined;
-    /** For what belongs to no repository; otherwise the owner of the repository counts. */
+    readonly repositoryId: RepositoryId | undefined;
+    /** The owner of an event that belongs to no repository; for other events the owner of the repository is used. */
     readonly ownerId?: number | undefined;
   },
 ): Promise<ForgeHook[]> {
@@ -187,7 +187,7 @@ export async function listDefaultHooks(db: Queries): Promise<ForgeHook[]> {
   return rows.map(toHook);
 }
 
-/** Deletes hooks whose repository or owner is gone, once nothing waits for delivery. Returns how many. */
+/** Deletes hooks whose repository or owner was deleted, once no delivery waits. Returns the number of deleted hooks. */
 export async function deleteOrphanedHooks(db: Queries): Promise<number> {
   const { changes } = await db.run(
     `DELETE FROM forge_hooks WHERE scope = 'repository' AND repository_id IS NULL AND owner_id IS NULL AND NOT EXISTS (
@@ -199,7 +199,7 @@ export async function deleteOrphanedHooks(db: Queries): Promise<number> {
 interface HookRow extends Row {
   id: HookId;
   scope: Exclude<HookScope, "owner">;
-  repository_id: number | null;
+  repository_id: RepositoryId | null;
   owner_id: number | null;
   kind: string;
   name: string;

@@ -8,7 +8,7 @@ export interface ForgeAttachment {
   readonly issueId: number;
   /** Undefined for a file of the issue itself. */
   readonly commentId: number | undefined;
-  /** Undefined once the account is gone. */
+  /** Undefined once the account is deleted. */
   readonly uploaderId: number | undefined;
   readonly name: string;
   /** Names the object with its bytes. */

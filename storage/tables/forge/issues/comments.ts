@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 
 /** A comment on an issue. Times are epoch milliseconds. */
 export interface ForgeComment {
@@ -34,7 +35,7 @@ export async function insertComment(
   return toComment(row);
 }
 
-/** Updates the text of a comment; undefined when it is gone. */
+/** Updates the text of a comment. Returns undefined when it does not exist. */
 export async function updateComment(
   tx: Transaction,
   id: number,
@@ -81,7 +82,7 @@ export async function deleteCommentsOf(tx: Transaction, authorId: number): Promi
 /** Returns a comment of a repository; undefined also for one of another repository. */
 export async function findComment(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   id: number,
 ): Promise<ForgeComment | undefined> {
   const row = await db.get<CommentRow>(
@@ -163,7 +164,7 @@ export async function listCommentsOfRepository(
     repositoryId,
     since,
     before,
-  }: Omit<CommentFilter, "issueId"> & { readonly repositoryId: number },
+  }: Omit<CommentFilter, "issueId"> & { readonly repositoryId: RepositoryId },
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly comments: readonly ForgeComment[]; readonly total: number }> {
   const conditions = [

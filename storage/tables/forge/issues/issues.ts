@@ -2,12 +2,13 @@ import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts
 import { listVisibleUsers } from "../accounts/follows.ts";
 import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
 import type { UserPage, Window } from "../accounts/user-lists.ts";
+import type { MilestoneId, RepositoryId } from "../ids.ts";
 import type { Reader } from "../repositories/readable.ts";
 
 /** An issue of a repository. Times are epoch milliseconds. */
 export interface ForgeIssue {
   readonly id: number;
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   /** From 1 in each repository. */
   readonly number: number;
   /** Undefined once the account is deleted. */
@@ -20,7 +21,7 @@ export interface ForgeIssue {
   /** Increases with every change of the body. */
   readonly contentVersion: number;
   readonly dueAt: number | undefined;
-  readonly milestoneId: number | undefined;
+  readonly milestoneId: MilestoneId | undefined;
   /** Set while only users with write access may comment. */
   readonly lockedAt: number | undefined;
   /** From 1 among the pinned issues of a repository; 0 for an issue that is not pinned. */
@@ -76,7 +77,10 @@ export async function insertIssue(
   return toIssue(row);
 }
 
-/** Writes the given members and the time. Undefined when the issue is gone or its body does not have `ifVersion`. */
+/**
+ * Writes the given members and the time. Returns undefined when the issue does not exist or its body does not have
+ * `ifVersion`.
+ */
 export async function updateIssue(
   tx: Transaction,
   id: number,
@@ -142,7 +146,7 @@ export async function listIssuesByIds(db: Queries, ids: readonly number[]): Prom
 /** Returns the issue of a number in a repository. */
 export async function findIssue(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   number: number,
 ): Promise<ForgeIssue | undefined> {
   const row = await db.get<IssueRow>(
@@ -186,7 +190,7 @@ export async function replaceAssignees(
 /** Removes a user from the assignees of all issues of a repository. */
 export async function deleteAssignmentsOf(
   tx: Transaction,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   userId: number,
 ): Promise<void> {
   await tx.run(
@@ -248,7 +252,11 @@ export function listSubscribers(
   return listVisibleUsers(db, { sql: from, values: [issueId] }, reader, window);
 }
 
-async function countOpenIssues(tx: Transaction, repositoryId: number, by: number): Promise<void> {
+async function countOpenIssues(
+  tx: Transaction,
+  repositoryId: RepositoryId,
+  by: number,
+): Promise<void> {
   await tx.run(
     "UPDATE forge_repositories SET open_issue_count = open_issue_count + ? WHERE id = ?",
     by,
@@ -259,7 +267,7 @@ async function countOpenIssues(tx: Transaction, repositoryId: number, by: number
 /** A row of the table with the columns of `issueColumns`. */
 export interface IssueRow {
   id: number;
-  repository_id: number;
+  repository_id: RepositoryId;
   number: number;
   author_id: number | null;
   title: string;
@@ -269,7 +277,7 @@ export interface IssueRow {
   comment_count: number;
   content_version: number;
   due_at: number | null;
-  milestone_id: number | null;
+  milestone_id: MilestoneId | null;
   locked_at: number | null;
   pin_order: number;
   closed_at: number | null;

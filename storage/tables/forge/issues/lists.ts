@@ -1,5 +1,6 @@
 import type { Database, Queries, SqlValue } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
+import type { MilestoneId, RepositoryId } from "../ids.ts";
 import { type Reader, toGivenTo, toReadable } from "../repositories/readable.ts";
 import { type ForgeIssue, issueColumns, type IssueRow, toIssue } from "./issues.ts";
 
@@ -7,7 +8,7 @@ import { type ForgeIssue, issueColumns, type IssueRow, toIssue } from "./issues.
 export interface IssueFilter {
   /** One repository, or all that a reader may read. */
   readonly within:
-    | { readonly repositoryId: number }
+    | { readonly repositoryId: RepositoryId }
     | {
         readonly reader: Reader;
         readonly isPublicOnly: boolean;
@@ -27,7 +28,7 @@ export interface IssueFilter {
   /** An issue must have a label of one of these names; absent or empty matches every issue. */
   readonly labelNames?: readonly string[];
   /** An issue must be in one of them; absent or empty matches every issue. */
-  readonly milestoneIds?: readonly number[];
+  readonly milestoneIds?: readonly MilestoneId[];
   /** An issue must be in a milestone with one of these titles; absent or empty matches every issue. */
   readonly milestoneTitles?: readonly string[];
   /** Range of the last change in epoch milliseconds, both ends included. */
@@ -66,7 +67,7 @@ export async function listIssues(
 /** Returns the ids of the labels with these names that issues of a repository may have; unknown names are ignored. */
 export async function listLabelIds(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   names: readonly string[],
 ): Promise<number[]> {
   if (names.length === 0) return [];

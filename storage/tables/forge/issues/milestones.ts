@@ -1,9 +1,11 @@
+import { lockRow } from "../lock-row.ts";
 import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { MilestoneId, RepositoryId } from "../ids.ts";
 
 /** A milestone of a repository with the numbers of its issues. Times are epoch milliseconds. */
 export interface ForgeMilestone {
-  readonly id: number;
-  readonly repositoryId: number;
+  readonly id: MilestoneId;
+  readonly repositoryId: RepositoryId;
   readonly title: string;
   readonly description: string;
   readonly isClosed: boolean;
@@ -18,12 +20,14 @@ export interface ForgeMilestone {
 /** The members of a milestone that its users set. */
 export type MilestoneFields = Pick<ForgeMilestone, "title" | "description" | "isClosed" | "dueAt">;
 
+/** Adds a milestone to a repository. One that is visible earlier has the lower id. */
 export async function insertMilestone(
   tx: Transaction,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   fields: MilestoneFields,
 ): Promise<ForgeMilestone> {
-  const row = await tx.get<{ id: number }>(
+  await lockRow(tx, "forge_repositories", repositoryId);
+  const row = await tx.get<{ id: MilestoneId }>(
     `INSERT INTO forge_milestones (repository_id, title, description, is_closed, due_at, closed_at, created_at, updated_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
     repositoryId,
@@ -63,16 +67,16 @@ export async function updateMilestone(
   );
 }
 
-/** Deletes a milestone; its issues have none afterwards. */
-export async function deleteMilestone(tx: Transaction, id: number): Promise<void> {
+/** Deletes a milestone and clears the milestone of its issues. */
+export async function deleteMilestone(tx: Transaction, id: MilestoneId): Promise<void> {
   await tx.run("DELETE FROM forge_milestones WHERE id = ?", id);
 }
 
 /** Returns the milestone with this id, or else with this title, of a repository. */
 export async function findMilestone(
   db: Queries,
-  repositoryId: number,
-  by: { readonly id: number } | { readonly title: string },
+  repositoryId: RepositoryId,
+  by: { readonly id: MilestoneId } | { readonly title: string },
 ): Promise<ForgeMilestone | undefined> {
   const row = await db.get<MilestoneRow>(
     `SELECT ${columns} FROM forge_milestones m
@@ -85,8 +89,8 @@ export async function findMilestone(
 
 export async function listMilestonesByIds(
   db: Queries,
-  ids: readonly number[],
-): Promise<ReadonlyMap<number, ForgeMilestone>> {
+  ids: readonly MilestoneId[],
+): Promise<ReadonlyMap<MilestoneId, ForgeMilestone>> {
   if (ids.length === 0) return new Map();
   const rows = await db.all<MilestoneRow>(
     `SELECT ${columns} FROM forge_milestones m WHERE m.id IN (${ids.map(() => "?").join(", ")}) ORDER BY m.id`,
@@ -98,7 +102,7 @@ export async function listMilestonesByIds(
 /** Returns a page of the milestones whose title contains `term`: the next due first, those without a date last. */
 export async function listMilestones(
   db: Database,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   filter: { readonly isClosed: boolean | undefined; readonly term: string },
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly milestones: readonly ForgeMilestone[]; readonly total: number }> {
@@ -128,8 +132,8 @@ export async function listMilestones(
 }
 
 interface MilestoneRow {
-  id: number;
-  repository_id: number;
+  id: MilestoneId;
+  repository_id: RepositoryId;
   title: string;
   description: string;
   is_closed: number;

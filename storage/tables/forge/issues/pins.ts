@@ -1,8 +1,12 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 import { type ForgeIssue, issueColumns, type IssueRow, toIssue } from "./issues.ts";
 
 /** Returns the pinned issues of a repository, in their order. */
-export async function listPinnedIssues(db: Queries, repositoryId: number): Promise<ForgeIssue[]> {
+export async function listPinnedIssues(
+  db: Queries,
+  repositoryId: RepositoryId,
+): Promise<ForgeIssue[]> {
   const rows = await db.all<IssueRow>(
     `SELECT ${issueColumns} FROM forge_issues WHERE repository_id = ? AND pin_order > 0 ORDER BY pin_order, id`,
     repositoryId,
@@ -13,7 +17,7 @@ export async function listPinnedIssues(db: Queries, repositoryId: number): Promi
 /** Pins exactly these issues of a repository, in this order. */
 export async function writePins(
   tx: Transaction,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   issueIds: readonly number[],
 ): Promise<void> {
   await tx.run(

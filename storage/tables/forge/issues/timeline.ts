@@ -33,8 +33,8 @@ const eventDetails = z.object({
   label: z
     .object({ id: z.int(), name: z.string(), color: z.string(), description: z.string() })
     .optional(),
-  milestoneId: z.int().optional(),
-  oldMilestoneId: z.int().optional(),
+  milestoneId: z.int().brand<"MilestoneId">().optional(),
+  oldMilestoneId: z.int().brand<"MilestoneId">().optional(),
   assigneeId: z.int().optional(),
   /** Whether the label or the assignee was taken away. */
   removed: z.boolean().optional(),

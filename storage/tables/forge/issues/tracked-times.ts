@@ -1,4 +1,5 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 
 /** Time that a user worked on an issue. */
 export interface TrackedTime {
@@ -22,7 +23,7 @@ export interface Stopwatch {
 /** Conditions of a list of times; an absent one matches every time. */
 export interface TimeFilter {
   readonly issueId?: number | undefined;
-  readonly repositoryId?: number | undefined;
+  readonly repositoryId?: RepositoryId | undefined;
   readonly userId?: number | undefined;
   /** Range of `createdAt` in epoch milliseconds, both ends included. */
   readonly since?: number | undefined;
@@ -117,7 +118,7 @@ export async function listTrackedTimes(
   return { times: rows.map(toTime), total: counted?.total ?? 0 };
 }
 
-/** Starts the stopwatch of a user, who must have none. */
+/** Starts the stopwatch of a user, who must not have a running one. */
 export async function insertStopwatch(
   tx: Transaction,
   { userId, issueId }: Pick<Stopwatch, "userId" | "issueId">,

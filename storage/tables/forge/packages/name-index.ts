@@ -12,7 +12,7 @@ export async function indexPackageName(tx: Transaction, id: number, name: string
   );
 }
 
-/** Removes a name from the index, which needs the text because it stores none. */
+/** Removes a name from the index, which needs the text because the index does not store it. */
 export async function unindexPackageName(
   tx: Transaction,
   id: number,

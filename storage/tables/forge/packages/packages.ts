@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 import { indexPackageName, unindexPackageName } from "./name-index.ts";
 
 /** A package of the forge: a name of one type at one owner. Times are epoch milliseconds. */
@@ -10,7 +11,7 @@ export interface ForgePackage {
   /** As first published; unique among the owner's of this type when case is ignored. */
   readonly name: string;
   /** The repository that it is linked to. */
-  readonly repositoryId: number | undefined;
+  readonly repositoryId: RepositoryId | undefined;
   /** Grows with every change of the package, its versions, files or tags. */
   readonly revision: number;
   readonly createdAt: number;
@@ -83,7 +84,7 @@ export async function openPackage(
   return toPackage(row);
 }
 
-/** Increments the revision of a package and returns it; undefined when it is gone. */
+/** Increments the revision of a package and returns it; undefined when it does not exist. */
 export async function touchPackage(
   tx: Transaction,
   packageId: number,
@@ -98,7 +99,7 @@ export async function touchPackage(
 
 /** Removes a package with its versions, files and tags. */
 async function deletePackage(tx: Transaction, id: number): Promise<void> {
-  const gone = await tx.get<GoneRow>(
+  const gone = await tx.get<DeletedRow>(
     "DELETE FROM forge_packages WHERE id = ? RETURNING id, type, lower_name",
     id,
   );
@@ -119,7 +120,7 @@ export async function deletePackagesOf(tx: Transaction, ownerId: number): Promis
 export async function linkPackage(
   tx: Transaction,
   id: number,
-  repositoryId: number | undefined,
+  repositoryId: RepositoryId | undefined,
 ): Promise<void> {
   await tx.run(
     "UPDATE forge_packages SET repository_id = ?, revision = revision + 1 WHERE id = ?",
@@ -138,7 +139,7 @@ export async function ownsPackage(db: Queries, ownerId: number): Promise<boolean
 }
 
 /** Removes the links of packages to a repository. */
-export async function unlinkPackagesOf(tx: Transaction, repositoryId: number): Promise<void> {
+export async function unlinkPackagesOf(tx: Transaction, repositoryId: RepositoryId): Promise<void> {
   await tx.run(
     "UPDATE forge_packages SET repository_id = NULL, revision = revision + 1 WHERE repository_id = ?",
     repositoryId,
@@ -203,7 +204,7 @@ export async function deleteVersion(
   { id, packageId }: Pick<ForgePackageVersion, "id" | "packageId">,
 ): Promise<void> {
   await tx.run("DELETE FROM forge_package_versions WHERE id = ?", id);
-  const last = await tx.get<GoneRow>(
+  const last = await tx.get<DeletedRow>(
     `DELETE FROM forge_packages WHERE id = ?
      AND NOT EXISTS (SELECT 1 FROM forge_package_versions v WHERE v.package_id = forge_packages.id)
      RETURNING id, type, lower_name`,
@@ -283,7 +284,7 @@ async function nextId(tx: Transaction): Promise<number> {
 }
 
 /** The index terms of a deleted package. */
-interface GoneRow {
+interface DeletedRow {
   id: number;
   type: string;
   lower_name: string;
@@ -295,7 +296,7 @@ export interface PackageRow {
   owner_id: number;
   type: string;
   name: string;
-  repository_id: number | null;
+  repository_id: RepositoryId | null;
   revision: number;
   created_at: number;
   updated_at: number;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
+import type { RepositoryId } from "../ids.ts";
 
 const settingsSchema = z.object({
   /** Switches by their name in the API. */
@@ -26,7 +27,7 @@ export interface BranchProtection {
 /** Returns all rules of a repository, in the order in which they are tried. */
 export async function listBranchProtections(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
 ): Promise<BranchProtection[]> {
   const rows = await db.all<Row>(
     `SELECT rule_name, priority, settings, created_at, updated_at FROM forge_branch_protections
@@ -45,7 +46,7 @@ export async function listBranchProtections(
 /** Adds a rule. Throws `conflict` for a name that a rule of the repository has. */
 export async function insertBranchProtection(
   tx: Transaction,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   { ruleName, priority, settings }: Pick<BranchProtection, "ruleName" | "priority" | "settings">,
 ): Promise<void> {
   await tx.run(
@@ -63,7 +64,7 @@ export async function insertBranchProtection(
 /** Changes a rule. */
 export async function updateBranchProtection(
   tx: Transaction,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   { ruleName, priority, settings }: Pick<BranchProtection, "ruleName" | "priority" | "settings">,
 ): Promise<void> {
   await tx.run(
@@ -80,7 +81,7 @@ export async function updateBranchProtection(
 /** Removes a rule and returns whether it existed. */
 export async function deleteBranchProtection(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   ruleName: string,
 ): Promise<boolean> {
   const { changes } = await db.run(

@@ -1,6 +1,7 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { toVisible } from "../accounts/follows.ts";
 import { type ForgeUser, toUser, toUserColumns, type UserRow } from "../accounts/users.ts";
+import type { RepositoryId } from "../ids.ts";
 import type { Reader } from "./readable.ts";
 
 /** Access of a collaborator: 1 read, 2 write, 3 admin. */
@@ -11,7 +12,7 @@ export const COLLABORATOR_ADMIN = 3;
 /** Returns the access of a collaborator, 0 for other users. */
 export async function getCollaboratorAccess(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   userId: number,
 ): Promise<CollaboratorAccess | 0> {
   const row = await db.get<{ access: CollaboratorAccess }>(
@@ -25,7 +26,7 @@ export async function getCollaboratorAccess(
 /** Adds a collaborator, or changes the access of one. */
 export async function putCollaborator(
   tx: Transaction,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   { userId, access }: { readonly userId: number; readonly access: CollaboratorAccess },
 ): Promise<void> {
   await tx.run(
@@ -41,7 +42,7 @@ export async function putCollaborator(
 /** Removes a collaborator. Returns whether the user was one. */
 export async function deleteCollaborator(
   tx: Transaction,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   userId: number,
 ): Promise<boolean> {
   const { changes } = await tx.run(
@@ -58,7 +59,7 @@ export async function deleteCollaborator(
  */
 export async function listCollaborators(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   {
     limit,
     offset,
@@ -83,7 +84,7 @@ export async function listCollaborators(
   return { users: rows.map(toUser), total: counted?.total ?? 0 };
 }
 
-export async function countCollaborators(db: Queries, repositoryId: number): Promise<number> {
+export async function countCollaborators(db: Queries, repositoryId: RepositoryId): Promise<number> {
   const row = await db.get<{ total: number }>(
     "SELECT COUNT(*) AS total FROM forge_collaborators WHERE repository_id = ?",
     repositoryId,

@@ -1,11 +1,12 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 
 /** A key that opens one repository. Times are epoch milliseconds. */
 export interface DeployKey {
   readonly id: number;
   /** The same for the rows of one key in several repositories. */
   readonly keyId: number;
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   /** Unique in its repository, exactly. */
   readonly title: string;
   /** `type base64 comment`. */
@@ -46,7 +47,7 @@ export async function insertDeployKey(
 /** Finds a key of a repository by its id. */
 export async function findDeployKey(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   id: number,
 ): Promise<DeployKey | undefined> {
   const row = await db.get<KeyRow>(
@@ -60,7 +61,7 @@ export async function findDeployKey(
 /** Finds a key of a repository by its fingerprint. */
 export async function findDeployKeyByFingerprint(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   fingerprint: string,
 ): Promise<DeployKey | undefined> {
   const row = await db.get<KeyRow>(
@@ -83,7 +84,7 @@ export async function isDeployKey(db: Queries, fingerprint: string): Promise<boo
 /** Returns whether a repository has a key with this title. */
 export async function hasDeployKeyTitle(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   title: string,
 ): Promise<boolean> {
   const row = await db.get(
@@ -94,7 +95,7 @@ export async function hasDeployKeyTitle(
   return row !== undefined;
 }
 
-export async function countDeployKeys(db: Queries, repositoryId: number): Promise<number> {
+export async function countDeployKeys(db: Queries, repositoryId: RepositoryId): Promise<number> {
   const row = await db.get<{ total: number }>(
     "SELECT COUNT(*) AS total FROM forge_deploy_keys WHERE repository_id = ?",
     repositoryId,
@@ -115,7 +116,7 @@ interface DeployKeyQuery {
 /** Returns a page of a repository's keys, the oldest first, and the count of all that match. */
 export async function listDeployKeys(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   { keyId, fingerprint, limit, offset }: DeployKeyQuery,
 ): Promise<{ readonly keys: readonly DeployKey[]; readonly total: number }> {
   const conditions = ["repository_id = ?"];
@@ -142,7 +143,7 @@ export async function listDeployKeys(
 /** Deletes a key of a repository; does nothing for an unknown id. */
 export async function deleteDeployKey(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   id: number,
 ): Promise<void> {
   await db.run(
@@ -155,7 +156,7 @@ export async function deleteDeployKey(
 interface KeyRow {
   id: number;
   key_id: number;
-  repository_id: number;
+  repository_id: RepositoryId;
   title: string;
   content: string;
   fingerprint: string;

@@ -1,4 +1,6 @@
+import { lockRow } from "../lock-row.ts";
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 
 /** A label of issues; `color` is six hex digits without `#`. */
 export interface ForgeLabel {
@@ -15,19 +17,22 @@ export interface ForgeLabel {
 }
 
 /** The owner of a label: a repository or an organization. */
-export type LabelOwner = { readonly repositoryId: number } | { readonly orgId: number };
+export type LabelOwner = { readonly repositoryId: RepositoryId } | { readonly orgId: number };
 
 /** A label to be added. */
 export type NewLabel = Pick<ForgeLabel, "name" | "color" | "description" | "isExclusive"> & {
   readonly archivedAt?: number | undefined;
 };
 
-/** Adds labels to a repository or an organization, in order. */
+/** Adds labels to a repository or an organization, in order. A label that is visible earlier has the lower id. */
 export async function insertLabels(
   tx: Transaction,
   owner: LabelOwner,
   labels: readonly NewLabel[],
 ): Promise<ForgeLabel[]> {
+  await ("repositoryId" in owner
+    ? lockRow(tx, "forge_repositories", owner.repositoryId)
+    : lockRow(tx, "forge_users", owner.orgId));
   const added: ForgeLabel[] = [];
   for (const label of labels) {
     const row = await tx.get<LabelRow>(
@@ -109,7 +114,7 @@ export async function listUsableLabels(
   return rows.map(toLabel);
 }
 
-/** Writes the given members of a label. Returns undefined when it is gone. */
+/** Writes the given members of a label. Returns undefined when it does not exist. */
 export async function updateLabel(
   tx: Transaction,
   id: number,
@@ -137,7 +142,10 @@ export async function deleteLabel(tx: Transaction, id: number): Promise<void> {
 }
 
 /** Takes the labels of an organization off the issues of a repository, which moves to another owner. */
-export async function deleteForeignLabels(tx: Transaction, repositoryId: number): Promise<void> {
+export async function deleteForeignLabels(
+  tx: Transaction,
+  repositoryId: RepositoryId,
+): Promise<void> {
   await tx.run(
     `DELETE FROM forge_issue_labels
      WHERE issue_id IN (SELECT i.id FROM forge_issues i WHERE i.repository_id = ?)

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
+import type { RepositoryId } from "../ids.ts";
 
 /** The bytes of a repository by language. */
 export interface RepositoryLanguages {
@@ -11,10 +12,10 @@ export interface RepositoryLanguages {
 
 const sizesSchema = z.record(z.string(), z.int());
 
-/** Returns what was counted last; undefined for a repository that was not counted yet. */
+/** Returns the latest language statistics; undefined for a repository without any yet. */
 export async function findLanguages(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
 ): Promise<RepositoryLanguages | undefined> {
   const row = await db.get<{ commit_id: string; sizes: string }>(
     "SELECT commit_id, sizes FROM forge_repository_languages WHERE repository_id = ?",
@@ -28,10 +29,10 @@ export async function findLanguages(
   );
 }
 
-/** Replaces what was counted. `language` is the main one, empty for none. */
+/** Replaces the language statistics. `language` is the main language, or empty. */
 export async function saveLanguages(
   tx: Transaction,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   { commitId, sizes }: RepositoryLanguages,
   language: string,
 ): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Queries, SqlValue } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
 
 /** Maximum number of owners whose index ranges are merged. */
@@ -40,7 +41,7 @@ export async function listRepositoriesOfMember(
   const isBackwards = fromEnd < window.offset;
   const offset = isBackwards ? fromEnd : window.offset;
   const page = toOwnedStatement(ownerIds, { isPublicOnly, sharedIds, isBackwards, limit, offset });
-  const ids = (await db.all<{ id: number }>(page.sql, ...page.values)).map(({ id }) => id);
+  const ids = (await db.all<{ id: RepositoryId }>(page.sql, ...page.values)).map(({ id }) => id);
   const found = new Map(
     (await findRepositoriesByIds(db, ids)).map((repository) => [repository.id, repository]),
   );
@@ -56,7 +57,7 @@ export function toOwnedStatement(
   ownerIds: readonly number[],
   page: {
     readonly isPublicOnly: boolean;
-    /** Repositories of other owners besides. */
+    /** Additional repositories of other owners. */
     readonly sharedIds?: readonly number[];
     readonly isBackwards: boolean;
     readonly limit: number;
@@ -86,8 +87,8 @@ async function listShared(
   db: Queries,
   userId: number,
   isPublicOnly: boolean,
-): Promise<readonly { readonly id: number; readonly ownerId: number }[]> {
-  const rows = await db.all<{ id: number; owner_id: number }>(
+): Promise<readonly { readonly id: RepositoryId; readonly ownerId: number }[]> {
+  const rows = await db.all<{ id: RepositoryId; owner_id: number }>(
     `SELECT r.id AS id, r.owner_id AS owner_id FROM forge_repositories r JOIN forge_users u ON u.id = r.owner_id
      WHERE r.id IN (SELECT c.repository_id FROM forge_collaborators c WHERE c.user_id = ?
                     UNION SELECT p.repository_id FROM forge_team_repositories p

@@ -1,8 +1,9 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 
 /** A repository whose files must move to `target`. Paths are relative to the folder of repositories. */
 export interface MovingRepository {
-  readonly id: number;
+  readonly id: RepositoryId;
   readonly path: string;
   /** `{owner}/{name}.git` in lower case. */
   readonly target: string;
@@ -32,10 +33,10 @@ export async function listMovingRepositories(
   );
 }
 
-/** Returns the pending move of a repository; undefined without one, or when the repository is gone. */
+/** Returns the pending move of a repository; undefined without a pending move, or when the repository does not exist. */
 export async function findMovingRepository(
   db: Queries,
-  id: number,
+  id: RepositoryId,
 ): Promise<MovingRepository | undefined> {
   return db.get<MovingRepository>(`${movingSelect} WHERE r.needs_move = 1 AND r.id = ?`, id);
 }
@@ -44,8 +45,8 @@ export async function findMovingRepository(
 export async function findRepositoryIdByPath(
   db: Queries,
   path: string,
-): Promise<number | undefined> {
-  const row = await db.get<{ id: number }>(
+): Promise<RepositoryId | undefined> {
+  const row = await db.get<{ id: RepositoryId }>(
     "SELECT id FROM forge_repositories WHERE path = ?",
     path,
   );

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
+import type { RepositoryId } from "../ids.ts";
 
 /** The journal entry of a push that is not recorded yet. Times are epoch milliseconds. */
 export interface ForgePush {
   readonly id: number;
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   readonly pusherId: number;
   /** The changes that the client requested; git may have carried them out or not. */
   readonly changes: readonly RequestedChange[];
@@ -75,7 +76,7 @@ export async function listPushes(db: Queries): Promise<ForgePush[]> {
 
 interface PushRow {
   id: number;
-  repository_id: number;
+  repository_id: RepositoryId;
   pusher_id: number;
   changes: string;
   created_at: number;

@@ -40,7 +40,8 @@ export function toReadable(
 
 /**
  * Returns the condition for the repositories that a user owns or reaches as a collaborator or through a team.
- * @param options.publicMemberships only what everyone may know: by organizations whose membership the user shows
+ * @param options.publicMemberships uses only public facts: organizations whose membership the user shows, no
+ * collaborations
  */
 export function toReached(
   userId: number,

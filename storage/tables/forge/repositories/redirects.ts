@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 
 /** Adds the redirect of a former name and replaces an earlier redirect of that name. */
 export async function putRepositoryRedirect(
@@ -18,7 +19,7 @@ export async function putRepositoryRedirect(
 export interface RepositoryRedirect {
   readonly ownerId: number;
   readonly name: string;
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
 }
 
 /** Deletes the redirect of a name that a repository of the owner has again. */
@@ -39,8 +40,8 @@ export async function findRepositoryRedirect(
   db: Queries,
   ownerId: number,
   name: string,
-): Promise<number | undefined> {
-  const row = await db.get<{ id: number }>(
+): Promise<RepositoryId | undefined> {
+  const row = await db.get<{ id: RepositoryId }>(
     "SELECT repository_id AS id FROM forge_repository_redirects WHERE owner_id = ? AND lower_name = ?",
     ownerId,
     name.toLowerCase(),

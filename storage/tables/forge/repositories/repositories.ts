@@ -3,6 +3,7 @@ import type { Queries, Row, SqlValue, Transaction } from "../../../engine/databa
 import { parseColumn } from "../../../engine/json-column.ts";
 import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
 import { subtractStarsOf } from "../accounts/user-counts.ts";
+import type { RepositoryId } from "../ids.ts";
 
 export type ObjectFormat = "sha1" | "sha256";
 
@@ -15,7 +16,7 @@ const topicsSchema = z.array(z.string());
 
 /** A repository of the forge. Times are epoch milliseconds. */
 export interface ForgeRepository {
-  readonly id: number;
+  readonly id: RepositoryId;
   readonly ownerId: number;
   /** With the creator's case; unique among the repositories of the owner, ignoring case. */
   readonly name: string;
@@ -95,7 +96,7 @@ export async function insertRepository(
   tx: Transaction,
   repository: NewForgeRepository,
 ): Promise<ForgeRepository> {
-  const state = await tx.get<{ id: number }>(
+  const state = await tx.get<{ id: RepositoryId }>(
     "UPDATE forge_repository_state SET last_repository_id = last_repository_id + 1 WHERE id = 1 RETURNING last_repository_id AS id",
   );
   if (state === undefined) throw new Error("the row of forge_repository_state is missing");
@@ -123,12 +124,12 @@ export async function insertRepository(
 }
 
 /**
- * Writes the given members of a repository, with owner or privacy only in a transaction. Returns false when it is gone.
- * Throws `conflict` as `insertRepository` does.
+ * Writes the given members of a repository, with owner or privacy only in a transaction. Returns false when it does not
+ * exist. Throws `conflict` as `insertRepository` does.
  */
 export async function updateRepository(
   db: Queries,
-  id: number,
+  id: RepositoryId,
   changes: ForgeRepositoryChanges,
 ): Promise<boolean> {
   const values: Row = {};
@@ -168,7 +169,7 @@ export async function updateRepository(
 }
 
 /** Deletes a repository with its labels, watches and threads, and updates the counts. Returns whether it existed. */
-export async function deleteRepository(tx: Transaction, id: number): Promise<boolean> {
+export async function deleteRepository(tx: Transaction, id: RepositoryId): Promise<boolean> {
   await emptyMailboxesOf(tx, { repositoryId: id });
   await subtractStarsOf(tx, id);
   const gone = await tx.get<{ owner_id: number; is_private: number }>(
@@ -197,7 +198,7 @@ async function adjustTotal(
 
 export async function findRepositoryById(
   db: Queries,
-  id: number,
+  id: RepositoryId,
 ): Promise<ForgeRepository | undefined> {
   const row = await db.get<RepositoryRow>(
     `SELECT ${repositoryColumns} FROM forge_repositories WHERE id = ?`,
@@ -209,7 +210,7 @@ export async function findRepositoryById(
 /** Returns the existing repositories of these ids, unordered. */
 export async function findRepositoriesByIds(
   db: Queries,
-  ids: readonly number[],
+  ids: readonly RepositoryId[],
 ): Promise<ForgeRepository[]> {
   if (ids.length === 0) return [];
   const rows = await db.all<RepositoryRow>(
@@ -275,7 +276,7 @@ export async function listRepositoriesAfter(
 }
 
 interface RepositoryRow {
-  id: number;
+  id: RepositoryId;
   owner_id: number;
   name: string;
   lower_name: string;

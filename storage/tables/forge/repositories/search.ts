@@ -1,5 +1,6 @@
 import type { Database, SqlValue } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
+import type { RepositoryId } from "../ids.ts";
 import { type Reader, toGivenTo, toReached, toReadable } from "./readable.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
 
@@ -51,7 +52,7 @@ export async function searchRepositories(
   const total = counted?.total ?? 0;
   if (offset >= total) return { repositories: [], total };
   const order = toOrder(search);
-  const rows = await db.all<{ id: number }>(
+  const rows = await db.all<{ id: RepositoryId }>(
     `SELECT r.id AS id ${from} ORDER BY ${order.sql} LIMIT ? OFFSET ?`,
     ...values,
     ...order.values,

@@ -2,11 +2,12 @@ import type { Queries, Transaction } from "../../../engine/database.ts";
 import { listVisibleUsers } from "../accounts/follows.ts";
 import { addStar } from "../accounts/user-counts.ts";
 import type { UserPage, Window } from "../accounts/user-lists.ts";
+import type { RepositoryId } from "../ids.ts";
 import { type Reader, toReadable } from "./readable.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
 
 interface Star {
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   readonly userId: number;
 }
 
@@ -51,7 +52,7 @@ export type RepositoryMark = keyof typeof tables;
 export function listMarkingUsers(
   db: Queries,
   mark: RepositoryMark,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   { reader, window }: { readonly reader: Reader; readonly window: Window },
 ): Promise<UserPage> {
   const from = `${tables[mark]} m JOIN forge_users u ON u.id = m.user_id WHERE m.repository_id = ?`;
@@ -72,7 +73,7 @@ export async function listMarkedRepositories(
     window,
   }: {
     readonly reader: Reader;
-    /** Only what everyone may read. */
+    /** Lists only repositories that everyone may read. */
     readonly isPublicOnly: boolean;
     readonly window: Window;
   },
@@ -84,7 +85,7 @@ export async function listMarkedRepositories(
   const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
   const total = counted?.total ?? 0;
   if (window.offset >= total) return { repositories: [], total };
-  const rows = await db.all<{ id: number }>(
+  const rows = await db.all<{ id: RepositoryId }>(
     `SELECT r.id AS id ${from} ORDER BY m.created_at DESC, r.id DESC LIMIT ? OFFSET ?`,
     ...values,
     window.limit,

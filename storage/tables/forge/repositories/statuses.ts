@@ -1,4 +1,5 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 
 /** The states of a commit status, as the forge spells them. */
 export const commitStates = [
@@ -14,7 +15,7 @@ export type CommitState = (typeof commitStates)[number];
 /** A reported status of a commit. Times are epoch milliseconds. */
 export interface CommitStatus {
   readonly id: number;
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   /** The full object id. */
   readonly commitId: string;
   /** The name of the check; the latest status of a context counts. */
@@ -62,7 +63,7 @@ export async function findCommitStatus(db: Queries, id: number): Promise<CommitS
 /** Returns a page of the statuses of a commit, and the total count. */
 export async function listCommitStatuses(
   db: Queries,
-  commit: { readonly repositoryId: number; readonly commitId: string },
+  commit: { readonly repositoryId: RepositoryId; readonly commitId: string },
   filter: {
     readonly state: CommitState | undefined;
     readonly isOldestFirst: boolean;
@@ -90,7 +91,7 @@ export async function listCommitStatuses(
 /** Returns the latest status of each context of a commit, by context. */
 export async function listLatestStatuses(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   commitId: string,
 ): Promise<CommitStatus[]> {
   const rows = await db.all<StatusRow>(
@@ -106,7 +107,7 @@ export async function listLatestStatuses(
 /** Returns the latest final status of a context for commits of a user; `pending` and `skipped` are not final. */
 export async function findLastOutcome(
   db: Queries,
-  of: { readonly repositoryId: number; readonly context: string; readonly authorId: number },
+  of: { readonly repositoryId: RepositoryId; readonly context: string; readonly authorId: number },
 ): Promise<CommitStatus | undefined> {
   const row = await db.get<StatusRow>(
     `SELECT ${columns} FROM forge_commit_statuses
@@ -120,7 +121,7 @@ export async function findLastOutcome(
 
 interface StatusRow {
   id: number;
-  repository_id: number;
+  repository_id: RepositoryId;
   commit_id: string;
   context: string;
   state: number;

@@ -1,4 +1,5 @@
 import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 import { type Reader, toReadable } from "./readable.ts";
 
 /** A topic that repositories have. Times are epoch milliseconds. */
@@ -15,7 +16,7 @@ export interface ForgeTopic {
 /** Gives a repository these topics and no others. `names` are distinct. */
 export async function replaceTopics(
   tx: Transaction,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   names: readonly string[],
 ): Promise<void> {
   const before = await tx.all<{ name: string }>(
@@ -104,7 +105,10 @@ function toTopic(row: TopicRow): ForgeTopic {
 }
 
 /** Reads the topics of a repository in a transaction that is to change them. */
-export async function listTopicsOf(db: Queries, repositoryId: number): Promise<readonly string[]> {
+export async function listTopicsOf(
+  db: Queries,
+  repositoryId: RepositoryId,
+): Promise<readonly string[]> {
   const rows = await db.all<{ name: string }>(
     "SELECT name FROM forge_repository_topics WHERE repository_id = ? ORDER BY name",
     repositoryId,

@@ -1,12 +1,13 @@
 import { z } from "zod";
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
+import type { RepositoryId } from "../ids.ts";
 
 const teamIdsSchema = z.array(z.int());
 
 /** A pending offer of a repository. Times are epoch milliseconds. */
 export interface RepositoryTransfer {
-  readonly repositoryId: number;
+  readonly repositoryId: RepositoryId;
   /** The user who made the offer. */
   readonly doerId: number;
   /** A user or an organization. */
@@ -33,7 +34,7 @@ export async function insertTransfer(
 
 export async function findTransfer(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
 ): Promise<RepositoryTransfer | undefined> {
   const row = await db.get<TransferRow>(
     "SELECT repository_id, doer_id, recipient_id, team_ids, created_at FROM forge_repository_transfers WHERE repository_id = ?",
@@ -51,7 +52,10 @@ export async function findTransfer(
 }
 
 /** Deletes an offer and returns whether it existed. */
-export async function deleteTransfer(tx: Transaction, repositoryId: number): Promise<boolean> {
+export async function deleteTransfer(
+  tx: Transaction,
+  repositoryId: RepositoryId,
+): Promise<boolean> {
   const { changes } = await tx.run(
     "DELETE FROM forge_repository_transfers WHERE repository_id = ?",
     repositoryId,
@@ -62,7 +66,7 @@ export async function deleteTransfer(tx: Transaction, repositoryId: number): Pro
 /** Returns whether a repository is offered to a user, or to an organization in which the user may create repositories. */
 export async function isOfferedTo(
   db: Queries,
-  repositoryId: number,
+  repositoryId: RepositoryId,
   userId: number,
 ): Promise<boolean> {
   const row = await db.get(
@@ -96,7 +100,7 @@ export async function countRepositoriesOf(db: Queries, ownerId: number): Promise
 }
 
 interface TransferRow {
-  repository_id: number;
+  repository_id: RepositoryId;
   doer_id: number;
   recipient_id: number;
   team_ids: string;

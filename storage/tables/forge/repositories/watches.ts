@@ -1,9 +1,14 @@
 import type { Queries } from "../../../engine/database.ts";
+import type { RepositoryId } from "../ids.ts";
 
 /** Adds a watch of a repository. Idempotent. */
 export async function insertWatch(
   db: Queries,
-  watch: { readonly repositoryId: number; readonly userId: number; readonly createdAt: number },
+  watch: {
+    readonly repositoryId: RepositoryId;
+    readonly userId: number;
+    readonly createdAt: number;
+  },
 ): Promise<void> {
   await db.run(
     "INSERT INTO forge_watches (repository_id, user_id, created_at) VALUES (?, ?, ?) ON CONFLICT (repository_id, user_id) DO NOTHING",
@@ -16,7 +21,7 @@ export async function insertWatch(
 /** Returns the numbers of watchers by repository, without repositories that have no watcher. */
 export async function countWatchers(
   db: Queries,
-  repositoryIds: readonly number[],
+  repositoryIds: readonly RepositoryId[],
 ): Promise<ReadonlyMap<number, number>> {
   if (repositoryIds.length === 0) return new Map();
   const rows = await db.all<{ id: number; watchers: number }>(
@@ -28,7 +33,7 @@ export async function countWatchers(
 }
 
 /** Returns the ids of a repository's watchers. */
-export async function listWatchers(db: Queries, repositoryId: number): Promise<number[]> {
+export async function listWatchers(db: Queries, repositoryId: RepositoryId): Promise<number[]> {
   const rows = await db.all<{ id: number }>(
     "SELECT user_id AS id FROM forge_watches WHERE repository_id = ? ORDER BY user_id",
     repositoryId,

@@ -1,8 +1,16 @@
 import { z } from "zod";
 import type { Queries, Row, SqlValue, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
-import { type SearchTerm, toDocumentCondition } from "../search.ts";
-import { type AccountId, type ConnectionId, toAccountId, toConnectionId } from "../ids.ts";
+import { toDocumentCondition } from "../search.ts";
+import type { SearchTerm } from "../search-terms.ts";
+import {
+  type AccountId,
+  type ConnectionId,
+  type DocumentId,
+  toAccountId,
+  toConnectionId,
+  toDocumentId,
+} from "../ids.ts";
 
 const wordsSchema = z.array(z.string());
 
@@ -14,7 +22,7 @@ export const INTERNAL_BACKEND = "internal";
 
 /** A document. Times are epoch milliseconds. */
 export interface VaultDocument {
-  readonly id: string;
+  readonly id: DocumentId;
   readonly userId: AccountId;
   readonly filename: string;
   readonly contentType: string;
@@ -98,7 +106,10 @@ export async function insertDocument(
 }
 
 /** Returns the document of an id, without checking its owner. */
-export async function findDocument(db: Queries, id: string): Promise<VaultDocument | undefined> {
+export async function findDocument(
+  db: Queries,
+  id: DocumentId,
+): Promise<VaultDocument | undefined> {
   const row = await db.get(`SELECT ${COLUMNS} FROM vault_documents AS document WHERE id = ?`, id);
   return row && toDocument(row);
 }
@@ -158,10 +169,10 @@ export async function listDocuments(
   return { documents: rows.map(toDocument), total: Number(count?.total ?? 0) };
 }
 
-/** Renames a document. False when it is gone. */
+/** Renames a document. Returns false when it does not exist. */
 export async function renameDocument(
   tx: Transaction,
-  id: string,
+  id: DocumentId,
   filename: string,
 ): Promise<boolean> {
   const { changes } = await tx.run(
@@ -174,10 +185,10 @@ export async function renameDocument(
   return changes > 0;
 }
 
-/** Sets the processing status and its reason. False when the document is gone. */
+/** Sets the processing status and its reason. Returns false when the document does not exist. */
 export async function setDocumentStatus(
   tx: Transaction,
-  id: string,
+  id: DocumentId,
   status: DocumentStatus,
   reason?: string,
 ): Promise<boolean> {
@@ -191,10 +202,10 @@ export async function setDocumentStatus(
   return changes > 0;
 }
 
-/** Records the end of processing. False when the document is gone. */
+/** Records the end of processing. Returns false when the document does not exist. */
 export async function finishDocument(
   tx: Transaction,
-  id: string,
+  id: DocumentId,
   result: {
     readonly status: DocumentStatus;
     readonly reason: string | undefined;
@@ -227,8 +238,8 @@ export async function listClassifiedTexts(
     documentsMax,
     charactersMax,
   }: { readonly documentsMax: number; readonly charactersMax: number },
-): Promise<{ readonly topicId: string; readonly documentId: string; readonly text: string }[]> {
-  const rows = await db.all<{ topic_id: string; document_id: string; text: string }>(
+): Promise<{ readonly topicId: string; readonly documentId: DocumentId; readonly text: string }[]> {
+  const rows = await db.all<{ topic_id: string; document_id: DocumentId; text: string }>(
     `SELECT link.topic_id, document.id AS document_id,
        entry.title || ' ' || substr(entry.body, 1, ${charactersMax}) AS text
      FROM vault_documents AS document
@@ -245,14 +256,14 @@ export async function listClassifiedTexts(
   }));
 }
 
-/** Deletes a document with its topics, shares and search entry. False when it is gone already. */
-export async function deleteDocument(tx: Transaction, id: string): Promise<boolean> {
+/** Deletes a document with its topics, shares and search entry. Returns false when it does not exist. */
+export async function deleteDocument(tx: Transaction, id: DocumentId): Promise<boolean> {
   const { changes } = await tx.run("DELETE FROM vault_documents WHERE id = ?", id);
   return changes > 0;
 }
 
 /** Returns the extracted text of a document; undefined before the extraction, and when it found no text. */
-export async function findDocumentText(db: Queries, id: string): Promise<string | undefined> {
+export async function findDocumentText(db: Queries, id: DocumentId): Promise<string | undefined> {
   const row = await db.get<{ body: string }>(
     "SELECT body FROM vault_search_entries WHERE document_id = ?",
     id,
@@ -273,10 +284,10 @@ export async function countDocumentsByStatus(
 /** Names of the topics of documents, sorted, by document id. */
 export async function listTopicsOfDocuments(
   db: Queries,
-  ids: readonly string[],
+  ids: readonly DocumentId[],
 ): Promise<ReadonlyMap<string, string[]>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.all<{ document_id: string; name: string }>(
+  const rows = await db.all<{ document_id: DocumentId; name: string }>(
     `SELECT link.document_id, topic.name FROM vault_document_topics AS link
      JOIN vault_topics AS topic ON topic.id = link.topic_id
      WHERE link.document_id IN (${ids.map(() => "?").join(", ")}) ORDER BY topic.name_key`,
@@ -331,7 +342,7 @@ const text = (value: SqlValue | undefined): string | undefined =>
 function toDocument(row: Row): VaultDocument {
   const topic = text(row["classified_topic"]);
   return {
-    id: String(row["id"]),
+    id: toDocumentId(row["id"]),
     userId: toAccountId(row["user_id"]),
     filename: String(row["filename"]),
     contentType: String(row["content_type"]),

@@ -1,12 +1,12 @@
 import type { Queries, Row, Transaction } from "../../../engine/database.ts";
-import type { AccountId } from "../ids.ts";
+import { type AccountId, type DocumentId, toDocumentId } from "../ids.ts";
 
 export type SharePermission = "view" | "download";
 
 /** A document that its owner shares with another user. Times are epoch milliseconds. */
 export interface VaultShare {
   readonly id: string;
-  readonly documentId: string;
+  readonly documentId: DocumentId;
   readonly filename: string;
   readonly ownerId: string;
   readonly ownerHandle: string;
@@ -42,12 +42,12 @@ export async function findShare(db: Queries, id: string): Promise<VaultShare | u
 }
 
 /**
- * Returns what a user may do with another user's document; undefined when it is not shared with them. A share of an owner
- * whose account is deactivated counts as none.
+ * Returns the permission of a user on another user's document; undefined when it is not shared with them or the owner's
+ * account is deactivated.
  */
 export async function findPermission(
   db: Queries,
-  documentId: string,
+  documentId: DocumentId,
   recipientId: string,
 ): Promise<SharePermission | undefined> {
   const row = await db.get<{ permission: SharePermission }>(
@@ -84,7 +84,7 @@ export async function listShares(
   return { shares: rows.map(toShare), total: Number(count?.total ?? 0) };
 }
 
-/** Changes the permission of a share. False when it is gone. */
+/** Changes the permission of a share. Returns false when it does not exist. */
 export async function setSharePermission(
   tx: Transaction,
   id: string,
@@ -99,7 +99,7 @@ export async function setSharePermission(
   return changes > 0;
 }
 
-/** Revokes a share. False when it is gone already. */
+/** Revokes a share. Returns false when it does not exist. */
 export async function deleteShare(tx: Transaction, id: string): Promise<boolean> {
   const { changes } = await tx.run("DELETE FROM vault_shares WHERE id = ?", id);
   return changes > 0;
@@ -115,7 +115,7 @@ const SELECT = `SELECT share.id, share.document_id, share.owner_id, share.recipi
 function toShare(row: Row): VaultShare {
   return {
     id: String(row["id"]),
-    documentId: String(row["document_id"]),
+    documentId: toDocumentId(row["document_id"]),
     filename: String(row["filename"]),
     ownerId: String(row["owner_id"]),
     ownerHandle: String(row["owner_handle"]),

@@ -1,10 +1,17 @@
 // Where the bytes of documents are, for reconciliation.
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import { type AccountId, type ConnectionId, toAccountId, toConnectionId } from "../ids.ts";
+import {
+  type AccountId,
+  type ConnectionId,
+  type DocumentId,
+  toAccountId,
+  toConnectionId,
+  toDocumentId,
+} from "../ids.ts";
 
 /** One internal document as reconciliation needs it. */
 export interface StoredObject {
-  readonly id: string;
+  readonly id: DocumentId;
   readonly userId: AccountId;
   readonly sha256: string;
   readonly sizeBytes: number;
@@ -23,20 +30,22 @@ export async function listStoredObjects(
     limit,
   );
   return rows.map((row) => ({
-    id: String(row["id"]),
+    id: toDocumentId(row["id"]),
     userId: toAccountId(row["user_id"]),
     sha256: String(row["sha256"]),
     sizeBytes: Number(row["size_bytes"]),
   }));
 }
 
-/** Returns up to `limit` documents of connected storage whose connection or file is gone, with ids after `afterId`. */
+/**
+ * Returns up to `limit` documents of connected storage whose connection or file was deleted, with ids after `afterId`.
+ */
 export async function listDocumentsWithoutFile(
   db: Queries,
   afterId: string,
   limit: number,
-): Promise<string[]> {
-  const rows = await db.all<{ id: string }>(
+): Promise<DocumentId[]> {
+  const rows = await db.all<{ id: DocumentId }>(
     `SELECT document.id FROM vault_documents AS document
      LEFT JOIN vault_items AS item ON item.id = document.item_id AND item.deleted_at IS NULL
      WHERE document.storage_backend <> 'internal' AND document.id > ? AND item.id IS NULL
@@ -50,7 +59,7 @@ export async function listDocumentsWithoutFile(
 /** Records the size and hash that the file of a document in connected storage has now. */
 export async function putDocumentBytes(
   tx: Transaction,
-  id: string,
+  id: DocumentId,
   { sizeBytes, sha256 }: { readonly sizeBytes: number; readonly sha256: string },
 ): Promise<void> {
   await tx.run(

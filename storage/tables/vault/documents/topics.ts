@@ -1,5 +1,5 @@
 import type { Queries, Row, Transaction } from "../../../engine/database.ts";
-import { type AccountId, toAccountId } from "../ids.ts";
+import { type AccountId, type DocumentId, toAccountId } from "../ids.ts";
 
 /** A topic that documents are classified by. Times are epoch milliseconds. */
 export interface VaultTopic {
@@ -59,7 +59,7 @@ export async function countTopics(db: Queries, userId: AccountId): Promise<numbe
   return Number(row?.total ?? 0);
 }
 
-/** Changes a topic. Throws `conflict` like `insertTopic`. False when it is gone. */
+/** Changes a topic. Throws `conflict` like `insertTopic`. Returns false when it does not exist. */
 export async function updateTopic(
   tx: Transaction,
   { id, name, nameKey, description }: Pick<VaultTopic, "id" | "name" | "nameKey" | "description">,
@@ -75,7 +75,7 @@ export async function updateTopic(
   return changes > 0;
 }
 
-/** Deletes a topic; documents lose it. False when it is gone already. */
+/** Deletes a topic; documents lose it. Returns false when it does not exist. */
 export async function deleteTopic(tx: Transaction, id: string): Promise<boolean> {
   const { changes } = await tx.run("DELETE FROM vault_topics WHERE id = ?", id);
   return changes > 0;
@@ -84,7 +84,7 @@ export async function deleteTopic(tx: Transaction, id: string): Promise<boolean>
 /** Replaces the topics of a document. */
 export async function setDocumentTopics(
   tx: Transaction,
-  documentId: string,
+  documentId: DocumentId,
   topicIds: readonly string[],
 ): Promise<void> {
   await tx.run("DELETE FROM vault_document_topics WHERE document_id = ?", documentId);

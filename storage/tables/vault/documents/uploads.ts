@@ -1,14 +1,14 @@
 import type { Queries, Row, Transaction } from "../../../engine/database.ts";
-import { type AccountId, toAccountId } from "../ids.ts";
+import { type AccountId, type DocumentId, toAccountId, toDocumentId } from "../ids.ts";
 
 /** An upload by a signed address. Its id becomes the document's. */
 export interface DocumentUpload {
-  readonly id: string;
+  readonly id: DocumentId;
   readonly userId: AccountId;
   readonly filename: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** Lower-case hex; undefined when the client announced none. */
+  /** Lower-case hex; undefined when the client did not declare it. */
   readonly promisedSha256: string | undefined;
   readonly state: "waiting" | "receiving" | "received";
   /** The object that holds the bytes, present while `received`. */
@@ -46,12 +46,12 @@ export async function findUploadByTicket(
   );
 }
 
-export async function findUpload(db: Queries, id: string): Promise<DocumentUpload | undefined> {
+export async function findUpload(db: Queries, id: DocumentId): Promise<DocumentUpload | undefined> {
   return toUpload(await db.get(`SELECT ${COLUMNS} FROM vault_document_uploads WHERE id = ?`, id));
 }
 
 /** Reserves an upload for one request: `waiting` becomes `receiving`. False when another request was first. */
-export async function claimUpload(db: Queries, id: string): Promise<boolean> {
+export async function claimUpload(db: Queries, id: DocumentId): Promise<boolean> {
   const { changes } = await db.run(
     "UPDATE vault_document_uploads SET state = 'receiving' WHERE id = ? AND state = 'waiting'",
     id,
@@ -60,17 +60,17 @@ export async function claimUpload(db: Queries, id: string): Promise<boolean> {
 }
 
 /** Lets a request that failed be repeated: `receiving` becomes `waiting`. */
-export async function releaseUpload(db: Queries, id: string): Promise<void> {
+export async function releaseUpload(db: Queries, id: DocumentId): Promise<void> {
   await db.run(
     "UPDATE vault_document_uploads SET state = 'waiting' WHERE id = ? AND state = 'receiving'",
     id,
   );
 }
 
-/** Records the object of an upload. False when the upload is gone. */
+/** Records the object of an upload. Returns false when the upload does not exist. */
 export async function finishUpload(
   db: Queries,
-  id: string,
+  id: DocumentId,
   objectSha256: string,
 ): Promise<boolean> {
   const { changes } = await db.run(
@@ -81,8 +81,11 @@ export async function finishUpload(
   return changes > 0;
 }
 
-/** Deletes an upload; its object stays for the sweep unless a document takes it over. False when it is gone already. */
-export async function deleteUpload(tx: Transaction, id: string): Promise<boolean> {
+/**
+ * Deletes an upload; its object stays for the sweep unless a document takes it over. Returns false when it does not
+ * exist.
+ */
+export async function deleteUpload(tx: Transaction, id: DocumentId): Promise<boolean> {
   const { changes } = await tx.run("DELETE FROM vault_document_uploads WHERE id = ?", id);
   return changes > 0;
 }
@@ -126,7 +129,7 @@ function toUpload(row: Row | undefined): DocumentUpload | undefined {
   if (row === undefined) return undefined;
   const optional = (name: string) => (row[name] === null ? undefined : String(row[name]));
   return {
-    id: String(row["id"]),
+    id: toDocumentId(row["id"]),
     userId: toAccountId(row["user_id"]),
     filename: String(row["filename"]),
     contentType: String(row["content_type"]),

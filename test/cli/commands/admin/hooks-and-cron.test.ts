@@ -8,7 +8,7 @@ import { type FakeSystemOptions, type Ran, runCli, temporaryHome } from "../../s
 
 const hooks = createHookCommands("site");
 
-/** What a line's words become. */
+/** Parses the words of a command line to options. */
 type Read = (words: readonly string[]) => Promise<object>;
 const reading =
   (define: Parameters<typeof optionsOf<object>>[0]): Read =>
@@ -196,6 +196,8 @@ describe("scheduled tasks", () => {
     });
     const ran = await jsonOf("admin cron list --all");
     expect(ran).toContainEqual(expect.objectContaining({ name: "backup_database", exec_times: 1 }));
-    expect((await croft("admin cron run unknown --json")).code).toBe(6);
+    const unknown = await croft("admin cron run unknown --json");
+    expect([unknown.code, unknown.err]).toEqual([6, expect.stringContaining("cron list")]);
+    expect((await croft("admin cron run backup_home")).err).toContain("backup_folder");
   });
 });

@@ -19,7 +19,7 @@ import {
 import { disableTotp, enableTotp, setupTotp } from "../../../../cli/commands/totp.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 
-/** What a line's words become. */
+/** Parses the words of a command line to options. */
 type Read = (words: readonly string[]) => Promise<object>;
 const reading =
   (define: Parameters<typeof optionsOf<object>>[0]): Read =>
@@ -111,7 +111,7 @@ describe("a line becomes options", () => {
     });
   });
 
-  test("user edit leaves out what is not given, and keeps what is given empty", async () => {
+  test("user edit omits absent flags, and sends empty ones", async () => {
     const { changes } = (await reading(editUser.define)(["mira", "--full-name", ""])) as {
       changes: Record<string, unknown>;
     };

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { START, startForgeApp, type ForgeApp } from "../../../support/forge/forge-app.ts";
 import { runCli, temporaryHome, type FakeSystemOptions, type Ran } from "../../support/run-cli.ts";
 
-// The commands against the forge itself: what they ask for is what the API takes.
+// The commands against the forge itself: the API must accept their requests.
 
 const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8g";
 

@@ -13,7 +13,7 @@ import { readEntry, signIn } from "../../support/signed-in.ts";
 /** A busy machine must not leave values out. */
 const patient = { CROFT_COMPLETION_MS: "60000" };
 
-/** What croft answers to the words of a line; the last one is being typed. */
+/** Returns croft's completions of the last word of a line. */
 async function complete(home: string, ...words: readonly string[]): Promise<string> {
   const ran = await runCli(["__complete", "--", ...words], { home, env: patient });
   expect(ran).toMatchObject({ code: 0, err: "" });
@@ -232,7 +232,7 @@ describe("values are omitted without an error", () => {
     expect(await complete(home.path, ...words)).toBe("");
   });
 
-  test("no daemon is started, no message is printed, whatever the environment holds", async () => {
+  test("completion starts no daemon and prints no message in any environment", async () => {
     await using home = await temporaryHome();
     await signIn(home.path, { url: "http://127.0.0.1:9", profileUrl: null, forgeToken: "secret" });
     await writeFile(join(home.path, "croft.lock"), "");
@@ -251,7 +251,7 @@ describe("values are omitted without an error", () => {
     expect(await complete(home.path, "admin", "cron", "run", "")).toBe("");
   });
 
-  test("a daemon that does not answer in time is left", async () => {
+  test("completion gives up on a daemon that does not answer in time", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/v1/admin/cron": () => new Promise(() => undefined),
@@ -260,7 +260,7 @@ describe("values are omitted without an error", () => {
     const system = fakeSystem({ home: home.path, env: { CROFT_COMPLETION_MS: "150" } });
     const code = await run(["__complete", "--", "admin", "cron", "run", ""], system);
     expect([code, system.written.out(), system.written.err()]).toEqual([0, "", ""]);
-    // The process does not wait for what is under way.
+    // The process does not wait for running requests.
     expect(system.exits).toEqual([0]);
   });
 

@@ -18,17 +18,17 @@ test.each(shells)("the script for %s names the commands and flags", async (shell
   expect(json()).toEqual({ shell, script: ran.out });
 });
 
-/** Names that a shell must quote; a backslash, a quote, what would be run. */
+/** Names that a shell must quote: a backslash, a quote, command substitutions. */
 const names = ["docs/", "a b.txt", "ä's.txt", "back\\slash/", "$(touch pwned)", "q`x`.txt"];
 
 interface Asked {
-  /** What the shell offers. */
+  /** The completions that the shell offers. */
   readonly offered: readonly string[];
   /** The words that it has sent to croft, with a blank between them; undefined when it did not ask. */
   readonly sent: string | undefined;
 }
 
-/** What a shell says when it is given its script and this program, with a croft beside it that answers for values. */
+/** Runs a shell with its completion script and this program, and a stand-in for croft that completes values. */
 async function askShell(
   shell: "bash" | "zsh" | "fish",
   words: readonly string[],
@@ -65,7 +65,7 @@ esac
   };
 }
 
-/** What bash offers for a line whose last word is being typed. */
+/** Returns bash's completions of the last word of a line. */
 function completeInBash(line: string): Promise<Asked> {
   const words = line.split(" ").map((word) => `'${word.replaceAll("'", "'\\''")}'`);
   const program = `source ./script; COMP_WORDS=(${words.join(" ")}); COMP_CWORD=${words.length - 1}; _croft; printf '%s\n' "\${COMPREPLY[@]}"`;
@@ -98,7 +98,7 @@ skipUnless(has("bash"), "bash is not installed").describe("in bash", () => {
     ["croft vault item upload x n", ["nas:/"]],
     ["croft vault item list n", ["nas:/"]],
     ["croft vault item ls n", ["nas:/"]],
-    // As readline takes it apart: what stands before the colon is on the line already.
+    // Readline splits the word at the colon: the part before it is on the line already.
     ["croft vault item list home :", ["/"]],
     [
       "croft vault item list home : /",
@@ -113,6 +113,7 @@ skipUnless(has("bash"), "bash is not installed").describe("in bash", () => {
     ],
     ["croft vault item cat home : /do", ["/docs/"]],
     ["croft vault item cat home : /back\\\\s", ["/back\\\\slash/"]],
+    ["croft token create x --scope write : rep", ["repository"]],
     // Within quotes a colon ends no word, and other characters are special.
     ['croft vault item cat "home:/$', ["home:/\\$(touch pwned)"]],
     ['croft vault item cat "home:/q', ["home:/q\\`x\\`.txt"]],
@@ -127,7 +128,7 @@ skipUnless(has("bash"), "bash is not installed").describe("in bash", () => {
     ["croft --profile work vault item ls ho", "--profile work vault item ls ho"],
     ["croft vault item copy 'home:/a&b' nas : /x\\y", "vault item copy home:/a&b nas:/xy"],
     ["croft issue view mira/notes#", "issue view mira/notes#"],
-    // What is known without croft, and what only the person knows, is not asked for.
+    // The script does not call croft for fixed words or for free text.
     ["croft repo branch create mira/notes x", undefined],
     ["croft job list --state w", undefined],
     ["croft issue view --js", undefined],
@@ -136,7 +137,7 @@ skipUnless(has("bash"), "bash is not installed").describe("in bash", () => {
   });
 });
 
-/** What zsh's own functions are given; it quotes by itself. `quote` is the one that is open. */
+/** Returns the arguments of zsh's own functions, which quote by themselves. `quote` is the open quote. */
 function completeInZsh(line: string, quote: string): Promise<Asked> {
   const words = line.split(" ").map((word) => `'${word.replaceAll("'", "'\\''")}'`);
   const program = `compdef() { :; }

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -56,7 +57,7 @@ test("ends whenever its destination fails, also while a file is read", async () 
       mark: "test",
       async write() {
         chunks += 1;
-        // Longer than a turn: the writer of the archive goes on meanwhile.
+        // Longer than one turn of the event loop: the writer of the archive continues meanwhile.
         for (let turn = 0; turn < failsAt % 7; turn += 1) await setImmediate();
         if (chunks === failsAt) throw new Error("the disk is full");
       },
@@ -121,7 +122,7 @@ test.each([
   }
 });
 
-test("backup and restore show their progress where a person looks or a script asks, and nothing else", async () => {
+test("backup and restore show progress only on a terminal or on request of a script", async () => {
   await using home = await servedHome();
   const archive = join(home.path, "home.tar");
   const go = async (words: readonly string[], hasTerminal = false) => {
@@ -142,4 +143,16 @@ test("backup and restore show their progress where a person looks or a script as
   expect(events).toContainEqual({ event: "done", item: archive, bytes: size, total: size });
   expect((await go([...restore, "--json"])).err).not.toContain("%");
   expect((await go(restore, true)).err).toMatch(/\d%/);
+});
+
+test("a backup removes what a killed one left in tmp/, and leaves that of one that runs", async () => {
+  await using home = await servedHome();
+  const dead = spawnSync(process.execPath, ["-e", ""]).pid;
+  for (const name of [`backup-${dead}.db`, `backup-${dead}.sha256`, `backup-${process.ppid}.db`])
+    await writeFile(join(home.path, "tmp", name), "left");
+  const env = { CROFT_KEY_SOURCE: "file" };
+  const file = join(home.path, "home.tar");
+  const ran = await runCli(["daemon", "backup", file, "--json"], { home: home.path, env });
+  expect(ran.code).toBe(0);
+  expect(await readdir(join(home.path, "tmp"))).toEqual([`backup-${process.ppid}.db`]);
 });

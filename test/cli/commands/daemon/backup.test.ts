@@ -79,7 +79,7 @@ async function contentOf(home: string): Promise<unknown> {
 }
 
 describe("daemon backup", () => {
-  test("refuses to overwrite a file and to back up what is not a home", async () => {
+  test("refuses to overwrite a file and to back up a folder that is not a home", async () => {
     expect((await line(source.path, ["backup", archive])).error()).toMatchObject({
       code: "conflict",
     });
@@ -129,7 +129,7 @@ describe("daemon restore of a backup", () => {
     await running.stop();
   });
 
-  test("keeps nothing of a home that was empty", async () => {
+  test("keeps no previous contents of an empty home", async () => {
     await using home = await temporaryHome();
     const ran = await restore(home.path, archive);
     expect(ran.json()).toMatchObject({ restored: true, kept: null });
@@ -264,7 +264,7 @@ describe("daemon backup to a bucket", () => {
     expect(ran.json()).toMatchObject({ backed_up: true, keys: false });
   });
 
-  test("restores nothing of an object that was damaged or cut", async () => {
+  test("restores nothing from a damaged or truncated object", async () => {
     await using bucket = await openBucket();
     const { address, run, server } = bucket;
     await run(source.path, ["backup", "--to", address]);

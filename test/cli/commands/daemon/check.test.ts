@@ -61,7 +61,7 @@ test("flags become options", async () => {
   expect(await optionsOf(checkDaemon.define, ["--repair"])).toEqual({ repair: true });
 });
 
-test("finds nothing in a whole home, while a daemon serves it", async () => {
+test("finds no fault in an intact home while a daemon serves it", async () => {
   await put(pathOf("packages", sha256("whole")), "whole");
   addDocument("whole");
   const running = await startDaemon(testInput(home.path, {}, []));
@@ -142,7 +142,7 @@ test("deletes a damaged cache file with --repair; one that is missing is no prob
   expect((await check()).out).not.toContain(`"cache"`);
 });
 
-test("reports what SQLite finds in the database", async () => {
+test("reports faults that SQLite finds in the database", async () => {
   withRows((connection) => {
     connection
       .prepare(
@@ -170,10 +170,10 @@ test("every column that names objects is checked", () => {
     .pluck()
     .all();
   connection.close();
-  // What an upload promises names no object yet.
-  const promised = "vault_document_uploads.promised_sha256";
+  // The declared hash of an upload names no object yet, and a result names bytes of connected storage.
+  const others = ["vault_document_uploads.promised_sha256", "vault_upload_results.sha256"];
   const checked = objectColumns.map(({ table, hash }) => `${table}.${hash}`);
-  expect([...checked, promised].toSorted()).toEqual(columns.toSorted());
+  expect([...checked, ...others].toSorted()).toEqual(columns.toSorted());
 });
 
 test("reports files of no upload and uploads without a file, and repair removes both", async () => {

@@ -55,6 +55,20 @@ describe("daemon status", () => {
     });
   });
 
+  test("tells people about the disk only when it is full", async () => {
+    await using home = await temporaryHome();
+    await using fine = await fakeDaemon({ "GET /readyz": { body: { status: "ready" } } });
+    await using full = await fakeDaemon({
+      "GET /readyz": { body: { status: "ready", disk: "full" } },
+    });
+    const shown = async (url: string) => {
+      const ran = await runCli(["daemon", "status", "--url", url], { home: home.path });
+      return ran.out;
+    };
+    expect(await shown(fine.url)).not.toContain("disk");
+    expect(await shown(full.url)).toMatch(/disk:?\s+full/i);
+  });
+
   test.each([
     ["http://0.0.0.0:9", "http://127.0.0.1:9"],
     ["https://[::]:9", "https://[::1]:9"],
@@ -77,7 +91,7 @@ describe("daemon status", () => {
   });
 
   test.each([{ pid: 999_999_999 }, undefined])(
-    "prints that none runs and exits 10, after a crash (%o) too",
+    "prints that no daemon runs and exits 10, after a crash (%o) too",
     async (crashed) => {
       await using home = await temporaryHome();
       if (crashed !== undefined) await announce(home.path, ["http://127.0.0.1:9"], crashed.pid);
@@ -165,7 +179,7 @@ describe("daemon stop", () => {
     expect(ran.json()).toEqual({ stopped: false, pid: null, data: home.path });
   });
 
-  test("daemon stop --dry-run only reports what it would stop", async () => {
+  test("daemon stop --dry-run only reports the daemon that it would stop", async () => {
     await using home = await temporaryHome();
     await announce(home.path, []);
     const ran = await runCli(["daemon", "stop", "--dry-run", "--json"], { home: home.path });
@@ -290,15 +304,17 @@ describe("logs", () => {
       while (!system.written.out().includes(text))
         await new Promise((resolve) => setTimeout(resolve, 5));
     };
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    await writeFile(path, "before\n", { flag: "a" });
-    await until("before");
+    // The command has begun to follow once it prints a line that was added after its start.
+    while (system.written.out() === "") {
+      await writeFile(path, "before\n", { flag: "a" });
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
     await rename(path, `${path}.1`);
     await writeFile(path, "after\n");
     await until("after");
     system.stops.send("SIGINT");
     expect(await running).toBe(130);
-    expect(system.written.out()).toBe("before\nafter\n");
+    expect(system.written.out()).toMatch(/^(before\n)+after\n$/);
   });
 
   test("prints the last lines", async () => {
@@ -312,7 +328,7 @@ describe("logs", () => {
     expect(json()).toEqual({ path: join(home.path, "state", "daemon.log"), lines: ["three"] });
   });
 
-  test("follows what is added until it is interrupted", async () => {
+  test("follows new lines until it is interrupted", async () => {
     await using home = await temporaryHome();
     await mkdir(join(home.path, "state"));
     const path = join(home.path, "state", "daemon.log");

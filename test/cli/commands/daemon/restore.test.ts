@@ -136,7 +136,7 @@ describe("daemon restore", () => {
     });
   });
 
-  test("makes nothing in a home that was never started", async () => {
+  test("creates nothing in a home that was never started", async () => {
     await using home = await temporaryHome();
     expect((await restore(home.path)).error()).toMatchObject({ code: "not_found", exit_code: 6 });
     expect(await readdir(home.path)).toEqual([]);

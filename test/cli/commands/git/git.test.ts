@@ -171,7 +171,10 @@ describe("git setup", () => {
       await writeFile(join(work, "a.txt"), "one\n");
       await git("add", ".");
       await git("commit", "--quiet", "-m", "one");
-      expect((await croft(...create)).json()).toMatchObject({ full_name: "mira/notes" });
+      expect((await croft(...create)).json()).toMatchObject({
+        full_name: "mira/notes",
+        empty: false,
+      });
       expect((await croft(...create)).error()).toMatchObject({ code: "name_collision" });
       const made = await croft("repo", "view", "mira/notes");
       expect(made.json()).toMatchObject({ default_branch: "trunk", empty: false, private: true });

@@ -42,7 +42,7 @@ test("the line becomes options", async () => {
   });
 });
 
-describe("a home goes from one daemon to another as text", () => {
+describe("a home is exported from one daemon and applied to another", () => {
   test("export holds accounts, organizations, names of tokens, hooks and settings, and no secret", async () => {
     await done(old, "admin user create --username mira --email mira@example.org --random-password");
     await done(old, "admin user edit mira --location Bergen --admin true --visibility limited");
@@ -101,7 +101,7 @@ describe("a home goes from one daemon to another as text", () => {
     expect(users.json()).toHaveLength(1);
   });
 
-  test("apply makes the home like the file, and does nothing when run again", async () => {
+  test("apply makes the home match the file, and a second run changes nothing", async () => {
     const ran = await on(fresh, [...apply, "--json"]);
     expect(ran.code).toBe(0);
     expect(ran.err).toContain("croft daemon restart");
@@ -120,7 +120,7 @@ describe("a home goes from one daemon to another as text", () => {
     expect((exported["users"] as object[])[1]).toEqual((given["users"] as object[])[1]);
   });
 
-  test("apply edits what differs and leaves alone what the file does not name", async () => {
+  test("apply edits differing objects and ignores those that the file does not name", async () => {
     const text = JSON.stringify({
       version: 1,
       users: [{ username: "MIRA", email: "mira@example.org", location: "Oslo" }],
@@ -224,7 +224,7 @@ describe("users of the vault", () => {
     expect(again.filter(({ action }) => action !== "skip")).toEqual([]);
   });
 
-  test("are activated and deactivated; address and role are left alone with the reason", async () => {
+  test("are activated and deactivated; address and role stay unchanged, with the reason", async () => {
     const changed = [
       { ...nora, active: false },
       { ...otto, email: "other@example.org", active: true },
@@ -254,7 +254,7 @@ describe("users of the vault", () => {
     ]);
   });
 
-  test("need an administrator of the vault who is signed in", async () => {
+  test("need a signed-in administrator of the vault", async () => {
     const ran = await on(fresh, ["apply", "-f", "-", "--json"], users([nora]));
     expect(ran).toMatchObject({ code: 4, out: "" });
   });

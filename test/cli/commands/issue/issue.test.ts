@@ -72,7 +72,7 @@ test("issues are listed by labels, mentions and times", async () => {
   });
 });
 
-test("an issue is shown with its comments when they are asked for", async () => {
+test("an issue is shown with its comments on request", async () => {
   const answers = {
     [`GET ${home}/3`]: { body: issue },
     [`GET ${home}/3/comments`]: { body: [comment] },
@@ -95,7 +95,7 @@ test("an issue is opened, its text read from standard input", async () => {
   expect(seen[0]?.json()).toEqual({ title: "Broken", body: "Look", assignees: ["nora"] });
 });
 
-test("an issue is closed and reopened, but not both, and not changed by nothing", async () => {
+test("an issue is closed or reopened; both at once and an edit without flags are refused", async () => {
   expect(await optionsOf(editIssue.define, ["mira/notes#3", "--close"])).toMatchObject({
     close: true,
   });

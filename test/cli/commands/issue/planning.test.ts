@@ -31,7 +31,6 @@ test("labels are of a repository or of an organization", async () => {
   expect(await parse("mira/notes", "bug")).toEqual({
     place: { owner: "mira", repo: "notes" },
     name: "bug",
-    color: "ededed",
   });
   expect(await parse("lodge", "bug", "--color", "d73a4a")).toMatchObject({
     place: { org: "lodge" },

@@ -30,7 +30,7 @@ test("the line becomes options", async () => {
 });
 
 describe("key rotate", () => {
-  test("replaces the key and prints none", async () => {
+  test("replaces the key without printing one", async () => {
     await using made = await homeWith(file);
     const before = await made.key();
     const ran = await made.rotate();
@@ -72,7 +72,7 @@ describe("key rotate", () => {
     expect(await made.key()).toBe(before);
   });
 
-  test("key rotate without a home exits 6 and creates none", async () => {
+  test("key rotate without a home exits 6 and creates no home", async () => {
     await using home = await temporaryHome();
     const ran = await runCli(["key", "rotate", "--yes", "--json"], { home: home.path, env: file });
     expect(ran.error()).toMatchObject({ code: "not_found", hint: '"croft init" makes a home' });

@@ -11,13 +11,13 @@ test("the line becomes options, and one secret is enough", async () => {
       "--username",
       "boss",
       "--password-stdin",
-      "--otp",
+      "--totp",
       "123456",
     ]),
   ).toEqual({
     username: "boss",
     secret: "password_input",
-    otp: "123456",
+    totp: "123456",
   });
   expect(await optionsOf<LoginForgeOptions>(loginForge.define, ["--token-stdin"])).toEqual({
     secret: "token_input",
@@ -35,7 +35,7 @@ test("a password is exchanged for a token, which is kept in its place", async ()
     "POST /api/v1/users/boss/tokens": { status: 201, body: { id: 9, sha1: "made-token" } },
   });
   const ran = await runCli(
-    ["login", "forge", "--username", "boss", "--password-stdin", "--json", "--otp", "123456"],
+    ["login", "forge", "--username", "boss", "--password-stdin", "--json", "--totp", "123456"],
     {
       home: home.path,
       env: { CROFT_URL: daemon.url },

@@ -42,7 +42,7 @@ test("mails of the outbox are listed newest first, and shown as they read", asyn
   expect(out).toContain("\n\nChoose one here:\nhttp://x/?token=a.b.c\n");
 });
 
-test("an outbox without mails is an empty list, and there is nothing to show", async () => {
+test("an outbox without mails is an empty list, and show fails", async () => {
   await using home = await temporaryHome();
   expect((await runCli(["mail", "list", "--json"], { home: home.path })).json()).toEqual([]);
   const none = await runCli(["mail", "show", "--json"], { home: home.path });

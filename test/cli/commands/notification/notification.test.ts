@@ -98,7 +98,7 @@ describe("croft notification list --follow", () => {
     ],
   };
 
-  test("prints the list from its end, and then what comes", async () => {
+  test("prints the list from its end, followed by new threads", async () => {
     const { ran, seen } = await runSignedIn(["notification", "list", "--follow"], answers);
     expect(ran.out.split("\n").map((line) => line.split("\t")[0])).toEqual(["8", "7", "9", ""]);
     expect(ran.code).toBe(4);
@@ -127,7 +127,7 @@ describe("croft notification list --follow", () => {
     expect(ran.out.split("\n").map((line) => line.split(" ")[0])).toEqual(["8", "7", "9", ""]);
   });
 
-  test("refuses what asks for one document", async () => {
+  test("refuses formats of a single document", async () => {
     for (const flags of [
       ["--json"],
       ["--jq", "."],

@@ -21,6 +21,21 @@ test("the lines become options", async () => {
 });
 
 describe("profiles", () => {
+  test("--if-absent prints an existing profile unchanged, and says what differs", async () => {
+    await using home = await temporaryHome();
+    const add = (...words: string[]) =>
+      runCli(["profile", "add", "work", "--if-absent", "--json", ...words], { home: home.path });
+    const first = await add("--url", "https://croft.example/");
+    expect(first.code).toBe(0);
+    const again = await add("--url", "https://other.example/");
+    expect(again.code).toBe(0);
+    expect(again.json()).toEqual(first.json());
+    expect(again.err).toContain('--url is "https://croft.example", not "https://other.example"');
+    expect((await add("--use")).json()).toMatchObject({ in_use: true });
+    const strict = await runCli(["profile", "add", "work", "--json"], { home: home.path });
+    expect(strict.error()).toMatchObject({ code: "conflict" });
+  });
+
   test("profiles are added, listed, used and removed", async () => {
     await using home = await temporaryHome();
     const go = (...words: string[]) => runCli(["profile", ...words], { home: home.path });
@@ -96,7 +111,7 @@ describe("profiles", () => {
     [
       ["remove", "default"],
       "missing_input",
-      "Remove the profile default and its credentials: prompting is not possible",
+      '"Remove the profile default and its credentials?" must be confirmed',
     ],
   ])("refuse %j", async (words, code, message) => {
     await using home = await temporaryHome();

@@ -72,7 +72,7 @@ describe("rendering", () => {
     expect(ran.out).toBe("<p>a</p>\n");
   });
 
-  test("a file goes with its name", async () => {
+  test("a file is sent with its name", async () => {
     const { ran, sent } = await ask(["markup", "a.csv", "--json"], html("<table></table>"));
     expect(sent).toEqual({ Text: "1,2\n", Mode: "file", FilePath: "a.csv" });
     expect(ran.json()).toEqual({ html: "<table></table>" });
@@ -141,7 +141,7 @@ describe("HTML for reading in a terminal", () => {
     );
   });
 
-  test("nothing in a text can move the cursor or hide", () => {
+  test("no text can move the cursor or hide itself", () => {
     expect(
       show(
         '<p>a\u001b[2Jb\u202ec &lt;d&gt; <a href="https://x.example/\u001b]0;t\u0007">e</a></p>',

@@ -47,7 +47,7 @@ test("branches and tags are created, listed, renamed and deleted; commits are li
     branch: "b",
   });
   expect((await croft("tag", "create", "mira/notes", "v1", "-m", "One")).json()).toMatchObject({
-    message: "One\n",
+    message: "One",
   });
   expect((await croft("tag", "list", "mira/notes")).json()).toHaveLength(1);
   expect((await croft("tag", "delete", "mira/notes", "v1", "--yes")).code).toBe(0);

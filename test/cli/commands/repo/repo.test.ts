@@ -91,7 +91,7 @@ test("repositories are listed and shown", async () => {
   expect(viewed.json()).toEqual({ full_name: "mira/notes", size: 12 });
 });
 
-test("an edit sends what its flags name, a rename the name", async () => {
+test("an edit sends the fields of its flags, a rename the name", async () => {
   const flags = ["mira/notes", "--private", "true", "--default-branch", "trunk", "--website", ""];
   flags.push("--archived", "false");
   expect(await optionsOf<RepoEditOptions>(editRepo.define, flags)).toEqual({

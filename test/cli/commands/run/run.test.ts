@@ -113,6 +113,11 @@ test("a pushed workflow is listed, logged, cancelled and deleted by commands", a
   }, 10_000);
   const name = `mira/one/${run?.id}`;
 
+  const [waiting] = (await croft("run", "jobs", name)).json() as { id: number }[];
+  const early = await croft("run", "log", `mira/one/${waiting?.id}`);
+  expect(early.code).toBe(6);
+  expect(early.err).toContain("the job has no log: it waits for a runner with the labels x");
+
   const { token } = (await croft("runner", "token")).json() as { token: string };
   const runner = await registerRunner(daemon, token, { name: "r", labels: ["x"] });
   expect((await croft("runner", "list")).json()).toMatchObject([{ id: runner.id, name: "r" }]);

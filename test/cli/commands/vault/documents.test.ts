@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -73,7 +73,7 @@ test.each([
   ["classification_failed", "damaged", undefined, /^missing text: +the file is cut off or broken/m],
   ["ready", null, "hello", /^missing text: *$/m],
 ])(
-  "document view says in words which text is missing: %s, %s, %j",
+  "document view explains missing text: %s, %s, %j",
   async (status, reason, extracted_text, expected) => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
@@ -108,6 +108,40 @@ test("document upload sends the file as a form and prints the document", async (
   const sent = daemon.seen[0]?.body.toString() ?? "";
   expect(sent).toContain('name="filename"');
   expect(sent).toContain("hello");
+});
+
+test("document upload -r uploads every file of a folder, and reports those that fail", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "POST /api/documents/upload": [
+      { status: 201, body: document },
+      { status: 413, body: { detail: "Storage quota exceeded" } },
+    ],
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const folder = join(home.path, "scans");
+  await mkdir(join(folder, "deep"), { recursive: true });
+  await writeFile(join(folder, "b.pdf"), "first");
+  await writeFile(join(folder, "deep", "c.pdf"), "second");
+  await symlink("/etc/passwd", join(folder, "link"));
+  const ran = await runCli(["vault", "document", "upload", folder, "-r", "--json"], {
+    home: home.path,
+  });
+  expect(ran.json()).toMatchObject([
+    { item: join(folder, "b.pdf"), id: ID, error: null },
+    { item: join(folder, "deep", "c.pdf"), error: { code: "quota_exceeded" } },
+  ]);
+  expect(ran.code).not.toBe(0);
+  expect(daemon.seen).toHaveLength(2);
+});
+
+test("document upload refuses a name for several files, and a folder without files", async () => {
+  await using home = await temporaryHome();
+  const upload = (...words: string[]) =>
+    runCli(["vault", "document", "upload", ...words], { home: home.path });
+  expect(await upload("a", "b", "--name", "c")).toMatchObject({ code: 2 });
+  await mkdir(join(home.path, "empty"));
+  expect(await upload(join(home.path, "empty"), "-r")).toMatchObject({ code: 2 });
 });
 
 test("document upload from standard input needs a name", async () => {
@@ -192,4 +226,114 @@ test("search refuses a time that cannot be read", async () => {
   });
   expect(ran).toMatchObject({ code: 2 });
   expect(ran.err).toContain("--from takes a time");
+});
+
+describe("a document given by its name", () => {
+  const { extracted_text: _, ...wire } = document;
+  const listed = { ...wire, snippet: null };
+  const OTHER = "01912d4c-77aa-7cc4-9c2e-0123456789ff";
+  const listOf = (...items: object[]) => ({
+    body: { items, total: items.length, page: 1, per_page: 100 },
+  });
+
+  async function view(answers: Parameters<typeof fakeDaemon>[0], name: string) {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      [`GET /api/documents/${ID}`]: { body: document },
+      "GET /api/shares/received": listOf(),
+      ...answers,
+    });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const ran = await runCli(["vault", "document", "view", name, "--json=id"], { home: home.path });
+    return { ran, seen: daemon.seen.map(({ path }) => path) };
+  }
+
+  test("is found by the index, whatever else has its words", async () => {
+    const other = { ...listed, id: OTHER, filename: `copy of ${document.filename}` };
+    const { ran, seen } = await view(
+      { "GET /api/documents": listOf(other, listed) },
+      document.filename,
+    );
+    expect(ran.json()).toEqual({ id: ID });
+    expect(decodeURIComponent(seen[0] ?? "")).toContain(`q="${document.filename}"`);
+  });
+
+  test("is found among the newest before its text is in the index", async () => {
+    const { ran } = await view(
+      { "GET /api/documents": [listOf(), listOf(listed)] },
+      document.filename,
+    );
+    expect(ran.json()).toEqual({ id: ID });
+  });
+
+  test("is found among those that others have shared", async () => {
+    const share = {
+      id: OTHER,
+      document_id: ID,
+      filename: document.filename,
+      owner_handle: "noor",
+      recipient_handle: "mira",
+      permission: "view",
+      created_at: document.created_at,
+    };
+    const { ran } = await view(
+      { "GET /api/documents": listOf(), "GET /api/shares/received": listOf(share) },
+      document.filename,
+    );
+    expect(ran.json()).toEqual({ id: ID });
+  });
+
+  test("is refused with the ids when several have the name, and when none has it", async () => {
+    const { ran } = await view(
+      { "GET /api/documents": listOf(listed, { ...listed, id: OTHER }) },
+      document.filename,
+    );
+    expect(ran).toMatchObject({ code: 2 });
+    expect(ran.err).toContain(`${ID}, ${OTHER}`);
+    const none = await view({ "GET /api/documents": listOf() }, "nothing.txt");
+    expect(none.ran).toMatchObject({ code: 6 });
+  });
+});
+
+test("search shows what matched in bold, and items by an address that other commands take", async () => {
+  await using home = await temporaryHome();
+  const { extracted_text: _, ...wire } = document;
+  const connection = {
+    id: "01912d4c-77aa-7cc4-9c2e-0123456789c1",
+    provider: "webdav",
+    display_name: "Cloud",
+    status: "connected",
+  };
+  const item = {
+    name: "trip.txt",
+    connection_id: connection.id,
+    provider_item_id: "docs/trip.txt",
+  };
+  const snippet = { text: "the tax of 2025 (tax)", marks: [[4, 7]] };
+  await using daemon = await fakeDaemon({
+    "GET /api/cloud/connections": {
+      body: { items: [connection], total: 1, page: 1, per_page: 100 },
+    },
+    "GET /api/search": {
+      body: {
+        items: [
+          { kind: "document", document: wire, item: null, snippet, score: 2 },
+          { kind: "item", document: null, item, snippet: { text: "none", marks: [] }, score: 1 },
+        ],
+        total: 2,
+        page: 1,
+        per_page: 30,
+      },
+    },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const ran = await runCli(["vault", "search", "tax", "--connection", "cloud"], {
+    home: home.path,
+    terminal: true,
+    env: { COLUMNS: "200" },
+  });
+  expect(ran).toMatchObject({ code: 0 });
+  expect(ran.out).toContain("the \u001b[1mtax\u001b[22m of 2025 (\u001b[1mtax\u001b[22m)");
+  expect(ran.out).toContain("Cloud:docs/trip.txt");
+  expect(daemon.seen.at(-2)?.path).toContain(`connection_id=${connection.id}`);
 });

@@ -115,7 +115,7 @@ describe.each(["file", "keyring"] as const)("a key in the %s", (source) => {
     expect((await kept()).trim()).toMatch(/^[0-9a-f]{64}$/);
     expect(await kept()).not.toContain(before);
     expect(await readFile(join(folder, "master.json"), "utf8")).not.toContain(before);
-    // An older copy of the database opens; what was signed with the old key is worth nothing.
+    // An older copy of the database opens; signatures of the old key are invalid.
     expect(keyring.openText("any", sealedBefore, "row")).toBe("text");
     expect(keyring.checks).toEqual([expect.any(String), ...keyringBefore.checks]);
     expect(keyring.deriveAll("tokens")).toHaveLength(1);
@@ -160,7 +160,7 @@ describe.each(["file", "keyring"] as const)("a key in the %s", (source) => {
     }),
   };
 
-  test.each(Object.entries(steps))("cut off %s loses nothing", async (_step, changes) => {
+  test.each(Object.entries(steps))("interrupted %s loses nothing", async (_step, changes) => {
     await fill(at());
     await expect(rotate(at(), changes())).rejects.toThrow("crash");
     const { isRotating } = await open(at());
@@ -171,7 +171,7 @@ describe.each(["file", "keyring"] as const)("a key in the %s", (source) => {
 });
 
 describe("a key in the environment", () => {
-  test("a key in the environment is not replaced by croft; nothing changes until there is a new one before it", async () => {
+  test("a key in the environment is not replaced by croft; nothing changes until a new one precedes it", async () => {
     const at = options({ masterKey: oldKey });
     await fill(at);
     expect(await rotate(at)).toEqual({ kind: "key_needed" });
@@ -210,7 +210,7 @@ describe("values that do not open", () => {
     expect(await readFile(join(folder, "master.key"), "utf8")).toBe(key);
   });
 
-  test("values that do not open are left as they are on demand", async () => {
+  test("values that do not open are kept on demand", async () => {
     expect(await rotate(options(), { skipUnreadable: true })).toMatchObject({
       kind: "rotated",
       sealedAgain: SEALED - 1,
@@ -246,11 +246,11 @@ test("every column that a migration calls sealed is known to the rotation", () =
     ),
   );
   const known = Object.values(sealedColumns).map(({ table, column }) => `${table}.${column}`);
-  // A queue is of any payload; what is sealed in it is the mailer's.
+  // The queue takes any payload; only the mailer's have sealed values.
   expect(new Set([...called, ...added, "jobs.payload"])).toEqual(new Set(known));
 });
 
-/** The database, whose transaction fails after so many sealed values, or once all is written. */
+/** Returns the database with a transaction that fails after `written` sealed values, or at its end. */
 function failingAfter(written: number, at: "sealed" | "end"): Database {
   return {
     ...db,

@@ -34,3 +34,14 @@ test("a certificate is for addresses of IPv6 as a whole", () => {
   const addresses = addressesWith({ CROFT_ALLOWED_HOSTS: "2001:db8::5", CROFT_HOST: "[::1]" });
   expect(addresses.names()).toEqual(["::1", "2001:db8::5"]);
 });
+
+test("the port of SSH is the daemon's own, also when clients reach it by another one", () => {
+  const addresses = addressesWith({ CROFT_SSH_PUBLIC_PORT: "22" });
+  addresses.listening(["http://127.0.0.1:7420"]);
+  expect(addresses.own()).toEqual([{ address: "127.0.0.1", port: 7420 }]);
+  addresses.listeningSsh(7422);
+  expect(addresses.own()).toEqual([
+    { address: "127.0.0.1", port: 7420 },
+    { address: "127.0.0.1", port: 7422 },
+  ]);
+});

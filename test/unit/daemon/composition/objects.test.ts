@@ -206,13 +206,13 @@ describe("an unusable bucket is refused at the start, with the setting and the r
   });
 });
 
-test("a region that the server tells is followed", async () => {
+test("uses the region that the server names", async () => {
   const started = await start({ server: { region: "eu-west-9" } });
   await expect(started.opening).resolves.toBeDefined();
   await started.end();
 });
 
-test("objects go into the bucket, and nothing of them stays here", async () => {
+test("objects are written to the bucket, without local copies", async () => {
   const started = await start({});
   const { store } = await started.opening;
   const sha256 = await putObject(store, Buffer.from("hello"));

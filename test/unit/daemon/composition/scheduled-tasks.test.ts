@@ -15,7 +15,7 @@ import { countJobs } from "../../../../storage/tables/common/jobs.ts";
 import { insertDocument } from "../../../../storage/tables/vault/documents/documents.ts";
 import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
-import { toAccountId } from "../../../../storage/tables/vault/ids.ts";
+import { toAccountId, toDocumentId } from "../../../../storage/tables/vault/ids.ts";
 
 const DAY = 86_400_000;
 let now: number;
@@ -166,7 +166,7 @@ test("the sweep of objects leaves the object of a document alone", async () => {
       passwordMustChange: false,
     });
     await insertDocument(tx, {
-      id: "d1",
+      id: toDocumentId("d1"),
       userId: toAccountId("u1"),
       filename: "a.txt",
       contentType: "text/plain",

@@ -121,7 +121,7 @@ describe("order of the checks", () => {
   const post = (url: string, body: string, headers: Record<string, string> = {}) =>
     fetch(`${url}/api/guarded`, { method: "POST", body, headers });
 
-  test("an anonymous caller learns nothing of the body's shape", async () => {
+  test("an anonymous caller learns nothing about the body's schema", async () => {
     await using app = await serveRoutes([guarded]);
     expect((await post(app.url, "nonsense")).status).toBe(401);
     expect((await post(app.url, "nonsense", { authorization: "Bearer wrong" })).status).toBe(401);
@@ -190,7 +190,7 @@ describe("failures", () => {
     };
   };
 
-  test("a bug is 500 with a fixed text and a request id, and is reported whole", async () => {
+  test("a bug is 500 with a fixed text and a request id, and is logged in full", async () => {
     const bug = new Error("secret detail at /home/x");
     const { status, body, requestId, reported } = await outcome(bug);
     expect([status, body]).toEqual([500, '{"detail":"Internal server error"}']);

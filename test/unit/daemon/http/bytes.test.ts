@@ -1,7 +1,10 @@
+import { EventEmitter } from "node:events";
+import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { request as plainRequest } from "undici";
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { anyone, bytes, endpoint, perAddress } from "../../../../daemon/contract/endpoint.ts";
+import { cutUnreadResponse } from "../../../../daemon/http/bytes.ts";
 import type { ByteSource } from "../../../../daemon/http/handle.ts";
 import { serveRoutes } from "../../../support/http-app.ts";
 
@@ -156,7 +159,7 @@ describe("bytes that do not come", () => {
     expect(status).toBe(500);
   });
 
-  test("an aborted source closes the connection, so that a client does not take a part for the whole", async () => {
+  test("an aborted source closes the connection, so that a client does not take a part for the complete file", async () => {
     const broken = streamed({
       open: async () =>
         Readable.from(
@@ -188,5 +191,43 @@ describe("bytes that do not come", () => {
       TEXT,
       undefined,
     ]);
+  });
+});
+
+describe("clients that read slowly", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  /** A response of which the client takes `bytesPerMinute`, after `minutes`. */
+  function takeSlowly(bytesPerMinute: number, minutes: number, needsDrain = true): boolean {
+    const socket = { bytesWritten: 0, writableLength: 1_000_000 };
+    const events = new EventEmitter();
+    let isDestroyed = false;
+    const response = Object.assign(events, {
+      socket,
+      writableNeedDrain: needsDrain,
+      destroy: () => {
+        isDestroyed = true;
+        events.emit("close");
+      },
+    });
+    cutUnreadResponse(response as unknown as ServerResponse);
+    for (let minute = 0; minute < minutes; minute += 1) {
+      socket.bytesWritten += bytesPerMinute;
+      vi.advanceTimersByTime(60_000);
+    }
+    response.emit("close");
+    expect(vi.getTimerCount()).toBe(0);
+    return isDestroyed;
+  }
+
+  test("one that takes less than 8 KiB a minute is disconnected", () => {
+    expect(takeSlowly(0, 2)).toBe(true);
+    expect(takeSlowly(8 * 1024 - 1, 2)).toBe(true);
+  });
+
+  test("one that takes more is not, and none is for a source that is slow", () => {
+    expect(takeSlowly(8 * 1024, 100)).toBe(false);
+    expect(takeSlowly(0, 100, false)).toBe(false);
   });
 });

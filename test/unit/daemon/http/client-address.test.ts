@@ -66,7 +66,7 @@ describe("the client's address", () => {
     ["3232235777", "127.0.0.1"],
     ["1.2.3.4\r\nx", "127.0.0.1"],
     ["198.51.100.4,", "127.0.0.1"],
-  ])("ignores what is not an address and all left of it: %j", (header, address) => {
+  ])("ignores a text that is not an address and everything to its left: %j", (header, address) => {
     expect(clientOf("127.0.0.1", header)).toBe(address);
   });
 
@@ -83,7 +83,7 @@ describe("the client's address", () => {
     expect(clientOf("127.0.0.1", "198.51.100.4", [])).toBe("127.0.0.1");
   });
 
-  test("trusts single addresses and mapped ranges too, and refuses what is not a range", () => {
+  test("trusts single addresses and mapped ranges too, and refuses an invalid range", () => {
     expect(clientOf("10.1.2.3", "198.51.100.4", ["10.1.2.3"])).toBe("198.51.100.4");
     expect(clientOf("10.1.2.3", "198.51.100.4", ["::ffff:10.0.0.0/104"])).toBe("198.51.100.4");
     expect(clientOf("2001:db8::1", "198.51.100.4", ["2001:db8::/32"])).toBe("198.51.100.4");

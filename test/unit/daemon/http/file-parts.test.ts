@@ -77,6 +77,11 @@ test("refuses more files than allowed after those before them", async () => {
   expect(await read(body, { filesMax: 2 })).toEqual([["a", "1"], ["b", "2"], "too_large"]);
 });
 
+test("counts parts that are no files as files", async () => {
+  const body = `${part("a", "1")}${"--B\r\n\r\n\r\n".repeat(5_000)}--B--\r\n`;
+  expect((await read(body, { filesMax: 10 })).at(-1)).toBe("too_large");
+});
+
 test("refuses a body that is larger than announced or allowed", async () => {
   const body = `${part("a", "x".repeat(5_000))}--B--\r\n`;
   expect((await read(body, { bytesMax: 1_000 })).at(-1)).toBe("too_large");

@@ -171,6 +171,13 @@ describe("attack: malformed forms", () => {
     expect(await post(contentType, body)).toBe(422);
   });
 
+  test("very many parts without a name are 422", async () => {
+    const file = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nb\r\n';
+    const body = (parts: number) => `${file}${"--x\r\n\r\n\r\n".repeat(parts)}--x--\r\n`;
+    expect(await post("multipart/form-data; boundary=x", body(10))).toBe(200);
+    expect(await post("multipart/form-data; boundary=x", body(5_000))).toBe(422);
+  });
+
   test("two files and too many fields are 422", async () => {
     const file = new File(["a"], "a");
     expect(

@@ -1,6 +1,9 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
-import { describe, expect, test } from "vitest";
+import { promiseHooks } from "node:v8";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import {
   anyone,
@@ -12,7 +15,11 @@ import {
 } from "../../../../daemon/contract/endpoint.ts";
 import { createBodyBudgets } from "../../../../daemon/http/body-memory.ts";
 import type { Route } from "../../../../daemon/http/handle.ts";
-import { readWholeBody } from "../../../../daemon/http/request-body.ts";
+import {
+  cutRevokedBody,
+  cutStalledBody,
+  readWholeBody,
+} from "../../../../daemon/http/request-body.ts";
 import { type HttpApp, serveRoutes } from "../../../support/http-app.ts";
 
 const MIB = 1024 * 1024;
@@ -150,6 +157,83 @@ describe("deadlines of request bodies", () => {
     body.end();
     const read = await readWholeBody(body, { maxBytes: 40_000, memory: memory() });
     expect(read.equals(Buffer.concat(chunks))).toBe(true);
+  });
+});
+
+test("reads a body of very many chunks without a promise for each", async () => {
+  const body = new PassThrough();
+  let promises = 0;
+  const reading = readWholeBody(body, {
+    maxBytes: 100_000,
+    memory: createBodyBudgets(MIB).anonymous("a"),
+  });
+  const stop = promiseHooks.onInit(() => {
+    promises += 1;
+  });
+  for (let sent = 0; sent < 20_000; sent += 1) body.write("a");
+  body.end();
+  const read = await reading;
+  stop();
+  expect(read.byteLength).toBe(20_000);
+  expect(promises).toBeLessThan(1_000);
+});
+
+describe("credentials that are revoked while a body arrives", () => {
+  const arriving = () => Object.assign(new PassThrough(), { complete: false });
+
+  test("end the request within half a minute", async () => {
+    vi.useFakeTimers();
+    const message = arriving();
+    const failed = once(message, "error");
+    let isValid = true;
+    cutRevokedBody(message as unknown as IncomingMessage, async () => isValid);
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(message.destroyed).toBe(false);
+    isValid = false;
+    await vi.advanceTimersByTimeAsync(30_000);
+    vi.useRealTimers();
+    expect(await failed).toMatchObject([{ code: "unauthenticated" }]);
+  });
+
+  test("a failed check ends the request with its error", async () => {
+    const message = arriving();
+    const failed = once(message, "error");
+    cutRevokedBody(message as unknown as IncomingMessage, () => Promise.reject(new Error("disk")));
+    message.end("a");
+    message.resume();
+    expect(await failed).toMatchObject([{ message: "disk" }]);
+  });
+});
+
+describe("streamed bodies that arrive too slowly", () => {
+  const arriving = () =>
+    Object.assign(new PassThrough(), { complete: false, socket: { bytesRead: 0 } });
+  const cut = (message: ReturnType<typeof arriving>) =>
+    cutStalledBody(message as unknown as IncomingMessage);
+
+  test("are cut when a minute brings less than 8 KiB", async () => {
+    vi.useFakeTimers();
+    const message = arriving();
+    const failed = once(message, "error");
+    cut(message);
+    message.socket.bytesRead += 8 * 1024;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(message.destroyed).toBe(false);
+    message.socket.bytesRead += 8 * 1024 - 1;
+    await vi.advanceTimersByTimeAsync(60_000);
+    vi.useRealTimers();
+    expect(await failed).toMatchObject([{ code: "timed_out" }]);
+  });
+
+  test("are not cut while what has arrived waits for the daemon", async () => {
+    vi.useFakeTimers();
+    const message = arriving();
+    message.write("unread");
+    cut(message);
+    await vi.advanceTimersByTimeAsync(300_000);
+    vi.useRealTimers();
+    expect(message.destroyed).toBe(false);
+    message.destroy();
   });
 });
 

@@ -61,7 +61,7 @@ describe("attack: requests that are sent ahead on one connection", () => {
     await listening(handler, async (url) => {
       const socket = open(url);
       let answers = 0;
-      // Eight are always under way, 400 in all.
+      // Eight are always in flight, 400 in all.
       socket.write(request.repeat(8));
       for await (const text of socket as AsyncIterable<string>) {
         const arrived = text.split("HTTP/1.1 200").length - 1;
@@ -76,7 +76,7 @@ describe("attack: requests that are sent ahead on one connection", () => {
 });
 
 describe("a connection without a byte", () => {
-  /** Sends a request as it is; gives what came back until the connection ended. */
+  /** Sends a raw request and returns the response until the connection closes. */
   async function speak(url: string, text: string): Promise<string> {
     const { port } = new URL(url);
     const socket = connect(Number(port), "127.0.0.1").setEncoding("utf8");

@@ -83,7 +83,7 @@ describe("--tls self", () => {
     expect(second.validToDate.getTime()).toBeGreaterThan(now + 790 * DAY);
   });
 
-  test("makes another when a name comes or goes, or a file is damaged", async () => {
+  test("makes another certificate when a name is added or removed, or a file is damaged", async () => {
     const first = await readCert(await open(["nas"]));
     const second = await readCert(await open(["nas", "attic"]));
     const third = await readCert(await open(["attic"]));

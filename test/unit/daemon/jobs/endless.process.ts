@@ -1,6 +1,6 @@
 import { serveProcess } from "../../../../daemon/jobs/serve-process.ts";
 
-// A process for tests: its thread does what the input says.
+// A process for tests: its thread obeys the input.
 serveProcess({
   workerUrl: new URL("./endless.worker.ts", import.meta.url),
   workerData: undefined,

@@ -1,6 +1,6 @@
 import { serveThread } from "../../../../daemon/jobs/serve-thread.ts";
 
-// A thread for tests: does what its input says.
+// A thread for tests: obeys its input.
 serveThread(async (input: string) => {
   if (input === "for ever") for (;;);
   if (input === "rest") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);

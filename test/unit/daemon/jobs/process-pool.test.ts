@@ -84,7 +84,7 @@ describe("process pool", () => {
     expect(await pool.run("next", LONG)).toEqual(done("did next"));
   });
 
-  test("lives on when a stop signal reaches the whole group of processes", async () => {
+  test("survives a stop signal to the whole process group", async () => {
     const pool = makePool();
     const pid = await pidOf(pool);
     const running = pool.run("rest", LONG);

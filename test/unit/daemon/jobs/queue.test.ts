@@ -87,7 +87,7 @@ function recording(
 const fail = () => Promise.reject(new Error("no"));
 
 describe("a job", () => {
-  test("runs once, oldest first, and is gone when it is done", async () => {
+  test("runs once, oldest first, and is deleted when it is done", async () => {
     const queue = makeQueue();
     const { seen, kind } = recording();
     queue.register(kind());
@@ -309,7 +309,7 @@ describe("a started queue", () => {
     await queue.start();
     await onDisk.transaction(async (tx) => {
       await queue.enqueue(tx, { kind: "test", payload: "soon" });
-      // The look that this began must not miss what is not yet committed.
+      // The poll that this started must not miss a job that is not committed yet.
       for (let n = 0; n < 200; n++) {
         await tx.get("SELECT 1");
       }
@@ -349,7 +349,7 @@ describe("a started queue", () => {
     expect(job).toMatchObject({ state: "waiting", attempts: 0, runAt: now, lastError: undefined });
   });
 
-  test("gives back what does not end in time, and its late end changes nothing", async () => {
+  test("releases a job that does not end in time, and its late end changes nothing", async () => {
     const queue = makeQueue();
     const begun = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();

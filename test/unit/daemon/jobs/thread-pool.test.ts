@@ -17,6 +17,7 @@ function makePool(
   options: {
     threadsMax?: number;
     runningPerCallerMax?: number;
+    isAnonymous?: (caller: string) => boolean;
     lengthMax?: number;
     workerUrl?: URL;
     growthBytesMax?: number;
@@ -116,6 +117,28 @@ describe("thread pool", () => {
       "not_started",
       "not_started",
     ]);
+  });
+
+  test("keeps a thread free for accounts while many anonymous callers have endless jobs", async () => {
+    const isAnonymous = (caller: string) => caller.startsWith("a:");
+    const pool = makePool({ threadsMax: 2, runningPerCallerMax: 1, isAnonymous });
+    for (const caller of ["a:1", "a:2", "a:3"]) void pool.run("for ever", { ...LONG, caller });
+    const outcome = await pool.run("short", { ...LONG, caller: "u:1" });
+    expect(outcome).toEqual({ kind: "done", value: "did short" });
+  });
+
+  test("refuses the newest job of many anonymous callers when an account needs a place", async () => {
+    const isAnonymous = (caller: string) => caller.startsWith("a:");
+    const pool = makePool({ threadsMax: 2, runningPerCallerMax: 1, isAnonymous, lengthMax: 3 });
+    void pool.run("for ever", { ...LONG, caller: "a:1" });
+    void pool.run("for ever", { ...LONG, caller: "u:1" });
+    const [, , newest] = ["a:2", "a:3", "a:4"].map((caller) =>
+      pool.run("waiting", { ...LONG, caller }),
+    );
+    const wanted = pool.run("wanted", { ...LONG, caller: "u:2" });
+    expect(await newest).toEqual({ kind: "queue_full" });
+    await pool.close();
+    expect(await wanted).toMatchObject({ kind: "not_started" });
   });
 
   test("settles running and waiting jobs when it is closed", async () => {

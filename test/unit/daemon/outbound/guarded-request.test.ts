@@ -152,7 +152,7 @@ describe("redirects", () => {
     expect(receiver.received[1]?.headers).toMatchObject({ authorization: "secret" });
   });
 
-  test("a circle ends", async () => {
+  test("a redirect loop ends", async () => {
     await using receiver = await startReceiver((_request, response) =>
       response.writeHead(308, { Location: "/" }).end(),
     );
@@ -196,7 +196,7 @@ describe("servers that behave badly", () => {
     expect(outcome).toEqual({ kind: "failed", why: "no answer within 0.05 s" });
   });
 
-  test("one that trickles gets no more time", async () => {
+  test("a slowly trickling response gets no more time", async () => {
     await using receiver = await startReceiver((_request, response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write("."), 5);

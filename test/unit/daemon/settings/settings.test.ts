@@ -144,7 +144,7 @@ describe("precedence", () => {
 });
 
 describe("mistakes", () => {
-  test("all are reported together, each naming key, source and what it takes", () => {
+  test("all are reported together, each naming key, source and valid values", () => {
     const problems = problemsOf({
       flags: { port: "70000" },
       env: {
@@ -283,7 +283,7 @@ describe("types", () => {
     ]);
   });
 
-  test("lists accept commas, YAML lists and nothing", () => {
+  test("lists accept commas, YAML lists and an empty value", () => {
     expect(read("trusted_proxies: none").trustedProxies).toEqual([]);
     expect(read("allowed_hosts: [Croft.Example.org, '[0::1]', nas]").allowedHosts).toEqual([
       "croft.example.org",

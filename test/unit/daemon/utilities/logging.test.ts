@@ -54,7 +54,7 @@ describe("a log line", () => {
     expect(log.isLevelEnabled("info")).toBe(false);
   });
 
-  test("a log line is pretty on a terminal and when asked for", async () => {
+  test("a log line is pretty on a terminal and on request", async () => {
     const terminal = await capture("auto", [], true);
     terminal.log.info({ status: 200 }, "answered");
     expect(terminal.lines.join("")).toContain("\u001b[");
@@ -77,7 +77,7 @@ describe("forging a line", () => {
       log.info({ agent: hostile, [hostile]: 1, nested: [{ deep: hostile }] }, hostile);
       const text = lines.join("");
       expect(text.trimEnd().split("\n")).toHaveLength(1);
-      // oxlint-disable-next-line no-control-regex -- control characters are what must not be there
+      // oxlint-disable-next-line no-control-regex -- the pattern matches control characters
       expect(text.trimEnd()).not.toMatch(/[\u0000-\u001f\u007f]/);
     },
   );
@@ -103,7 +103,7 @@ describe("secrets", () => {
     totp_code: 123_456,
   };
 
-  test("under secret names are not written, at any depth, whatever their type", async () => {
+  test("under secret names are redacted, at any depth and of any type", async () => {
     const { log, lines } = await capture();
     const error = Object.assign(new Error("x"), { config: { headers: canaries } });
     log.child({ session: canaries }).error({ err: error, body: { user: canaries } }, "failed");
@@ -146,7 +146,7 @@ describe("secrets", () => {
     expect(createScrubber(["info"])("info")).toBe("info");
   });
 
-  test("a hostile text costs no more than its length", async () => {
+  test("redacting a hostile text takes linear time", async () => {
     const scrub = createScrubber([]);
     for (const piece of ["a:,", "eyJaaaaaaaa-", "a", "a://", "?a", "token ", "x:y@", "="]) {
       const text = piece.repeat(200_000 / piece.length);

@@ -10,7 +10,7 @@ test("evicts the value that was used longest ago when all together are too long"
   expect(["a", "b", "c"].map((key) => cache.get(key))).toEqual(["one", undefined, "x"]);
 });
 
-test("keeps the first value of a key, and none that is too long by itself", () => {
+test("keeps the first value of a key, and refuses one that is too long by itself", () => {
   const cache = createLruCache<string>({ valueLengthMax: 4, lengthMax: 6 });
   cache.set("a", "first", 4);
   cache.set("a", "second", 1);

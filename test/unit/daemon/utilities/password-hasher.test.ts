@@ -19,13 +19,13 @@ describe("the password hasher", () => {
     expect(await hasher.verify(cheap, "secret")).toEqual({ fits: true, outdated: true });
   });
 
-  test("an account that has no password fits none, not even the decoy's", async () => {
+  test("an account without a password matches no password, not even the decoy's", async () => {
     const hasher = createPasswordHasher({ concurrency: 1, queueMax: 8 });
     for (const password of ["", "secret", "no account has this password"])
       expect(await hasher.verify("", password)).toEqual({ fits: false, outdated: false });
   });
 
-  test("refuses who finds the queue full, and serves everybody else", async () => {
+  test("refuses callers when the queue is full, and serves all others", async () => {
     const hasher = createPasswordHasher({ concurrency: 1, queueMax: 2 });
     const asked = await Promise.allSettled(Array.from({ length: 5 }, () => hasher.hash("secret")));
     const refused = asked.filter(({ status }) => status === "rejected");

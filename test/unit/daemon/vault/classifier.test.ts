@@ -6,7 +6,7 @@ const topics = [
   { id: "2", name: "Travel", description: "Flights, hotels and trains", examples: [] },
 ];
 
-test("chooses the topic whose words the text has, and says which words decided", () => {
+test("chooses the topic whose words the text has, and names the deciding words", () => {
   const found = classify("The tax office asks for the VAT of last year. Taxes!", topics);
   expect(found).toMatchObject({ topicId: "1", topic: "Taxes" });
   expect(found?.words).toEqual(expect.arrayContaining(["taxes", "office", "vat"]));

@@ -32,7 +32,7 @@ describe("text of readable files", () => {
     });
   });
 
-  test("tells a Word document from its bytes, whatever its name says", async () => {
+  test("recognizes a Word document by its bytes, not by its name", async () => {
     expect(await read(docx(paragraph("hidden in plain sight")), "a.txt")).toMatchObject({
       text: "hidden in plain sight",
     });
@@ -84,7 +84,7 @@ describe("text of readable files", () => {
   });
 });
 
-describe("files without a text say why", () => {
+describe("files without a text have a reason", () => {
   test.each([
     ["an empty file", "", "a.txt", "no_text"],
     ["a file of spaces", "  \n ", "a.txt", "no_text"],
@@ -111,7 +111,7 @@ describe("hostile files", () => {
     expect(await read(bomb, "a.docx")).toEqual(unreadable("too_complex"));
   });
 
-  test("an entry that is larger than its header says is refused", async () => {
+  test("an entry that is larger than its header declares is refused", async () => {
     const lying = docx({ content: paragraph("0".repeat(8 * 1024 * 1024)), size: 1_000 });
     expect(await read(lying, "a.docx")).toEqual(unreadable("damaged"));
   });
@@ -140,7 +140,7 @@ describe("hostile files", () => {
     expect(await read(many, "a.docx")).toMatchObject({ kind: "unreadable" });
   });
 
-  test("text beyond the limit is cut, and the outcome says so", async () => {
+  test("text beyond the limit is cut, and the outcome reports it", async () => {
     const outcome = await read("word ".repeat(300_000), "a.txt");
     expect((outcome as { text: string }).text.length).toBeLessThanOrEqual(1_000_000);
     expect(outcome).toMatchObject({ missing: "too_large" });
@@ -162,7 +162,7 @@ describe("pages of a PDF", () => {
     expect((outcome as { text: string }).text.split("\n").at(-1)).toBe("page 5500");
   });
 
-  test("beyond the limit of characters are missing, and the outcome says so", async () => {
+  test("beyond the limit of characters are missing, and the outcome reports it", async () => {
     const pages = Array.from({ length: 11 }, () => FULL_PAGE);
     expect(await read(pdfOf(pages), "a.pdf")).toMatchObject({ missing: "too_large" });
   });
@@ -174,6 +174,20 @@ describe("pages of a PDF", () => {
     const clock = [0, 0, 46_000];
     expect(await extractPdf(path, sink, false, () => clock.shift() ?? 46_000)).toBe("timed_out");
     expect(sink.text()).toBe("first");
+  });
+
+  test("that cannot be read are missing, and the text of the others is kept", async () => {
+    const whole = pdfOf(["one", "two", "three"].map(textPage)).toString("latin1");
+    const outcome = await read(Buffer.from(whole.replace("7 0 R", "99 0 R"), "latin1"), "a.pdf");
+    expect(outcome).toMatchObject({ kind: "text", missing: "damaged" });
+    expect((outcome as { text: string }).text).toMatch(/^one/);
+  });
+
+  test("in a tree that contains itself are read once", async () => {
+    const whole = pdfOf(["one", "two"].map(textPage)).toString("latin1");
+    const loop = whole.replace("/Kids[5 0 R 7 0 R]", "/Kids[5 0 R 7 0 R 4 0 R 2 0 R]");
+    expect(loop).not.toBe(whole);
+    expect(await read(Buffer.from(loop, "latin1"), "a.pdf")).toMatchObject({ text: "one\ntwo" });
   });
 
   test("that were scanned are missing, blank ones are not", async () => {

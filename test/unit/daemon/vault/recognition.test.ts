@@ -10,7 +10,7 @@ import { drawScannedPage } from "../../../../daemon/vault/analysis/extraction/sc
 import { createTextSink } from "../../../../daemon/vault/analysis/extraction/text-sink.ts";
 import { createTextExtractor } from "../../../../daemon/vault/analysis/text-extractor.ts";
 import { PDF } from "../../../support/real-files.ts";
-import { type Bitmap, png, receipt, scannedPdf } from "../../../support/scans.ts";
+import { type Bitmap, png, receipt, scannedPdf, tiff } from "../../../support/scans.ts";
 import { toAccountId } from "../../../../storage/tables/vault/ids.ts";
 
 let folder: string;
@@ -49,6 +49,55 @@ describe("recognition of pictures", () => {
   });
 });
 
+describe("recognition of a TIFF file", () => {
+  const page = { picture: receipt };
+  const white = { picture: { ...receipt, rows: Buffer.alloc(receipt.rows.length, 255) } };
+
+  test.each(["II", "MM"] as const)(
+    "reads every page in order %s, without thumbnails",
+    async (order) => {
+      const file = tiff([page, { ...page, isThumbnail: true }, white, page], order);
+      expect(await recognize(file)).toMatchObject({
+        text: "Rent receipt March\nRent receipt March",
+        contentType: "image/tiff",
+        missing: undefined,
+      });
+    },
+  );
+
+  test("reports that pages after the twentieth are missing", async () => {
+    const dot = { picture: { width: 8, height: 8, rows: Buffer.alloc(8, 255) } };
+    const pages = (count: number) => [page, ...Array.from({ length: count - 1 }, () => dot)];
+    expect(await recognize(tiff(pages(20)))).toMatchObject({ missing: undefined });
+    expect(await recognize(tiff(pages(21)))).toMatchObject({ missing: "too_large" });
+  });
+
+  test("keeps the text of the pages before a damaged one", async () => {
+    const file = tiff([page, page]);
+    // Within the strip of the second page: the file ends before its directory.
+    expect(await recognize(file.subarray(0, file.length - 400))).toMatchObject({
+      text: "Rent receipt March",
+      missing: "damaged",
+    });
+  });
+
+  test("reports that a page of too many pixels is missing", async () => {
+    const bomb = { picture: { width: 100_000, height: 100_000, rows: Buffer.alloc(8) } };
+    expect(await recognize(tiff([page, bomb]))).toMatchObject({
+      text: "Rent receipt March",
+      missing: "too_large",
+    });
+  });
+
+  test("ends at directories that form a loop", async () => {
+    const file = tiff([page, page]);
+    file.writeUInt32LE(8 + receipt.rows.length, file.length - 4);
+    expect(await recognize(file)).toMatchObject({
+      text: "Rent receipt March\nRent receipt March",
+    });
+  });
+});
+
 describe("recognition of scanned pages", () => {
   test("reads the print of a scanned page", async () => {
     expect(await recognize(scannedPdf(receipt))).toEqual({
@@ -78,7 +127,7 @@ describe("recognition of scanned pages", () => {
   });
 
   test.each(["JBIG2Decode", "JPXDecode"])(
-    "says of a scan whose pictures are in %s that the format is not read",
+    "reports that a scan whose pictures are in %s has an unsupported format",
     async (filter) => {
       const scan = { width: 8, height: 8, rows: Buffer.from("no such picture") };
       const encoding = `/Filter/${filter}`;
@@ -162,7 +211,7 @@ describe("text extractor", () => {
     }
   }
 
-  test("says of pictures and scans that recognition is off", async () => {
+  test("reports for pictures and scans that recognition is off", async () => {
     expect(await extractWith(false, png(receipt))).toEqual(unreadable("ocr_off"));
     expect(await extractWith(false, scannedPdf(receipt))).toEqual(unreadable("ocr_off"));
   });

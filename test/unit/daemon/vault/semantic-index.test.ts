@@ -25,7 +25,7 @@ import {
   startAiServer,
 } from "../../../stand-ins/ai-server.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
-import { toAccountId } from "../../../../storage/tables/vault/ids.ts";
+import { toAccountId, toDocumentId } from "../../../../storage/tables/vault/ids.ts";
 
 let server: AiServer;
 beforeAll(async () => {
@@ -37,7 +37,7 @@ beforeEach(() => {
   server.dimensions = 8;
 });
 
-const ID = "01a1fdff-ed3d-7ce1-8986-d032f4367fd1";
+const ID = toDocumentId("01a1fdff-ed3d-7ce1-8986-d032f4367fd1");
 const signal = new AbortController().signal;
 
 /** An index over one document with a text, and the stand-in as its provider. */
@@ -126,7 +126,7 @@ describe("the job of a text", () => {
     "event_stream",
     "nested",
   ])(
-    "fails for good when the provider answers with %s, and keeps nothing of it",
+    "fails permanently when the provider answers with %s, and stores nothing",
     async (behaviour) => {
       await using scene = await openIndex("The car. ".repeat(300));
       server.behaviour = behaviour;
@@ -171,7 +171,7 @@ describe("the job of a text", () => {
     expect(found?.score).toBeGreaterThan(0.5);
   });
 
-  test("fails for good when the provider does not say which text a vector belongs to", async () => {
+  test("fails permanently when the provider does not name the text of a vector", async () => {
     await using scene = await openIndex("The car. ".repeat(300), "openai");
     server.behaviour = "one_index";
     await expect(scene.run()).rejects.toBeInstanceOf(PermanentJobError);
@@ -228,7 +228,7 @@ test("passages cover a text without gaps and are bounded", () => {
 test("texts that two lists rank high come first", () => {
   const match = (entryId: number) => ({
     entryId,
-    documentId: String(entryId),
+    documentId: toDocumentId(String(entryId)),
     itemId: undefined,
     score: 1,
     passage: "",

@@ -13,7 +13,7 @@ const PART_BYTES = 64 * 1024;
 /** Five parts, of which the last one is short. */
 const ARCHIVE = someBytes(300_001);
 
-/** A bucket of the stand-in behind a proxy that makes faults, with the backups of `root` in it. */
+/** A bucket of the stand-in behind a proxy that injects faults, with the backups of `root` in it. */
 async function openSubject(root = "nightly/", partBytesMin = 1024) {
   const server = await startS3Server({ pageEntries: 3, partBytesMin, clock: () => NOW });
   const proxy = await startFaultProxy({
@@ -45,6 +45,17 @@ async function openSubject(root = "nightly/", partBytesMin = 1024) {
   return { server, proxy, backups, ending };
 }
 
+/** A backup of this time, as far as its beginning goes. */
+function toArchive(now: number): Buffer {
+  const info = Buffer.from(
+    JSON.stringify({ format: 1, version: "1", created_at: new Date(now).toISOString() }),
+  );
+  const head = Buffer.alloc(512);
+  head.write("backup.json", 0, "latin1");
+  head.write(info.byteLength.toString(8).padStart(11, "0"), 124, "latin1");
+  return Buffer.concat([head, info, Buffer.alloc(512 - info.byteLength)]);
+}
+
 type Backups = Awaited<ReturnType<typeof openSubject>>["backups"];
 
 /** Uploads bytes in chunks that fit no part. */
@@ -73,7 +84,7 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 
 describe("backups in a bucket", () => {
   test.each([1, PART_BYTES, PART_BYTES + 1, ARCHIVE.byteLength])(
-    "an archive of %d bytes comes back as it was written",
+    "an archive of %d bytes is read back unchanged",
     async (length) => {
       const { backups } = await openSubject();
       const bytes = ARCHIVE.subarray(0, length);
@@ -102,7 +113,7 @@ describe("backups in a bucket", () => {
     expect((await read(backups)).equals(bytes)).toBe(true);
   });
 
-  test("a home that grows beyond what its parts can hold fails without a backup", async () => {
+  test("a home that outgrows the maximum number of parts fails without a backup", async () => {
     const { backups, server } = await openSubject();
     const grown = someBytes(PART_BYTES * 10 + 1);
     const work = backups.put({ now: NOW, home: undefined, bytes: 1000 }, (write) => write(grown));
@@ -148,7 +159,7 @@ describe("backups in a bucket", () => {
     expect(await backups.list()).toEqual([]);
   });
 
-  test("what fails while it is written leaves neither backup nor parts", async () => {
+  test("a backup that fails while it is written leaves neither object nor parts", async () => {
     const { backups, server } = await openSubject();
     const failure = new Error("a file cannot be read");
     const work = backups.put({ now: NOW, home: undefined, bytes: 1000 }, async (write) => {
@@ -189,10 +200,13 @@ describe("backups in a bucket", () => {
     const { backups, server } = await openSubject();
     const homes = ["aaaaaaaa", "aaaaaaaa", "aaaaaaaa", "aaaaaaaa", "bbbbbbbb", undefined];
     for (const [day, home] of homes.entries())
-      await put(backups, someBytes(10), NOW - (6 - day) * DAY_MS, home);
+      await put(backups, toArchive(NOW - (6 - day) * DAY_MS), NOW - (6 - day) * DAY_MS, home);
+    // Another program's, under the name of the oldest backup that goes.
+    server.store.put("nightly/croft-home-20261101-034500-aaaaaaaa.tar", someBytes(3000), {});
     server.store.put("nightly/notes.txt", someBytes(3), {});
     expect(await backups.prune("aaaaaaaa", 2)).toBe(2);
     expect((await backups.list()).map(({ name }) => name)).toEqual([
+      "croft-home-20261101-034500-aaaaaaaa.tar",
       "croft-home-20261119-034500-aaaaaaaa.tar",
       "croft-home-20261120-034500-aaaaaaaa.tar",
       "croft-home-20261121-034500-bbbbbbbb.tar",

@@ -189,9 +189,9 @@ function same(actual: unknown, expected: Uint8Array): void {
   expect([actual.length, actual.equals(expected)]).toEqual([expected.length, true]);
 }
 
-describe("what is given", () => {
+describe("reading through the cache", () => {
   test.each([0, 1, 5 * KIB, 256 * KIB, 256 * KIB + 1, 3 * MIB])(
-    "%d bytes are fetched once and given whole",
+    "%d bytes are fetched once and served completely",
     async (size) => {
       await using t = await openTestCache();
       const bytes = randomBytes(size);
@@ -266,7 +266,7 @@ describe("many want the same at once", () => {
     expect(t.fetches("a")).toBe(1);
   });
 
-  test("a request that goes away does not end the transfer for the others", async () => {
+  test("a disconnected reader does not end the transfer for the others", async () => {
     await using t = await openTestCache();
     const bytes = randomBytes(12 * MIB);
     const gate = Promise.withResolvers<void>();
@@ -362,7 +362,7 @@ describe("many want the same at once", () => {
     same(await t.get("a", bytes), bytes);
   });
 
-  test("a transfer that breaks off is taken up where it was, for all", async () => {
+  test("an interrupted transfer is resumed for all readers", async () => {
     await using t = await openTestCache();
     const bytes = randomBytes(3 * MIB);
     const starts: number[] = [];
@@ -386,7 +386,7 @@ describe("many want the same at once", () => {
   });
 
   test.each(["small", "large"])(
-    "a %s transfer that stays broken is an error and nothing is kept",
+    "a %s transfer that fails repeatedly is an error and nothing is kept",
     async (kind) => {
       await using t = await openTestCache();
       const size = kind === "small" ? 10 * KIB : 2 * MIB;
@@ -424,7 +424,7 @@ describe("many want the same at once", () => {
     expect(stream.destroyed).toBe(true);
   });
 
-  test("more bytes than announced are never given as the whole", async () => {
+  test("more bytes than declared are never served as a complete file", async () => {
     await using t = await openTestCache();
     const fetch: Fetch = async () => fetched("a", Readable.from([Buffer.alloc(2 * MIB)]), MIB);
     const outcome = await t.cache.open<string, Failure>({
@@ -517,7 +517,7 @@ describe("limits", () => {
     expect(await t.files()).toEqual([]);
   });
 
-  test("bytes of a connection that is gone meanwhile are not kept", async () => {
+  test("bytes of a connection that was deleted meanwhile are not kept", async () => {
     await using t = await openTestCache();
     const bytes = randomBytes(MIB);
     const gate = Promise.withResolvers<void>();
@@ -577,7 +577,7 @@ describe("attack: damaged files", () => {
   ];
   for (const [what, damage] of damages)
     test.each([10 * KIB, MIB])(
-      `a file that is ${what} is never given but fetched again (%d bytes)`,
+      `a file that is ${what} is never served but fetched again (%d bytes)`,
       async (size) => {
         await using t = await openTestCache();
         const bytes = randomBytes(size);
@@ -634,7 +634,7 @@ describe("attack: damaged files", () => {
     expect(t.fetches("a")).toBe(2);
   });
 
-  test("one that cannot even be dropped, since the index cannot be written, is fetched all the same", async () => {
+  test("one that cannot be dropped, because the index cannot be written, is still fetched again", async () => {
     await using t = await openTestCache();
     const bytes = randomBytes(MIB);
     await t.get("a", bytes);

@@ -95,7 +95,7 @@ describe("a disk that is full", () => {
     });
 });
 
-test("attack: a file without a length is not written beyond what may be kept, and is read all the same", async () => {
+test("attack: a file without a length is not written beyond the limit of the cache, but is still read", async () => {
   let written = 0;
   const file = {
     ...fakeFile(0, () => false),
@@ -116,7 +116,7 @@ test("attack: a file without a length is not written beyond what may be kept, an
 });
 
 describe("readers", () => {
-  test("one that begins late reads from the disk what is no longer in memory", async () => {
+  test("a late reader reads bytes that have left memory from the disk", async () => {
     const fill = startFill(
       fakeFile(0, () => false),
       source(),

@@ -76,7 +76,7 @@ describe("a file that is pumped", () => {
     for (const file of files) await file[Symbol.asyncDispose]();
   });
 
-  test("a crowd gets smaller buffers, and what comes back is used again", () => {
+  test("many readers get smaller buffers, and returned buffers are reused", () => {
     const pool = createBufferPool();
     const taken = Array.from({ length: 100 }, () => pool.take());
     const bytes = taken.reduce((sum, { length }) => sum + length, 0);
@@ -85,12 +85,12 @@ describe("a file that is pumped", () => {
     for (const buffer of taken) pool.give(buffer, buffer !== first);
     const again = Array.from({ length: 100 }, () => pool.take());
     expect(again).toContain(second);
-    // Somebody may still be reading it.
+    // A reader may still use it.
     expect(again).not.toContain(first);
     expect(again.reduce((sum, { length }) => sum + length, 0)).toBe(bytes);
   });
 
-  test("a client that goes away ends it", async () => {
+  test("a disconnecting client ends it", async () => {
     await using file = await openFile(randomBytes(2_000_000));
     const sink = new Writable({ write: () => setImmediate(() => sink.destroy()) });
     await expect(

@@ -17,7 +17,7 @@ test("a name counts as sent only in the same case, composed or decomposed", () =
   expect(isAsSent("A.txt", "a.txt")).toBe(false);
 });
 
-test("a stopover's name tells where it belongs, and fits", () => {
+test("a temporary name encodes its target, and fits", () => {
   const by = { newId: () => "01a1fe9f-65f9-727c-939d-cd9713bf8f38", home: "h0me" };
   expect(toTemporaryName("REPORT.txt", by)).toBe("REPORT.txt.croft-h0me-cd9713bf8f38");
   for (const name of ["x".repeat(255), "\u{1f600}".repeat(63), "\u00e4".repeat(127)]) {

@@ -150,13 +150,13 @@ describe("the meaning of an error", () => {
     [{ ".tag": "something_new" }, "forbidden"],
   ])("409 %j: %s", (error, kind) => expect(of(409, { error }).kind).toBe(kind));
 
-  test("the meaning of an error is read from the summary where there are no tags", () => {
+  test("the kind of an error is read from the summary where tags are missing", () => {
     expect(of(409, { error_summary: "path/conflict/file/..." }).kind).toBe("conflict");
     expect(of(409, { error_summary: "path/not_found/" }).kind).toBe("not_found");
     expect(of(409, {}).kind).toBe("forbidden");
   });
 
-  test("an upload session tells where it stands", () => {
+  test("an upload session reports its offset", () => {
     const wrong = { ".tag": "incorrect_offset", correct_offset: 42 };
     for (const error of [wrong, { ".tag": "lookup_failed", lookup_failed: wrong }])
       expect(of(409, { error })).toMatchObject({ kind: "incorrect_offset", offset: 42 });
@@ -268,7 +268,7 @@ describe("attack: answers that a vendor would not give", () => {
     expect(listings).toBe(3);
   });
 
-  test("bytes without word of what they are are not given", async () => {
+  test("bytes without metadata are not returned", async () => {
     for (const result of [undefined, "{", "[]", '{"id":"/x"}']) {
       await using vendor = await against((request, response) => {
         request.resume();
@@ -297,7 +297,7 @@ describe("attack: answers that a vendor would not give", () => {
 });
 
 describe("the list of hooks", () => {
-  test("starts over when its cursor is good no more", async () => {
+  test("starts over when its cursor is no longer valid", async () => {
     await using opened = await open({ pageItems: 2 });
     const { provider, proxy, server } = opened;
     for (const name of ["a", "b", "c", "d", "e"]) await mkdir(provider, "", name);
@@ -308,7 +308,7 @@ describe("the list of hooks", () => {
 });
 
 describe("changes", () => {
-  test("changes of one account never meet, whatever connections they come by", async () => {
+  test("changes of one account are serialized across its connections", async () => {
     await using server = await startDropboxServer();
     server.refuseMeetingChanges(true);
     const way = { dispatcher: agent, deps: { locks: createLocks() } };
@@ -320,7 +320,7 @@ describe("changes", () => {
     expect([(await list(clients[0]!, "")).length, server.changesAtOnce()]).toEqual([20, 1]);
   });
 
-  test("changes of one item by what two have seen: the first is done, the second is stale", async () => {
+  test("of two changes based on the same version of an item, the first succeeds and the second is stale", async () => {
     await using server = await startDropboxServer();
     const way = { dispatcher: agent, deps: { locks: createLocks() } };
     const [one, other] = [await connectDropbox(server, way), await connectDropbox(server, way)];
@@ -336,7 +336,7 @@ describe("changes", () => {
     }
   });
 
-  test("wait for what was made a moment ago", async () => {
+  test("wait until a newly created item is visible", async () => {
     await using opened = await open();
     const { provider, server } = opened;
     const file = await put(provider, "", "file.txt", "x");
@@ -370,7 +370,7 @@ describe("changes", () => {
     expect(await names(provider, "")).toEqual(["file.txt"]);
   });
 
-  test("a version that is replaced between the look and the delete is stale", async () => {
+  test("a version that is replaced between the check and the delete is stale", async () => {
     await using opened = await open();
     const { provider, proxy, server } = opened;
     const file = await put(provider, "", "file.txt", "x");
@@ -415,7 +415,7 @@ describe("uploads", () => {
   test.each([
     ["are refused once all of them are there", "refuseCommits"],
     ["are taken by half", "halvePieces"],
-  ] as const)("go on where Dropbox says that it stands when pieces %s", async (_what, way) => {
+  ] as const)("resume at the offset that Dropbox reports when pieces %s", async (_what, way) => {
     await using opened = await open();
     opened.server[way](2);
     const item = done(await tryUpload(opened.provider, "", "large.bin", bytes));
@@ -432,7 +432,7 @@ describe("uploads", () => {
     same(await get(opened.provider, item.id), bytes);
   });
 
-  test("uploads without a length need none", async () => {
+  test("accepts uploads without a length", async () => {
     await using opened = await open();
     const outcome = await opened.provider.upload({
       parent: "",
@@ -445,7 +445,7 @@ describe("uploads", () => {
     same(await get(opened.provider, done(outcome).id), bytes);
   });
 
-  test("uploads of the bytes that have the name already are a conflict all the same", async () => {
+  test("uploads of bytes equal to those of an existing file are still a conflict", async () => {
     await using opened = await open();
     await put(opened.provider, "", "file.txt", "x");
     expect((await tryUpload(opened.provider, "", "FILE.txt", "x")).kind).toBe("conflict");

@@ -33,7 +33,7 @@ const pages: Readonly<Record<string, (at: number, origin: string) => object>> = 
   }),
 };
 
-describe("attack: a vendor whose listing goes on for ever", () => {
+describe("attack: a vendor with an endless listing", () => {
   test.each(Object.entries(pages))(
     "stops the endless listing of %s and returns no partial result",
     async (type, page) => {

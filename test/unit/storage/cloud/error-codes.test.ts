@@ -5,7 +5,7 @@ import { toGraphFailure } from "../../../../storage/cloud/onedrive/failures.ts";
 import { toFailure } from "../../../../storage/s3/failures.ts";
 import type { ProviderAnswer } from "../../../../storage/cloud/transport.ts";
 
-// What an adapter notes of a failure goes to the log: codes of the provider's, and nothing that its answer repeats.
+// The note of an adapter about a failure goes to the log: only codes of the provider, nothing else of its response.
 
 const notes: Record<string, (code: string) => Promise<{ readonly note?: string }>> = {
   s3: async (code) => toFailure({ status: 400, code }, 0),

@@ -14,7 +14,7 @@ import { serve } from "../../../stand-ins/serve.ts";
 const agent = new Agent();
 afterAll(() => agent.destroy());
 
-/** What a server's answer comes to. */
+/** Returns the outcome of a server's response. */
 async function answerOf(handle: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = await serve(async (request, response) => handle(request, response));
   const answer = await createTransport(agent).send({
@@ -132,7 +132,7 @@ describe("a range", () => {
     ["rubbish", "gzip", Buffer.from("this is not gzip")],
     ["half of it", "gzip", gzipSync(bytes).subarray(0, 5000)],
     ["less than there should be", "gzip", gzipSync(bytes.subarray(0, 500))],
-  ])("%s breaks off", async (_title, encoding, encoded) => {
+  ])("%s fails the stream", async (_title, encoding, encoded) => {
     const reading = readExactly(
       (_, response) => void response.writeHead(200, { "content-encoding": encoding }).end(encoded),
       undefined,
@@ -141,7 +141,7 @@ describe("a range", () => {
     await expect(reading).rejects.toBeInstanceOf(StreamAborted);
   });
 
-  test("the end waits for a look, and breaks off with what it finds", async () => {
+  test("the end waits for a version check, and fails if the version has changed", async () => {
     const open = async (failure: { kind: "changed" } | undefined) => {
       await using server = await answerOf((_, response) => void response.end(bytes));
       const exact = toExactBytes(server.answer, undefined, undefined);

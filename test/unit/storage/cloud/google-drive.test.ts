@@ -30,7 +30,7 @@ async function open(options: GoogleDriveServerOptions = {}) {
   });
   const agent = new Agent();
   closers.push(server, proxy, { [Symbol.asyncDispose]: () => agent.destroy() });
-  /** Waits of the adapter: what happens in them, and how long they were asked to be. */
+  /** Waits of the adapter: their requested lengths, and an event during them. */
   const waits: { ms: number[]; meanwhile: (() => void) | undefined } = {
     ms: [],
     meanwhile: undefined,
@@ -121,7 +121,7 @@ describe("an item of a drive", () => {
       expect(await provider.read({ id, signal: calm })).toMatchObject({ kind: "unsupported" });
   });
 
-  test("an item of a drive may bear one name twice: both are listed, and each is what its id says", async () => {
+  test("two items of a drive may have one name: both are listed, distinguished by their ids", async () => {
     const { provider, add, names } = await open();
     const [one, two] = [
       add("twin", "text/plain", Buffer.from("1")),
@@ -150,12 +150,12 @@ describe("an item of a drive", () => {
     }
     const file = await upload(provider, "x", Buffer.from("x"));
     const id = file.kind === "ok" ? file.item.id : "";
-    // Only Drive itself knows what there is not.
+    // Only a response of Drive itself may mean that the item is missing.
     proxy.answerNext(() => true, 404, { "content-type": "text/html" }, "<h1>Not Found</h1>");
     expect(await provider.stat({ id, signal: calm })).toMatchObject({ kind: "offline" });
   });
 
-  test("an item of a drive in the trash is gone, and so is what lies in a trashed folder", async () => {
+  test("an item of a drive in the trash is missing, and so are items in a trashed folder", async () => {
     const { server, provider, add } = await open();
     const folder = add("folder", "application/vnd.google-apps.folder");
     const file = add("inside", "text/plain", Buffer.from("x"), folder.id);
@@ -190,7 +190,7 @@ describe("equal names in a drive", () => {
     server.freezeListings(true);
     expect((await provider.createFolder({ parent: "", name: "n", signal: calm })).kind).toBe("ok");
     expect(waits.ms).toEqual([1000, 1000]);
-    // The listings go on during the second one's wait: now everybody sees both.
+    // The listings are unfrozen during the second call's wait: now every client sees both.
     waits.meanwhile = () => server.freezeListings(false);
     expect((await other.createFolder({ parent: "", name: "n", signal: calm })).kind).toBe(
       "conflict",
@@ -200,7 +200,7 @@ describe("equal names in a drive", () => {
     ]);
   });
 
-  test("the older item also gives way when the younger one stays, because that one was listed first", async () => {
+  test("the older item also yields when the younger one stays, because that one was listed first", async () => {
     const { proxy, provider, add, names } = await open();
     const isPost = ({ method }: { method: string }) => method === "POST";
     // Between the creation of our item and our check, another client creates one of that name without checking.
@@ -273,7 +273,7 @@ describe("guards", () => {
     expect((await provider.delete({ id: file.id, expected, signal: calm })).kind).toBe("stale");
   });
 
-  test("a move into what was moved below the item meanwhile is refused by Drive, and nothing is lost", async () => {
+  test("Drive refuses a move into a folder that was moved below the item meanwhile, and nothing is lost", async () => {
     const { server, proxy, provider, add } = await open();
     const [a, b] = [
       add("a", "application/vnd.google-apps.folder"),
@@ -284,7 +284,7 @@ describe("guards", () => {
       async () => {
         b.parent = a.id;
         server.store.touch(b);
-        // The tag of `a` is what the adapter has just seen.
+        // The adapter has just seen the tag of `a`.
         a.version -= 1;
       },
     );
@@ -296,7 +296,7 @@ describe("guards", () => {
 describe("uploads", () => {
   const bytes = Buffer.alloc(3 * PIECE + 5, "croft");
 
-  test("uploads resume where the session stands after a cut, a failure and a lost answer", async () => {
+  test("uploads resume at the session's offset after a cut, a failure and a lost response", async () => {
     const { server, proxy, provider } = await open();
     const isPiece = ({ method }: { method: string }) => method === "PUT";
     const breaks = [
@@ -321,7 +321,7 @@ describe("uploads", () => {
     expect(server.sessions()).toEqual([]);
   });
 
-  test("uploads whose session is gone when it is asked about a lost last answer are found, too", async () => {
+  test("uploads are found, too, when the session has expired after a lost last response", async () => {
     const { proxy, provider, names } = await open();
     proxy.loseNext(
       ({ method, headers }) =>
@@ -339,7 +339,7 @@ describe("uploads", () => {
     expect(await names()).toEqual(["large"]);
   });
 
-  test("ask where the session stands when an answer does not tell", async () => {
+  test("query the session's offset when a response lacks it", async () => {
     const { proxy, provider, names } = await open();
     const isSecond = ({ headers }: ProxiedRequest) =>
       String(headers["content-range"]).startsWith(`bytes ${PIECE}-`);
@@ -362,7 +362,7 @@ describe("uploads", () => {
     expect(await names()).toEqual(["large", "small", "tiny"]);
   });
 
-  test("uploads whose source fails before its first byte is read make nothing, and throw what it threw", async () => {
+  test("uploads whose source fails before its first byte create nothing, and rethrow its error", async () => {
     const { server, provider, names } = await open();
     const content = new Readable({ read: () => undefined });
     content.destroy(new Error("the client went away"));
@@ -400,7 +400,7 @@ describe("uploads", () => {
     }
   });
 
-  test("never become one of Google's own documents, whatever type the client names", async () => {
+  test("never become one of Google's own documents, for any content type of the client", async () => {
     const { server, provider } = await open();
     for (const contentType of [
       "application/vnd.google-apps.document",
@@ -439,7 +439,7 @@ describe("uploads", () => {
 });
 
 describe("reading where revisions cannot be read", () => {
-  test("ends with an error when the file changes on the way, and gives the whole when it does not", async () => {
+  test("ends with an error when the file changes during the download, and otherwise returns the complete file", async () => {
     const { server, provider, proxy, add } = await open();
     server.hideRevisions(true);
     const file = add("file", "text/plain", Buffer.alloc(300_000, 1));

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { Agent } from "undici";
 import { afterAll, describe, expect, test } from "vitest";
 import { createNextcloudType } from "../../../../storage/cloud/nextcloud/provider.ts";
-import type { CloudProvider, KeptSession } from "../../../../storage/cloud/provider.ts";
+import type { CloudProvider, SessionStore } from "../../../../storage/cloud/provider.ts";
 import {
   calm,
   done,
@@ -144,7 +144,7 @@ const vendors: Readonly<Record<string, Vendor>> = {
 };
 
 /** A row that keeps a session. */
-function keep(): KeptSession & { saved: string | undefined } {
+function keep(): SessionStore & { saved: string | undefined } {
   const kept = {
     saved: undefined as string | undefined,
     async save(session: string | undefined) {
@@ -154,7 +154,7 @@ function keep(): KeptSession & { saved: string | undefined } {
   return kept;
 }
 
-function upload(provider: CloudProvider, session: KeptSession | undefined, failAt = Infinity) {
+function upload(provider: CloudProvider, session: SessionStore | undefined, failAt = Infinity) {
   const content = Readable.from(
     (function* () {
       for (let at = 0; at < bytes.length; at += 50_000) {
@@ -193,7 +193,7 @@ describe.each(Object.entries(vendors))("a kept session of %s", (_type, vendor) =
       return vendor.isPiece({ method, path });
     }).length;
 
-  test("receives only what it has not confirmed after the daemon died", async () => {
+  test("receives only unconfirmed bytes after the daemon died", async () => {
     await using opened = await vendor.open();
     await using whole = await vendor.open();
     done(await upload(await whole.connect(), undefined));

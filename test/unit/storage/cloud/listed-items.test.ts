@@ -14,7 +14,7 @@ const item = (id: string, name = id): ProviderItem => ({
   version: undefined,
 });
 
-describe("attack: a listing without an end", () => {
+describe("attack: an endless listing", () => {
   test("fails a listing that repeats the same items endlessly", () => {
     const gathered = createListedItems<number>();
     for (let page = 0; page <= 1_000; page++) {

@@ -94,7 +94,7 @@ const upload = (parent: string, name: string, text: string) =>
     signal,
   });
 
-/** What every verb says of one id. */
+/** Returns the outcomes of every operation on one id. */
 async function tryEverything(id: string): Promise<string[]> {
   const read = await provider.read({ id, signal });
   if (read.kind === "ok") read.stream.destroy();
@@ -137,7 +137,7 @@ describe("attack: ids that lead out of the root", () => {
     "C:\\Windows",
     "file.txt::$DATA",
     "\u002e\u002e\u2215outside",
-  ])("%j reaches nothing with any verb", async (id) => {
+  ])("no operation reaches anything with %j", async (id) => {
     const kinds = await tryEverything(id);
     for (const kind of kinds) expect(["not_found", "stale"]).toContain(kind);
     await outsideIsUntouched();
@@ -212,7 +212,7 @@ describe("attack: links and special files", () => {
     await outsideIsUntouched();
   });
 
-  test("a link inside a folder that is deleted for good is not followed", async () => {
+  test("a link inside a permanently deleted folder is not followed", async () => {
     await mkdir(join(root, "folder"));
     await symlink(outside, join(root, "folder", "way-out"));
     const deleted = await provider.delete({
@@ -299,7 +299,7 @@ describe("where a root may lie", () => {
     expect((await connect("link")).kind).not.toBe("ok");
   });
 
-  test("refused: what holds or lies in the daemon's own folders", async () => {
+  test("refused: folders that contain, or lie in, the daemon's own folders", async () => {
     const home = join(root, "..");
     for (const own of [root, join(root, "data"), home])
       expect(
@@ -316,12 +316,12 @@ describe("where a root may lie", () => {
     });
   });
 
-  test("a relative root lies below the first allowed folder", async () => {
+  test("a relative root is below the first allowed folder", async () => {
     expect(await connect("root")).toMatchObject({ kind: "ok" });
     expect(await connect(".")).toMatchObject({ kind: "ok" });
   });
 
-  test("a root that is another folder than before is offline, and nothing is called deleted", async () => {
+  test("a root that is another folder than before is offline, and no item counts as deleted", async () => {
     await writeFile(join(root, "file.txt"), "x");
     const again = await connect("root", {}, facts);
     if (again.kind !== "ok") throw new Error(again.kind);
@@ -355,8 +355,8 @@ describe("where a root may lie", () => {
   });
 });
 
-describe("what else happens on disks", () => {
-  test("names that are no Unicode are left out and stay untouched", async () => {
+describe("unusual states of disks", () => {
+  test("names that are not valid Unicode are left out and stay untouched", async () => {
     await writeFile(Buffer.concat([Buffer.from(`${root}/bad `), Buffer.from([0xff, 0xfe])]), "x");
     await writeFile(join(root, "good.txt"), "x");
     expect(await provider.list({ folder: "", signal })).toMatchObject({
@@ -365,7 +365,7 @@ describe("what else happens on disks", () => {
     expect(await readdir(root, { encoding: "buffer" })).toHaveLength(3);
   });
 
-  test("a file that changes while it is read breaks off", async () => {
+  test("a file that changes while it is read fails the stream", async () => {
     await writeFile(join(root, "file.bin"), Buffer.alloc(2_000_000, 1));
     const outcome = await provider.read({ id: "file.bin", signal });
     if (outcome.kind !== "ok") throw new Error(outcome.kind);
@@ -420,7 +420,7 @@ describe("what else happens on disks", () => {
     outcome.stream.destroy();
   });
 
-  test("a file that is cut while it is read breaks off", async () => {
+  test("a file that is truncated while it is read fails the stream", async () => {
     await writeFile(join(root, "file.bin"), Buffer.alloc(2_000_000, 1));
     const outcome = await provider.read({ id: "file.bin", signal });
     if (outcome.kind !== "ok") throw new Error(outcome.kind);
@@ -428,7 +428,7 @@ describe("what else happens on disks", () => {
     await expect(buffer(outcome.stream)).rejects.toMatchObject({ failure: { kind: "changed" } });
   });
 
-  test("half-written uploads of a process that is gone are cleared away by the next one's first look", async () => {
+  test("the first listing of the next process deletes partial uploads of an ended process", async () => {
     const tmp = join(root, ".croft", "tmp");
     await writeFile(join(tmp, "upload-home-999999999-x"), "half");
     await writeFile(join(tmp, `upload-home-${process.pid}-running`), "under way");
@@ -501,7 +501,7 @@ describe("what else happens on disks", () => {
     expect(refused("read")).toBe("offline");
   });
 
-  test("a file that a crash has left with both names keeps the old one", async () => {
+  test("a file that has both names after a crash keeps the old one", async () => {
     const staging = join(root, ".croft", "staging");
     const claim = join(staging, "claim-home-999999999-x");
     await mkdir(join(root, "folder"));
@@ -515,7 +515,7 @@ describe("what else happens on disks", () => {
     expect(await readdir(staging)).toEqual([]);
   });
 
-  test("a name that waited beside its place on another disk when the daemon died is gone", async () => {
+  test("a staging file beside its place on another disk is deleted after the daemon died", async () => {
     const claim = "claim-home-999999999-x";
     await writeFile(join(root, "new.txt"), "x");
     await link(join(root, "new.txt"), join(root, `.croft-${claim}`));
@@ -608,7 +608,7 @@ describe("what else happens on disks", () => {
   });
 
   skipUnless(!isRoot, "root may write anywhere")(
-    "a folder that cannot go for good as a whole is not an obstacle afterwards",
+    "a folder that cannot be deleted completely is not an obstacle afterwards",
     async () => {
       await mkdir(join(root, "folder", "closed"), { recursive: true });
       await writeFile(join(root, "folder", "closed", "file.txt"), "x");
@@ -654,7 +654,7 @@ describe("what else happens on disks", () => {
     expect(trash.filter((name) => /taken\.txt|claim-/.test(name))).toHaveLength(2);
   });
 
-  test("two hops to another spelling end with the item whole and nothing left over", async () => {
+  test("a rename in two steps to another spelling keeps the item and leaves nothing else", async () => {
     await writeFile(join(root, "name.txt"), "x");
     const opened = await openTrusted(root, "handle");
 
@@ -711,7 +711,7 @@ describe("what else happens on disks", () => {
     },
   );
 
-  test("a folder with names that are no Unicode goes for good like any other", async () => {
+  test("a folder with names that are not valid Unicode can be deleted permanently", async () => {
     const bad = Buffer.from([0x62, 0xff]);
     await mkdir(join(root, "folder"));
     await mkdir(Buffer.concat([Buffer.from(`${root}/folder/`), bad]));
@@ -729,7 +729,7 @@ describe("what else happens on disks", () => {
     expect(await readdir(join(root, ".croft", "trash"))).toEqual([]);
   });
 
-  test("a time of change that no date can tell is unknown", async () => {
+  test("a modification time outside the range of dates is undefined", async () => {
     const looks = createLooks(true, Date.now);
     const stats = await lstat(root, { bigint: true });
     for (const seconds of [99_999_999_999_999n, 300_000_000_000n, -100_000_000_000n]) {
@@ -752,7 +752,7 @@ describe("what else happens on disks", () => {
     expect(await readdir(trash)).toEqual([]);
   });
 
-  test("a folder that got the number of one that is gone is not taken for it", async () => {
+  test("a folder with the reused inode number of a deleted one is a different item", async () => {
     await mkdir(join(root, "folder"));
     const before = await provider.stat({ id: "folder", signal });
     await tickAfter(join(root, "folder"));
@@ -770,7 +770,7 @@ describe("what else happens on disks", () => {
     expect(renamed.kind).toBe("stale");
   });
 
-  test("the trash keeps what it was, where it was and when", async () => {
+  test("the trash records kind, place and time of an item", async () => {
     await mkdir(join(root, "folder"));
     await writeFile(join(root, "folder", "file.txt"), "x");
     await provider.delete({ id: "folder/file.txt", expected: {}, signal });

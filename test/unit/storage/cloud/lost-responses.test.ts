@@ -18,8 +18,8 @@ import { startOneDriveServer } from "../../../stand-ins/onedrive-server.ts";
 import { startFaultProxy, type FaultProxy } from "../../../support/cloud/fault-proxy.ts";
 import { connectDropbox, connectOneDrive } from "../../../support/cloud/vendor-drives.ts";
 
-// Every request of every change fails once: lost on the way there, or its answer on the way back. Whatever the adapter then
-// says of the change has to be what the storage holds.
+// Every request of every change fails once: the request or its response is lost. The outcome that the adapter then
+// reports has to match the storage.
 
 const agent = new Agent();
 afterAll(() => agent.destroy());

@@ -127,7 +127,7 @@ async function connectTo({
 const calm = new AbortController().signal;
 
 describe("the address of the consent page", () => {
-  test("carries what the standard wants, and keeps the vendor's own parameters", () => {
+  test("has the standard's parameters, and keeps the vendor's own", () => {
     const url = new URL(
       createOAuthSpec(vendor).authorizationUrl({
         server: { googleClientId: "the id" },
@@ -149,7 +149,7 @@ describe("the address of the consent page", () => {
     });
   });
 
-  test("the address of the consent page lies at the administrator's origin where one is set, below its path, too", () => {
+  test("the address of the consent page uses the administrator's origin and path where they are set", () => {
     expect(toEndpoint("https://a.example/x?y=1", "http://127.0.0.1:9/proxy/")).toBe(
       "http://127.0.0.1:9/proxy/x?y=1",
     );
@@ -157,7 +157,7 @@ describe("the address of the consent page", () => {
 });
 
 describe("a code", () => {
-  /** Agrees at the consent page as a browser does, and gives the code that it comes back with. */
+  /** Confirms the consent page as a browser does, and returns the code of the redirect. */
   async function agree(origin: string, scopes: readonly string[], verifier: string, state: string) {
     const url = createOAuthSpec(vendor).authorizationUrl({
       server: { googleClientId: "croft", googleBaseUrl: origin },
@@ -205,7 +205,7 @@ describe("a code", () => {
     expect((await exchange(["files"], "w".repeat(43))).first.kind).toBe("reauth");
   });
 
-  test("a code with which the person left out what is needed is forbidden; what is not needed may be left out", async () => {
+  test("a code without a required scope is forbidden; optional scopes may be missing", async () => {
     expect((await exchange(["profile"])).first).toEqual({
       kind: "forbidden",
       note: "scope not granted",

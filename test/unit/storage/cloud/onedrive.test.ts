@@ -133,7 +133,7 @@ describe("names", () => {
     ["~$report.docx", "reserved_name"],
   ])("%j: %s", (name, rule) => expect(brokenOneDriveRule(name)).toBe(rule));
 
-  test("names are refused before anything is asked", async () => {
+  test("invalid names are refused before any request", async () => {
     await using opened = await open();
     const { provider, proxy } = opened;
     const file = await put(provider, "", "file.txt", "x");
@@ -146,7 +146,7 @@ describe("names", () => {
   });
 });
 
-describe("what a status means", () => {
+describe("the meaning of a status", () => {
   const of = (status: number, error: unknown = {}, headers: Record<string, string> = {}) =>
     toGraphFailure({ status, headers }, { error }, 0);
   test.each([
@@ -176,7 +176,7 @@ describe("what a status means", () => {
     [302, {}, "offline"],
   ])("%i with %j: %s", (status, error, kind) => expect(of(status, error).kind).toBe(kind));
 
-  test("a delay is passed on, and a 503 that tells one is not an outage", () => {
+  test("a delay is passed on, and a 503 with a delay is not an outage", () => {
     const headers = { "retry-after": "120" };
     for (const status of [429, 503, 509])
       expect(of(status, {}, headers)).toMatchObject({
@@ -207,7 +207,7 @@ describe("an item", () => {
     [{ id: "other", path: "/drives/b!x/root:" }, ""],
     [{ id: "other", path: "/drives/b!x/root:/root:" }, "other"],
     [{ id: "other", path: 7 }, "other"],
-  ])("an item in %j lies in %j", (parentReference, parent) => {
+  ])("an item in %j is in %j", (parentReference, parent) => {
     expect(toDriveItem({ ...raw, parentReference }, "root")?.item.parent).toBe(parent);
   });
 
@@ -232,14 +232,14 @@ describe("an item", () => {
     expect(toDriveItem(strange, "root")).toBeUndefined();
   });
 
-  test("an item that does not tell its folder lies in the one that was listed", () => {
+  test("an item without a parent is in the listed folder", () => {
     const { parentReference: _untold, ...shared } = { ...raw, remoteItem: { id: "B!2" } };
     expect(toDriveItem(shared, "root", "folder")?.item).toMatchObject({ parent: "folder" });
     expect(toDriveItem(shared, "root", "")?.item).toMatchObject({ parent: "", kind: "file" });
     expect(toDriveItem(raw, "other", "folder")?.item.parent).toBe("root");
   });
 
-  test("an item whose members are of other types has none of them", () => {
+  test("drops members of an item that have other types", () => {
     const strange = { ...raw, size: "3", eTag: {}, cTag: 4, lastModifiedDateTime: "soon" };
     expect(toDriveItem(strange, "root")?.item).toMatchObject({
       size: undefined,
@@ -263,7 +263,7 @@ describe("ids of personal drives", () => {
     expect(toDriveId("6D53BE8A5056ECA")).toBe("06d53be8a5056eca");
   });
 
-  test("those at work are left as they are", () => {
+  test("ids of work drives stay unchanged", () => {
     expect(toItemId("01ABCdefGHIJKLMNOP")).toBe("01ABCdefGHIJKLMNOP");
     expect(toDriveId("b!aBcDeF")).toBe("b!aBcDeF");
     expect([toItemId(7), toDriveId("")]).toEqual([undefined, undefined]);
@@ -324,7 +324,7 @@ describe("attack: answers that a vendor would not give", () => {
     expect(seen).toEqual([]);
   });
 
-  test("an entry that does not tell its folder fails no listing", async () => {
+  test("an entry without a parent does not fail a listing", async () => {
     await using vendor = await against((response) =>
       json(response, { value: [{ id: "x", name: "shared", remoteItem: { id: "B!2" } }] }),
     );
@@ -465,7 +465,7 @@ describe("upload sessions", () => {
     expect([await tree(provider), server.sessions()]).toEqual([{ "large.bin": "theirs" }, []]);
   });
 
-  test("wait as long as they are asked to, and no longer than a person waits", async () => {
+  test("wait for the requested delay, up to the patience of a user", async () => {
     await using opened = await open();
     const { provider, proxy } = opened;
     proxy.answerNext(isFragment, 429, { "Retry-After": "1" });
@@ -493,7 +493,7 @@ describe("upload sessions", () => {
     expect(await list(provider, "")).toEqual([]);
   });
 
-  test("an address that has run out says nothing about the sign-in", async () => {
+  test("an expired address does not mean that the sign-in is invalid", async () => {
     await using opened = await open();
     opened.proxy.answerNext(isFragment, 401);
     const outcome = await tryUpload(opened.provider, "", "large.bin", bytes);
@@ -536,7 +536,7 @@ describe("guards", () => {
     expect([server.leaks(), server.oauth.renewals()]).toEqual([0, 1]);
   });
 
-  test("a file that changes while its bytes come breaks off", async () => {
+  test("a file that changes while its bytes arrive fails the stream", async () => {
     await using opened = await open();
     const { provider, proxy, server } = opened;
     const file = await put(provider, "", "file.bin", pattern(300_000));
@@ -590,12 +590,12 @@ describe("connecting", () => {
   test("probes the drive's capabilities, and sends no request when they are known", async () => {
     await using business = await startOneDriveServer({ driveType: "business" });
     const provider = await connectOneDrive(business, { dispatcher: agent });
-    expect(provider.can.permanentDelete).toBe(true);
+    expect(provider.capabilities.permanentDelete).toBe(true);
     const checked = await provider.check({ signal: calm });
     if (checked.kind !== "ok") throw new Error(checked.kind);
     const before = business.requests();
     const way = { dispatcher: agent, request: { facts: checked.facts } };
-    expect((await connectOneDrive(business, way)).can).toEqual(provider.can);
+    expect((await connectOneDrive(business, way)).capabilities).toEqual(provider.capabilities);
     expect(business.requests()).toBe(before);
   });
 
@@ -606,10 +606,10 @@ describe("connecting", () => {
     expect(await provider.check({ signal: calm })).toMatchObject({ kind: "reauth" });
   });
 
-  test("a drive that tells zero for its room has none to tell", async () => {
+  test("a quota of zero means that the drive has no quota", async () => {
     await using server = await startOneDriveServer({ totalBytes: 0 });
     const provider = await connectOneDrive(server, { dispatcher: agent });
-    expect(provider.can.quota).toBe(false);
+    expect(provider.capabilities.quota).toBe(false);
     expect(await provider.quota({ signal: calm })).toEqual({
       kind: "ok",
       usedBytes: undefined,

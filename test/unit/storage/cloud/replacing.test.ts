@@ -43,7 +43,7 @@ async function namesIn(provider: ReturnType<ReturnType<typeof createMemoryStorag
   return listed.kind === "ok" ? listed.items.map(({ name }) => name) : listed.kind;
 }
 
-test("replaces a file of a provider without such an operation by an upload, a delete and a rename", async () => {
+test("replaces a file of a provider without a replace operation by an upload, a delete and a rename", async () => {
   const { provider, item } = await withFile();
   const replaced = await replaceFile(provider, replacement(item.id, item.etag), deps);
   if (replaced.kind !== "ok") throw new Error(replaced.kind);

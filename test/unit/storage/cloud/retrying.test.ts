@@ -47,7 +47,7 @@ test("the waits double up to a bound, and each is any part of that", async () =>
   expect(await waitsOf(0)).toEqual([0, 0, 0]);
 });
 
-test("a change that was not sent since the look before it was waited for in vain is not tried again", async () => {
+test("a change whose preceding check timed out, so that it was never sent, is not retried", async () => {
   const storage = createMemoryStorage();
   const provider = withRetries(storage.connect(), {
     sleep: async () => undefined,

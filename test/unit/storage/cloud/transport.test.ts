@@ -59,7 +59,7 @@ describe("a request", () => {
     expect(await answer.text()).toEqual({ kind: "ok", text: "/a/../b/%2e/./c?x=%2F" });
   });
 
-  test("a request that never left says so, and one that may have arrived says that", async () => {
+  test("distinguishes a request that was never sent from one that may have arrived", async () => {
     const { send, url } = await start((_request, response) => response.destroy());
     expect(await send({ method: "PUT", body: "x" })).toMatchObject({ kind: "offline", sent: true });
     const refused = new URL(url);
@@ -132,7 +132,7 @@ describe("a request", () => {
 });
 
 describe("an answer's body", () => {
-  test("comes whole, or breaks off", async () => {
+  test("arrives complete, or fails", async () => {
     const { send } = await start((request, response) => {
       response.writeHead(200, request.headers["x-length"] ? { "content-length": 10 } : {});
       response.write("12345", () =>

@@ -35,7 +35,7 @@ async function list(...items: readonly ProviderItem[]) {
   return outcome.kind === "ok" ? outcome.items : outcome;
 }
 
-describe("attack: items that are none", () => {
+describe("attack: invalid items", () => {
   test("valid items are passed on unchanged", async () => {
     expect(await list(validItem)).toEqual([validItem]);
     expect(await wrap(validItem).stat({ id: "i1", signal })).toEqual({
@@ -44,7 +44,7 @@ describe("attack: items that are none", () => {
     });
   });
 
-  test("the folder itself, what has no id that can be kept, and what comes twice are not children", async () => {
+  test("drops the folder itself, items without a storable id, and duplicates from the children", async () => {
     const odd = ["f", "", "x".repeat(4097), "nul\0", "lone \ud800"].map((id) => ({
       ...validItem,
       id,

@@ -25,7 +25,7 @@ async function read(
 
 const offline = (note: string) => ({ kind: "offline", sent: true, note });
 
-test("prefixes are resolved, whatever the server calls them", async () => {
+test("resolves any namespace prefixes", async () => {
   for (const [open, close] of [
     ['<D:a xmlns:D="DAV:"><D:b>1</D:b>', "</D:a>"],
     ['<a xmlns="DAV:"><b>1</b>', "</a>"],
@@ -45,7 +45,7 @@ test.each([1, 64 * 1024])(
   },
 );
 
-test("texts are whole, cut into single bytes on the way, too", async () => {
+test("texts are complete, even when they arrive byte by byte", async () => {
   const { outcome, seen } = await read(
     "<a>caf\u00e9 &amp; &#x1F600; <![CDATA[<raw>]]><!-- passed over --><?php echo 1 ?></a>",
     { piece: 1 },
@@ -54,7 +54,7 @@ test("texts are whole, cut into single bytes on the way, too", async () => {
   expect(seen).toEqual(["{}a=caf\u00e9 & \u{1F600} <raw>"]);
 });
 
-test("white space between elements is not text, however much there is of it", async () => {
+test("white space between elements is not text, however long it is", async () => {
   const many = "<b> 1 </b>\n".repeat(70_000);
   const { outcome, seen } = await read(`<a>\n${many}</a>`, {
     limits: { bytesMax: 10_000_000, textMax: 1_000 },
@@ -64,7 +64,7 @@ test("white space between elements is not text, however much there is of it", as
   expect((await read("<a> x <b/> y </a>")).seen).toEqual(["{}b=", "{}a= x  y "]);
 });
 
-test("elements know what they stand in", async () => {
+test("elements know their ancestors", async () => {
   const paths: string[] = [];
   await readXml(
     Readable.from([Buffer.from("<a><b><c/></b></a>")]),
@@ -127,7 +127,7 @@ describe("hostile documents", () => {
   });
 });
 
-test("a stream that breaks off ends with its own failure", async () => {
+test("an aborted stream ends with its own failure", async () => {
   const broken = () =>
     Readable.from(
       (async function* () {

@@ -27,7 +27,7 @@ function open(folder: string, now: number) {
   });
 }
 
-test("keeps a copy with the old schema before the schema changes, and none when it stays", async () => {
+test("copies the database before the schema changes, and only then", async () => {
   const folder = makeFolder();
   writeFileSync(join(folder, "0001_notes.sql"), tables);
   const first = await open(folder, 0);

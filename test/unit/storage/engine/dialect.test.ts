@@ -48,7 +48,7 @@ describe("a shared statement", () => {
     'CREATE TABLE a ("BLOB" TEXT)',
     "CREATE TABLE a (t TEXT) -- an INTEGER",
     "CREATE TABLE a (t TEXT /* REAL; */)",
-  ])("keeps what is quoted or a comment: %s", (sql) => {
+  ])("keeps quoted texts and comments: %s", (sql) => {
     const [statement = ""] = toDialectStatements(sql, "postgres");
     expect(statement.replaceAll(' COLLATE "C"', "")).toBe(sql);
   });

@@ -52,7 +52,7 @@ describe("errors of the file system", () => {
     ["ENOSPC", "full", "free some disk space"],
     ["EDQUOT", "full", "free some disk space"],
     ["ENOENT", "failed", "cannot be opened"],
-  ])("%s is %s and says what helps", (code, expected, words) => {
+  ])("%s is %s and names the remedy", (code, expected, words) => {
     const error = toFileStorageError(Object.assign(new Error("no"), { code }), "/home/croft.db");
     expect(error.code).toBe(expected);
     expect(error.message).toContain("/home/croft.db");
@@ -116,7 +116,7 @@ describe("PostgreSQL's states", () => {
     ]);
     const lost = [reset, terminated, serverError("57P01"), serverError("08006")];
     expect(lost.map(of).map(hasLostConnection)).toEqual([true, true, true, true]);
-    // Asked again in a moment, the server may be back: no bug of ours.
+    // The server may be back at the next attempt: not a bug.
     expect(lost.map((error) => of(error).code)).toEqual(["busy", "busy", "busy", "busy"]);
     expect(of(serverError("08P01")).code).toBe("failed");
     const kept = [serverError("23505"), serverError("42P01"), new StorageError("failed", "misuse")];

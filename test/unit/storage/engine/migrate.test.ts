@@ -43,7 +43,7 @@ describe("migrating", () => {
     expect(await db.get("SELECT m FROM a")).toEqual({ m: 2 });
   });
 
-  test("leaves nothing of a step that fails, keeps the steps before, and the next run completes", async () => {
+  test("rolls back a step that fails, keeps the steps before, and the next run completes", async () => {
     const db = openMemory();
     const broken = step(2, "ALTER TABLE a ADD COLUMN m INTEGER; UPDATE missing SET m = 1;");
     await expect(migrate(db, [first, broken])).rejects.toMatchObject({ code: "failed" });
@@ -93,7 +93,7 @@ describe("migrating", () => {
     expect(await db.get("SELECT count(*) AS n FROM schema_migrations")).toEqual({ n: 0 });
   });
 
-  test("refuses a database of a later croft and says what helps", async () => {
+  test("refuses a database of a later croft and names the remedy", async () => {
     const db = openMemory();
     await migrate(db, [first, second]);
     const refused = migrate(db, [first]);
@@ -122,7 +122,7 @@ describe("the files", () => {
     return directory;
   }
 
-  test("the files are read by number, whatever else lies there", () => {
+  test("the files are read by number, and other files are ignored", () => {
     const directory = directoryOf({
       "0010_ten.sql": "SELECT 10;",
       "0002_two.sql": "SELECT 2;",

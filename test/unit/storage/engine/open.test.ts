@@ -49,7 +49,7 @@ describe("opening the database", () => {
     await expect(refused).rejects.toThrow("begins with postgres:// or is :memory:");
   });
 
-  test("refuses a damaged file and says what helps", async () => {
+  test("refuses a damaged file and names the remedy", async () => {
     const dataDirectory = makeDirectory();
     writeFileSync(join(dataDirectory, DATABASE_FILE), "nothing of the kind ".repeat(500));
     const refused = openDatabase(undefined, { dataDirectory, clock });
@@ -90,7 +90,7 @@ describe("opening the database", () => {
   test("makes the file aside, so that a start that is cut off leaves no empty one", async () => {
     const dataDirectory = makeDirectory();
     const path = join(dataDirectory, DATABASE_FILE);
-    // What kills at the worst moments leave.
+    // The files that kills at the worst moments leave.
     writeFileSync(`${path}.new`, "");
     writeFileSync(`${path}.new-wal`, "half a log");
     await (await openDatabase(undefined, { dataDirectory, clock })).close();

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createPool, toServerName } from "../../../../storage/engine/postgres-pool.ts";
 
-test("an address with sslmode=require makes the driver say nothing on standard error", async () => {
+test("an address with sslmode=require causes no warning of the driver on standard error", async () => {
   const warnings: string[] = [];
   const note = (warning: Error) => void warnings.push(warning.message);
   process.on("warning", note);

@@ -32,7 +32,7 @@ function createFakeServer(
 
 const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE";
 
-describe("a transaction that gives way", () => {
+describe("a transaction with a serialization failure", () => {
   test.each(["40001", "40P01"])(
     "a transaction that has a serialization failure at a statement (%s) is retried from its start",
     async (code) => {

@@ -25,7 +25,7 @@ describe("rows are remembered", () => {
     return { get, clear: cache.clear, reads: () => reads };
   }
 
-  test("the same question is asked once, and absence is an answer too", () => {
+  test("the same query runs once, and absence is cached too", () => {
     const { get, reads } = memoOf();
     expect([get(ask(["x"])), get(ask(["x"]))]).toEqual([{ a: 1 }, { a: 1 }]);
     expect(reads()).toBe(1);

@@ -27,7 +27,7 @@ const pieces = fc.constantFrom(
 const hostileSql = fc.array(pieces, { maxLength: 30 }).map((parts) => parts.join(""));
 
 describe("tokens", () => {
-  test("joined are the text again, whatever it is", () => {
+  test("joined parts equal the text, for any text", () => {
     fc.assert(
       fc.property(hostileSql, (sql) => {
         expect(
@@ -66,7 +66,7 @@ describe("placeholders", () => {
     );
   });
 
-  test("placeholders are none in strings, quoted names and comments", () => {
+  test("question marks in strings, quoted names and comments are not placeholders", () => {
     const sql = `SELECT 'a?' , "b?" -- c?\n /* d? */ FROM t WHERE e = ?`;
     expect(toNumbered(sql)).toBe(`SELECT 'a?' , "b?" -- c?\n /* d? */ FROM t WHERE e = $1`);
   });
@@ -94,7 +94,7 @@ describe("statements of a script", () => {
     ]);
   });
 
-  test("nothing but comments is not a statement", () => {
+  test("a text of comments only is not a statement", () => {
     expect(toStatements("-- nothing\n/* ; */ ;; \n")).toEqual([]);
   });
 

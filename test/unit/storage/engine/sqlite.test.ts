@@ -64,7 +64,7 @@ describe("a group of writes", () => {
     expect(seen).toEqual(Array.from({ length: 20 }, () => 20));
   });
 
-  test("a group of writes is split when a thousand wait, and none is lost", async () => {
+  test("a group of writes is split when a thousand wait, and no write is lost", async () => {
     const db = await openFile();
     await Promise.all(Array.from({ length: 1_000 }, (_, index) => add(db, `${index}`)));
     expect(await count(db)).toBe(1_000);
@@ -143,7 +143,7 @@ describe("the database file", () => {
     expect(await count(again)).toBe(1);
   });
 
-  test("the database file that is not a database is refused and left as it is", () => {
+  test("a file that is not a database is refused and stays unchanged", () => {
     const path = join(makeDirectory(), "croft.db");
     const text = "not a database, but someone's notes\n".repeat(100);
     writeFileSync(path, text);
@@ -151,7 +151,7 @@ describe("the database file", () => {
     expect(readFileSync(path, "utf8")).toBe(text);
   });
 
-  test("the database file of another program is refused and left as it is", () => {
+  test("the database file of another program is refused and stays unchanged", () => {
     const path = join(makeDirectory(), "croft.db");
     const foreign = new Sqlite(path);
     foreign.exec("CREATE TABLE theirs (n)");
@@ -191,7 +191,7 @@ describe("a check", () => {
     expect(await db.quickCheck()).toEqual([]);
   });
 
-  test("finds a row that refers to nothing", async () => {
+  test("finds a row with a dangling reference", async () => {
     const db = await openFile();
     await db.run("CREATE TABLE links (note_id INTEGER REFERENCES notes (id)) STRICT");
     const careless = new Sqlite(db.path);
@@ -203,7 +203,7 @@ describe("a check", () => {
 });
 
 describe("a backup", () => {
-  test("a backup is the database as it was when it began, whatever is written meanwhile", async () => {
+  test("a backup has the state of its start, despite concurrent writes", async () => {
     const directory = makeDirectory();
     const db = await openFile(directory);
     const long = "x".repeat(3_000);

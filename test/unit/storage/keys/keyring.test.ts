@@ -7,7 +7,7 @@ const second = { version: 2, bytes: Buffer.alloc(32, 2) };
 const ring = createKeyring([first], randomBytes);
 
 describe("sealing", () => {
-  test("gives back what was sealed, text and bytes, empty ones too", () => {
+  test("opens sealed texts and bytes, empty ones too", () => {
     for (const text of ["", "secret", "ünïcode 🔑", "x".repeat(100_000)]) {
       expect(ring.openText("totp", ring.seal("totp", text, "users/1"), "users/1")).toBe(text);
     }
@@ -15,7 +15,7 @@ describe("sealing", () => {
     expect(ring.open("totp", ring.seal("totp", bytes, "users/1"), "users/1")).toEqual(bytes);
   });
 
-  test("never gives the same text twice and shows nothing of the plaintext", () => {
+  test("never seals to the same text twice and does not reveal the plaintext", () => {
     const sealed = ring.seal("totp", "hunter2hunter2", "users/1");
     expect(sealed).toMatch(/^k1\.[\w-]+$/);
     expect(sealed).not.toBe(ring.seal("totp", "hunter2hunter2", "users/1"));
@@ -67,7 +67,7 @@ describe("rotation", () => {
     expect(() => rotated.open("totp", sealed.replace("k2.", "k1."), "users/1")).toThrow(SealError);
   });
 
-  test("a key opens what it sealed under another number", () => {
+  test("a key opens values that it sealed under another number", () => {
     const elsewhere = createKeyring([{ version: 7, bytes: second.bytes }, first], randomBytes);
     const sealed = elsewhere.seal("totp", "secret", "users/1");
     expect(rotated.openText("totp", sealed, "users/1")).toBe("secret");
@@ -89,7 +89,7 @@ describe("rotation", () => {
     expect(rotated.deriveAll("jwt")).toEqual([rotated.derive("jwt"), ring.derive("jwt")]);
   });
 
-  test("a check value tells keys apart and is not the key", () => {
+  test("a check value distinguishes keys and is not the key", () => {
     expect(toCheckValue(first.bytes)).toMatch(/^[0-9a-f]{32}$/);
     expect(toCheckValue(first.bytes)).not.toBe(toCheckValue(second.bytes));
   });

@@ -85,7 +85,7 @@ describe("the first start", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("takes the environment's key and stores none", async () => {
+  test("uses the environment's key and stores no key", async () => {
     const opened = await openMasterKeys(options({ fromEnvironment: hex(7) }), true);
     expect(opened).toEqual({
       source: "environment",
@@ -121,14 +121,14 @@ describe("the first start", () => {
 });
 
 describe("a later start never makes a new key", () => {
-  test("when the file is gone", async () => {
+  test("when the file is missing", async () => {
     await openMasterKeys(options(), true);
     await rm(keyFile());
     await expect(openMasterKeys(options(), true)).rejects.toMatchObject({ code: "missing" });
     expect(await readdir(folder)).toEqual(["master.json"]);
   });
 
-  test("when the whole folder is gone but there is a database", async () => {
+  test("when the whole folder is missing but a database exists", async () => {
     await expect(openMasterKeys(options(), false)).rejects.toMatchObject({ code: "missing" });
   });
 

@@ -55,7 +55,7 @@ describe("a server that fails for a moment", () => {
     expect(subject.waits[1]).toBeGreaterThan(subject.waits[0] ?? NaN);
   });
 
-  test("a server that fails for a moment is retried for a listing, and waited for as long as it says", async () => {
+  test("a listing is retried on a temporary failure, after the delay that the server requests", async () => {
     await using subject = await openBucketSubject();
     const sha256 = await putObject(subject.other, SMALL);
     subject.server.refuse(
@@ -84,7 +84,7 @@ describe("a server that fails for a moment", () => {
     }
   });
 
-  test("a server that fails for a moment does not bring a sweep to take what it could not ask about", async () => {
+  test("a sweep does not delete objects whose state it could not read during a temporary failure", async () => {
     await using subject = await openBucketSubject();
     for (const text of ["a", "b", "c", "d", "e"]) await putObject(subject.other, Buffer.from(text));
     await subject.age(2 * DAY_MS);
@@ -202,7 +202,7 @@ describe("bytes that are not as they should be", () => {
     expect((await readObject(store, sha256, SMALL.length))?.equals(SMALL)).toBe(true);
   });
 
-  test("come exactly where what lies in between ignores ranges, or compresses", async () => {
+  test("are exact behind a proxy that ignores ranges or compresses", async () => {
     await using subject = await openBucketSubject();
     const { store, proxy } = subject;
     const sha256 = await putObject(store, LARGE);
@@ -265,7 +265,7 @@ describe("several daemons", () => {
     expect(await subject.copies(sha256)).toBe(1);
   });
 
-  test("leave others' things in the bucket alone, and clear away what a killed one has left", async () => {
+  test("keep foreign objects in the bucket, and delete the leftovers of a killed daemon", async () => {
     await using subject = await openBucketSubject({ root: "croft/" });
     const { store, server } = subject;
     const foreign = [

@@ -7,7 +7,7 @@ import { createFileObjects } from "../../../../storage/objects/file-objects.ts";
 import { StorageError } from "../../../../storage/engine/database.ts";
 import { openFilesBelow } from "../../../support/open-files.ts";
 
-test("a file whose new place takes nothing at the moment is not left open", async () => {
+test("a file is closed when its new place refuses writes", async () => {
   const folder = await mkdtemp(join(tmpdir(), "croft-moving-"));
   const from = createFileObjects({
     folder: join(folder, "old"),

@@ -64,14 +64,14 @@ describe("the published examples", () => {
   });
 });
 
-describe("what is signed", () => {
+describe("the canonical request", () => {
   test("paths keep their slashes and lose nothing", () => {
     expect(encodePath("/b/a b+c%41#?&='()*!~/ä/😀//./..")).toBe(
       "/b/a%20b%2Bc%2541%23%3F%26%3D%27%28%29%2A%21~/%C3%A4/%F0%9F%98%80//./..",
     );
   });
 
-  test("queries are sorted by what is sent, not by what is meant", () => {
+  test("queries are sorted by their encoded form", () => {
     expect(encodeQuery({ prefix: "a/b c", "list-type": "2", "a[": "1", aa: "2" })).toBe(
       "a%5B=1&aa=2&list-type=2&prefix=a%2Fb%20c",
     );

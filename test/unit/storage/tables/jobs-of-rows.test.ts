@@ -7,9 +7,13 @@ import {
 } from "../../../../storage/tables/vault/documents/documents.ts";
 import { deleteVaultUser, insertVaultUser } from "../../../../storage/tables/vault/users.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
-import { toAccountId } from "../../../../storage/tables/vault/ids.ts";
+import {
+  type DocumentId,
+  toAccountId,
+  toDocumentId,
+} from "../../../../storage/tables/vault/ids.ts";
 
-async function addDocument(db: Database, id: string): Promise<void> {
+async function addDocument(db: Database, id: DocumentId): Promise<void> {
   await db.transaction((tx) =>
     insertDocument(tx, {
       id,
@@ -52,7 +56,7 @@ describe.each(["sqlite", "postgres"] as const)("jobs of a document, on %s", (eng
           passwordMustChange: false,
         }),
       );
-      for (const id of ["one", "two", "three"]) await addDocument(db, id);
+      for (const id of ["one", "two", "three"]) await addDocument(db, toDocumentId(id));
       const one = await addJobs(db, "one");
       const two = await addJobs(db, "two");
       const other = await db.transaction((tx) =>
@@ -60,7 +64,7 @@ describe.each(["sqlite", "postgres"] as const)("jobs of a document, on %s", (eng
       );
       const exists = async (id = 0) => (await findJob(db, id)) !== undefined;
 
-      await db.transaction((tx) => deleteDocument(tx, "one"));
+      await db.transaction((tx) => deleteDocument(tx, toDocumentId("one")));
       expect(await exists(one["waiting"])).toBe(false);
       expect(await exists(one["dead"])).toBe(false);
       expect(await exists(one["running"])).toBe(true);

@@ -167,7 +167,7 @@ export function listExpressions(text: string): readonly string[] {
   return splitTemplate(text).flatMap((part) => (part.isExpression ? [part.text] : []));
 }
 
-/** Splits a text into expressions and what stands around them. A `}}` within a quoted text ends no expression. */
+/** Splits a text into expressions and the literal texts between them. A `}}` within a quoted text ends no expression. */
 function splitTemplate(text: string): { readonly isExpression: boolean; readonly text: string }[] {
   const parts: { isExpression: boolean; text: string }[] = [];
   let at = 0;

@@ -38,8 +38,11 @@ const LEVELS: readonly (readonly BinaryOperator[])[] = [
   ["<", "<=", ">", ">="],
 ];
 
-/** Parses the text between `${{` and `}}`. @throws ExpressionError */
-export function parseExpression(text: string): Expression {
+/**
+ * Parses the text between `${{` and `}}`. @throws ExpressionError
+ * @param names the contexts that it may name, in lower case; any by default
+ */
+export function parseExpression(text: string, names?: ReadonlySet<string>): Expression {
   if (text.length > CHARACTERS_MAX)
     throw new ExpressionError(`an expression has at most ${CHARACTERS_MAX} characters`);
   const tokens = tokenize(text);
@@ -105,7 +108,10 @@ export function parseExpression(text: string): Expression {
       return { kind: "call", name, values: call() };
     }
     const word = WORDS.get(token.text);
-    return word === undefined ? { kind: "context", name: token.text } : literal(word);
+    if (word !== undefined) return literal(word);
+    if (names?.has(token.text.toLowerCase()) === false)
+      throw new ExpressionError(`unknown name ${JSON.stringify(token.text)}`);
+    return { kind: "context", name: token.text };
   }
 
   function call(): Expression[] {

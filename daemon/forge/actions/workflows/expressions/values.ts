@@ -49,7 +49,7 @@ export function looselyEquals(left: ExpressionValue, right: ExpressionValue): bo
   return toNumber(left) === toNumber(right);
 }
 
-/** Returns the order of two values as a negative number, 0 or a positive one; NaN when they have none. */
+/** Returns the order of two values as a negative number, 0 or a positive one; NaN when they have no order. */
 export function compare(left: ExpressionValue, right: ExpressionValue): number {
   if (typeof left === "string" && typeof right === "string") {
     const [one, other] = [left.toLowerCase(), right.toLowerCase()];

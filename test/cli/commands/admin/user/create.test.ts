@@ -85,7 +85,7 @@ test("without a terminal the missing password is named", async () => {
   expect(ran.error()).toMatchObject({
     code: "missing_input",
     exit_code: 2,
-    message: "Password: prompting is not possible",
+    message: "--password-stdin or --random-password is missing, and prompting is not possible",
     hint: "give --password-stdin or --random-password",
   });
 });

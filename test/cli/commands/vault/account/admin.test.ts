@@ -285,7 +285,7 @@ describe("audit records as CSV", () => {
     expect((await runCli([...line, "--force"], terminal)).out).toContain("auth.login");
   });
 
-  test("audit records as CSV that break off are not taken for all", async () => {
+  test("a truncated CSV of audit records is an error", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "GET /api/admin/audit/export": { ...csv, cut: true },
@@ -293,7 +293,7 @@ describe("audit records as CSV", () => {
     await signIn(home.path, { url: daemon.url, vault: {} });
     const ran = await runCli(["vault", "admin", "audit", "export"], { home: home.path });
     expect(ran).toMatchObject({ code: 10 });
-    expect(ran.err).toContain("what was written is not all");
+    expect(ran.err).toContain("the export is incomplete");
   });
 
   test("audit records as CSV of days are listed", async () => {

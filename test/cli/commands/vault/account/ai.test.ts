@@ -56,7 +56,7 @@ test("croft vault admin ai models and test call their routes", async () => {
   expect(tried.json()).toEqual(result);
 });
 
-test("croft vault admin ai test fails when the provider cannot be used, and says why", async () => {
+test("croft vault admin ai test fails with the reason when the provider is unusable", async () => {
   await using home = await temporaryHome();
   const message = "The test failed: the provider refused the API key (401).";
   await using daemon = await fakeDaemon({

@@ -62,7 +62,7 @@ describe("connection view and test", () => {
     expect(ran.json()).toEqual({ status: "connected" });
   });
 
-  test("view shows what the storage can do", async () => {
+  test("view shows the capabilities of the storage", async () => {
     const { ran } = await go(["connection", "view", "home"], {
       "GET /api/cloud/connections/c1": { body: connection },
     });
@@ -70,7 +70,7 @@ describe("connection view and test", () => {
     expect(ran.out).toMatch(/create only\s+atomic/i);
   });
 
-  test("item capabilities prints what the storage of an item can do", async () => {
+  test("item capabilities prints the capabilities of an item's storage", async () => {
     const { ran } = await go(["item", "capabilities", "home:/", "--json"], {});
     expect([ran.code, ran.json()]).toEqual([0, connection.capabilities]);
   });
@@ -185,7 +185,7 @@ describe("analysis get and set", () => {
       await expect(optionsOf(setAnalysis.define, words)).rejects.toMatchObject({ code: "usage" });
   });
 
-  test("get prints, set sends what is given", async () => {
+  test("get prints the settings, set sends the given ones", async () => {
     const path = "/api/cloud/analysis-settings";
     expect(
       (await go(["analysis", "get", "--json"], { [`GET ${path}`]: { body: settings } })).ran.json(),

@@ -186,7 +186,13 @@ describe("connection add", () => {
       "a missing setting",
       ["local_folder", "--name", "x"],
       "missing_input",
-      "root: prompting is not possible",
+      "--setting root=VALUE is missing, and prompting is not possible",
+    ],
+    [
+      "everything that is missing at once",
+      ["webdav"],
+      "missing_input",
+      "--name NAME, --setting url=VALUE, --setting username=VALUE and --credential-stdin password are missing, and prompting is not possible",
     ],
     [
       "a provider that the server has not",

@@ -9,6 +9,7 @@ import { analyzeItem, cat, viewItem } from "../../../../../cli/commands/vault/it
 import { openItem } from "../../../../../cli/commands/vault/item/open.ts";
 import { listTree } from "../../../../../cli/commands/vault/item/list.ts";
 import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../../../support/fake-daemon.ts";
+import { toBatchListing } from "../../../support/fake-storage.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { type FakeSystemOptions, runCli, temporaryHome } from "../../../support/run-cli.ts";
 import { signIn } from "../../../support/signed-in.ts";
@@ -66,6 +67,7 @@ async function go(
       body: { items: [connection], total: 1, page: 1, per_page: 100 },
     },
     [`GET ${base}/items`]: listing,
+    [`POST ${base}/items/batch-list`]: toBatchListing(listing),
     ...answers,
   });
   await signIn(home.path, { url: daemon.url, vault: {} });
@@ -105,7 +107,7 @@ describe("item mkdir", () => {
     expect(ran.code).toBe(15);
   });
 
-  test("the top has no name, and a file holds nothing", async () => {
+  test("the root has no name, and a file has no children", async () => {
     expect((await go(["mkdir", "home:/"], {})).ran.code).toBe(2);
     expect((await go(["mkdir", "home:/top.txt/new"], {})).ran.code).toBe(6);
   });
@@ -126,7 +128,7 @@ describe("item rename", () => {
   const path = `PATCH ${base}/items/${encoded}/rename`;
 
   test("the line becomes options", async () => {
-    expect(await optionsOf(renameItem.define, ["home:/a", "b", "--etag", "e1"])).toEqual({
+    expect(await optionsOf(renameItem.define, ["home:/a", "b", "--if-match", "e1"])).toEqual({
       item: "home:/a",
       name: "b",
       etag: "e1",
@@ -136,7 +138,7 @@ describe("item rename", () => {
   test("sends the name, and the etag where it is given", async () => {
     const body = { kind: "renamed", provider_item_id: "docs/b.txt", name: "b.txt" };
     const { ran, sent } = await go(
-      ["rename", "home:/docs/a ü.txt", "b.txt", "--etag", "e1", "--json"],
+      ["rename", "home:/docs/a ü.txt", "b.txt", "--if-match", "e1", "--json"],
       { [path]: { body } },
     );
     expect([sent?.json(), ran.json()]).toEqual([{ new_name: "b.txt", etag: "e1" }, body]);
@@ -163,7 +165,7 @@ describe("item move", () => {
       items: ["home:/a", "b"],
       folder: "home:docs",
     });
-    for (const words of [["home:/a"], ["home:/a", "home:/b", "home:/docs", "--etag", "e1"]])
+    for (const words of [["home:/a"], ["home:/a", "home:/b", "home:/docs", "--if-match", "e1"]])
       await expect(optionsOf(moveItems.define, words)).rejects.toMatchObject({ code: "usage" });
   });
 
@@ -249,7 +251,7 @@ describe("item addresses", () => {
     expect(await hintOf("home:/docs/none")).toContain('"croft vault item list home:/docs"');
   });
 
-  test.each(["view", "open", "analyze"])("%s takes no whole storage", async (verb) => {
+  test.each(["view", "open", "analyze"])("%s refuses a whole storage", async (verb) => {
     const { ran } = await go([verb, "home:/"], {});
     expect([ran.code, ran.err]).toEqual([
       2,
@@ -329,7 +331,7 @@ describe("item delete", () => {
     ]);
   });
 
-  test("waits for the daemon's limit when there are several", async () => {
+  test("waits for the daemon's limit with several items", async () => {
     const refused = {
       status: 429,
       headers: { "Retry-After": "9" },
@@ -379,12 +381,34 @@ describe("item view, open, analyze", () => {
     });
   });
 
-  test("view prints what is known", async () => {
+  test("view prints the known facts of an item", async () => {
     const body = { name: "a ü.txt", kind: "file", location: "/docs", topics: [], size: 5 };
     const { ran } = await go(["view", "home:/docs/a ü.txt", "--json"], {
       [`GET ${base}/items/${encoded}/detail`]: { body },
     });
     expect(ran.json()).toEqual(body);
+  });
+
+  test.each([
+    ["too_large", "Dear", /^missing text: +a part: .*1,000,000 characters/m],
+    ["encrypted", null, /^missing text: +all: .*password/m],
+    [null, "Dear", /^missing text: *$/m],
+  ])("view explains missing text: %s, %j", async (reason, text, expected) => {
+    const body = {
+      name: "a ü.txt",
+      kind: "file",
+      location: "/docs",
+      topics: [],
+      unsupported_analysis_reason: reason,
+      extracted_text: text,
+    };
+    const { ran } = await go(
+      ["view", "home:/docs/a ü.txt"],
+      { [`GET ${base}/items/${encoded}/detail`]: { body } },
+      { terminal: true, env: { NO_COLOR: "1" } },
+    );
+    expect(ran.out).toMatch(expected);
+    if (text !== null) expect(ran.out).toContain(text);
   });
 
   test("open prints the whole address", async () => {
@@ -450,7 +474,7 @@ describe("item tree", () => {
     });
   });
 
-  test("each folder is followed by what is in it", async () => {
+  test("each folder is followed by its items", async () => {
     const { ran } = await go(["tree", "home:/", "--json=path,depth"], {});
     expect(ran.json()).toEqual([
       { path: "docs/", depth: 1 },

@@ -303,7 +303,7 @@ describe("several transfers", () => {
       const large = Buffer.alloc(300_000, "x");
       const files = Object.keys(many).map((name) => [name, large] as const);
       await inWork(toItems(Object.fromEntries(files)), async ({ go, storage }) => {
-        // None is answered before as many as may be are there.
+        // Answers no request before the maximum number of concurrent ones has arrived.
         const isFull = Promise.withResolvers<void>();
         let come = 0;
         storage.override = async (_, key) => {
@@ -346,7 +346,7 @@ describe("several transfers", () => {
     });
   });
 
-  test("wait together where the daemon takes no more, and then all come", async () => {
+  test("wait together at the daemon's limit, and then all complete", async () => {
     await inWork(toItems(many), async ({ go, storage, work }) => {
       let left = 10;
       let refused = 0;
@@ -364,7 +364,7 @@ describe("several transfers", () => {
     });
   });
 
-  test("one alone does not wait: it says when to try again", async () => {
+  test("a single download does not wait: it fails with the time of the next attempt", async () => {
     await inWork(toItems(many), async ({ go, storage }) => {
       storage.override = (_, key) =>
         key.endsWith("/download")
@@ -412,7 +412,7 @@ describe("several transfers", () => {
     });
   });
 
-  test("sum up on a terminal, and list what failed", async () => {
+  test("sum up on a terminal, and list the failures", async () => {
     await inWork(toItems(many), async ({ go, storage }) => {
       storage.override = (_, key) =>
         key.endsWith("/f3/download")
@@ -431,7 +431,7 @@ describe("a download that is stopped in the middle", () => {
   const big = { id: "big.bin", parent: "", name: "big.bin", bytes };
   const half = bytes.subarray(0, 2_000_000);
 
-  /** Sends the first two thirds and then nothing; stops when they are there. */
+  /** Sends the first two thirds and then nothing; stops the command when they have arrived. */
   async function stopHalfway(
     { home, work, storage }: { home: string; work: string; storage: FakeStorage },
     line = "home:/big.bin",
@@ -512,7 +512,7 @@ describe("a download that is stopped in the middle", () => {
     });
   });
 
-  test("leaves no part when its name was taken meanwhile, and not a byte in what has it", async () => {
+  test("leaves no part when its name was taken meanwhile, and does not touch the other file", async () => {
     await inWork([big], async (at) => {
       await writeFile(join(at.work, partName), half);
       at.storage.override = async (_, key) => {
@@ -524,7 +524,7 @@ describe("a download that is stopped in the middle", () => {
     });
   });
 
-  test("leaves nothing of less than a mebibyte", async () => {
+  test("leaves no part of less than a mebibyte", async () => {
     await inWork([big], async (at) => {
       await writeFile(join(at.work, partName), bytes.subarray(0, 1000));
       at.storage.override = (_, key) =>
@@ -577,7 +577,7 @@ describe("a download that is stopped in the middle", () => {
 });
 
 describe("an existing target", () => {
-  test("an existing target is refused, and with --skip-existing left where it is the same", async () => {
+  test("refuses an existing target, and with --skip-existing keeps an equal one", async () => {
     const items = toItems(papers).map((one) => ({
       ...one,
       modifiedAt: "2020-01-01T00:00:00.000Z",
@@ -613,7 +613,7 @@ describe("an existing target", () => {
     });
   });
 
-  test("--dry-run tells what would come and writes nothing", async () => {
+  test("--dry-run prints the plan and writes nothing", async () => {
     await inWork(toItems(papers), async ({ work, go, asked }) => {
       const ran = await go("home:/docs -r -o to --dry-run --json");
       expect(ran.json()).toMatchObject({
@@ -663,7 +663,7 @@ describe("a word that is not an item", () => {
   });
 });
 
-test("a folder that is not there is named, and not croft's own file in it", async () => {
+test("a missing folder is named in the error, not croft's own file in it", async () => {
   await inWork(toItems(papers), async ({ work, go }) => {
     const ran = await go("home:/top.txt -o missing/top.txt --json");
     expect(ran.error()).toMatchObject({

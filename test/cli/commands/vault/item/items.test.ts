@@ -12,6 +12,7 @@ import { type ItemUploadOptions, upload } from "../../../../../cli/commands/vaul
 import { run } from "../../../../../cli/main.ts";
 import { toItemAddress } from "../../../../../cli/support/item-address.ts";
 import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../../../support/fake-daemon.ts";
+import { toBatchListing } from "../../../support/fake-storage.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import {
   fakeSystem,
@@ -67,6 +68,7 @@ function listing({ path }: SeenRequest): FakeAnswer {
 const tree = {
   "GET /api/cloud/connections": { body: { items: [connection], total: 1, page: 1, per_page: 100 } },
   "GET /api/cloud/connections/c1/items": listing,
+  "POST /api/cloud/connections/c1/items/batch-list": toBatchListing(listing),
 };
 
 async function inHome<T>(
@@ -115,15 +117,11 @@ describe("item list", () => {
   });
 
   test("a word that is not the id of a folder is refused with the expected form", async () => {
+    const unknown = { status: 404, body: { detail: "Cloud item not found" } };
     const answers = {
-      "GET /api/cloud/connections/c1/items/docs/detail": {
-        status: 404,
-        body: { detail: "Cloud item not found" },
-      },
-      "GET /api/cloud/connections/c1/items": {
-        status: 404,
-        body: { detail: "Cloud item not found" },
-      },
+      "GET /api/cloud/connections/c1/items/docs/detail": unknown,
+      "GET /api/cloud/connections/c1/items": unknown,
+      "POST /api/cloud/connections/c1/items/batch-list": toBatchListing(() => unknown),
     };
     await inHome(answers, async (_home, go) => {
       for (const line of [
@@ -414,7 +412,7 @@ describe("item download", () => {
     });
   });
 
-  test("removes the part of a download that broke off", async () => {
+  test("removes the part of an interrupted download", async () => {
     await inHome({ [route]: { ...bytes, cut: true } }, async (home, go) => {
       const ran = await go(["download", "home:/docs/a ü.txt", "-o", "out", "--json"]);
       expect(ran.error()).toMatchObject({

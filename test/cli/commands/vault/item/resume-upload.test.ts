@@ -31,8 +31,15 @@ beforeAll(async () => {
 
 afterAll(() => home[Symbol.asyncDispose]());
 
+interface UploadState {
+  offset: number;
+  cutAfter: number;
+  /** Answers to completing that get lost; the upload is gone then, and its name taken. */
+  lost?: number;
+}
+
 /** A daemon that keeps only how many bytes have arrived, and cuts the first part after `cutAfter` of them. */
-async function serve(state: { offset: number; cutAfter: number }) {
+async function serve(state: UploadState) {
   const seen: string[] = [];
   const send = (response: ServerResponse, status: number, body: unknown) =>
     response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
@@ -65,8 +72,14 @@ async function serve(state: { offset: number; cutAfter: number }) {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
+    if (path === `${base}/uploads` && state.lost !== undefined && state.lost < 1)
+      return void send(response, 409, { kind: "conflict", reason: "name_collision" });
     if (path === `${base}/uploads`) return void send(response, 201, progress());
     expect(body).toEqual({ sha256: hash });
+    if (state.lost !== undefined && state.lost > 0) {
+      state.lost -= 1;
+      return void response.destroy();
+    }
     send(response, 200, {
       kind: "uploaded",
       provider_item_id: "big.bin",
@@ -89,7 +102,7 @@ async function serve(state: { offset: number; cutAfter: number }) {
   };
 }
 
-async function upload(state: { offset: number; cutAfter: number }) {
+async function upload(state: UploadState) {
   await using daemon = await serve(state);
   await signIn(home.path, { url: daemon.url, vault: {} });
   const words = ["vault", "item", "upload", "big.bin", "home:/", "--json"];
@@ -97,7 +110,7 @@ async function upload(state: { offset: number; cutAfter: number }) {
   return { ran: await runCli(words, options), seen: daemon.seen };
 }
 
-test("resumes a large upload where its connection broke off, and sends the hash of the whole", async () => {
+test("resumes a large upload after its connection closed early, and sends the hash of the whole file", async () => {
   const { ran, seen } = await upload({ offset: 0, cutAfter: 100_000_000 });
   expect([ran.code, JSON.parse(ran.out)]).toMatchObject([0, [{ name: "big.bin", size: SIZE }]]);
   const parts = seen.filter((line) => line.startsWith("PATCH"));
@@ -106,7 +119,7 @@ test("resumes a large upload where its connection broke off, and sends the hash 
   expect(ran.err).toMatch(/Resuming big\.bin at \d+(\.\d+)? M/);
 });
 
-test("takes up the upload that an earlier run has left", async () => {
+test("resumes the upload that an earlier run has left", async () => {
   const { ran, seen } = await upload({ offset: 200_000_000, cutAfter: Number.POSITIVE_INFINITY });
   expect(ran.code).toBe(0);
   expect(seen.filter((line) => line.startsWith("PATCH"))).toEqual([
@@ -118,4 +131,12 @@ test("takes up the upload that an earlier run has left", async () => {
 test("completes an upload of which everything has arrived", async () => {
   const { ran, seen } = await upload({ offset: SIZE, cutAfter: Number.POSITIVE_INFINITY });
   expect([ran.code, seen.filter((line) => line.startsWith("PATCH"))]).toEqual([0, []]);
+});
+
+test("requests the result again when the answer to completing is lost", async () => {
+  const state = { offset: SIZE, cutAfter: Number.POSITIVE_INFINITY, lost: 2 };
+  const { ran, seen } = await upload(state);
+  expect([ran.code, JSON.parse(ran.out)]).toMatchObject([0, [{ name: "big.bin", size: SIZE }]]);
+  expect(seen.filter((line) => line.endsWith("/complete"))).toHaveLength(3);
+  expect(seen.filter((line) => line.endsWith("/uploads"))).toHaveLength(1);
 });

@@ -18,7 +18,7 @@ const old = (items: FakeItem[]) =>
 const album = { "album/a.txt": "a", "album/deep/b.txt": "bb", 'album/q "x" \\.txt': "q" };
 
 describe("a sync from here to a connection", () => {
-  test("copies what is missing, replaces what differs and keeps the rest", async () => {
+  test("copies missing files, replaces differing ones and keeps the rest", async () => {
     const there = old(toItems({ "to/": "", "to/a.txt": "other", "to/more.txt": "more" }));
     await inWork("sync", { items: there, files: album }, async (at) => {
       const ran = await at.go("album home:/to --json");
@@ -70,6 +70,21 @@ describe("a sync from here to a connection", () => {
     });
   });
 
+  test("a file in place of a local folder is refused, with a command that helps", async () => {
+    await inWork("sync", { items: toItems({ "to/": "" }), files: album }, async (at) => {
+      const up = await at.go("album/a.txt home:/to --json");
+      expect(up.error()).toMatchObject({
+        code: "file_error",
+        message: "album/a.txt is not a folder",
+        hint: expect.stringContaining("vault item upload"),
+      });
+      const down = await at.go("home:/to album/a.txt --json");
+      expect(down.error()["hint"]).toContain("vault item download");
+      const missing = await at.go("gone home:/to --json");
+      expect(missing.error()["message"]).toBe("gone is not there");
+    });
+  });
+
   test("--dry-run prints the plan and changes nothing", async () => {
     const there = old(toItems({ "to/": "", "to/a.txt": "other", "to/y": "y" }));
     await inWork("sync", { items: there, files: album }, async (at) => {
@@ -83,7 +98,43 @@ describe("a sync from here to a connection", () => {
           { action: "delete", path: "y", size: 1 },
         ],
       });
-      expect(at.seen.filter(({ method }) => method !== "GET")).toEqual([]);
+      const reads = ({ method, path }: { method: string; path: string }) =>
+        method === "GET" || path.endsWith("/items/batch-list");
+      expect(at.seen.filter((request) => !reads(request))).toEqual([]);
+    });
+  });
+
+  test("a tree of 400 new folders is created with few requests", async () => {
+    const paths = Array.from({ length: 20 }, (_, one) =>
+      Array.from({ length: 19 }, (_, two) => `album/${one}/${two}/x`),
+    ).flat();
+    const files = Object.fromEntries(paths.map((path) => [path, "x"]));
+    const there = toItems({ "to/": "" });
+    await inWork("sync", { items: there, files }, async (at) => {
+      await at.go("album home:/to --json");
+      expect(there.map(({ id }) => id)).toEqual(
+        expect.arrayContaining(paths.map((path) => path.replace("album", "to"))),
+      );
+      expect(at.seen.length).toBeLessThan(20);
+    });
+  });
+
+  test("a tree of 400 folders is planned with few requests", async () => {
+    const folders = Array.from({ length: 20 }, (_, one) =>
+      Array.from({ length: 19 }, (_, two) => [`to/${one}/`, `to/${one}/${two}/`]).flat(),
+    ).flat();
+    const tree = Object.fromEntries(
+      folders.flatMap((path) => [
+        [path, ""],
+        [`${path}x`, "x"],
+      ]),
+    );
+    const there = old(toItems({ "to/": "", ...tree }));
+    await inWork("sync", { items: there, files: { "album/a.txt": "a" } }, async (at) => {
+      const ran = await at.go("album home:/to --delete --dry-run --json");
+      const { plan } = ran.json() as { plan: { action: string }[] };
+      expect(plan.filter(({ action }) => action === "delete")).toHaveLength(20);
+      expect(at.seen.length).toBeLessThan(20);
     });
   });
 

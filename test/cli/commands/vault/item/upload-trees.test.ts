@@ -41,7 +41,7 @@ const album = {
 };
 
 describe("a folder", () => {
-  test("a folder goes up with everything in it under its own name, into a target that is made", async () => {
+  test("a folder is uploaded with everything in it under its own name, into a created target", async () => {
     await inWork(album, toItems({ "docs/": "" }), async ({ go, stored }) => {
       const ran = await go("album home:/docs/new -r --json=item,provider_item_id,error");
       expect(ran.json()).toEqual(
@@ -77,7 +77,7 @@ describe("a folder", () => {
     });
   });
 
-  test("joins one that is there; what is in it is not replaced, and --skip-existing leaves it", async () => {
+  test("merges into an existing folder without replacing files; --skip-existing skips them", async () => {
     const there = toItems({ "album/": "", "album/b.txt": "B", "album/deep/": "" });
     await inWork(album, there, async ({ go, stored, work, storage }) => {
       const ran = await go("album home:/ -r --json");
@@ -112,7 +112,7 @@ describe("a folder", () => {
     });
   });
 
-  test("a folder of a name that a file has is refused, and the rest goes up", async () => {
+  test("a folder is refused where a file has its name, and the rest is uploaded", async () => {
     const there = toItems({ "album/": "", "album/deep": "a file" });
     await inWork(album, there, async ({ go, stored }) => {
       const ran = await go("album home:/ -r --json");
@@ -158,7 +158,9 @@ describe("a folder", () => {
           },
         ],
       });
-      expect(seen.filter(({ method }) => method !== "GET")).toEqual([]);
+      const isRead = ({ method, path }: { method: string; path: string }) =>
+        method === "GET" || path.endsWith("/items/batch-list");
+      expect(seen.filter((request) => !isRead(request))).toEqual([]);
     });
   });
 
@@ -180,7 +182,78 @@ describe("a folder", () => {
       expect(Object.keys(stored())).toHaveLength(300);
       const posted = seen.filter(({ method }) => method === "POST").map(({ path }) => path);
       expect(posted.length).toBeLessThan(10);
-      expect(posted.every((path) => path.endsWith("/batch"))).toBe(true);
+      expect(posted.every((path) => /\/batch(-list)?$/.test(path))).toBe(true);
+    });
+  });
+
+  test("many new folders are created with few requests, each before its files", async () => {
+    const paths = Array.from({ length: 20 }, (_, one) =>
+      Array.from({ length: 10 }, (_, two) => `album/${one}/${two}/x`),
+    ).flat();
+    await inWork(
+      Object.fromEntries(paths.map((path) => [path, "x"])),
+      [],
+      async ({ go, seen, stored }) => {
+        expect((await go("album home:/ -r --json")).code).toBe(0);
+        expect(Object.keys(stored())).toEqual(expect.arrayContaining(paths));
+        expect(seen.length).toBeLessThan(20);
+      },
+    );
+  });
+
+  test("a tree that exists is listed with few requests, and no folders that the upload does not enter", async () => {
+    const folders = Array.from({ length: 40 }, (_, at) => `album/${at}`);
+    const files = Object.fromEntries(
+      folders.flatMap((path) => [[`${path}/old/x`, "x"] as const, [`${path}/new/y`, "y"] as const]),
+    );
+    const there = toItems({
+      "album/": "",
+      "other/": "",
+      "other/deep/": "",
+      "album/elsewhere/": "",
+      ...Object.fromEntries(
+        folders.flatMap((path) => [
+          [`${path}/`, ""],
+          [`${path}/old/`, ""],
+          [`${path}/old/x`, "x"],
+        ]),
+      ),
+    });
+    await inWork(files, there, async ({ go, seen, stored }) => {
+      const ran = await go("album home:/ -r --skip-existing --json=item,skipped");
+      expect(ran.code).toBe(0);
+      expect(stored()["album/39/new/y"]).toBe("y");
+      const skipped = (ran.json() as { skipped: string | null }[]).filter(
+        (one) => one.skipped === "same",
+      );
+      expect(skipped).toHaveLength(40);
+      const listings = seen.filter(({ path }) => path.endsWith("/items/batch-list"));
+      expect(listings.length).toBeLessThan(6);
+      const refs = listings.flatMap((one) => (one.json() as { parent_refs: string[] }).parent_refs);
+      // The top, the folder, 40 in it, and one in each of those.
+      expect(refs.toSorted()).toEqual(
+        ["", "album", ...folders, ...folders.map((path) => `${path}/old`)].toSorted(),
+      );
+      expect(seen.filter(({ path }) => path.includes("/items?parent_ref=album"))).toEqual([]);
+    });
+  });
+
+  test("a file where a folder must be fails that folder and its files, and the rest is uploaded", async () => {
+    await inWork(album, toItems({ "album/": "", "album/deep/": "" }), async (at) => {
+      at.storage.override = (request, key) =>
+        key.endsWith("/folders") && (request.json() as { name: string }).name === "er"
+          ? { status: 409, body: { kind: "conflict", reason: "name_collision" } }
+          : undefined;
+      const ran = await at.go("album home:/ -r --json=item,error");
+      expect(ran.code).toBe(14);
+      const failed = (ran.json() as { item: string; error: object | null }[]).filter(
+        ({ error }) => error !== null,
+      );
+      expect(failed).toMatchObject([
+        { item: "album/deep/er/c.txt", error: { code: "name_collision" } },
+        { item: "album/deep/er/", error: { code: "name_collision" } },
+      ]);
+      expect(at.stored()).toMatchObject({ "album/empty/": "", "album/b.txt": "b" });
     });
   });
 
@@ -194,7 +267,7 @@ describe("a folder", () => {
     });
   });
 
-  test("waits where the daemon takes no more, and loses nothing", async () => {
+  test("waits at the daemon's limit, and loses nothing", async () => {
     await inWork(album, [], async ({ go, stored, storage }) => {
       let refused = 0;
       storage.override = ({ method }) => {
@@ -217,6 +290,26 @@ describe("files", () => {
       expect((await go("- home:/x -r")).err).toContain("does not go with --recursive");
       expect((await go("- home:/x", { stdin: Readable.from([Buffer.from("in")]) })).code).toBe(0);
       expect(stored()).toEqual({ x: "in" });
+    });
+  });
+
+  test("when no file is uploaded, the error names the files of each reason", async () => {
+    const files = Object.fromEntries(
+      ["a", "b", "c", "d", "e"].map((name) => [`tree/${name}`, `file ${name}`]),
+    );
+    await inWork(files, toItems({ "tree/": "" }), async ({ go, storage }) => {
+      const detail = [{ loc: ["body", "filename"], msg: "Not a name", type: "value_error" }];
+      storage.override = ({ method, body }, key) => {
+        if (method !== "POST" || !key.endsWith("/upload")) return undefined;
+        return body.includes("file a")
+          ? { status: 507, body: { detail: "The server's disk is full." } }
+          : { status: 422, body: { detail } };
+      };
+      const ran = await go("tree home:/ -r --json");
+      expect(ran.code).toBe(1);
+      const { message } = ran.error() as { message: string };
+      expect(message).toContain("none were uploaded: tree/a: ");
+      expect(message).toMatch(/; tree\/b, tree\/c, tree\/d and 1 more: .*Not a name/);
     });
   });
 

@@ -127,7 +127,7 @@ describe("addresses", () => {
     expect(isEmailShape("a@localhost")).toBe(false);
   });
 
-  test("whatever creation lets through is one address without blanks or line breaks", () => {
+  test("every accepted address is a single one without blanks or line breaks", () => {
     fc.assert(
       fc.property(fc.emailAddress(), (email) => {
         if (isEmailShape(email)) expect(email).toMatch(/^[^\s@<>,;]+@[^\s@<>,;]+$/);

@@ -95,7 +95,7 @@ describe("JPEG images", () => {
     expect(() => readPicture(Buffer.concat(parts))).toThrow(/the picture/);
   });
 
-  test("an image of bytes without an end is read in linear time", () => {
+  test("an image without an end marker is read in linear time", () => {
     const flood = Buffer.concat([start, frame(8, 8), scans, Buffer.alloc(1_000_000, 0xff)]);
     expect(() => readPicture(flood)).toThrow("the picture is damaged");
   });

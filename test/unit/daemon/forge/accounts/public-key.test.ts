@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { readPublicKey } from "../../../../../daemon/forge/accounts/public-key.ts";
 import { cases } from "../../../../support/property.ts";
 
-// Every key is made here; none is anybody's.
+// Every key is generated here; no key is in use anywhere.
 
 function toLine(pem: string): string {
   return sshpk.parseKey(pem, "pem").toString("ssh").split(" ").slice(0, 2).join(" ");

@@ -1,10 +1,10 @@
+import { scopeCategories } from "../../../../../daemon/contract/forge/token-scopes.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   allows,
   isWithin,
   parseScope,
-  scopeCategories,
   toScopeWords,
   type TokenScope,
 } from "../../../../../daemon/forge/accounts/scopes.ts";
@@ -74,7 +74,7 @@ describe("scopes", () => {
     );
   });
 
-  test("write contains read, and no other scope is granted", () => {
+  test("write includes read, and no other scope is granted", () => {
     fc.assert(
       fc.property(words, fc.constantFrom(...scopeCategories), (given, category) => {
         const scope = scopeOf(given);
@@ -87,7 +87,7 @@ describe("scopes", () => {
     );
   });
 
-  test("a part is within the whole, and together they are no more than the whole", () => {
+  test("a scope includes its parts, and a part that includes the scope equals it", () => {
     fc.assert(
       fc.property(words, words, (one, other) => {
         const whole = scopeOf([...one, ...other]);

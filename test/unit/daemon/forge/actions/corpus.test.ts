@@ -60,7 +60,7 @@ test.each(settingCorpus)("a runner gets $title", ({ top = "", job, is, file }) =
   expect(given).toMatchObject({ on: "push", ...file });
 });
 
-describe("a run ends as its conditions say", () => {
+describe("a run ends according to its conditions", () => {
   test.each(runCorpus)("$title", (given) => expect(endsOf(given)).toEqual(given.ends));
 });
 
@@ -89,7 +89,7 @@ function endsOf({ jobs, results = {}, outputs = {} }: RunCase): Record<string, s
   return Object.fromEntries(ended.map(({ key, status }) => [key, status]));
 }
 
-/** Quotes what YAML would read as something else. */
+/** Quotes a text that YAML would not read as a string. */
 function toScalar(condition: string): string {
   return /^["']|^(?:true|false|null|\d+)$/.test(condition) ? condition : JSON.stringify(condition);
 }

@@ -40,7 +40,7 @@ test("a log of 100 MB that a client reads slowly is read chunk by chunk, and no 
   while (bytes < wanted * 100_000) {
     const { value } = await iterator.next();
     bytes += (value as Buffer).byteLength;
-    // What was read and not taken yet: a chunk in the stream's buffer, and one on its way there.
+    // Chunks that were read ahead: one in the stream's buffer, and one on its way there.
     expect(reads() - bytes / 100_000).toBeLessThan(4);
   }
   stream.destroy();
@@ -70,7 +70,7 @@ test.each([
   }
   expect([rest, numbers.length, numbers[0] ?? 0]).toEqual(["", count, first]);
   expect(numbers).toEqual(Array.from({ length: count }, (_, at) => first + at));
-  // No chunk before the range is read, and none after it.
+  // Only chunks of the range are read.
   expect(reads()).toBe(
     count === 0 ? 0 : Math.ceil((first + count) / ROWS) - Math.floor(first / ROWS),
   );

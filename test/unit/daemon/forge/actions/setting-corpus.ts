@@ -1,4 +1,4 @@
-/** A file with the job `a`, and what a runner is told of it. */
+/** A file with the job `a`, and the settings that a runner receives for it. */
 export interface SettingCase {
   readonly title: string;
   /** Lines above `jobs`. */

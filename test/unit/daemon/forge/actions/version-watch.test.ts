@@ -48,7 +48,7 @@ describe("the watch of the queue's version", () => {
     expect(await waiting).toBe(1);
   });
 
-  test("passes an error on to those who wait, and serves who waits later", async () => {
+  test("passes an error on to current waiters, and serves later ones", async () => {
     let isBroken = false;
     const { watch } = newWatch(() => {
       if (isBroken) throw new Error("the database is away");

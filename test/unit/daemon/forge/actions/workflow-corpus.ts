@@ -1,4 +1,4 @@
-/** A workflow file and the jobs that it makes: name, labels, and what it needs. */
+/** A workflow file and the jobs that it makes: name, labels and needs. */
 export interface CorpusCase {
   readonly title: string;
   /** The file without `on`, which is `push`. */
@@ -233,7 +233,7 @@ export const refused: readonly (readonly [
     'needs "b", and there is no such job',
   ],
   [
-    "a circle",
+    "a cycle",
     `on: push\njobs:\n  a: { runs-on: x, needs: b, ${steps} }\n  b: { runs-on: x, needs: c, ${steps} }\n  c: { runs-on: x, needs: a, ${steps} }`,
     3,
     "a → b → c → a",
@@ -303,7 +303,14 @@ export const refused: readonly (readonly [
     6,
     "not closed",
   ],
+  ["an unknown context", `on: push\n${job("    name: ${{ githb.ref }}")}`, 6, "unknown name"],
   ["an unknown function", `on: push\n${job("    name: ${{ shout('x') }}")}`, 6, "unknown function"],
+  [
+    "a broken condition of a step",
+    "on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: x\n        if: wat ==\n",
+    7,
+    "jobs.a.steps.0.if",
+  ],
   ["permissions of another word", `on: push\npermissions: all\n${job("")}`, 2, "read-all"],
   [
     "a permission of another level",

@@ -62,7 +62,7 @@ test("refuses to parse while too many files of one owner wait, and after the end
   const late = busy.parse({ file: "ci.yml", text: valid, ownerId: 1 });
   await expect(late).rejects.toBeInstanceOf(AppError);
 
-  /** Closes the parser, which ends what waits, and returns how everything ended. */
+  /** Closes the parser, which ends waiting calls, and returns the outcome of each. */
   async function closeSoon(open: WorkflowParser) {
     await expect(many.at(-1)).rejects.toMatchObject({ code: "unavailable" });
     await open.close();

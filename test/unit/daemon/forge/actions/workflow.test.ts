@@ -69,7 +69,7 @@ jobs:
         "runs-on": ["y"],
         if: "always()",
         "timeout-minutes": 5,
-        strategy: { matrix: { os: ["y"] } },
+        strategy: { "fail-fast": false, "max-parallel": 2, matrix: { os: ["y"] } },
         steps: [{ run: "echo ${{ matrix.os }}" }],
       },
     },

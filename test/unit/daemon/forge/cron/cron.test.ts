@@ -220,7 +220,7 @@ describe("running on demand", () => {
     expect(most).toBe(1);
   });
 
-  test("a task that fails ends the request all the same, is noted, and comes again", async () => {
+  test("a failed task still ends the request, is recorded, and runs again on schedule", async () => {
     const failing: CronTask = {
       name: "bad",
       schedule: "@every 2h",

@@ -15,7 +15,7 @@ describe("commands of a push", () => {
       "0000PACK",
   );
 
-  test("commands of a push are read with what the client can do", () => {
+  test("commands of a push are read with the client's capabilities", () => {
     expect(readCommands(bytes)).toEqual({
       commands: [
         { ref: "refs/heads/ä", before: zero, after: one },
@@ -47,7 +47,7 @@ describe("commands of a push", () => {
     (text) => expect(readCommands(Buffer.from(text))).toBe("malformed"),
   );
 
-  test("none is fine: a client tries the door", () => {
+  test("accepts a push without commands, with which clients test the connection", () => {
     expect(readCommands(Buffer.from("0000"))).toMatchObject({ commands: [] });
   });
 });
@@ -55,7 +55,7 @@ describe("commands of a push", () => {
 describe("the report on a push", () => {
   const report = `${toPktLine("unpack ok\n")}${toPktLine("ok refs/heads/a\n")}${toPktLine("ng refs/heads/b stale\n")}0000`;
 
-  test("names what was accepted", () => {
+  test("names the accepted refs", () => {
     expect(readReport(Buffer.from(report), false)).toEqual(new Set(["refs/heads/a"]));
   });
 

@@ -39,7 +39,7 @@ const log: Log = {
   isLevelEnabled: () => true,
 };
 
-/** A daemon's worth of hooks on the same database: what a restart looks like. */
+/** Creates the hooks of another daemon on the same database, as a restart does. */
 function start(request?: GuardedRequest): void {
   const clock = () => now;
   queue = createJobQueue({ db, clock, random: () => 0, log, owner: randomUUID(), alone: true });
@@ -288,7 +288,7 @@ describe("recipients of events", () => {
     expect(sent).toEqual([]);
   });
 
-  test("pruning forgets what is done, never what waits", async () => {
+  test("pruning deletes finished deliveries, never waiting ones", async () => {
     const id = await addHook();
     answers = [answered(204), answered(500)];
     await happen();
@@ -334,7 +334,7 @@ describe("stored data", () => {
   });
 });
 
-describe("what is signed", () => {
+describe("the signature of a delivery", () => {
   test("without a secret the headers are there and empty", async () => {
     await addHook();
     await happen();

@@ -12,6 +12,7 @@ import { findMailbox } from "../../../../../storage/tables/forge/accounts/mailbo
 import { markThreads, upsertThread } from "../../../../../storage/tables/forge/notifications.ts";
 import { insertRepository } from "../../../../../storage/tables/forge/repositories/repositories.ts";
 import { deleteToken } from "../../../../../storage/tables/forge/accounts/tokens.ts";
+import type { RepositoryId } from "../../../../../storage/tables/forge/ids.ts";
 import { startForgeApp, type ForgeApp } from "../../../../support/forge/forge-app.ts";
 import { newRepositoryRow } from "../../../../support/forge/forge-rows.ts";
 
@@ -19,7 +20,7 @@ const NEVER_MS = 3_600_000;
 
 let app: ForgeApp;
 let caller: ForgeCaller;
-let repositoryId: number;
+let repositoryId: RepositoryId;
 let streams: ThreadStreams;
 let warnings: string[];
 
@@ -110,7 +111,7 @@ describe("a stream", () => {
     expect(await stream.take(2)).toEqual(["a", 1]);
   });
 
-  test("a stream resumes where another one ended, whatever number it has", async () => {
+  test("a stream resumes where another one ended, with any last event id", async () => {
     await tell("a");
     const known = await revision();
     await tell("b", "c");
@@ -125,7 +126,7 @@ describe("a stream", () => {
     expect(await follow(0).take(121)).toEqual([...commits, 120]);
   });
 
-  test("sends a beat when nothing happens", async () => {
+  test("sends a heartbeat while there are no events", async () => {
     const stream = follow(undefined, open({ keepAliveMs: 3 }));
     expect(await stream.take(3)).toEqual([0, "keep-alive", "keep-alive"]);
     stream.release();
@@ -213,7 +214,7 @@ describe("streams are bounded", () => {
   });
 });
 
-test("a failing database ends streams with a warning, and those who come back are served", async () => {
+test("a failing database ends streams with a warning, and reconnecting clients are served", async () => {
   let fails = false;
   const db: ForgeApp["db"] = {
     ...app.db,

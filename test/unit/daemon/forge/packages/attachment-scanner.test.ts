@@ -69,7 +69,7 @@ test("member names are understood as JSON means them, slashes may be escaped", a
   }
 });
 
-describe("what is no such document is refused", () => {
+describe("malformed documents are refused", () => {
   test.each([
     ["nothing", ""],
     ["no JSON", "hello"],

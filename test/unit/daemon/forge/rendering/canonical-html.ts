@@ -2,7 +2,7 @@ import { Parser } from "htmlparser2";
 
 /**
  * HTML in one spelling, so that two renderings compare by what they mean: attributes sorted, entities decoded, blanks
- * around blocks gone. What croft adds everywhere is left out on both sides: `rel` of links and the frame of code.
+ * around blocks removed. Croft's own additions are left out on both sides: `rel` of links and the frame of code.
  */
 export function toCanonicalHtml(html: string): string {
   let out = "";

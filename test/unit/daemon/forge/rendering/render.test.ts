@@ -46,7 +46,7 @@ describe("any text", () => {
     );
   });
 
-  test("gives the same HTML again, whatever was rendered in between", async () => {
+  test("returns the same HTML again after any other rendering", async () => {
     await fc.assert(
       fc.asyncProperty(text, text, async (one, other) => {
         const input = { mode: "gfm", root, context: "", filePath: "", mentionable: [] } as const;
@@ -62,7 +62,7 @@ describe("any text", () => {
 describe("references in running text", () => {
   const comment = { mode: "comment", context: "/o/r", mentionable: ["mira", "the-team"] } as const;
 
-  test("mentions only whom they may, where a name can stand", async () => {
+  test("mentions only visible users, and only where a name may appear", async () => {
     const linked = `<a href="${root}mira" rel="nofollow">@mira</a>`;
     for (const [text, html] of [
       ["@mira", linked],
@@ -212,7 +212,7 @@ describe("links", () => {
 describe("front matter", () => {
   const start = async (text: string) => (await render(text)).replace(/<svg.*?<\/svg>/g, "ICON");
 
-  test("shows nested values as tables, or what it says of itself", async () => {
+  test("shows nested values as tables, or in the form that the front matter requests", async () => {
     expect(await start("---\na:\n  b: 1\nc: [x, y]\n---\n")).toContain(
       "<td><table>\n<thead>\n<tr>\n<th>b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>1</td>\n</tr>\n</tbody>\n</table>\n</td>",
     );
@@ -296,7 +296,7 @@ describe("extensions", () => {
     expect(await render("![a]()")).toBe('<p><img src="" alt="a"/></p>\n');
   });
 
-  test("a fence that the text ends in has whole lines", async () => {
+  test("a fence that is open at the end of the text has complete lines", async () => {
     for (const text of ["```\na", "```\na\n", "> ```\n> a"])
       expect(await render(text)).toContain('language-text display">a\n</code>');
     expect(await render("```")).toContain('language-text display"></code>');

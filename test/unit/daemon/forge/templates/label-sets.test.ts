@@ -30,9 +30,9 @@ describe("a label set", () => {
     "labels:\n  - name: a\n    color: red\n",
     "labels:\n  - color: '#fff'\n",
     "#ee0701\n#fff x",
-  ])("a label set is nothing else: %j", (text) => expect(parseLabelSet(text)).toBeUndefined());
+  ])("an invalid label set is refused: %j", (text) => expect(parseLabelSet(text)).toBeUndefined());
 
-  test("whatever the file holds, reading it ends", () => {
+  test("reading terminates for any file", () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -30,7 +30,7 @@ const claimsOf = (token: string) =>
   JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()) as Record<string, unknown>;
 
 describe("an access token", () => {
-  test("says who, in which role, for how long, from which session and for which client", async () => {
+  test("contains account, role, expiry, session and client", async () => {
     const { accounts, token } = await signedIn();
     const now = Math.floor(accounts.now / 1000);
     expect(claimsOf(token)).toEqual({
@@ -145,7 +145,7 @@ describe("a token from before a change of the account", () => {
     await accounts.db.close();
   });
 
-  test("a token from before a change of the account is refused when the account is gone", async () => {
+  test("a token from before a change of the account is refused when the account is deleted", async () => {
     const { accounts, tokens } = await signedIn();
     await accounts.db.run("DELETE FROM vault_users");
     await expect(identify(accounts, tokens)).rejects.toMatchObject(refused);

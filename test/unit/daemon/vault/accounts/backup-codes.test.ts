@@ -13,7 +13,7 @@ import {
 const refused = { code: "invalid_credentials", message: "Invalid or already used code" };
 
 async function enrolled() {
-  // No counter: what is tested here is the codes alone.
+  // Without a counter of failures: this tests the codes alone.
   const accounts = await openTestAccounts({
     attempts: { consume: async () => ({ allowed: true, resetSeconds: 900 }) },
   });

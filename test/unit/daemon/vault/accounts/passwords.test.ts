@@ -121,7 +121,7 @@ describe("resetting the password", () => {
     return new URL(/https:\S+/.exec(text)?.[0] ?? "").searchParams.get("token") ?? "";
   }
 
-  test("mails a link to the page, once per request that waits, and nothing to strangers", async () => {
+  test("mails a link to the page, once per waiting request, and nothing to strangers", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     await accounts.passwords.requestReset("nobody@example.org");
@@ -207,7 +207,7 @@ describe("resetting the password", () => {
     await expect(confirm(fresh)).rejects.toMatchObject(badLink);
   });
 
-  test("lets those in again who had to change their password", async () => {
+  test("admits users again who had to change their password", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     await accounts.db.run("UPDATE vault_users SET password_must_change = 1");

@@ -48,7 +48,7 @@ describe("registration", () => {
     });
   });
 
-  test("takes a handle once, whatever its case, also when two race", async () => {
+  test("accepts a handle once, regardless of case, also when two requests race", async () => {
     await using accounts = await openTestAccounts();
     const results = await Promise.allSettled([
       accounts.registration.register(mira),
@@ -62,7 +62,7 @@ describe("registration", () => {
     });
   });
 
-  test("registration is refused where the server takes none", async () => {
+  test("registration is refused where it is turned off", async () => {
     await using accounts = await openTestAccounts({
       settings: { ...TEST_SETTINGS, allowRegistration: false },
     });

@@ -39,7 +39,7 @@ describe("refreshing", () => {
     await refresh(accounts, second);
   });
 
-  test("refreshing without a cookie, with an unknown token and with an expired one says which", async () => {
+  test("refreshing without a cookie, with an unknown token and with an expired one gives distinct errors", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     await expect(accounts.sessions.refresh(client())).rejects.toMatchObject(
@@ -185,7 +185,7 @@ describe("signing out", () => {
     ]);
   });
 
-  test("signing out of everything counts what could still be used", async () => {
+  test("signing out of everything counts the sessions that were still valid", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     await signIn(accounts);

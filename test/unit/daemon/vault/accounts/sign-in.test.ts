@@ -83,7 +83,7 @@ describe("signing in, step by step", () => {
     ]);
   });
 
-  test("2: an unknown address is checked against a hash all the same", async () => {
+  test("2: the password for an unknown address is checked against a decoy hash", async () => {
     const checked: string[] = [];
     await using accounts = await openTestAccounts({
       hasher: {
@@ -114,7 +114,7 @@ describe("signing in, step by step", () => {
     });
   });
 
-  test("4: who must change the password gets no tokens, whatever codes are given", async () => {
+  test("4: a user who must change the password gets no tokens, even with a valid code", async () => {
     await using accounts = await openTestAccounts();
     const user = await register(accounts);
     await accounts.db.transaction((tx) => demandPasswordChange(tx, user.id));
@@ -124,7 +124,7 @@ describe("signing in, step by step", () => {
     });
   });
 
-  test("5: the second factor is asked for", async () => {
+  test("5: the second factor is required", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     await enrol(accounts);
@@ -164,7 +164,7 @@ describe("signing in, step by step", () => {
     ]);
   });
 
-  test("8: a record says whether a code was used, and the cookie lives as asked", async () => {
+  test("8: the record states whether a code was used, and the cookie has the requested lifetime", async () => {
     await using accounts = await openTestAccounts();
     const user = await register(accounts);
     expect(await signIn(accounts)).toMatchObject({ refreshSeconds: 57_600 });

@@ -151,7 +151,7 @@ describe("replay of a code", () => {
     await accounts.db.close();
   });
 
-  test("stays refused when the clock goes back", async () => {
+  test("stays refused when the clock is set back", async () => {
     const { accounts, secret } = await enrolled();
     const code = totpCode(secret, accounts.now);
     await signIn(accounts, { totpCode: code });
@@ -190,7 +190,7 @@ describe("clock drift", () => {
 });
 
 describe("a code of another user", () => {
-  test("a code of another user is refused, and so are codes that are none", async () => {
+  test("refuses a code of another user, and malformed codes", async () => {
     const { accounts } = await enrolled();
     await register(accounts, { handle: "otto", email: "otto@example.org" });
     const otto = await enrol(accounts, { email: "otto@example.org" });

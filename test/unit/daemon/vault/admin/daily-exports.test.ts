@@ -40,7 +40,7 @@ describe.each(["sqlite", "postgres"] as const)("daily exports on %s", (engine) =
   const record = (eventType: string, metadata: Record<string, unknown> = {}) =>
     db.transaction((tx) => insertAudit(tx, { eventType, metadata, ipAddress: "192.0.2.1" }));
 
-  test("each day that is over has its records, in order, and no other", async () => {
+  test("each past day has exactly its records, in order", async () => {
     await record("auth.first");
     now += 1;
     await record("auth.second", { note: 'a "quoted", text' });
@@ -97,7 +97,7 @@ test("every one of several daemons writes the exports of complete days", async (
   await db.close();
 });
 
-test("old files go, others stay, and what is missing in between is written", async () => {
+test("old files are deleted, others stay, and missing days in between are written", async () => {
   const db = await openTestDatabase({ engine: "sqlite", clock: () => now });
   await db.transaction((tx) => insertAudit(tx, { eventType: "auth.x" }));
   now += 10 * DAY;

@@ -29,7 +29,7 @@ async function download(
 }
 
 describe("a folder of the server as storage", () => {
-  test("an upload into what turns out to be a file leaves no job that fails again and again", async () => {
+  test("an upload into an item that turns out to be a file leaves no job that fails repeatedly", async () => {
     await using t = await openTestCloud();
     const mira = await t.addUser("mira");
     await writeFile(join(t.files, "file.txt"), "a file");
@@ -183,7 +183,7 @@ describe("an upload whose folder changes while the bytes come", () => {
     expect(ids).toEqual(["z", "z/b", "z/b/new.txt"]);
   });
 
-  test("deleted: it is gone with the folder, and nothing of it stays known", async () => {
+  test("deleted: the item is deleted with the folder, and its records are removed", async () => {
     const { result, ids } = await uploadWhile((t, mira, id) =>
       t.cloud.changes.delete(mira, { connection_id: id, item_id: "a" }),
     );
@@ -202,20 +202,20 @@ describe("an upload whose folder changes while the bytes come", () => {
   });
 });
 
-test("an upload that has to wait on the server's disk, which is full, says so and leaves nothing", async () => {
+test("an upload that must be spooled to a full disk fails with the reason and leaves nothing", async () => {
   const needsSize: CloudProviderType = {
     ...localFolder,
     connect: async (request, deps) => {
       const outcome = await localFolder.connect(request, deps);
       if (outcome.kind !== "ok") return outcome;
-      const can = { ...outcome.provider.can, uploadNeedsSize: true };
-      return { ...outcome, provider: { ...outcome.provider, can } };
+      const capabilities = { ...outcome.provider.capabilities, uploadNeedsSize: true };
+      return { ...outcome, provider: { ...outcome.provider, capabilities } };
     },
   };
   await using t = await openTestCloud({ providerTypes: [needsSize] });
   const mira = await t.addUser("mira");
   const id = await t.connectFolder(mira);
-  // What writing to the disk fails with ends the upload in the same place.
+  // An error of writing to the disk ends the upload in the same place.
   const content = Readable.from(
     (async function* () {
       yield Buffer.from("x");
@@ -234,7 +234,7 @@ test("an upload that has to wait on the server's disk, which is full, says so an
   expect(await readdir(join(t.files, "../../tmp"))).toEqual([]);
 });
 
-test("a refusal that comes late says nothing of the credentials that were given meanwhile", async () => {
+test("a late refusal does not affect credentials that were replaced meanwhile", async () => {
   const holder: { act?: () => Promise<unknown> } = {};
   const refusing: CloudProviderType = {
     ...localFolder,
@@ -257,7 +257,7 @@ test("a refusal that comes late says nothing of the credentials that were given 
   expect((await t.cloud.connections.get(mira, id)).status).toBe("connected");
 });
 
-describe("a connection that is deleted while its storage is asked", () => {
+describe("a connection that is deleted during a call of its storage", () => {
   /** A connection that goes away during each listing and each change, whatever the storage then says. */
   async function open() {
     const holder: { act?: () => Promise<unknown> } = {};
@@ -318,7 +318,7 @@ describe("a connection that is deleted while its storage is asked", () => {
         }),
     ],
   ] satisfies [string, (opened: Awaited<ReturnType<typeof open>>) => Promise<unknown>][])(
-    "%s finds none",
+    "%s finds no connection",
     async (_what, act) => {
       const opened = await open();
       await using _ = opened.t;
@@ -330,7 +330,7 @@ describe("a connection that is deleted while its storage is asked", () => {
   );
 });
 
-test("bytes whose version could still be another one's are sent with nothing to tell them apart by", async () => {
+test("bytes whose version is not certain are sent without a validator", async () => {
   let isUnsettled = true;
   const coarse: CloudProviderType = {
     ...localFolder,
@@ -363,7 +363,7 @@ test("bytes whose version could still be another one's are sent with nothing to 
   expect(await markOf()).toEqual(["string", "number"]);
 });
 
-describe("attack: a storage that tells nonsense", () => {
+describe("attack: a storage that sends invalid data", () => {
   test("a storage with invalid responses can still be browsed by pages", async () => {
     const names = ["\0", "long ".repeat(3000), "later ".repeat(3000)];
     const nonsense: CloudProviderType = {

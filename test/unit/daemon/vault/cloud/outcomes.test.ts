@@ -103,7 +103,7 @@ async function openScene(options: Parameters<typeof openTestCloud>[0] = {}): Pro
   };
 }
 
-/** The document's table of failed changes: what the provider says, status, body (vault API, Errors). */
+/** The document's table of failed changes: the provider's failure, status, body (vault API, Errors). */
 const failures: [Failure, number, object][] = [
   [{ kind: "stale" }, 409, { kind: "stale", reason: "item_changed" }],
   [{ kind: "conflict" }, 409, { kind: "conflict", reason: "name_collision" }],
@@ -226,7 +226,7 @@ describe("a change that the provider refuses", () => {
     expect(scene.storage.calls).toEqual(["rename"]);
   });
 
-  test("a refused sign-in is remembered: nothing more is asked until the connection is mended", async () => {
+  test("a refused sign-in is recorded: no further request is sent until the connection is repaired", async () => {
     await using scene = await openScene();
     scene.storage.fail("rename", { kind: "reauth" });
     await scene.call(renameItem, { params: place(scene), body: { new_name: "other.txt" } });
@@ -252,7 +252,7 @@ describe("a change that the provider refuses", () => {
   });
 });
 
-test("a move below an item that was never listed itself is refused before anything is asked", async () => {
+test("a move below an item that was never listed itself is refused before any request", async () => {
   await using scene = await openScene();
   const signal = new AbortController().signal;
   const client = scene.storage.connect();
@@ -306,14 +306,14 @@ describe("bytes that the provider does not give", () => {
       });
     });
 
-  test("an item that is gone at the provider has its folder listed again", async () => {
+  test("an item that is missing at the provider has its folder listed again", async () => {
     await using scene = await openScene();
     scene.storage.fail("read", { kind: "not_found" });
     await scene.call(downloadItem, { params: place(scene) });
     expect(await scene.state()).toEqual({ refresh_state: "warning", error_code: "stale_listing" });
   });
 
-  test("a body that breaks off is taken up again from the same version", async () => {
+  test("an interrupted body is resumed from the same version", async () => {
     await using scene = await openScene();
     const bytes = Buffer.alloc(1_000_000, "x");
     scene.storage.overwrite(scene.file, bytes);
@@ -340,7 +340,7 @@ describe("bytes that the provider does not give", () => {
     expect(got.equals(Buffer.alloc(1_000_000, "b"))).toBe(true);
   });
 
-  test("another version than was recorded updates the item and goes under its own key", async () => {
+  test("a newer version than the recorded one updates the item and is cached under its own key", async () => {
     await using scene = await openScene();
     const first = await scene.call(downloadItem, { params: place(scene) });
     await scene.t.cache.idle();
@@ -395,7 +395,7 @@ describe("a listing that fails", () => {
     expect((await scene.call(listItems, { query: { parent_ref: "nowhere" } })).status).toBe(404);
   });
 
-  test("a folder that is gone marks the one above it", async () => {
+  test("a missing folder marks its parent stale", async () => {
     await using scene = await openScene();
     const signal = new AbortController().signal;
     await scene.storage.connect().delete({ id: scene.folder, expected: {}, signal });
@@ -409,7 +409,7 @@ describe("a listing that fails", () => {
 });
 
 describe("a change that cannot be recorded", () => {
-  /** A database whose transactions fail once the provider was called, so many times. */
+  /** Returns a database of which `times` transactions fail after the provider was called. */
   function breakAfter(verb: Verb, storage: () => MemoryStorage, times: number) {
     let left = times;
     return (db: Database): Database => ({
@@ -459,7 +459,7 @@ describe("a change that cannot be recorded", () => {
     });
 
   for (const [name, verb, act] of changes)
-    test(`${name}: where not even the folder can be marked, the next look lists it again`, async () => {
+    test(`${name}: where not even the folder can be marked, the next read lists it again`, async () => {
       const holder: { storage?: MemoryStorage } = {};
       await using scene = await openScene({
         wrapDatabase: breakAfter(verb, () => holder.storage ?? createMemoryStorage(), 2),

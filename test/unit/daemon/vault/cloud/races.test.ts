@@ -42,7 +42,7 @@ async function listLive({ db }: TestCloud): Promise<string[]> {
   return rows.map((row) => row.provider_item_id);
 }
 
-describe("a folder that is listed while it goes", () => {
+describe("a folder that is deleted during its listing", () => {
   const changes: [
     string,
     (t: TestCloud, mira: VaultCaller, id: ConnectionId) => Promise<unknown>,
@@ -66,7 +66,7 @@ describe("a folder that is listed while it goes", () => {
       ["b"],
     ],
   ];
-  test.each(changes)("%s: nothing is recorded where nothing is", async (_how, change, left) => {
+  test.each(changes)("%s: nothing is recorded for a missing folder", async (_how, change, left) => {
     const { type, hooks } = createHeldFolder();
     await using t = await openTestCloud({ providerTypes: [type] });
     const mira = await t.addUser("mira");
@@ -84,7 +84,7 @@ describe("a folder that is listed while it goes", () => {
   });
 });
 
-describe("what comes in the place of a folder that was listed", () => {
+describe("an item that replaces a listed folder", () => {
   async function open() {
     const t = await openTestCloud();
     const mira = await t.addUser("mira");
@@ -110,7 +110,7 @@ describe("what comes in the place of a folder that was listed", () => {
     expect((await browse("a/b")).items.map(({ name }) => name)).toEqual(["new"]);
   });
 
-  test("a file: what was in the folder is known no more", async () => {
+  test("a file: the items of the folder are no longer found", async () => {
     const { t, browse } = await open();
     await using _ = t;
     await rm(join(t.files, "a"), { recursive: true });
@@ -145,7 +145,7 @@ test("a change that waits its turn is not made for a connection that is deleted 
   expect(calls.filter((verb) => verb === "rename")).toHaveLength(1);
 });
 
-test("a connection that is deleted is not opened again by who still reads from it", async () => {
+test("a deleted connection is not opened again by a running download", async () => {
   let opened = 0;
   const counted: CloudProviderType = {
     ...localFolder,

@@ -133,3 +133,45 @@ test("two requests to complete an upload get the result of one", async () => {
   expect(results.map(({ kind }) => kind)).toEqual(["uploaded", "uploaded"]);
   expect(await t.audit()).toHaveLength(1);
 });
+
+test("a restarted daemon gives the result of a completed upload again, until the upload would have expired", async () => {
+  await using scene = await openScene();
+  const { t, storage, mira, place } = scene;
+  const done = await t.cloud.resumable.complete(mira, place, sha256);
+  const { item } = done as { item: { id: string } };
+  const answer = { kind: "uploaded", item: { id: item.id, name: "file.txt" }, size: bytes.length };
+  await using restarted = await openTestCloud({ db: t.db, providerTypes: [storage.type] });
+  const complete = (hash = sha256) => restarted.cloud.resumable.complete(mira, place, hash);
+  expect(await complete()).toMatchObject({ ...answer, parentRef: null });
+  expect(await complete()).toMatchObject(answer);
+  await expect(complete("0".repeat(64))).rejects.toMatchObject({ code: "not_found" });
+  const noah = await t.addUser("noah");
+  await expect(restarted.cloud.resumable.complete(noah, place, sha256)).rejects.toMatchObject({
+    code: "not_found",
+  });
+  expect(await t.audit()).toHaveLength(1);
+
+  restarted.now = t.now + 49 * 3600 * 1000;
+  await expect(complete()).rejects.toMatchObject({ code: "not_found" });
+  t.now += 49 * 3600 * 1000;
+  await t.queue.runDue();
+  expect(await t.db.all("SELECT upload_id FROM vault_upload_results")).toEqual([]);
+});
+
+test("a daemon that dies between the record of the file and the removal of its upload gives the same result", async () => {
+  await using scene = await openScene();
+  const { t, mira, place } = scene;
+  const [row] = await t.db.all<Record<string, string | number | null>>(
+    "SELECT * FROM vault_uploads",
+  );
+  const done = await t.cloud.resumable.complete(mira, place, sha256);
+  const columns = Object.keys(row ?? {});
+  await t.db.run(
+    `INSERT INTO vault_uploads (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
+    ...Object.values(row ?? {}),
+  );
+  const again = await t.cloud.resumable.complete(mira, place, sha256);
+  expect(again).toMatchObject({ kind: "uploaded", size: (done as { size: number }).size });
+  expect(await t.db.all("SELECT id FROM vault_uploads")).toEqual([]);
+  expect(await t.audit()).toHaveLength(1);
+});

@@ -130,7 +130,7 @@ test("a connection that must be reconnected answers unavailable", async () => {
   expect(await scene.documents.remove(scene.mira, document.id, { removeOnly: false })).toBe(false);
 });
 
-test("a body that breaks off and one that is too large keep nothing", async () => {
+test("an aborted body and one that is too large keep nothing", async () => {
   await using scene = await openScene();
   const broken = Readable.from(
     (async function* () {
@@ -224,7 +224,7 @@ test.each([
   bytes.release?.();
 });
 
-test("the reconciliation names documents whose file or connection is gone", async () => {
+test("the reconciliation names documents whose file or connection is missing", async () => {
   await using scene = await openScene();
   const { document } = await scene.upload("one");
   expect((await scene.documents.reconcile(signal)).withoutFile).toEqual([]);

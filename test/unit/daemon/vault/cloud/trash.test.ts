@@ -6,11 +6,14 @@ import {
   toRestoreReply,
   toTrashReply,
 } from "../../../../../daemon/vault/cloud/trash/trash.view.ts";
-import { createMemoryStorage, memoryPowers } from "../../../../support/cloud/memory-provider.ts";
+import {
+  createMemoryStorage,
+  memoryCapabilities,
+} from "../../../../support/cloud/memory-provider.ts";
 import { openTestCloud } from "../../../../support/cloud/vault-cloud.ts";
 
-async function openScene(can = memoryPowers) {
-  const storage = createMemoryStorage(can);
+async function openScene(capabilities = memoryCapabilities) {
+  const storage = createMemoryStorage(capabilities);
   const t = await openTestCloud({ providerTypes: [storage.type] });
   const mira = await t.addUser("mira");
   const made = await t.cloud.connections.create(mira, {
@@ -129,8 +132,8 @@ describe("the trash of a storage", () => {
     });
   });
 
-  test("is unsupported where the storage has none", async () => {
-    await using scene = await openScene({ ...memoryPowers, trash: false });
+  test("is unsupported where the storage has no trash", async () => {
+    await using scene = await openScene({ ...memoryCapabilities, trash: false });
     const { trash } = scene.t.cloud;
     const { mira, connection } = scene;
     const before = await scene.t.audit();

@@ -74,7 +74,7 @@ async function start(options: Partial<NextcloudOptions> = {}) {
 }
 
 describe("connecting", () => {
-  test("finds out who is asking, and what the server has", async () => {
+  test("determines the user and the capabilities of the server", async () => {
     const { facts, provider, proxy } = await start();
     expect(facts).toMatchObject({
       product: "nextcloud",
@@ -87,7 +87,7 @@ describe("connecting", () => {
     expect(proxy.log).toContain("PROPFIND /remote.php/dav/files/anna%201/");
   });
 
-  test("says when it holds other bytes than were sent, and leaves them", async () => {
+  test("reports that the server stores other bytes than were sent, and keeps them", async () => {
     const { server, upload, names } = await start();
     server.dav.alterUploads(true);
     const unknown = { kind: "unknown_outcome", note: "other_bytes" };
@@ -127,7 +127,7 @@ describe("connecting", () => {
     expect(proxy.log.length).toBe(before);
   });
 
-  test("says what is wrong", async () => {
+  test("reports the cause of a failure", async () => {
     const { proxy, server } = await start();
     expect(await connect(proxy.origin, { password: "wrong" })).toMatchObject({ kind: "reauth" });
     expect(await connect(proxy.origin, { root: "missing" })).toMatchObject({
@@ -205,7 +205,7 @@ describe("an upload in pieces", () => {
     expect(names()).toEqual(["big"]);
   });
 
-  test("an upload in pieces goes out in numbered pieces that know where they will end", async () => {
+  test("an upload in pieces sends numbered pieces with their destination", async () => {
     const { proxy, upload, names, pieces } = await start();
     const before = proxy.log.length;
     expect(await upload("b g.bin", 250)).toMatchObject({ kind: "ok", item: { size: 250 } });
@@ -335,7 +335,7 @@ test("an item of the same name that is another one is stale, folders included", 
   const second = store.add(server.files, "folder", "folder");
   const expected = { etag: seen.item.etag, kind: "folder" } as const;
   expect((await provider.delete({ id: "folder", expected, signal })).kind).toBe("stale");
-  // What happens below a folder does not make it another one.
+  // A change below a folder does not change its version.
   const again = await provider.stat({ id: "folder", signal });
   store.add(second, "child", "file");
   const etag = again.kind === "ok" ? again.item.etag : undefined;
@@ -344,7 +344,7 @@ test("an item of the same name that is another one is stale, folders included", 
   ).toBe("ok");
 });
 
-test("names that the server refuses are refused before it is asked", async () => {
+test("names that the server refuses are refused before any request", async () => {
   const { provider, proxy } = await start();
   const before = proxy.log.length;
   for (const [name, rule] of [

@@ -110,7 +110,7 @@ describe("the probe of a server", () => {
         conditional_copy_destination: false,
         conditional_delete: false,
       });
-      expect(provider.can).toMatchObject({
+      expect(provider.capabilities).toMatchObject({
         createOnly: "emulated",
         guardedRename: "emulated",
         guardedDelete: "emulated",
@@ -131,7 +131,7 @@ describe("the probe of a server", () => {
     expect(facts).toMatchObject({ key_spelling, prefix_spelling });
   });
 
-  test("a bucket that may only be read is a storage, in which nothing can be made", async () => {
+  test("a read-only bucket can be connected, without changes", async () => {
     const server = await start();
     server.store.put("file.txt", Buffer.from("x"), {});
     server.refuse(({ method }) => !/^(GET|HEAD)$/.test(method), {
@@ -247,7 +247,7 @@ describe("a refusal", () => {
     });
   });
 
-  test("a refusal of a look at one object gets its reason from a listing", async () => {
+  test("a refused HEAD request gets its reason from a listing", async () => {
     const server = await start();
     const { provider } = await connected(server);
     server.refuse(() => true, { status: 403, code: "ExpiredToken" });
@@ -257,7 +257,7 @@ describe("a refusal", () => {
     expect((await provider.stat({ id: "x", signal: calm })).kind).toBe("forbidden");
   });
 
-  test("because the bucket is gone never means that an item is", async () => {
+  test("because the bucket is missing never means that an item is missing", async () => {
     const server = await start();
     const { provider } = await connected(server);
     server.refuse(() => true, { status: 404, code: "NoSuchBucket" });
@@ -325,13 +325,13 @@ describe("settings", () => {
     expect(server.store.versions("").map(({ key }) => key)).toEqual(["people/mira/new.txt"]);
   });
 
-  test("the bucket can stand in the host's name", async () => {
+  test("the bucket can be in the host name", async () => {
     const server = await start();
     const seen: string[] = [];
     const { deps } = await connect(server);
     const guarded = deps.guarded.compose((dispatch) => (options, handler) => {
       seen.push(String(options.origin));
-      // No resolver is asked: the stand-in knows the bucket by the host's name alone.
+      // No name is resolved: the stand-in finds the bucket by the host name alone.
       const headers = {
         ...(options.headers as Record<string, string>),
         host: new URL(String(options.origin)).host,

@@ -66,7 +66,7 @@ describe("ids and keys", () => {
     expect(keys.toFileKey(`${toShadow("a/x")}/child`)).toBe("home/mira/a/x/child");
   });
 
-  test("nothing leads to the adapter's own folder, beyond the longest key or out of Unicode", () => {
+  test("no name leads to the adapter's own folder, to a key that is too long or to invalid Unicode", () => {
     for (const id of [".croft", ".croft/journal/x", "x".repeat(1100), "\ud800"]) {
       expect(keys.toFileKey(id)).toBeUndefined();
       expect(keys.toFolderPrefix(id)).toBeUndefined();

@@ -57,12 +57,12 @@ describe.each(Object.entries(servers))("a rename on a server that %s", (_name, s
   );
 
   test.each(Object.entries(steps))(
-    "that a dead daemon broke off at %s leaves a whole file",
+    "that a daemon's death interrupted at %s leaves a complete file",
     async (_step, accept) => {
       const subject = await open({ server });
       const { provider, proxy, leftovers, connect, facts } = subject;
       const file = await put(provider, "", "before.txt", "content");
-      // From this step on nothing gets through any more, as when the process is gone.
+      // From this step on the proxy refuses every request, as after a kill of the process.
       proxy.after(accept, async () => proxy.faults.refuse());
       const outcome = await rename(provider, file, "after.txt");
       proxy.faults.clear();
@@ -115,7 +115,7 @@ describe("a copy", () => {
     expect(server.store.uploads.size).toBe(0);
   });
 
-  test("a copy of a file in parts has another tag, which the journal knows: the source goes when the daemon is back", async () => {
+  test("a multipart copy has another etag, which the journal records: the source is deleted when the daemon restarts", async () => {
     const { provider, proxy, connect, facts, leftovers } = await open();
     const file = await put(provider, "", "large.bin", "x".repeat(550_000));
     expect(file.etag).toMatch(/-3$/);
@@ -263,7 +263,7 @@ describe("another client", () => {
   });
 });
 
-test("a folder that was nothing but the beginning of a key stays when its last file goes", async () => {
+test("a folder that was only a key prefix stays when its last file is deleted", async () => {
   const { provider, server } = await open();
   server.store.put("photos/2026/one.jpg", Buffer.from("1"), {});
   const file = await stat(provider, "photos/2026/one.jpg");

@@ -67,7 +67,7 @@ describe("keys of other programs", () => {
       );
       for (const item of await list(provider, ""))
         expect(await stat(provider, item.id)).toEqual(item);
-      // What cannot be made can be put right.
+      // An item whose name is invalid for creation can still be renamed.
       const [inner] = (await list(provider, "a")).filter(({ kind }) => kind === "folder");
       expect(inner?.name.startsWith("␛")).toBe(true);
       const b = await stat(provider, "a/␛/b");
@@ -106,7 +106,7 @@ describe("keys of other programs", () => {
     expect(server.store.versions("")).toEqual([]);
   });
 
-  test("below the root's prefix are all there is", async () => {
+  test("below the root's prefix are the only ones visible", async () => {
     const { provider, server } = await open({ prefix: "home" });
     server.store.put("home2/secret", Buffer.from("x"), {});
     server.store.put("homer", Buffer.from("x"), {});
@@ -185,7 +185,7 @@ describe("deleting a folder", () => {
 });
 
 test.each(["NoSuchKey", "NoSuchVersion"])(
-  "a folder is deleted although a server misses what is gone already (%s)",
+  "a folder is deleted although the server reports already deleted keys as missing (%s)",
   async (code) => {
     const { provider, server } = await open();
     for (const name of ["a", "b", "c"]) server.store.put(`folder/${name}`, Buffer.from("x"), {});
@@ -210,7 +210,7 @@ test("a folder is deleted with names in it that a batch has no way to spell", as
 });
 
 describe("deleting with versions", () => {
-  test("deleting with versions for good takes all versions of one key, and no other's", async () => {
+  test("permanent deletion removes all versions of one key only", async () => {
     const { provider, server } = await open({ server: { isVersioned: true, pageEntries: 3 } });
     for (const text of ["1", "2", "3", "4", "5"]) server.store.put("file", Buffer.from(text), {});
     server.store.put("file2", Buffer.from("x"), {});
@@ -223,7 +223,7 @@ describe("deleting with versions", () => {
   });
 
   test.each(["form", "percent", "none"] as const)(
-    "for good takes all of a folder, page by page, however keys are spelled (%s)",
+    "permanently deletes all of a folder, page by page, with any spelling of keys (%s)",
     async (encoding) => {
       const { provider, server } = await open({
         server: { isVersioned: true, pageEntries: 3, encoding },
@@ -253,7 +253,7 @@ describe("deleting with versions", () => {
   });
 });
 
-describe("a server that lies", () => {
+describe("a server with false responses", () => {
   const page = (inner: string) =>
     `<?xml version="1.0"?><ListBucketResult>${inner}</ListBucketResult>`;
   const entry = (key: string) =>
@@ -368,13 +368,13 @@ describe("a server that lies", () => {
     expect(asked).toBeLessThan(20);
   });
 
-  test("about which object it sends: the look besides must have shown the same", async () => {
+  test("about the object that it sends: a parallel HEAD request must show the same one", async () => {
     const modified = { "last-modified": "Sat, 21 Nov 2026 15:16:14 GMT" };
     await connectTo(
       (request, response) => {
         if (request.method === "HEAD")
           response.writeHead(200, { ...modified, etag: '"old"', "content-length": 5 }).end();
-        // Without a length, so that a look has to tell it.
+        // Without a length, so that a HEAD request has to determine it.
         else response.writeHead(200, { ...modified, etag: '"new"' }).end("22222");
       },
       async (provider) => {

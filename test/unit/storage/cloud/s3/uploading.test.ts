@@ -47,7 +47,7 @@ const { "the beginning": _beginning, ...lossless } = steps;
 
 const DAY_MS = 86_400_000;
 
-test("a bucket that wants checksums with what is written gets them", async () => {
+test("a bucket that requires checksums of writes gets them", async () => {
   const { provider, server, connect, facts } = await open({ server: { wantsChecksums: true } });
   const made = await tryUpload(provider, "", "small.txt", "small");
   if (made.kind !== "ok") throw new Error(made.kind);
@@ -70,7 +70,7 @@ test("a server has time to put parts together and to copy", async () => {
     return dispatch(request, handler);
   });
   const provider = await connect({ deps: { ...deps, guarded } });
-  // What connecting tries is tiny.
+  // The trial objects of connecting are tiny.
   patience.length = 0;
   const file = await tryUpload(provider, "", "file.bin", pattern(500_000));
   if (file.kind !== "ok") throw new Error(file.kind);
@@ -115,7 +115,7 @@ test("an upload that the server holds otherwise is no success, and stays", async
 
 describe("an upload in parts", () => {
   test.each(Object.entries(lossless))(
-    "is whole although the answer to %s is lost",
+    "is complete although the response to %s is lost",
     async (_step, accept) => {
       const { provider, proxy, leftovers } = await open();
       const bytes = pattern(900_000);
@@ -137,7 +137,7 @@ describe("an upload in parts", () => {
     },
   );
 
-  test("an upload in parts whose parts are refused for good leaves nothing", async () => {
+  test("a multipart upload whose parts are refused permanently leaves nothing", async () => {
     const { provider, server, leftovers } = await open();
     server.refuse(({ query }) => query.has("partNumber"), { status: 403, code: "AccessDenied" });
     expect((await tryUpload(provider, "", "file.bin", pattern(900_000))).kind).toBe("forbidden");
@@ -152,7 +152,7 @@ describe("an upload in parts", () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test("an upload in parts that a dead daemon left is aborted by the next one, and by no other connection", async () => {
+  test("a multipart upload of a dead daemon is aborted by the next one, and by no other connection", async () => {
     const { provider, proxy, connect, facts, leftovers, server } = await open();
     proxy.after(steps["a part"], async () => proxy.faults.refuse());
     expect((await tryUpload(provider, "", "file.bin", pattern(900_000))).kind).toBe("offline");
@@ -185,7 +185,7 @@ describe("an upload in parts", () => {
     },
   );
 
-  test("an upload that another client has started under the same name continues, whatever a dead daemon left there", async () => {
+  test("an upload of another client under the same name is kept when leftovers of a dead daemon are aborted", async () => {
     const { provider, proxy, connect, facts, server } = await open();
     const { uploads } = server.store;
     const hour = 3_600_000;
@@ -202,7 +202,7 @@ describe("an upload in parts", () => {
     expect(ours).not.toMatch(/earlier|later|longer/);
   });
 
-  test("that another daemon has begun in the same connection goes on, until it is a week old", async () => {
+  test("that another daemon has started in the same connection is kept until it is a week old", async () => {
     const { provider, proxy, connect, facts, server, leftovers } = await open();
     const elsewhere = await connect({ facts, home: "elsewhere" });
     await uploadDuring(provider, async () => {
@@ -220,7 +220,7 @@ describe("an upload in parts", () => {
   });
 
   test.each(["home", "elsewhere"])(
-    "an upload in parts of %s continues when what a lost answer left under the same name a moment ago is settled",
+    "a multipart upload of %s continues while the leftover of a lost response under the same name is aborted",
     async (home) => {
       const { provider, proxy, connect, facts, leftovers } = await open();
       proxy.loseNext(steps["the beginning"]);

@@ -47,7 +47,7 @@ test("addresses that hold secrets, are not http or end in something else are ref
 });
 
 describe("an href", () => {
-  test("an href is an absolute path or a whole address, whatever the host", () => {
+  test("an href is an absolute path or a full address with any host", () => {
     for (const href of [
       "/dav/a%20b/c%c3%a9",
       "/dav//a b/c\u00e9/",
@@ -57,7 +57,7 @@ describe("an href", () => {
       expect(decodeSegments(href)).toEqual(["dav", "a b", "c\u00e9"]);
   });
 
-  test("an href may leave unencoded what it should have encoded", () => {
+  test("accepts an href with unencoded characters", () => {
     expect(decodeSegments("/dav/a#b?c")).toEqual(["dav", "a#b?c"]);
     expect(decodeSegments("/dav/100 %.txt")).toEqual(["dav", "100 %.txt"]);
   });

@@ -90,7 +90,7 @@ describe("a move", () => {
     expect(names()).toEqual(["b"]);
   });
 
-  test("a move that the server says it did, and did not, is no success", async () => {
+  test("a move that the server reports but did not make is not a success", async () => {
     const { proxy, put, rename, names } = await start();
     put("a");
     proxy.answerNext(isMove, 201);
@@ -101,7 +101,7 @@ describe("a move", () => {
     expect(names()).toEqual(["a"]);
   });
 
-  test("a move that a guard refuses although all is as expected goes without the guard", async () => {
+  test("a move whose precondition fails although the item is unchanged is retried without the precondition", async () => {
     const { proxy, put, rename, requests, facts } = await start();
     put("a");
     expect(facts["if_match"]).toBe(true);
@@ -110,7 +110,7 @@ describe("a move", () => {
     expect(requests().filter((method) => method === "MOVE")).toHaveLength(2);
   });
 
-  test("a move is refused by what a multistatus says of its parts", async () => {
+  test("a move fails when its multistatus reports a failure of a part", async () => {
     const { proxy, put, rename, names } = await start();
     put("a");
     const part = (status: string) =>
@@ -140,7 +140,7 @@ describe("a move", () => {
     expect(names()).toEqual([status === 500 ? "b" : "a"]);
   });
 
-  test("notices what happens between its look and itself, where the server keeps conditions", async () => {
+  test("detects a change between the check and the operation, where the server honours conditions", async () => {
     const { proxy, store, put, rename, names } = await start();
     const node = put("a", "old");
     proxy.after(
@@ -199,7 +199,7 @@ test("retries the check after a change when the connection breaks", async () => 
   expect((await rename("a", "b")).kind).toBe("ok");
 });
 
-test("a file that is rewritten in place while it is read breaks off", async () => {
+test("a file that is rewritten in place while it is read fails the stream", async () => {
   const { proxy, provider, store, put } = await start();
   const node = put("a", "x".repeat(600_000));
   proxy.after(
@@ -217,7 +217,7 @@ test("a file that is rewritten in place while it is read breaks off", async () =
 });
 
 describe("a change of spelling", () => {
-  test("takes two moves where the server tells no spellings apart", async () => {
+  test("takes two moves where the server is case-insensitive", async () => {
     const { put, rename, names, requests } = await start({ mixesSpellings: true });
     put("name.txt");
     expect(await rename("name.txt", "NAME.txt")).toMatchObject({ item: { name: "NAME.txt" } });
@@ -225,7 +225,7 @@ describe("a change of spelling", () => {
     expect(requests().filter((method) => method === "MOVE")).toHaveLength(2);
   });
 
-  test("a change of spelling goes back when the second move is refused", async () => {
+  test("a change of spelling is undone when the second move is refused", async () => {
     const { proxy, put, rename, names } = await start({ mixesSpellings: true });
     put("name.txt");
     proxy.after(isMove, async () => proxy.answerNext(isMove, 403));
@@ -242,14 +242,14 @@ describe("an upload", () => {
     expect(names()).toEqual(["a"]);
   });
 
-  test("an upload that is cut leaves nothing, on a server that keeps half of it, too", async () => {
+  test("an interrupted upload leaves nothing, even on a server that keeps partial files", async () => {
     const { proxy, upload, names } = await start({ keepsTruncated: true });
     proxy.faults.cutNextUpload(100_000);
     expect((await upload("a", "x".repeat(300_000))).kind).toBe("offline");
     expect(names()).toEqual([]);
   });
 
-  test("leaves alone what took the name meanwhile", async () => {
+  test("keeps an item that took the name meanwhile", async () => {
     const { proxy, put, upload, names, store } = await start();
     proxy.after(
       ({ method }) => method === "PUT",
@@ -260,7 +260,7 @@ describe("an upload", () => {
     expect(store.find(["dav", "a"])?.bytes.toString()).toBe("another's");
   });
 
-  test("takes no name of our own temporary files", async () => {
+  test("refuses names of croft's own temporary files", async () => {
     const { upload, requests } = await start();
     const outcome = await upload(`.croft-${crypto.randomUUID()}.tmp`, "x");
     expect(outcome).toEqual({ kind: "invalid_name", rule: "reserved_name" });
@@ -268,7 +268,7 @@ describe("an upload", () => {
   });
 });
 
-test("a server that takes no names with a dot in front is used without", async () => {
+test("a server that refuses dotfiles gets temporary names without a dot", async () => {
   const { upload, facts, names, proxy } = await start({ refusesDotNames: true });
   expect(facts).toMatchObject({ writable: true, dot_names: false });
   expect((await upload("a", "x")).kind).toBe("ok");
@@ -281,7 +281,7 @@ test("a server that takes no names with a dot in front is used without", async (
   });
 });
 
-test("a server that lists no names with a dot in front is given none: they would be gone at once", async () => {
+test("no dotfiles are created on a server that does not list them", async () => {
   const { upload, rename, provider, facts, names, put } = await start({ hidesDotNames: true });
   expect(facts).toMatchObject({ dot_names: true, shows_dot_names: false });
   put("a");
@@ -294,7 +294,7 @@ test("a server that lists no names with a dot in front is given none: they would
   expect((await start()).facts).toMatchObject({ shows_dot_names: true });
 });
 
-test("a server that cuts destinations is sent none with a question mark or semicolon", async () => {
+test("a server that truncates destinations gets none with a question mark or semicolon", async () => {
   const { upload, rename, provider, facts, names, put, root, store } = await start({
     cutsDestinations: true,
   });
@@ -322,7 +322,7 @@ test("a server that cuts destinations is sent none with a question mark or semic
   expect((await start()).facts).toMatchObject({ whole_destinations: true });
 });
 
-test("what a crash left of an upload goes with the next listing, and nothing of another daemon's", async () => {
+test("the next listing deletes the leftovers of an interrupted upload, but not those of another daemon", async () => {
   const { provider, proxy, put, root, store, names } = await start();
   const id = crypto.randomUUID();
   const [own, other] = [`.croft-home-${id}.tmp`, `.croft-elsewhere-${id}.tmp`];
@@ -360,7 +360,7 @@ test("an upload that is under way is not taken for a remainder", async () => {
   expect(names()).toEqual(["a"]);
 });
 
-test("what a crash left of another daemon's upload is shown after a day, and can be deleted", async () => {
+test("leftovers of another daemon's upload are shown after a day, and can be deleted", async () => {
   const { provider, put, wait, names } = await start();
   const left = `.croft-${crypto.randomUUID()}.tmp`;
   put(left);
@@ -403,7 +403,7 @@ test("deleting: a lost answer is looked after, a newcomer is spared", async () =
   expect(names()).toEqual(["b"]);
 });
 
-test("connecting leaves nothing behind, and finds out what a server keeps of what it promises", async () => {
+test("connecting leaves no files, and tests the declared capabilities of a server", async () => {
   const good = await start();
   expect(good.facts).toMatchObject({ etag: "fine", if_match: true, range: true, dot_names: true });
   expect(good.names()).toEqual([]);

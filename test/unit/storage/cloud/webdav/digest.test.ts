@@ -25,7 +25,7 @@ test("parses several challenges, even joined in one header", () => {
   expect(parseChallenges(undefined)).toEqual([]);
 });
 
-test("the stronger hash is taken, and nothing that is not known", () => {
+test("uses the strongest known hash, and no unknown one", () => {
   const md5 = 'Digest realm="r", nonce="1", qop="auth", algorithm=MD5';
   const sha = 'Digest realm="r", nonce="2", qop="auth", algorithm=SHA-256';
   expect(findDigest(parseChallenges(`${md5}, ${sha}`))?.hash).toBe("sha256");

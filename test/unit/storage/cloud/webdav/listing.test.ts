@@ -75,7 +75,7 @@ const folder = (href: string) =>
 const file = (href: string, props = "<D:getcontentlength>5</D:getcontentlength>") =>
   `<D:response><D:href>${href}</D:href><D:propstat><D:prop><D:resourcetype/>${props}</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>`;
 
-describe("what real servers answer", () => {
+describe("responses of real servers", () => {
   const modified = "<x:getlastmodified>Sat, 21 Nov 2026 15:16:14 GMT</x:getlastmodified>";
 
   test("Apache: prefixes by the property, escapes in lower case, weak tags at first", async () => {
@@ -127,7 +127,7 @@ describe("what real servers answer", () => {
     });
   });
 
-  test("rclone: empty elements among what was not found", async () => {
+  test("rclone: empty elements among the properties that were not found", async () => {
     const outcome = await list(
       `<?xml version="1.0" encoding="UTF-8"?><D:multistatus xmlns:D="DAV:"><D:response><D:href>/b%20x/</D:href><D:propstat><D:prop><D:resourcetype><D:collection xmlns:D="DAV:"/></D:resourcetype></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat><D:propstat><D:prop><D:getcontentlength></D:getcontentlength><D:getetag></D:getetag></D:prop><D:status>HTTP/1.1 404 Not Found</D:status></D:propstat></D:response><D:response><D:href>/b%20x/a</D:href><D:propstat><D:prop><D:resourcetype></D:resourcetype><D:getcontentlength>5</D:getcontentlength><D:getetag>"18ea1859d4e00b365"</D:getetag></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response></D:multistatus>`,
     );
@@ -197,7 +197,7 @@ describe("hostile listings", () => {
       });
   });
 
-  test("nothing at all, half of it and pages for people are not an empty folder", async () => {
+  test("an empty response, a truncated one and an HTML page do not mean an empty folder", async () => {
     for (const body of [
       multistatus(""),
       multistatus(folder("/b%20x/")).slice(0, -5),
@@ -224,7 +224,7 @@ describe("hostile listings", () => {
     }
   });
 
-  test("an item that cannot be looked at at the moment is not gone", async () => {
+  test("an item that is unavailable at the moment does not count as deleted", async () => {
     const one = (line: string) =>
       multistatus(
         `<D:response><D:href>/b%20x/a</D:href><D:status>HTTP/1.1 ${line}</D:status></D:response>`,
@@ -238,7 +238,7 @@ describe("hostile listings", () => {
       expect((await (await open(one(line))).stat({ id: "a", signal })).kind).toBe(kind);
   });
 
-  test("properties without an end are not kept", async () => {
+  test("endless properties are not kept", async () => {
     const props = Array.from({ length: 5000 }, (_, at) => `<D:p${at}>x</D:p${at}>`).join("");
     const outcome = await list(multistatus(folder("/b%20x/") + file("/b%20x/a", props)));
     expect(outcome).toMatchObject({ items: [{ name: "a", size: undefined }] });
@@ -253,7 +253,7 @@ describe("hostile listings", () => {
     expect(outcome.kind === "ok" && outcome.items.map(({ name }) => name)).toEqual(["a"]);
   });
 
-  test("numbers that are none are unknown", async () => {
+  test("invalid numbers become undefined", async () => {
     const outcome = await list(
       multistatus(
         folder("/b%20x/") +
@@ -309,7 +309,7 @@ describe("connecting", () => {
     }, "none");
     expect(outcome).toMatchObject(expected as object);
     expect(JSON.stringify(outcome)).not.toContain("secret");
-    // Once to hear how to sign in, once signed in.
+    // One request to get the challenge, one with credentials.
     expect(requests).toEqual(["PROPFIND /b%20x/", "PROPFIND /b%20x/"]);
   });
 
@@ -329,7 +329,7 @@ describe("connecting", () => {
     expect(outcome).toMatchObject({
       kind: "ok",
       facts: { writable: false },
-      provider: { can: { quota: false, versionResolutionMs: 1_000 } },
+      provider: { capabilities: { quota: false, versionResolutionMs: 1_000 } },
     });
   });
 

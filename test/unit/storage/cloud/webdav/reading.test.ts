@@ -22,7 +22,7 @@ interface Shown {
   readonly size: number | undefined;
 }
 
-/** The file `a` of a server: what it shows is up to `shown`, its bytes are up to `get`. */
+/** The file `a` of a server: `shown` determines its properties, `get` its bytes. */
 async function open(
   shown: () => Shown,
   get: (response: ServerResponse, range: string | undefined) => void,
@@ -75,7 +75,7 @@ async function open(
   let isKept: boolean | undefined;
   return {
     requests,
-    /** Whether what was read last may be kept. */
+    /** Whether the last bytes read may be kept. */
     isKept: () => isKept,
     async read(range?: { start: number; end: number }) {
       const answer = await provider.read({ id: "a", range, signal });
@@ -118,7 +118,7 @@ describe("bytes of another version than was looked at", () => {
   test.each([
     ["the time of the answer", { "last-modified": "Sat, 21 Nov 2026 15:59:59 GMT" }],
     ["a tag of its own and no time", { etag: '"sent"' }],
-  ])("a server that always tells %s is read, and nothing of it kept", async (_what, headers) => {
+  ])("reads from a server that always sends %s, without caching", async (_what, headers) => {
     const { read, isKept } = await open(
       () => ({ tag: "listed", size: 5 }),
       (response) => response.writeHead(200, headers).end("11111"),

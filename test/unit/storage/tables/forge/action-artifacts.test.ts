@@ -41,6 +41,7 @@ import {
   insertTask,
   updateTask,
 } from "../../../../../storage/tables/forge/actions/tasks.ts";
+import type { RepositoryId } from "../../../../../storage/tables/forge/ids.ts";
 import { insertRepository } from "../../../../../storage/tables/forge/repositories/repositories.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
@@ -49,7 +50,7 @@ const hash = (digit: string) => digit.repeat(64);
 
 describe.each(["sqlite", "postgres"] as const)("artifacts on %s", (engine) => {
   let db: Database;
-  let made: { repositoryId: number; runId: number; taskId: number };
+  let made: { repositoryId: RepositoryId; runId: number; taskId: number };
 
   beforeAll(async () => {
     db = await openTestDatabase({ engine });

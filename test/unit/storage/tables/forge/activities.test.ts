@@ -15,6 +15,7 @@ import {
   listContributions,
   listFeed,
 } from "../../../../../storage/tables/forge/activities/feeds.ts";
+import type { RepositoryId } from "../../../../../storage/tables/forge/ids.ts";
 import { insertRepository } from "../../../../../storage/tables/forge/repositories/repositories.ts";
 import { insertWatch } from "../../../../../storage/tables/forge/repositories/watches.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
@@ -40,7 +41,7 @@ describe.each(["sqlite", "postgres"] as const)("activities, on %s", (engine) => 
     db.transaction((tx) =>
       insertRepository(tx, newRepositoryRow(owner, `repo${(count += 1)}`, more)),
     );
-  const push = (actorId: number, repositoryId: number, receivers = [actorId]) =>
+  const push = (actorId: number, repositoryId: RepositoryId, receivers = [actorId]) =>
     db.transaction((tx) =>
       insertActivity(
         tx,
@@ -117,7 +118,7 @@ describe.each(["sqlite", "postgres"] as const)("activities, on %s", (engine) => 
     expect(await totalOf({ source, reader: mira, isPublicOnly: false })).toBe(1);
   });
 
-  test("watchers get an activity in batches, each once, and not those who may not sign in", async () => {
+  test("watchers get an activity in batches, each once, except those who may not sign in", async () => {
     const mira = await addUser();
     const { id } = await addRepository(mira);
     const watchers: { readonly id: number }[] = [];

@@ -63,7 +63,7 @@ describe.each(["sqlite", "postgres"] as const)("addresses on %s", (engine) => {
   });
 });
 
-test("SQLite looks a term of three letters up, and sorts only what it finds", async () => {
+test("SQLite looks up a term of three letters in an index, and sorts only the matches", async () => {
   const db = await openTestDatabase({ engine: "sqlite" });
   const { from, values } = toMatches("sqlite", "abc");
   const plan = await db.all<{ detail: string }>(

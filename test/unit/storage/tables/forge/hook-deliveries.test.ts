@@ -81,7 +81,7 @@ describe.each(["sqlite", "postgres"] as const)("deliveries on %s", (engine) => {
     }
   }
 
-  test("every page is the part that it says, and totals are exact, whatever happens to them", async () => {
+  test("every page has exactly its rows, and totals are exact, after any changes", async () => {
     await check();
     // Delivered once more.
     const [first] = made.filter(({ state }) => state === "failed");

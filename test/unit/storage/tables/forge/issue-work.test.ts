@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { searchPeople } from "../../../../../storage/tables/forge/accounts/people-search.ts";
 import { type ForgeUser, insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../../../storage/tables/forge/ids.ts";
 import {
   countDependencies,
   deleteDependency,
@@ -36,7 +37,7 @@ const window = { limit: 10, offset: 0 };
 describe.each(["sqlite", "postgres"] as const)("work on issues, on %s", (engine) => {
   let db: Database;
   let mira: ForgeUser;
-  let repositoryId: number;
+  let repositoryId: RepositoryId;
   beforeAll(async () => {
     db = await openTestDatabase({ engine });
     mira = await db.transaction((tx) =>

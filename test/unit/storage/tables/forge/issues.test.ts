@@ -39,13 +39,14 @@ import {
   listRepositoryMakers,
 } from "../../../../../storage/tables/forge/repositories/transfers.ts";
 import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../../../storage/tables/forge/ids.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 
 const START = 1_800_000_000_000;
 
 describe.each(["sqlite", "postgres"] as const)(
-  "repositories and what people do in them, on %s",
+  "repositories and the activities in them, on %s",
   (engine) => {
     let db: Database;
     let now = START;
@@ -60,7 +61,7 @@ describe.each(["sqlite", "postgres"] as const)(
     });
     afterAll(() => db.close());
 
-    function addRepository(): Promise<number> {
+    function addRepository(): Promise<RepositoryId> {
       const name = `r${(repositories += 1)}`;
       return db.transaction(async (tx) => {
         const repository = await insertRepository(
@@ -71,7 +72,7 @@ describe.each(["sqlite", "postgres"] as const)(
       });
     }
 
-    const open = (repositoryId: number, title: string, body = "", isClosed = false) =>
+    const open = (repositoryId: RepositoryId, title: string, body = "", isClosed = false) =>
       db.transaction((tx) =>
         insertIssue(tx, {
           repositoryId,
@@ -151,7 +152,7 @@ describe.each(["sqlite", "postgres"] as const)(
             { limit: 1, offset: 0 },
           )
         ).total;
-      // Looked for at every character of every text, this would take minutes.
+      // A naive search at every character of every text would take minutes.
       expect(await find(`${"a".repeat(199)}b`)).toBe(0);
       expect(await find(`${"a".repeat(7999)}b`)).toBe(0);
       expect(await find("a".repeat(200))).toBe(30);
@@ -200,7 +201,7 @@ describe.each(["sqlite", "postgres"] as const)(
       expect(await count()).toBe(1);
     });
 
-    test("an offer is for its recipient, or for who makes repositories in an organization", async () => {
+    test("an offer is visible to its recipient, or to members who may create repositories in an organization", async () => {
       const repositoryId = await addRepository();
       const org = await db.transaction(async (tx) => {
         const made = await insertUser(tx, newUserRow("org", { kind: "organization", email: "" }));

@@ -4,6 +4,7 @@ import {
   emptyMailboxesOf,
   findMailbox,
 } from "../../../../../storage/tables/forge/accounts/mailboxes.ts";
+import { toRepositoryId } from "../../../../../storage/tables/forge/ids.ts";
 import {
   countThreads,
   findThread,
@@ -103,13 +104,19 @@ async function addPerson(): Promise<number> {
 
 const tell = (userId: number, commitId: string, notifiedAt = now) =>
   db.transaction((tx) =>
-    upsertThread(tx, { userId, repositoryId: userId, kind: "commit", commitId, notifiedAt }),
+    upsertThread(tx, {
+      userId,
+      repositoryId: toRepositoryId(userId),
+      kind: "commit",
+      commitId,
+      notifiedAt,
+    }),
   );
 const allOf = (userId: number): ThreadFilter => ({ userId, statuses: [], kinds: [] });
 const everything = { limit: 100, offset: 0 };
 
 describe("telling", () => {
-  test("the same again changes nothing, later news makes a read thread unread", async () => {
+  test("a repeated event changes nothing, a later one makes a read thread unread", async () => {
     const userId = await addPerson();
     const id = await tell(userId, "a");
     expect(await tell(userId, "a")).toBeUndefined();
@@ -145,7 +152,7 @@ describe("telling", () => {
   });
 });
 
-test("marking in bulk touches what fits and nothing of anybody else", async () => {
+test("marking in bulk changes only the user's own matching threads", async () => {
   const [userId, other] = [await addPerson(), await addPerson()];
   const early = (await tell(userId, "a")) ?? 0;
   now += 5000;
@@ -186,7 +193,7 @@ test("lists are ordered by change over all statuses", async () => {
 });
 
 describe("news", () => {
-  test("lists notifications once, in the order in which they were published, whatever their state", async () => {
+  test("lists notifications once, in the order of their publication, regardless of state", async () => {
     const [userId, other] = [await addPerson(), await addPerson()];
     const first = (await tell(userId, "a")) ?? 0;
     const second = (await tell(userId, "b")) ?? 0;
@@ -211,7 +218,7 @@ describe("news", () => {
 describe("the counts of a mailbox", () => {
   const statuses = ["unread", "read", "pinned"] as const;
 
-  /** What the mailbox says, and what is there. */
+  /** Returns the counts of the mailbox and the real counts. */
   async function countBoth(userId: number): Promise<[kept: number[], real: number[]]> {
     const kept: number[] = [];
     const real: number[] = [];
@@ -223,7 +230,7 @@ describe("the counts of a mailbox", () => {
     return [kept, real];
   }
 
-  test("the counters stay correct whatever is published and marked", async () => {
+  test("the counters stay correct after any publications and marks", async () => {
     const userId = await addPerson();
     const ids: number[] = [];
     // A fixed sequence that mixes everything: the numbers come from a small generator.
@@ -250,12 +257,18 @@ describe("the counts of a mailbox", () => {
     expect(kept.reduce((sum, each) => sum + each, 0)).toBe(ids.length);
   });
 
-  test("forget the threads of a repository that goes, and those who had some look again", async () => {
+  test("delete the threads of a deleted repository, and wake the streams of their users", async () => {
     const [userId, other] = [await addPerson(), await addPerson()];
     const gone = await addPerson();
-    const tellOf = (to: number, repositoryId: number, commitId: string) =>
+    const tellOf = (to: number, repository: number, commitId: string) =>
       db.transaction((tx) =>
-        upsertThread(tx, { userId: to, repositoryId, kind: "commit", commitId, notifiedAt: now }),
+        upsertThread(tx, {
+          userId: to,
+          repositoryId: toRepositoryId(repository),
+          kind: "commit",
+          commitId,
+          notifiedAt: now,
+        }),
       );
     await tellOf(userId, gone, "a");
     const pinned = (await tellOf(userId, gone, "b")) ?? 0;
@@ -263,7 +276,7 @@ describe("the counts of a mailbox", () => {
     await tellOf(other, other, "a");
     await db.transaction((tx) => markThread(tx, { id: pinned, userId }, "pinned"));
     const before = [await findMailbox(db, userId), await findMailbox(db, other)];
-    await db.transaction((tx) => emptyMailboxesOf(tx, { repositoryId: gone }));
+    await db.transaction((tx) => emptyMailboxesOf(tx, { repositoryId: toRepositoryId(gone) }));
     expect(await countBoth(userId)).toEqual([
       [1, 0, 0],
       [1, 0, 0],
@@ -283,7 +296,7 @@ describe("a mailbox of any size", () => {
         userId: 1,
         statuses: ["read"],
         kinds: ["issue", "commit"],
-        repositoryId: 1,
+        repositoryId: toRepositoryId(1),
         since: 1,
         before: 2,
       },
@@ -330,7 +343,7 @@ describe("a mailbox of any size", () => {
       );
   });
 
-  test("tells its news from an index", async () => {
+  test("reads new threads from an index", async () => {
     const plan = await explain(toUpdatesStatement(1, { after: 1, upTo: 9, limit: 50 }));
     expect(plan).toEqual([
       expect.stringMatching(/^SEARCH forge_notifications USING INDEX forge_notifications_news/),

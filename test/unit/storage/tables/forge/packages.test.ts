@@ -79,7 +79,7 @@ describe.each(["sqlite", "postgres"] as const)("packages on %s", (engine) => {
     expect((await listAllVersions(db, { type: "", term: "" }, window)).total).toBe(0);
   });
 
-  test("every page of a list is what sorting all of it would give, whatever came and went", async () => {
+  test("every page of a list equals that of a full sort, after any insertions and deletions", async () => {
     // Fewer where inserting takes long.
     const all = await fill(db, ownerId, engine === "sqlite" ? 1_300 : 80);
     const pages = [

@@ -25,6 +25,7 @@ import {
   type ForgeUser,
   insertUser,
 } from "../../../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../../../storage/tables/forge/ids.ts";
 import {
   countDownload,
   findAttachmentByUuid,
@@ -65,7 +66,7 @@ describe.each(["sqlite", "postgres"] as const)("profiles and files, on %s", (eng
     db.transaction((tx) =>
       insertRepository(tx, newRepositoryRow(owner, `repo${(count += 1)}`, more)),
     );
-  const addIssue = (repositoryId: number, authorId: number) =>
+  const addIssue = (repositoryId: RepositoryId, authorId: number) =>
     db.transaction((tx) =>
       insertIssue(tx, {
         repositoryId,
@@ -93,7 +94,7 @@ describe.each(["sqlite", "postgres"] as const)("profiles and files, on %s", (eng
     expect((await findUserById(db, nora.id))?.followerCount).toBe(1);
   });
 
-  test("stars are counted for users and repositories, and listed by what the reader may read", async () => {
+  test("stars are counted for users and repositories, and listed if the reader may read them", async () => {
     const [mira, nora] = [await addUser(), await addUser()];
     const [open, secret] = [
       await addRepository(mira),

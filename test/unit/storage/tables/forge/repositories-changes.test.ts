@@ -20,8 +20,11 @@ import {
   putRepositoryRedirect,
 } from "../../../../../storage/tables/forge/repositories/redirects.ts";
 import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
+import { toRepositoryId } from "../../../../../storage/tables/forge/ids.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
+
+const missing = toRepositoryId(9_999);
 
 describe.each(["sqlite", "postgres"] as const)("repositories that change, on %s", (engine) => {
   let db: Database;
@@ -37,16 +40,16 @@ describe.each(["sqlite", "postgres"] as const)("repositories that change, on %s"
       insertRepository(tx, newRepositoryRow({ id: ownerId, name: "mira" }, name)),
     );
 
-  test("a name changes with its lower case, is unique, and says whether there was a repository", async () => {
+  test("a rename changes the lower-case name too, is unique, and returns whether the repository existed", async () => {
     const made = await add("One");
     await add("two");
     const changes = { name: "Three", description: "d", website: "w", isPrivate: true };
     expect(await updateRepository(db, made.id, changes)).toBe(true);
     expect(await findRepositoryById(db, made.id)).toMatchObject({ ...changes, lowerName: "three" });
     await expect(updateRepository(db, made.id, { name: "TWO" })).rejects.toSatisfy(isConflict);
-    expect(await updateRepository(db, 9_999, { name: "x" })).toBe(false);
+    expect(await updateRepository(db, missing, { name: "x" })).toBe(false);
     expect(await updateRepository(db, made.id, {})).toBe(true);
-    expect(await updateRepository(db, 9_999, {})).toBe(false);
+    expect(await updateRepository(db, missing, {})).toBe(false);
   });
 
   test("a former name leads to the last that had it, and ends with the repository", async () => {
@@ -95,7 +98,7 @@ describe.each(["sqlite", "postgres"] as const)("repositories that change, on %s"
     await db.transaction((tx) => updateRepository(tx, made.id, { isPrivate: true }));
     await db.transaction((tx) => updateRepository(tx, made.id, { isPrivate: true }));
     expect(await counts()).toEqual([1, 0]);
-    await db.transaction((tx) => updateRepository(tx, 9_999, { isPrivate: true }));
+    await db.transaction((tx) => updateRepository(tx, missing, { isPrivate: true }));
     await db.transaction((tx) => deleteRepository(tx, made.id));
     await db.transaction((tx) => deleteRepository(tx, made.id));
     expect(await counts()).toEqual([0, 0]);

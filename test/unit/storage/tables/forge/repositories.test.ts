@@ -30,6 +30,7 @@ import {
   listLabels,
 } from "../../../../../storage/tables/forge/repositories/labels.ts";
 import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
+import { toRepositoryId } from "../../../../../storage/tables/forge/ids.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 
@@ -53,7 +54,7 @@ const add = (name: string, more: Partial<NewForgeRepository> = {}) =>
     ),
   );
 
-test("a repository comes back as it was written, found whatever the case", async () => {
+test("a repository is read back unchanged, and found regardless of case", async () => {
   const made = await add("Notes");
   expect(await findRepositoryByName(db, owner, "nOTES")).toEqual(made);
   await updateRepository(db, made.id, { isEmpty: false, branchCount: 2, updatedAt: 5 });
@@ -74,7 +75,7 @@ test("names are unique for an owner and paths for all; ids are never used twice"
   expect(await ownsRepository(db, owner)).toBe(true);
 });
 
-test("what has to move is listed with where it belongs", async () => {
+test("folders to move are listed with their targets", async () => {
   const made = await add("one", { path: ".croft/new-1", needsMove: true });
   await add("two");
   expect(await listMovingRepositories(db, { afterId: 0, limit: 9 })).toEqual([
@@ -84,7 +85,7 @@ test("what has to move is listed with where it belongs", async () => {
   expect(await listMovingRepositories(db, { afterId: made.id, limit: 9 })).toHaveLength(1);
 });
 
-test("the paths in a folder are those below it, not those that begin alike", async () => {
+test("the paths in a folder are those below it, not those with the same prefix", async () => {
   await add("a");
   await add("b", { path: "mira-2/b.git" });
   await add("c", { path: "mir/c.git" });
@@ -114,7 +115,7 @@ test("labels and watches go with their repository", async () => {
     label,
   ]);
   expect(await listWatchers(db, id)).toEqual([owner]);
-  expect(await countWatchers(db, [id, 99])).toEqual(new Map([[id, 1]]));
+  expect(await countWatchers(db, [id, toRepositoryId(99)])).toEqual(new Map([[id, 1]]));
   await db.transaction((tx) => deleteRepository(tx, id));
   expect(await listLabels(db, { repositoryId: id }, { limit: 10, offset: 0 })).toEqual([]);
 });
@@ -136,7 +137,7 @@ test("own repositories are paged by name", async () => {
   expect(open.repositories.map(({ name }) => name)).toEqual(["A", "c"]);
 });
 
-test("a page anywhere in a long list is the part that it says", async () => {
+test("a page anywhere in a long list has exactly its rows", async () => {
   for (let index = 0; index < 25; index += 1) await add(`r${String(index).padStart(2, "0")}`);
   for (const offset of [0, 7, 14, 20, 30]) {
     const page = await listRepositoriesOfMember(db, owner, {
@@ -151,7 +152,7 @@ test("a page anywhere in a long list is the part that it says", async () => {
 });
 
 // Only one engine tells its plan in these words.
-test.each([false, true])("for a page (backwards: %s) nothing is sorted", async (isBackwards) => {
+test.each([false, true])("a page (backwards: %s) needs no sort", async (isBackwards) => {
   const sqlite = await openTestDatabase({ engine: "sqlite" });
   try {
     const page = { isPublicOnly: false, isBackwards, limit: 7, offset: 3 };

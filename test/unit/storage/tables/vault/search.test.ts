@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseQuery, toSnippet } from "../../../../../daemon/vault/search/query.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
@@ -6,13 +7,19 @@ import {
   insertDocument,
 } from "../../../../../storage/tables/vault/documents/documents.ts";
 import {
+  listPassages,
   putSearchEntry,
   renameSearchEntry,
   searchEntries,
 } from "../../../../../storage/tables/vault/search.ts";
 import { insertVaultUser } from "../../../../../storage/tables/vault/users.ts";
+import { cases } from "../../../../support/property.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
-import { toAccountId, type AccountId } from "../../../../../storage/tables/vault/ids.ts";
+import {
+  type AccountId,
+  toAccountId,
+  toDocumentId,
+} from "../../../../../storage/tables/vault/ids.ts";
 
 const mira = toAccountId("mira");
 const noor = toAccountId("noor");
@@ -42,9 +49,10 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
   afterAll(() => db.close());
 
   async function add(id: string, userId: AccountId, title: string, body: string) {
+    const documentId = toDocumentId(id);
     await db.transaction(async (tx) => {
       await insertDocument(tx, {
-        id,
+        id: documentId,
         userId,
         filename: title,
         contentType: "text/plain",
@@ -56,7 +64,7 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
       });
       await putSearchEntry(tx, {
         userId,
-        source: { documentId: id },
+        source: { documentId },
         title,
         body,
         contentType: "text/plain",
@@ -137,6 +145,20 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
     await expect(find(query)).resolves.toBeInstanceOf(Array);
   });
 
+  test("answers any string without an error", async () => {
+    const syntax = fc.constantFrom(..."\"'*:()-!&|<>^{}\\ ", " AND ", " NEAR(", "tea", "'tea':A");
+    const query = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.array(fc.oneof(syntax, fc.string({ maxLength: 3 }))).map((parts) => parts.join("")),
+    );
+    await fc.assert(
+      fc.asyncProperty(query, async (text) => {
+        await expect(find(text)).resolves.toBeInstanceOf(Array);
+      }),
+      cases(300),
+    );
+  });
+
   test("marks the matches of one letter and of several in a passage", async () => {
     for (const [query, marked] of [
       ["b*", "bill"],
@@ -172,12 +194,27 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
     expect(await marked('"green tea"')).toEqual(["green tea"]);
   });
 
+  test("cuts the passage of one letter around its first match, wherever it is in the text", async () => {
+    const before = Array.from({ length: 900 }, (_, index) => `m${index}`).join(" ");
+    await add("long", mira, "manual.txt", `${before} the zebra, zoo ${before}`);
+    const page = { limit: 10, offset: 0 };
+    const { matches } = await searchEntries(db, parseQuery("z*"), { userId: mira }, page);
+    const passages = await listPassages(db, parseQuery("z*"), ["long", "tea"].map(toDocumentId));
+    for (const passage of [matches[0]?.passage, passages.get("long")]) {
+      const { text, marks } = toSnippet(passage ?? "");
+      expect(text).toMatch(/^…m\d+ .* the zebra, zoo m0 .*…$/);
+      expect(text.split(" ").length).toBeLessThan(30);
+      expect(marks.map(([start, end]) => text.slice(start, end))).toEqual(["zebra", "zoo"]);
+    }
+    await db.transaction((tx) => deleteDocument(tx, toDocumentId("long")));
+  });
+
   test("follows renamed and deleted documents", async () => {
     await add("gone", mira, "walrus.txt", "text of the walrus");
-    await db.transaction((tx) => renameSearchEntry(tx, "gone", "manatee.txt"));
+    await db.transaction((tx) => renameSearchEntry(tx, toDocumentId("gone"), "manatee.txt"));
     expect(await find("manatee")).toEqual(["gone"]);
     expect(await find("manatee walrus")).toEqual(["gone"]);
-    await db.transaction((tx) => deleteDocument(tx, "gone"));
+    await db.transaction((tx) => deleteDocument(tx, toDocumentId("gone")));
     expect(await find("walrus")).toEqual([]);
   });
 });

@@ -18,7 +18,7 @@ const text = (word: string) => string(Buffer.from(word));
 const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest();
 const rawOf = (key: KeyObject) => Buffer.from(String(key.export({ format: "jwk" }).x), "base64url");
 
-/** What a device signs, with its flags and counter. */
+/** The bytes that a device signs, with its flags and counter. */
 const toSigned = (flags: number, counter = 7) => {
   const tail = Buffer.from([flags, 0, 0, 0, counter]);
   return { tail, bytes: Buffer.concat([sha256(APPLICATION), tail, sha256(message)]) };

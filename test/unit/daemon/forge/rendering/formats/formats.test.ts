@@ -58,7 +58,7 @@ describe("Org", () => {
     );
   });
 
-  test("blocks, tables, footnotes; what would read a file is only shown", async () => {
+  test("blocks, tables, footnotes; directives that read a file are shown as text", async () => {
     expect(await show("a.org", "#+begin_src c\nint a;\n#+end_src")).toBe(
       '<div><pre><code class="chroma language-c"><span class="kt">int</span> a;</code></pre></div>\n',
     );
@@ -89,7 +89,7 @@ describe("Org", () => {
 });
 
 describe("AsciiDoc", () => {
-  test("AsciiDoc is shown without what it would include, run or fetch", async () => {
+  test("AsciiDoc is shown without including, running or fetching anything", async () => {
     const html = await show(
       "a.adoc",
       "= T\n\n== S\n\n*b* link:x.adoc[y]\n\ninclude::/etc/passwd[]\n\n++++\n<script>hit()</script>\n++++\n",
@@ -107,7 +107,7 @@ describe("notebooks", () => {
   const notebook = (...cells: object[]) =>
     JSON.stringify({ metadata: { language_info: { name: "python" } }, cells });
 
-  test("show their cells in order with what they put out", async () => {
+  test("show their cells in order with their outputs", async () => {
     const html = await show(
       "a.ipynb",
       notebook(

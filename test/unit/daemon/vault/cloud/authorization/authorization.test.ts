@@ -7,7 +7,7 @@ import { createMemoryStorage } from "../../../../../support/cloud/memory-provide
 import { openTestCloud, testProviderDeps } from "../../../../../support/cloud/vault-cloud.ts";
 import type { ConnectionId } from "../../../../../../storage/tables/vault/ids.ts";
 
-/** A storage in memory that is connected by signing in; the code tells what the sign-in gives. */
+/** A storage in memory that is connected by signing in; the code determines the result of the sign-in. */
 function createSignedInType() {
   const storage = createMemoryStorage();
   const requests: ConnectRequest[] = [];
@@ -50,7 +50,7 @@ async function open(
     });
     return comeBack(url, code);
   }
-  /** Opens the start page in a browser, comes back from the vendor with a code, and presses the button. */
+  /** Opens the start page in a browser, returns from the vendor with a code, and presses the button. */
   async function comeBack(url: string, code: string) {
     const { authorization } = test.cloud;
     const bound = await authorization.bind(url.split("/").at(-1) ?? "");
@@ -80,7 +80,7 @@ async function open(
 }
 
 describe("a sign-in that begins", () => {
-  test("a sign-in that begins without the server's settings is refused with their names, and keeps nothing", async () => {
+  test("a sign-in without the server's settings is refused with their names, and keeps nothing", async () => {
     for (const [server, missing] of [
       [{}, "CROFT_GOOGLE_CLIENT_ID and CROFT_GOOGLE_CLIENT_SECRET"],
       [{ googleClientId: "i", googleClientSecret: "" }, "CROFT_GOOGLE_CLIENT_SECRET"],
@@ -113,7 +113,7 @@ describe("a sign-in that begins", () => {
 });
 
 describe("credentials that an adapter renews", () => {
-  test("credentials that an adapter renews are what it finds when it looks again, sealed in between", async () => {
+  test("an adapter reads back the credentials that it renewed, which are sealed in between", async () => {
     await using place = await open();
     expect((await place.signIn("first")).kind).toBe("connected");
     const connection = await place.onlyConnection();
@@ -125,7 +125,7 @@ describe("credentials that an adapter renews", () => {
     expect(await used?.loadCredentials?.()).toEqual({ token: "renewed" });
   });
 
-  test("never take the place of those that the owner has given since then", async () => {
+  test("never replace those that the owner has set since then", async () => {
     await using place = await open();
     await place.signIn("first");
     const connection = await place.onlyConnection();

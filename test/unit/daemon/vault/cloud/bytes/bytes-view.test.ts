@@ -14,7 +14,7 @@ describe("the answer of a download from memory", () => {
     bytes: kept,
   };
 
-  test("the answer of a download from memory is the same object while nothing of the item changes", () => {
+  test("the response head of a download from memory is the same object while the item is unchanged", () => {
     const toAnswer = createDownloadAnswers();
     expect(toAnswer({ ...item, bytes: { ...kept } })).toBe(toAnswer(item));
   });

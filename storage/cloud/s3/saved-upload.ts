@@ -1,6 +1,6 @@
 import { asCount, asText, parseJsonObject } from "../json.ts";
 import type { Failure } from "../outcomes.ts";
-import type { KeptSession } from "../provider.ts";
+import type { SessionStore } from "../provider.ts";
 import { unquote } from "../../s3/client.ts";
 import { toChangeFailure } from "../../s3/failures.ts";
 import { abortUpload } from "../../s3/multipart-uploads.ts";
@@ -9,7 +9,7 @@ import type { Store } from "./context.ts";
 import { purge } from "./journal.ts";
 
 /** A multipart upload that another call continues, as it is saved. */
-export interface KeptUpload {
+export interface SavedUpload {
   readonly key: string;
   readonly uploadId: string;
   /** Of all parts but the last. */
@@ -19,7 +19,7 @@ export interface KeptUpload {
 }
 
 /** A kept upload and the parts that the server has, by number; undefined parts when the upload is over. */
-export interface ContinuedUpload extends KeptUpload {
+export interface ContinuedUpload extends SavedUpload {
   readonly kind: "continued";
   readonly parts: ReadonlyMap<number, { readonly etag: string; readonly size: number }> | undefined;
 }
@@ -27,7 +27,7 @@ export interface ContinuedUpload extends KeptUpload {
 /** The most pages of a listing of parts: a server that lists more is faulty. */
 const PAGES_MAX = 200;
 
-export function toKeptUpload(saved: string | undefined): KeptUpload | undefined {
+export function toSavedUpload(saved: string | undefined): SavedUpload | undefined {
   const value = parseJsonObject(saved ?? "");
   const [key, uploadId, entry] = ["key", "uploadId", "entry"].map((name) => asText(value?.[name]));
   const partBytes = asCount(value?.["partBytes"]);
@@ -36,14 +36,14 @@ export function toKeptUpload(saved: string | undefined): KeptUpload | undefined 
     : { key, uploadId, partBytes, entry };
 }
 
-/** Asks the server which parts of a saved upload it has. Undefined when there is none for this key. */
+/** Asks the server which parts of a saved upload it has. Undefined when the server has no upload for this key. */
 export async function continueUpload(
   store: Store,
-  session: KeptSession | undefined,
+  session: SessionStore | undefined,
   key: string,
   signal: AbortSignal,
 ): Promise<ContinuedUpload | Failure | undefined> {
-  const kept = toKeptUpload(session?.saved);
+  const kept = toSavedUpload(session?.saved);
   if (kept?.key !== key) return undefined;
   const { uploadId } = kept;
   const parts = new Map<number, { etag: string; size: number }>();
@@ -71,7 +71,7 @@ export async function discardUpload(
   saved: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const kept = toKeptUpload(saved);
+  const kept = toSavedUpload(saved);
   if (kept === undefined) return;
   const failed = await abortUpload(store.client, kept.key, kept.uploadId, signal);
   if (failed === undefined) await purge(store, kept.entry, signal);

@@ -4,14 +4,14 @@ import type { ProviderDeps } from "../provider.ts";
 import type { DavClient } from "../webdav/client.ts";
 
 /** A folder of chunks that another call continues, as it is saved. Sweeps leave it alone: the server removes it after a day. */
-export interface KeptChunks {
+export interface SavedChunks {
   readonly folder: string;
   /** Of all chunks but the last. */
   readonly pieceBytes: number;
 }
 
-/** Kept chunks and the sizes of those that the server has, by name; undefined sizes when the folder is gone. */
-export interface ContinuedChunks extends KeptChunks {
+/** Kept chunks and the sizes of those that the server has, by name; undefined sizes when the folder no longer exists. */
+export interface ContinuedChunks extends SavedChunks {
   readonly kind: "continued";
   readonly sizes: ReadonlyMap<string, number> | undefined;
 }
@@ -19,11 +19,11 @@ export interface ContinuedChunks extends KeptChunks {
 const LENGTH = { uri: "DAV:", local: "getcontentlength" } as const;
 
 /** Returns a name that no sweep takes for a leftover. */
-export function toKeptFolder({ home, newId }: Pick<ProviderDeps, "home" | "newId">): string {
+export function toSavedFolder({ home, newId }: Pick<ProviderDeps, "home" | "newId">): string {
   return `croft-${home}-${newId()}.kept`;
 }
 
-export function toKeptChunks(saved: string | undefined): KeptChunks | undefined {
+export function toSavedChunks(saved: string | undefined): SavedChunks | undefined {
   const value = parseJsonObject(saved ?? "");
   const folder = asText(value?.["folder"]);
   const pieceBytes = asCount(value?.["pieceBytes"]);
@@ -33,7 +33,7 @@ export function toKeptChunks(saved: string | undefined): KeptChunks | undefined 
 /** Asks the server which chunks it has. `client` is that of the user's folder of uploads. */
 export async function listChunks(
   client: DavClient,
-  kept: KeptChunks,
+  kept: SavedChunks,
   signal: AbortSignal,
 ): Promise<ContinuedChunks | Failure> {
   const sizes = new Map<string, number>();

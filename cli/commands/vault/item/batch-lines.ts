@@ -1,0 +1,44 @@
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { toFailure } from "../../../client/outcomes.ts";
+import { CliError } from "../../../errors.ts";
+
+/** One line of the answer to a batch: the answer that a single request would get, with its status. */
+export interface BatchLine {
+  readonly status: number;
+  readonly retry_after_s?: number;
+}
+
+/**
+ * Yields the lines of an answer as they arrive. Throws `unexpected_answer` for a line that is no answer, and the error of the
+ * stream when the connection breaks.
+ */
+export async function* readBatchLines<L extends BatchLine>(stream: Readable): AsyncGenerator<L> {
+  for await (const text of createInterface({ input: stream, crlfDelay: Infinity }))
+    yield parseBatchLine<L>(text);
+  // The interface of lines ends without an error when the connection breaks.
+  if (stream.errored !== null) throw stream.errored;
+}
+
+/** Parses one line. Throws `unexpected_answer` when it is no JSON or has no status. */
+export function parseBatchLine<L extends BatchLine>(text: string): L {
+  try {
+    const line = JSON.parse(text) as L;
+    if (typeof line.status === "number") return line;
+  } catch {
+    // Handled like any other line that the daemon did not write.
+  }
+  throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
+}
+
+/** Returns the failure that a line reports; undefined when it reports a success. */
+export function toLineFailure(line: BatchLine): CliError | undefined {
+  const { status, retry_after_s: seconds, ...body } = line;
+  return toFailure({
+    service: "vault",
+    status,
+    body,
+    requestId: undefined,
+    retryAfter: seconds === undefined ? undefined : String(seconds),
+  });
+}

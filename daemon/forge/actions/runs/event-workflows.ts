@@ -1,0 +1,112 @@
+import { createHash } from "node:crypto";
+import type { Database } from "../../../../storage/engine/database.ts";
+import { findUserById, type ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
+import { hasWorkflowEvent } from "../../../../storage/tables/forge/actions/events.ts";
+import { findRun } from "../../../../storage/tables/forge/actions/runs.ts";
+import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/workflows.ts";
+import type { RepositoryId } from "../../../../storage/tables/forge/ids.ts";
+import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
+import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
+import type { FindCommit } from "../../git/commit-readers.ts";
+import { isMapping, type Mapping } from "../workflows/mapping.ts";
+import { matchesActivity } from "../workflows/triggers.ts";
+import type { ResolveCalls } from "./called-workflows.ts";
+import { EVENT_JOB, eventJobSchema } from "./event-publisher.ts";
+import type { StartRun } from "./start-run.ts";
+import { hasActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
+
+/** Runs of `workflow_run` that follow each other. */
+const FOLLOWING_MAX = 5;
+
+export interface EventWorkflowsDeps extends WorkflowFileDeps {
+  readonly db: Database;
+  readonly findCommit: FindCommit;
+  readonly starter: StartRun;
+  readonly resolveCalls: ResolveCalls;
+}
+
+/** An event that starts workflows of the default branch. */
+export interface BranchEvent {
+  readonly repositoryId: RepositoryId;
+  /** As in `on`. */
+  readonly event: string;
+  readonly actor: ForgeUser | undefined;
+  readonly payload: Mapping;
+  /** Unique to the event: a repeated call makes no second run. */
+  readonly key: string;
+}
+
+/** Starts workflows of the default branch by events that belong to no branch, such as those of issues. */
+export type EventWorkflows = ReturnType<typeof createEventWorkflows>;
+
+export function createEventWorkflows(deps: EventWorkflowsDeps) {
+  const { db, parser, findCommit, starter, resolveCalls } = deps;
+  return {
+    start,
+
+    job: {
+      kind: EVENT_JOB,
+      async run(given) {
+        const { repositoryId, event, actorId, key, payload } = parsePayload(eventJobSchema, given);
+        if (event === "workflow_run" && (await followsTooMany(payload))) return;
+        const actor = actorId === undefined ? undefined : await findUserById(db, actorId);
+        await start({ repositoryId, event, actor, key, payload });
+      },
+    } satisfies JobKind as JobKind,
+  };
+
+  /** Starts every workflow that names the event. @throws GitError when the repository's files are away */
+  async function start(subject: BranchEvent): Promise<void> {
+    const { repositoryId, event, actor, payload, key } = subject;
+    if (!(await hasWorkflowEvent(db, repositoryId, event))) return;
+    const repository = await findRepositoryById(db, repositoryId);
+    const owner = repository && (await findUserById(db, repository.ownerId));
+    if (repository === undefined || owner === undefined || !hasActions(repository)) return;
+    const head = await findCommit(repository, repository.defaultBranch);
+    if (head === undefined) return;
+    const owned = { repository, owner };
+    const { folder, files } = await readWorkflowFiles(deps, repository, head.id);
+    const disabled = await listDisabledWorkflows(db, repositoryId);
+    for (const { name: file, text } of files.filter(({ name }) => !disabled.has(name))) {
+      const workflow = await parser.parse({ file, text, ownerId: owner.id });
+      // An invalid file was shown as a failed run of its push.
+      if (typeof workflow === "string") continue;
+      const filters = workflow.triggers[event];
+      if (filters === undefined || !matchesActivity(filters, event, payload)) continue;
+      const source = { owned, commit: head.id, folder, file, actor };
+      const resolved = await resolveCalls(source, workflow);
+      const trigger = {
+        owned,
+        actor,
+        event,
+        payload,
+        ref: `refs/heads/${repository.defaultBranch}`,
+        headSha: head.id,
+        title: head.message.split("\n", 1).join() || file,
+        file,
+        folder,
+        key: createHash("sha256")
+          .update(JSON.stringify([event, key, file]))
+          .digest("hex"),
+      };
+      await db.transaction((tx) =>
+        typeof resolved === "string"
+          ? starter.fail(tx, trigger, resolved)
+          : starter.start(tx, trigger, resolved),
+      );
+    }
+  }
+
+  /** Two workflows that start each other would go on for ever. */
+  async function followsTooMany(payload: Mapping): Promise<boolean> {
+    let event: unknown = payload;
+    for (let following = 0; following < FOLLOWING_MAX; following += 1) {
+      const subject = isMapping(event) ? event["workflow_run"] : undefined;
+      if (!isMapping(subject) || subject["event"] !== "workflow_run") return false;
+      const run = await findRun(db, Number(subject["id"]));
+      if (run === undefined) return false;
+      event = JSON.parse(run.eventPayload);
+    }
+    return true;
+  }
+}

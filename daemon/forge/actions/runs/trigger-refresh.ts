@@ -1,0 +1,110 @@
+import { z } from "zod";
+import type { Database, Transaction } from "../../../../storage/engine/database.ts";
+import type { RepositoryId } from "../../../../storage/tables/forge/ids.ts";
+import {
+  findRepositoryById,
+  type ForgeRepository,
+  listRepositoriesAfter,
+} from "../../../../storage/tables/forge/repositories/repositories.ts";
+import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
+import type { Enqueue } from "../../../jobs/queue.ts";
+import type { FindCommit } from "../../git/commit-readers.ts";
+import type { RepositoryEvents } from "../../repositories/events.ts";
+import type { WorkflowSchedules } from "./schedules.ts";
+import { hasActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
+
+const KIND = "forge.actions.triggers";
+/** Migration 0041 enqueues the first job of this kind. */
+const SWEEP_KIND = "forge.actions.triggers.all";
+/** Repositories of one job of the sweep. */
+const BATCH = 200;
+/** A branch that moves more often than this during one job fails the attempt. */
+const READS_MAX = 3;
+
+const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() });
+const sweepSchema = z.object({ after: z.int() });
+
+export interface TriggerRefreshDeps extends WorkflowFileDeps {
+  readonly db: Database;
+  readonly enqueue: Enqueue;
+  readonly findCommit: FindCommit;
+  readonly schedules: Pick<WorkflowSchedules, "replace">;
+}
+
+/**
+ * Reads schedules and events of repositories again, from the workflow files of the default branch as it is then. For
+ * changes that start no run: those by jobs, another default branch, and an upgrade of croft.
+ */
+export type TriggerRefresh = ReturnType<typeof createTriggerRefresh>;
+
+export function createTriggerRefresh(deps: TriggerRefreshDeps) {
+  const { db, enqueue, findCommit, schedules } = deps;
+  return {
+    enqueueRefresh,
+
+    /** Reads the files again unless the default branch still is at a commit. */
+    async refreshUnless(repositoryId: RepositoryId, commit: string): Promise<void> {
+      const repository = await findRepositoryById(db, repositoryId);
+      if (repository !== undefined && (await findHead(repository)) !== commit)
+        await refresh(repositoryId);
+    },
+
+    repositoryEvents: {
+      async created(tx, { repository }) {
+        if (!repository.isEmpty) await enqueueRefresh(tx, repository);
+      },
+      async edited(tx, { repository, former }) {
+        // Pushes read nothing while workflows are disabled.
+        const isEnabled = hasActions(repository) && !hasActions(former);
+        if (isEnabled || repository.defaultBranch !== former.defaultBranch)
+          await enqueueRefresh(tx, repository);
+      },
+    } satisfies RepositoryEvents,
+
+    jobs: [
+      {
+        kind: KIND,
+        run: (payload) => refresh(parsePayload(payloadSchema, payload).repositoryId),
+      },
+      {
+        kind: SWEEP_KIND,
+        async run(payload) {
+          const { after } = parsePayload(sweepSchema, payload);
+          await db.transaction(async (tx) => {
+            const repositories = await listRepositoriesAfter(tx, after, BATCH);
+            for (const repository of repositories)
+              if (!repository.isEmpty) await enqueueRefresh(tx, repository);
+            const last = repositories.at(-1)?.id;
+            if (last === undefined || repositories.length < BATCH) return;
+            const next: z.input<typeof sweepSchema> = { after: last };
+            await enqueue(tx, { kind: SWEEP_KIND, payload: next, key: String(last) });
+          });
+        },
+      },
+    ] satisfies readonly JobKind[] as readonly JobKind[],
+  };
+
+  async function enqueueRefresh(tx: Transaction, { id }: ForgeRepository): Promise<void> {
+    const payload: z.input<typeof payloadSchema> = { repositoryId: id };
+    await enqueue(tx, { kind: KIND, payload, key: String(id) });
+  }
+
+  async function findHead(repository: ForgeRepository): Promise<string | undefined> {
+    return (await findCommit(repository, repository.defaultBranch))?.id;
+  }
+
+  /** @throws GitError when the repository's files are away */
+  async function refresh(repositoryId: RepositoryId): Promise<void> {
+    for (let reads = 0; reads < READS_MAX; reads += 1) {
+      const repository = await findRepositoryById(db, repositoryId);
+      if (repository === undefined || !hasActions(repository)) return;
+      const commit = await findHead(repository);
+      const { files } =
+        commit === undefined ? { files: [] } : await readWorkflowFiles(deps, repository, commit);
+      const isWritten = await schedules.replace(repository, files);
+      // The job of a push that came meanwhile may have written before this one.
+      if (isWritten && (await findHead(repository)) === commit) return;
+    }
+    throw new Error(`the default branch of repository ${repositoryId} moves while it is read`);
+  }
+}

@@ -1,0 +1,46 @@
+import type { Socket } from "node:net";
+
+/** Adds a paused socket; it is read from when its reader resumes it. Call it before its reader listens for data. */
+export type ScheduleReads = (socket: Socket) => void;
+
+/**
+ * Reads sockets round-robin: one chunk of one socket in each iteration of the event loop. Node reads up to two megabytes of one
+ * socket before it looks at another one, and that many small packets take the library seconds to answer. A socket whose client
+ * does not read its answers is not read from either, so that these do not pile up in memory.
+ * @param unsentBytesMax bytes that wait to be sent on a socket, beyond which it is not read from
+ */
+export function createReadScheduler(unsentBytesMax: number): ScheduleReads {
+  const waiting = new Set<Socket>();
+  let isScheduled = false;
+
+  const schedule = () => {
+    if (isScheduled || waiting.size === 0) return;
+    isScheduled = true;
+    setImmediate(() => {
+      isScheduled = false;
+      const [next] = waiting;
+      if (next !== undefined) {
+        waiting.delete(next);
+        next.resume();
+      }
+      schedule();
+    });
+  };
+  const wait = (socket: Socket) => {
+    if (socket.destroyed) return;
+    waiting.add(socket);
+    schedule();
+  };
+
+  return (socket) => {
+    socket.on("data", () => {
+      socket.pause();
+      // The reader gets this chunk after this listener; measure its writes afterwards.
+      setImmediate(() => {
+        if (socket.writableLength <= unsentBytesMax) wait(socket);
+        else socket.once("drain", () => wait(socket));
+      });
+    });
+    socket.once("close", () => waiting.delete(socket));
+  };
+}

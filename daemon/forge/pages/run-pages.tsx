@@ -1,0 +1,230 @@
+import { stripVTControlCharacters } from "node:util";
+import {
+  listRunArtifacts,
+  openArtifact,
+  type WireArtifact,
+} from "../../contract/forge/actions/artifacts.ts";
+import {
+  getJob,
+  getJobLog,
+  getRun,
+  getRunSummary,
+  listRepositoryRuns,
+  listRunJobs,
+} from "../../contract/forge/actions/repository-actions.ts";
+import type { WireRun } from "../../contract/forge/actions/shapes.ts";
+import { notFound } from "../refusals.ts";
+import { Pager, Rendered, State, Time, toBytesText, UserLink } from "./elements.tsx";
+import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
+import { readText } from "./read-text.ts";
+import { loadHead, RepositoryHead } from "./repository-head.tsx";
+
+/** The end of a log that a page shows. */
+const LOG_BYTES_MAX = 512 * 1024;
+/** Summaries that a page shows. */
+const SUMMARY_BYTES_MAX = 256 * 1024;
+/** Artifacts that a page lists; the API has all of them. */
+const ARTIFACTS_MAX = 50;
+const RUNS_LIMIT = 30;
+
+/** Runs of workflows with their jobs and artifacts. */
+export function runPages(): PageRoute[] {
+  return [
+    { method: "GET", path: "/:owner/:repo/actions", run: showRuns },
+    { method: "GET", path: "/:owner/:repo/actions/runs/:run", run: showRun },
+    { method: "GET", path: "/:owner/:repo/actions/runs/:run/jobs/:job", run: showJob },
+    {
+      method: "GET",
+      path: "/:owner/:repo/actions/runs/:run/artifacts/:artifact_id",
+      run: sendArtifact,
+    },
+  ];
+}
+
+async function showRuns(context: PageContext, params: PageParams) {
+  const { call, request } = context;
+  const repository = await loadHead(context, params);
+  const page = toPageNumber(request);
+  const { body } = await call(listRepositoryRuns, {
+    params,
+    query: { page: String(page), limit: String(RUNS_LIMIT) },
+  });
+  const home = toPath(params["owner"] ?? "", params["repo"] ?? "");
+  return {
+    kind: "page",
+    title: `Runs in ${repository.full_name}`,
+    body: (
+      <>
+        <RepositoryHead repository={repository} current="runs" />
+        {body.workflow_runs.length === 0 ? (
+          <p className="quiet">No runs. Workflows in .gitea/workflows start them.</p>
+        ) : (
+          <ul className="list">
+            {body.workflow_runs.map((run) => (
+              <li key={run.id}>
+                <a href={`${home}/actions/runs/${run.id}`}>{run.display_title}</a>{" "}
+                <State word={run.conclusion ?? run.status} />
+                <p className="quiet">
+                  {`#${run.run_number} of ${run.path.replace(/@.*/, "")}, ${run.event}`}
+                  {run.head_branch === undefined ? " by " : ` on ${run.head_branch} by `}
+                  <UserLink user={run.actor} />{" "}
+                  {hasStarted(run) ? <Time at={run.started_at} /> : null}
+                </p>
+              </li>
+            ))}
+          </ul>
+        )}
+        <Pager page={page} limit={RUNS_LIMIT} total={body.total_count} query={request.query} />
+      </>
+    ),
+  } as const;
+}
+
+/** The wire has 1970 for a run that has not started. */
+const hasStarted = ({ started_at: at }: WireRun) => !at.startsWith("1970-");
+
+async function showRun(context: PageContext, params: PageParams) {
+  const { call, render } = context;
+  const repository = await loadHead(context, params);
+  const { body: run } = await call(getRun, { params });
+  const { body: jobs } = await call(listRunJobs, { params, query: { limit: "50" } });
+  const { body: made } = await call(listRunArtifacts, {
+    params,
+    query: { limit: String(ARTIFACTS_MAX) },
+  });
+  const home = toPath(params["owner"] ?? "", params["repo"] ?? "");
+  const summary = await readText(call, getRunSummary, { params }, SUMMARY_BYTES_MAX);
+  const html =
+    summary.text === ""
+      ? undefined
+      : await render({ text: summary.text, mode: "markdown", context: home });
+  return {
+    kind: "page",
+    title: `${run.display_title} in ${repository.full_name}`,
+    body: (
+      <>
+        <RepositoryHead repository={repository} current="runs" />
+        <h2>{run.display_title}</h2>
+        <dl>
+          <dt>State</dt>
+          <dd>
+            <State word={run.conclusion ?? run.status} />
+          </dd>
+          {run.error === undefined ? null : (
+            <>
+              <dt>Error</dt>
+              <dd>{run.error}</dd>
+            </>
+          )}
+          <dt>Workflow</dt>
+          <dd>{run.path}</dd>
+          <dt>Event</dt>
+          <dd>{run.event}</dd>
+          <dt>Commit</dt>
+          <dd>
+            <a href={`${home}/commit/${encodeURIComponent(run.head_sha)}`}>
+              <code>{run.head_sha.slice(0, 10)}</code>
+            </a>
+          </dd>
+          <dt>Started by</dt>
+          <dd>
+            <UserLink user={run.actor} />
+          </dd>
+        </dl>
+        <h2>Jobs</h2>
+        <ul className="list">
+          {jobs.jobs.map((job) => (
+            <li key={job.id}>
+              <a href={`${home}/actions/runs/${run.id}/jobs/${job.id}`}>{job.name}</a>{" "}
+              <State word={job.conclusion ?? job.status} />
+            </li>
+          ))}
+        </ul>
+        <ArtifactList home={home} artifacts={made.artifacts} total={made.total_count} />
+        {summary.text === "" ? null : (
+          <>
+            <h2>Summary</h2>
+            <Rendered html={html} text={summary.text} />
+            {summary.isWhole ? null : <p>The summary is longer: croft run view shows all of it.</p>}
+          </>
+        )}
+      </>
+    ),
+  } as const;
+}
+
+function ArtifactList({
+  home,
+  artifacts,
+  total,
+}: {
+  home: string;
+  artifacts: readonly WireArtifact[];
+  total: number;
+}) {
+  if (artifacts.length === 0) return null;
+  return (
+    <>
+      <h2>Artifacts</h2>
+      <ul className="list">
+        {artifacts.map(
+          ({ id, name, size_in_bytes: size, expired, expires_at: end, workflow_run: run }) => (
+            <li key={id}>
+              {expired ? (
+                <bdi>{name}</bdi>
+              ) : (
+                <a href={`${home}/actions/runs/${run.id}/artifacts/${id}`}>
+                  <bdi>{name}</bdi>
+                </a>
+              )}{" "}
+              <span className="quiet">
+                {expired ? "expired" : `${toBytesText(size)}, until `}
+                {expired ? null : <Time at={end} />}
+              </span>
+            </li>
+          ),
+        )}
+      </ul>
+      {total <= artifacts.length ? null : (
+        <p>{`There are ${total}: croft run artifact list shows all of them.`}</p>
+      )}
+    </>
+  );
+}
+
+/** Leads to the address from which the artifact is downloaded, on this server whatever it is called. */
+async function sendArtifact(
+  { call }: PageContext,
+  { owner = "", repo = "", artifact_id = "" }: PageParams,
+) {
+  const { headers } = await call(openArtifact, { params: { owner, repo, artifact_id } });
+  const { pathname, search } = new URL(headers?.["Location"] ?? "");
+  return { kind: "redirect", to: `${pathname}${search}` } as const;
+}
+
+async function showJob(context: PageContext, params: PageParams) {
+  const { call } = context;
+  const repository = await loadHead(context, params);
+  const { owner = "", repo = "", job: id = "" } = params;
+  const { body: run } = await call(getRun, { params });
+  const { body: job } = await call(getJob, { params: { owner, repo, job_id: id } });
+  if (job.run_id !== run.id) throw notFound();
+  // A job that no runner has taken has no log.
+  const log =
+    job.runner_name === undefined
+      ? { text: "", isWhole: true }
+      : await readText(call, getJobLog, { params: { owner, repo, job_id: id } }, LOG_BYTES_MAX);
+  return {
+    kind: "page",
+    title: `${job.name} of ${run.display_title}`,
+    body: (
+      <>
+        <RepositoryHead repository={repository} current="runs" />
+        <h2>{`${run.display_title}: ${job.name}`}</h2>
+        <State word={job.conclusion ?? job.status} />
+        {log.text === "" ? null : <pre tabIndex={0}>{stripVTControlCharacters(log.text)}</pre>}
+        {log.isWhole ? null : <p>The log is longer: croft run log shows all of it.</p>}
+      </>
+    ),
+  } as const;
+}

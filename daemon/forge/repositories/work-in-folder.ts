@@ -1,0 +1,48 @@
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { AppError } from "../../errors.ts";
+
+export interface WorkInFolderDeps {
+  readonly find: (repositoryId: RepositoryId) => Promise<ForgeRepository | undefined>;
+  /** Moves the folder to its path first: a new repository is still in its staging folder when its first job runs. */
+  readonly complete: (repositoryId: RepositoryId) => Promise<boolean>;
+  readonly locate: (repository: ForgeRepository) => Promise<string>;
+}
+
+/** A repository is renamed by a person; one that moves more often than this during one job fails the attempt. */
+const ATTEMPTS_MAX = 3;
+
+/**
+ * Runs the work of a job in the folder of a repository, and again where the folder was moved meanwhile: a git that starts
+ * in a folder that has just moved fails with ENOENT. Does nothing for a repository that is deleted, before or meanwhile.
+ */
+export async function workInFolder(
+  deps: WorkInFolderDeps,
+  repositoryId: RepositoryId,
+  work: (directory: string, repository: ForgeRepository) => Promise<void>,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    await deps.complete(repositoryId);
+    const found = await findFolder(deps, repositoryId);
+    if (found === undefined) return;
+    try {
+      return await work(found.directory, found.repository);
+    } catch (error) {
+      const now = await findFolder(deps, repositoryId);
+      if (now === undefined) return;
+      if (now.directory === found.directory || attempt === ATTEMPTS_MAX) throw error;
+    }
+  }
+}
+
+async function findFolder({ find, locate }: WorkInFolderDeps, repositoryId: RepositoryId) {
+  const repository = await find(repositoryId);
+  if (repository === undefined) return undefined;
+  try {
+    return { repository, directory: await locate(repository) };
+  } catch (error) {
+    // Deleted meanwhile.
+    if (error instanceof AppError && error.code === "not_found") return undefined;
+    throw error;
+  }
+}

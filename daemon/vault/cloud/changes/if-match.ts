@@ -1,0 +1,16 @@
+/**
+ * Returns the etag of the header `If-Match` as the provider writes it: `known` when it is the same but for quotes. Undefined
+ * without the header and for `*`, which any version fulfils.
+ */
+export function readIfMatch(
+  header: string | undefined,
+  known: string | undefined,
+): string | undefined {
+  const given = header?.trim() ?? "*";
+  if (given === "*") return undefined;
+  return known !== undefined && unquote(known) === unquote(given) ? known : unquote(given);
+}
+
+function unquote(etag: string): string {
+  return /^(?:W\/)?"(.*)"$/.exec(etag)?.[1] ?? etag;
+}

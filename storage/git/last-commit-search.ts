@@ -1,0 +1,164 @@
+import { setImmediate } from "node:timers/promises";
+import type { CommitGraph } from "./commit-graph.ts";
+import { GitError } from "./git.ts";
+import { openHistoryObjects, SearchLimit } from "./history-objects.ts";
+import type { ObjectSession } from "./object-session.ts";
+import { hashPath, type PathHashes } from "./path-filter.ts";
+
+/** Which commits to search for: the last ones that changed entries of a folder. */
+export interface LastCommitQuery {
+  /** The id of a commit. */
+  readonly tip: string;
+  /** Empty for the top folder. */
+  readonly folder: string;
+  readonly names: readonly string[];
+  /** Ids of commits whose parents the repository lacks on purpose: a shallow clone has them. */
+  readonly shallow: readonly string[];
+  readonly graph: CommitGraph | undefined;
+}
+
+/** A searched entry. */
+interface Entry {
+  readonly name: string;
+  /** Undefined when the name is not the bytes of its entry: no filter excludes it. */
+  readonly path: PathHashes | undefined;
+}
+
+/** A commit: its position in the graph, or its id when the graph lacks it. */
+type CommitKey = number | string;
+
+/** Lookups in filters before other requests get a turn: a few milliseconds. */
+const LOOKUPS_PER_TURN = 20_000;
+/** Lookups in filters of one search: about two seconds. */
+const LOOKUPS_MAX = 10_000_000;
+
+/**
+ * Returns the ids of the commits that `git log -1 -- path` prints, by the names of the entries. Where a commit leaves an
+ * entry as one of its parents has it, the search continues at the first such parent only, as git does; any other commit is
+ * the result. The filters of the graph spare most comparisons. The search is bounded, so names may be missing.
+ * @throws GitError
+ */
+export async function searchLastCommits(
+  objects: ObjectSession,
+  { tip, folder, names, shallow, graph }: LastCommitQuery,
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  const history = openHistoryObjects(objects, folder);
+  const toKey = (id: string): CommitKey => graph?.find(id) ?? id;
+  const ends = new Set(shallow.map(toKey));
+  const segments = folder === "" ? [] : folder.split("/");
+  /** The folder and those above it. The filter of a small commit is small: several paths exclude more than one. */
+  const folderPaths = segments.map((_, at) => hashPath(segments.slice(0, at + 1).join("/")));
+  /** The entries whose search continues at each commit. */
+  const frontier = new Map<CommitKey, readonly Entry[]>();
+  const add = (key: CommitKey, entries: readonly Entry[]) => {
+    const before = frontier.get(key);
+    frontier.set(key, before === undefined ? entries : [...before, ...entries]);
+  };
+  add(
+    toKey(tip),
+    names.map((name) => {
+      const path = folder === "" ? name : `${folder}/${name}`;
+      return { name, path: name.includes("\ufffd") ? undefined : hashPath(path) };
+    }),
+  );
+  let lookups = 0;
+  let pauseAt = LOOKUPS_PER_TURN;
+
+  try {
+    for (;;) {
+      const key = getNewest(frontier, graph);
+      if (key === undefined) return found;
+      const entries = frontier.get(key) ?? [];
+      frontier.delete(key);
+      const parents =
+        typeof key === "number" ? getParents(key) : ends.has(key) ? [] : await readParents(key);
+      const [first] = parents;
+      const candidates = first === undefined ? entries : filter(key, entries);
+      if (first !== undefined && candidates.length < entries.length)
+        add(first, candidates.length === 0 ? entries : without(entries, candidates));
+      if (candidates.length > 0) await compare(key, parents, candidates);
+      if (lookups > LOOKUPS_MAX) return found;
+      if (lookups < pauseAt) continue;
+      pauseAt = lookups + LOOKUPS_PER_TURN;
+      await setImmediate();
+    }
+  } catch (error) {
+    if (error instanceof SearchLimit) return found;
+    throw error;
+  }
+
+  function getParents(position: number): readonly CommitKey[] {
+    if (ends.has(position)) return [];
+    const parents = graph?.parentsOf(position);
+    // git reports a damaged graph in its own way.
+    if (parents === undefined) throw new SearchLimit();
+    return parents;
+  }
+
+  async function readParents(id: string): Promise<readonly CommitKey[]> {
+    return (await history.readCommit(id)).parents.map(toKey);
+  }
+
+  /** Returns the entries that the commit may change against its first parent. */
+  function filter(key: CommitKey, entries: readonly Entry[]): readonly Entry[] {
+    if (typeof key === "string" || graph === undefined) return entries;
+    lookups += 1;
+    if (!folderPaths.every((path) => graph.mayChange(key, path))) return [];
+    lookups += entries.length;
+    return entries.filter(({ path }) => path === undefined || graph.mayChange(key, path));
+  }
+
+  /** Sends each entry to the first parent that has the same one; the commit is the result for the others. */
+  async function compare(
+    key: CommitKey,
+    parents: readonly CommitKey[],
+    entries: readonly Entry[],
+  ): Promise<void> {
+    const tree = await readTree(key);
+    let rest = entries;
+    for (const parent of parents) {
+      if (rest.length === 0) return;
+      const changed = await history.readChanges(tree, await readTree(parent));
+      const same = rest.filter(({ name }) => !changed.has(name));
+      if (same.length === 0) continue;
+      add(parent, same);
+      rest = without(rest, same);
+    }
+    const id = typeof key === "number" && graph !== undefined ? graph.idOf(key) : String(key);
+    // An entry that the first commit lacks was never there.
+    const created = parents.length > 0 ? undefined : await history.readChanges(tree, undefined);
+    for (const { name } of rest)
+      if (created === undefined || created.has(name)) found.set(name, id);
+  }
+
+  async function readTree(key: CommitKey): Promise<string> {
+    if (typeof key === "string") return (await history.readCommit(key)).tree;
+    if (graph === undefined) throw new GitError("failed", `no graph has commit ${key}`);
+    return graph.treeOf(key);
+  }
+}
+
+/** Returns a commit that no other one of the frontier descends from, so that each commit is visited once. */
+function getNewest(
+  frontier: ReadonlyMap<CommitKey, unknown>,
+  graph: CommitGraph | undefined,
+): CommitKey | undefined {
+  let newest: CommitKey | undefined;
+  let highest = -1;
+  for (const key of frontier.keys()) {
+    // The graph has all ancestors of its commits: a commit that it lacks is none of them.
+    if (typeof key === "string") return key;
+    if (frontier.size === 1) return key;
+    const generation = graph?.generationOf(key) ?? 0;
+    if (generation <= highest) continue;
+    highest = generation;
+    newest = key;
+  }
+  return newest;
+}
+
+function without(entries: readonly Entry[], left: readonly Entry[]): readonly Entry[] {
+  const names = new Set(left.map(({ name }) => name));
+  return entries.filter(({ name }) => !names.has(name));
+}

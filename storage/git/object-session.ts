@@ -1,0 +1,254 @@
+import { existsSync } from "node:fs";
+import { type Git, GitError, type GitProcess } from "./git.ts";
+import {
+  findObjects,
+  isObjectType,
+  OBJECT_BYTES_MAX,
+  type ObjectInfo,
+  OUTPUT_BYTES_MAX,
+  type ReadOptions,
+} from "./objects.ts";
+import type { TreeEntry } from "./trees.ts";
+
+/**
+ * Looks up and reads objects of one repository in one run of git, one question after another. The run begins with the
+ * first question. Calls must not overlap.
+ */
+export interface ObjectSession {
+  /** Looks objects up as `findObjects` does. @throws GitError */
+  find(names: readonly string[]): Promise<(ObjectInfo | undefined)[]>;
+  /** Reads a whole object. @throws GitError `too_long` when it is larger than `bytesMax`, `failed` when it is missing */
+  read(id: string, bytesMax: number): Promise<Buffer>;
+  /**
+   * Reads the first 256 KiB of each object, as `readObjects` does. @throws GitError `failed` when one is missing, `too_long`
+   * when git would write more than 1 GiB
+   */
+  readAll(ids: readonly string[]): Promise<Buffer[]>;
+  /**
+   * Returns a file or link of a commit or tree by its path. Undefined when there is none, and for whatever needs another
+   * way: folders, submodules, paths with line breaks, and names beside too many others. @throws GitError
+   */
+  findFile(tree: string, path: string): Promise<TreeEntry | undefined>;
+  /** Ends git. */
+  end(): void;
+}
+
+const TIMEOUT_MS = 60_000;
+/** Longest line before an object: a name of a question, an id, a type and a size. */
+const LINE_BYTES_MAX = 16_384;
+/** Bytes of a folder that are read to find one entry: about 7,000 entries. */
+const TREE_BYTES_MAX = 256 * 1024;
+
+/** Runs `work` with a session, which ends with it. */
+export async function withObjectSession<T>(
+  git: Git,
+  options: ReadOptions,
+  work: (objects: ObjectSession) => Promise<T>,
+): Promise<T> {
+  const objects = openObjectSession(git, options);
+  try {
+    return await work(objects);
+  } finally {
+    objects.end();
+  }
+}
+
+export function openObjectSession(git: Git, { directory, signal }: ReadOptions): ObjectSession {
+  let running: { readonly child: GitProcess; readonly reader: ByteReader } | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  const start = () => {
+    signal?.throwIfAborted();
+    const child = git.start(["cat-file", "--batch-command", "-z"], { directory });
+    signal?.addEventListener("abort", child.stop, { once: true });
+    timer = setTimeout(child.stop, TIMEOUT_MS);
+    return { child, reader: createByteReader(child.stdout as AsyncIterable<Buffer>) };
+  };
+
+  /** Sends questions and reads the answers; a git that ends before is reported with its own words. */
+  async function ask<T>(
+    commands: readonly string[],
+    answer: (reader: ByteReader) => Promise<T>,
+  ): Promise<T> {
+    const { child, reader } = (running ??= start());
+    child.stdin.write(commands.map((command) => `${command}\0`).join(""));
+    try {
+      return await answer(reader);
+    } catch (error) {
+      if (!(error instanceof EndOfOutput)) throw error;
+      const { exitCode, stderr } = await child.ended;
+      signal?.throwIfAborted();
+      // The system reports a missing folder in the same way.
+      if (exitCode === undefined && stderr.includes("ENOENT") && existsSync(directory))
+        throw new GitError("missing", `git cat-file: ${stderr}`);
+      throw new GitError("failed", `git cat-file ended with ${exitCode ?? "a signal"}: ${stderr}`);
+    }
+  }
+
+  const session: ObjectSession = {
+    async find(names) {
+      // An object that is missing is reported by its name: a line break in it would end the line.
+      if (names.some((name) => name.includes("\n")))
+        return findObjects(git, names, { directory, signal });
+      return ask(
+        names.map((name) => `info ${name}`),
+        async (reader) => {
+          const found: (ObjectInfo | undefined)[] = [];
+          for (const name of names) found.push(toInfo(await reader.line(), name));
+          return found;
+        },
+      );
+    },
+
+    async read(id, bytesMax) {
+      const [info] = await session.find([id]);
+      if (info === undefined) throw new GitError("failed", `git cat-file: ${id} is missing`);
+      if (info.size > bytesMax) throw new GitError("too_long", `git cat-file: ${id} is too large`);
+      return ask([`contents ${id}`], async (reader) => {
+        const header = toInfo(await reader.line(), id);
+        if (header === undefined) throw new GitError("failed", `git cat-file: ${id} is missing`);
+        const content = await reader.bytes(header.size);
+        await reader.bytes(1);
+        return content;
+      });
+    },
+
+    async readAll(ids) {
+      if (ids.length === 0) return [];
+      return ask(
+        ids.map((id) => `contents ${id}`),
+        async (reader) => {
+          const objects: Buffer[] = [];
+          let total = 0;
+          for (const id of ids) {
+            const info = toInfo(await reader.line(), id);
+            if (info === undefined)
+              throw new GitError("failed", `git cat-file: could not read ${id}`);
+            total += info.size;
+            if (total > OUTPUT_BYTES_MAX)
+              throw new GitError("too_long", "git cat-file: too much output");
+            const kept = Math.min(info.size, OBJECT_BYTES_MAX);
+            objects.push(await reader.bytes(kept));
+            await reader.skip(info.size - kept + 1);
+          }
+          return objects;
+        },
+      );
+    },
+
+    async findFile(tree, path) {
+      const slash = path.lastIndexOf("/");
+      const folder = path.slice(0, Math.max(slash, 0));
+      // Git takes a path that begins with a dot and a slash as relative to a working tree.
+      if (/\n|\ufffd|^\.{1,2}(?:\/|$)/.test(path)) return undefined;
+      const [above] = await session.find([`${tree}^{tree}:${folder}`]);
+      if (above?.type !== "tree" || above.size > TREE_BYTES_MAX) return undefined;
+      const content = await session.read(above.id, TREE_BYTES_MAX);
+      const found = findInTree(content, path.slice(slash + 1), above.id.length / 2);
+      if (found === undefined) return undefined;
+      const [info] = await session.find([found.id]);
+      if (info?.type !== "blob") return undefined;
+      return { mode: found.mode, type: "blob", id: found.id, size: info.size, path };
+    },
+
+    end() {
+      clearTimeout(timer);
+      if (running === undefined) return;
+      signal?.removeEventListener("abort", running.child.stop);
+      running.child.stop();
+      // An unread response would keep the pipe open.
+      running.child.stdout.destroy();
+    },
+  };
+  return session;
+}
+
+/** Returns undefined for an object that is missing or whose abbreviation names several. */
+function toInfo(line: string, name: string): ObjectInfo | undefined {
+  if (line === `${name} missing` || line === `${name} ambiguous`) return undefined;
+  const [id = "", type = "", size = ""] = line.split(" ");
+  if (!isObjectType(type) || !/^\d+$/.test(size))
+    throw new GitError("failed", `git cat-file: ${line}`);
+  return { id, type, size: Number(size) };
+}
+
+/** Finds an entry in the bytes of a tree object: `mode name NUL id`, one after the other. */
+function findInTree(
+  tree: Buffer,
+  name: string,
+  idBytes: number,
+): { readonly mode: string; readonly id: string } | undefined {
+  const wanted = Buffer.from(name);
+  for (let at = 0; at < tree.byteLength;) {
+    const space = tree.indexOf(0x20, at);
+    const end = tree.indexOf(0, space);
+    if (space === -1 || end === -1) return undefined;
+    const next = end + 1 + idBytes;
+    if (tree.subarray(space + 1, end).equals(wanted))
+      return {
+        mode: tree.toString("latin1", at, space).padStart(6, "0"),
+        id: tree.toString("hex", end + 1, next),
+      };
+    at = next;
+  }
+  return undefined;
+}
+
+/** The output ended before an answer was whole. */
+class EndOfOutput extends Error {}
+
+interface ByteReader {
+  /** Returns the next line without its end. */
+  line(): Promise<string>;
+  /** Returns exactly so many bytes. */
+  bytes(count: number): Promise<Buffer>;
+  /** Passes over exactly so many bytes without keeping them. */
+  skip(count: number): Promise<void>;
+}
+
+function createByteReader(source: AsyncIterable<Buffer>): ByteReader {
+  const chunks = source[Symbol.asyncIterator]();
+  let rest: Buffer = Buffer.alloc(0);
+  const next = async (): Promise<Buffer> => {
+    const { value, done } = await chunks.next();
+    if (done === true) throw new EndOfOutput();
+    return value;
+  };
+  return {
+    async line() {
+      for (;;) {
+        const end = rest.indexOf(10);
+        if (end !== -1) {
+          const line = rest.toString("utf8", 0, end);
+          rest = rest.subarray(end + 1);
+          return line;
+        }
+        if (rest.byteLength > LINE_BYTES_MAX)
+          throw new GitError("failed", "git cat-file: a long line");
+        rest = Buffer.concat([rest, await next()]);
+      }
+    },
+
+    async bytes(count) {
+      const parts = [rest];
+      let size = rest.byteLength;
+      while (size < count) {
+        const chunk = await next();
+        parts.push(chunk);
+        size += chunk.byteLength;
+      }
+      const all = Buffer.concat(parts);
+      rest = all.subarray(count);
+      return all.subarray(0, count);
+    },
+
+    async skip(count) {
+      let left = count;
+      while (left > rest.byteLength) {
+        left -= rest.byteLength;
+        rest = await next();
+      }
+      rest = rest.subarray(left);
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { DEPLOY_KEYS } from "../../support/forge/route-requests.ts";
+
+// Addresses outside the API that tools ask for: go-get, keys, API descriptions, features that this server lacks.
+
+let daemon: TestDaemon;
+const people = createForgePeople(() => daemon);
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  await people.newUser("mira");
+  await people.newUser("hermit", { visibility: "private" });
+  for (const [at, key] of DEPLOY_KEYS.entries())
+    await people.by("mira", "POST", "/user/keys", {
+      title: `key ${at}`,
+      key: `${key} mira@laptop`,
+    });
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+async function open(path: string, method = "GET") {
+  const response = await fetch(`${daemon.url}${path}`, { method, redirect: "manual" });
+  const type = response.headers.get("content-type");
+  return { status: response.status, type, text: await response.text() };
+}
+
+test("gives the go command the address of a module, the same for private and missing repositories", async () => {
+  await people.by("mira", "POST", "/user/repos", { name: "open" });
+  await people.by("mira", "POST", "/user/repos", { name: "shut", private: true });
+  const answers = await Promise.all(
+    ["open", "shut", "none"].map(async (name) => {
+      const { status, type, text } = await open(`/mira/${name}?go-get=1`);
+      return { status, type, text: text.replaceAll(name, "NAME") };
+    }),
+  );
+  const base = daemon.url.replace("http://", "");
+  expect(answers[0]).toMatchObject({ status: 200, type: "text/html; charset=utf-8" });
+  expect(answers[0]?.text).toContain(
+    `<meta name="go-import" content="${base}/mira/NAME git ${daemon.url}/mira/NAME.git">`,
+  );
+  expect(answers[1]).toEqual(answers[0]);
+  expect(answers[2]).toEqual(answers[0]);
+});
+
+test("names the repository as the root of a package in a folder, and escapes nothing into the page", async () => {
+  const { text } = await open("/mira/open/v2/cmd/tool?go-get=1");
+  expect(text).toContain(`/mira/open git ${daemon.url}/mira/open.git"`);
+  for (const path of ["/mira?go-get=1", "/mira/%22%3E%3Cb%3E?go-get=1", "/mira/open%2F..?go-get=1"])
+    expect((await open(path)).text).not.toContain("go-import");
+  expect((await open("/mira/none?go-get=0")).status).toBe(404);
+});
+
+test("shows the keys of a user as lines without comments, and nothing of a hidden user", async () => {
+  expect(await open("/mira.keys")).toEqual({
+    status: 200,
+    type: "text/plain; charset=utf-8",
+    text: DEPLOY_KEYS.map((key) => `${key}\n`).join(""),
+  });
+  expect((await open("/mira.gpg")).text).toContain("BEGIN PGP PUBLIC KEY BLOCK");
+  for (const path of ["/hermit.keys", "/hermit.gpg", "/nobody.keys"])
+    expect(await open(path)).toMatchObject({ status: 404, text: "404 page not found\n" });
+});
+
+test("serves the description of the API where tools for Gitea look for it", async () => {
+  const described = await open("/openapi/forge.json");
+  expect(JSON.parse(described.text)).toMatchObject({ openapi: "3.1.0" });
+  expect(await open("/swagger.v1.json")).toEqual(described);
+  expect(await open("/openapi3.v1.json")).toEqual(described);
+  expect((await open("/api/swagger")).status).toBe(302);
+});
+
+test("lists no OpenPGP keys, and answers in JSON that a feature of Gitea is missing", async () => {
+  for (const path of ["/user/gpg_keys", "/users/mira/gpg_keys"])
+    expect(await people.by("mira", "GET", path)).toMatchObject({ status: 200, json: [] });
+  expect((await people.by("mira", "GET", "/users/nobody/gpg_keys")).status).toBe(404);
+  for (const [method, path] of [
+    ["GET", "/user/gpg_keys/1"],
+    ["GET", "/user/gpg_key_token"],
+    ["GET", "/user/blocks"],
+    ["PUT", "/user/blocks/mira"],
+    ["GET", "/orgs/club/blocks"],
+    ["GET", "/user/applications/oauth2"],
+    ["GET", "/repos/mira/open/pulls"],
+    ["GET", "/repos/mira/open/releases/latest"],
+    ["GET", "/repos/mira/open/wiki/pages"],
+    ["GET", "/repos/mira/open/push_mirrors"],
+    ["GET", "/repos/mira/open/tag_protections"],
+    ["GET", "/repos/mira/open/commits/main/pull"],
+    ["POST", "/repos/mira/open/forks"],
+    ["POST", "/repos/mira/open/avatar"],
+    ["GET", "/nodeinfo"],
+  ] as const)
+    expect(await people.by("mira", method, path), path).toMatchObject({
+      status: 404,
+      json: {
+        message: expect.stringMatching(/^this server does not support \w/),
+        url: expect.stringContaining("/api/swagger"),
+      },
+    });
+  expect(await people.by("mira", "GET", "/none")).toMatchObject({ status: 404, json: undefined });
+});

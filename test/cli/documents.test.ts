@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { commands } from "../../cli/commands/root.ts";
+import { findCommand } from "../../cli/tree/find-command.ts";
+import { toShellLine } from "./examples/shell-line.ts";
+import { optionsOf } from "./support/parse-line.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+
+const pages = [
+  "README.md",
+  ...readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => join("docs", name)),
+];
+
+/** The commands in the code blocks of a page. */
+const written = pages.flatMap((page) =>
+  [...readFileSync(join(root, page), "utf8").matchAll(/^```(\w*)\n([^]*?)^```/gm)].flatMap(
+    ([, language = "", block = ""]) =>
+      (language === "" || language === "sh" ? block : "")
+        .replaceAll("\\\n", " ")
+        .split("\n")
+        .flatMap((line) => toCommands(line))
+        .map((command) => [page, command] as const),
+  ),
+);
+
+test("the pages hold commands to check", () => {
+  expect(written.length).toBeGreaterThan(50);
+});
+
+test.each(written)("%s: the command line is one that croft takes: %s", async (_, command) => {
+  const { words } = toShellLine(command);
+  const { path, verb, rest } = await findCommand(words, commands);
+  if (verb === undefined) throw new Error(`${path.map(({ name }) => name).join(" ")} is a group`);
+  const { define } = await verb.load();
+  // A command without flags has no options.
+  await expect(optionsOf(define, rest)).resolves.toSatisfy(() => true);
+});
+
+/** The commands of croft in a line of a shell, without their comments. */
+function toCommands(line: string): string[] {
+  return line
+    .replace(/(?:^|\s)#\s.*$/, "")
+    .split(/&&|\|(?=\s)/)
+    .map((part) => part.trim().replace(/^npx (?=croft\b)/, ""))
+    .filter((part) => part.startsWith("croft "));
+}

@@ -1,0 +1,65 @@
+import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { workInFolder } from "../../../../../daemon/forge/repositories/work-in-folder.ts";
+import { createGit } from "../../../../../storage/git/git.ts";
+import { toRepositoryId } from "../../../../../storage/tables/forge/ids.ts";
+import type { ForgeRepository } from "../../../../../storage/tables/forge/repositories/repositories.ts";
+
+const git = createGit({ searchPath: process.env["PATH"] ?? "" });
+const repository = { id: 1 } as ForgeRepository;
+let root: string;
+let place: string | undefined;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "croft-work-"));
+  place = join(root, "staging.git");
+  await mkdir(place);
+  await git.run(["init", "--bare", "--quiet"], { directory: place });
+});
+afterEach(() => rm(root, { recursive: true }));
+
+const deps = {
+  find: async () => (place === undefined ? undefined : repository),
+  complete: async () => true,
+  locate: async () => place ?? "",
+};
+
+async function moveTo(name: string): Promise<void> {
+  const target = join(root, name);
+  await rename(place ?? "", target);
+  place = target;
+}
+
+const repositoryId = toRepositoryId(1);
+const readHead = (directory: string) => git.run(["symbolic-ref", "HEAD"], { directory });
+
+test("a folder that moves before git starts in it is worked on at its new place", async () => {
+  const seen: string[] = [];
+  await workInFolder(deps, repositoryId, async (directory) => {
+    seen.push(directory);
+    if (seen.length === 1) await moveTo("owner.git");
+    await readHead(directory);
+  });
+  expect(seen).toEqual([join(root, "staging.git"), join(root, "owner.git")]);
+});
+
+test("a repository that is deleted meanwhile ends the work without an error", async () => {
+  await workInFolder(deps, repositoryId, async (directory) => {
+    await rm(directory, { recursive: true });
+    place = undefined;
+    await readHead(directory);
+  });
+});
+
+test("a failure in a folder that stays is reported, and so is one that never stays", async () => {
+  const fail = () => Promise.reject(new Error("damaged"));
+  await expect(workInFolder(deps, repositoryId, fail)).rejects.toThrow("damaged");
+  let moves = 0;
+  const restless = async (directory: string) => {
+    await moveTo(`${++moves}.git`);
+    await readHead(directory);
+  };
+  await expect(workInFolder(deps, repositoryId, restless)).rejects.toThrow("ENOENT");
+});
