@@ -80,9 +80,20 @@ export async function openTmux(
       await tmux("resize-window", "-x", String(width), "-y", String(height));
     },
     [Symbol.asyncDispose]: async () => {
+      const pid = Number(await tmux("display-message", "-p", "#{pane_pid}").catch(() => "0"));
       await tmux("kill-server").catch(() => undefined);
+      // tmux does not wait for the shell, which writes its history into a home that the test removes next.
+      while (pid > 0 && isRunning(pid)) await new Promise((resolve) => setTimeout(resolve, pollMs));
       await rm(folder, { recursive: true, force: true });
     },
   };
   return terminal;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
