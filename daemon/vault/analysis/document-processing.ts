@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { contentTypeOf } from "../../../storage/cloud/content-type.ts";
 import type { Database } from "../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
@@ -173,11 +174,10 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
 /** The content types that clients send for files of unknown type. */
 const UNKNOWN_TYPE = "application/octet-stream";
 
-/** Returns the type that was sent with a document, or else the type detected from its bytes. */
-function toContentType({ contentType }: VaultDocument, extraction: Extraction): string {
-  return contentType === UNKNOWN_TYPE && extraction.kind === "text"
-    ? extraction.contentType
-    : contentType;
+/** Returns the type that was sent with a document, else the type detected from its bytes, else that of its name. */
+function toContentType({ contentType, filename }: VaultDocument, extraction: Extraction): string {
+  if (contentType !== UNKNOWN_TYPE) return contentType;
+  return extraction.contentType ?? contentTypeOf(filename) ?? UNKNOWN_TYPE;
 }
 
 /** The text of a document, and the size and hash of the file that it was read from, if that may have changed. */

@@ -427,6 +427,26 @@ describe("shares", () => {
     expect(await recipient.request(path)).toMatchObject({ status: 200, text: "plain words" });
   });
 
+  test("tell the type of a picture without text, and of a name, whose client knew no type", async () => {
+    const owner = await signedIn();
+    const png = Buffer.from(
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+      "base64",
+    );
+    for (const [bytes, name, type] of [
+      [png, "photo", "image/png"],
+      [Buffer.alloc(64), "tune.mp3", "audio/mpeg"],
+      [Buffer.alloc(64), "blob", "application/octet-stream"],
+    ] as const) {
+      const body = new FormData();
+      body.set("file", new File([bytes], name, { type: "application/octet-stream" }));
+      const sent = await owner.request("/api/documents/upload", { method: "POST", body });
+      await expect
+        .poll(async () => (await owner.request(`/api/documents/${sent.json.id}`)).json)
+        .toMatchObject({ status: "ready", content_type: type });
+    }
+  });
+
   test("end at once for the next range of a download", async () => {
     const [owner, recipient] = [await signedIn(), await signedIn()];
     const { id } = (await upload(owner, "0123456789")).json;

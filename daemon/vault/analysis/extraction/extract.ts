@@ -24,6 +24,8 @@ export interface ExtractionInput {
 /** Bytes of a plain text that are read. */
 const PLAIN_BYTES_MAX = 16 * 1024 * 1024;
 
+const COMPOUND_FILE = "application/x-cfb";
+
 /** A type, and why a part of the text is missing, other than for the limit of the sink. */
 interface Read {
   readonly contentType: string;
@@ -70,8 +72,9 @@ const plainTypes: Readonly<Record<string, string>> = {
  */
 export async function extract(input: ExtractionInput): Promise<Extraction> {
   const sink = createTextSink();
+  const sniffed = await sniff(input.path);
   try {
-    const { contentType, missing } = await extractInto(sink, input);
+    const { contentType, missing } = await extractInto(sink, input, sniffed);
     const text = sink.text();
     if (text === "") throw new Unreadable(missing ?? "no_text");
     return {
@@ -81,20 +84,20 @@ export async function extract(input: ExtractionInput): Promise<Extraction> {
       missing: missing ?? (sink.isCut ? "too_large" : undefined),
     };
   } catch (error) {
-    if (error instanceof Unreadable) return { kind: "unreadable", reason: error.reason };
-    throw error;
+    if (!(error instanceof Unreadable)) throw error;
+    // A container of old Office files, whose own type only the name tells.
+    const contentType = sniffed === COMPOUND_FILE ? undefined : sniffed;
+    return { kind: "unreadable", reason: error.reason, contentType };
   }
 }
 
 async function extractInto(
   sink: TextSink,
   { path, filename, recognizes }: ExtractionInput,
+  sniffed: string | undefined,
 ): Promise<Read> {
   const { size } = await stat(path);
   if (size === 0) throw new Unreadable("no_text");
-  // The byte order mark of UTF-16 looks like the start of an MPEG frame.
-  const isWide = hasWideMark(await readHead(path, 4));
-  const sniffed = isWide ? undefined : (await fileTypeFromFile(path).catch(() => undefined))?.mime;
   const extractor = sniffed === undefined ? undefined : extractors[sniffed];
   if (sniffed === "application/pdf")
     return { contentType: sniffed, missing: await extractPdf(path, sink, recognizes) };
@@ -110,7 +113,7 @@ async function extractInto(
     const missing = extractRtf(await readHead(path, PLAIN_BYTES_MAX), sink);
     return { contentType: sniffed, missing: size > PLAIN_BYTES_MAX ? "too_large" : missing };
   }
-  if (sniffed === "application/x-cfb") throw new Unreadable(await explainCompoundFile(path));
+  if (sniffed === COMPOUND_FILE) throw new Unreadable(await explainCompoundFile(path));
   const isXml = sniffed === "application/xml" || sniffed === "text/xml";
   if (sniffed !== undefined && !isXml) throw new Unreadable("unsupported_format");
   const bytes = await readHead(path, PLAIN_BYTES_MAX);
@@ -136,6 +139,13 @@ async function extractInto(
     sink.add(text);
   }
   return { contentType, missing: cut };
+}
+
+/** Returns the type that the first bytes of a file show, if they show one. */
+async function sniff(path: string): Promise<string | undefined> {
+  // The byte order mark of UTF-16 looks like the start of an MPEG frame.
+  if (hasWideMark(await readHead(path, 4))) return undefined;
+  return (await fileTypeFromFile(path).catch(() => undefined))?.mime;
 }
 
 /** Writes the letters of JSON that programs escape, so that they are found. */

@@ -19,7 +19,12 @@ export type Extraction =
       /** Why a part of the text is missing; undefined for the whole text. */
       readonly missing: UnreadableReason | undefined;
     }
-  | { readonly kind: "unreadable"; readonly reason: UnreadableReason };
+  | {
+      readonly kind: "unreadable";
+      readonly reason: UnreadableReason;
+      /** The type that the bytes show; undefined when they show none, or were not read. */
+      readonly contentType?: string | undefined;
+    };
 
 /** Ends an extraction with a reason of the closed list. */
 export class Unreadable extends Error {

@@ -91,7 +91,7 @@ describe("hostile and broken Rich Text files", () => {
       String.raw`{\rtf1 \u`,
       String.raw`{\rtf1{\pict\bin99999999999999999999 x`,
     ])
-      expect(await read(cut)).toEqual({ kind: "unreadable", reason: "damaged" });
+      expect(await read(cut)).toMatchObject({ kind: "unreadable", reason: "damaged" });
   });
 
   test("groups that nest too deep end the text", async () => {
@@ -140,7 +140,7 @@ describe("old Office files", () => {
     ["EncryptedPackage", "encrypted"],
     ["Catalog", "unsupported_format"],
   ])("a compound file with the stream %s is %s", async (stream, reason) => {
-    expect(await read(compound(stream), "a.doc")).toEqual({ kind: "unreadable", reason });
+    expect(await read(compound(stream), "a.doc")).toMatchObject({ kind: "unreadable", reason });
   });
 
   test("a compound file that ends in its header is damaged", async () => {

@@ -100,7 +100,7 @@ describe("files without a text have a reason", () => {
     ["broken XML", docx("<w:document xmlns:w='w'><w:p>"), "a.docx", "damaged"],
     ["a ZIP file of anything", zip({ "a.txt": "x" }), "a.zip", "unsupported_format"],
   ] as const)("%s", async (_name, content, filename, reason) => {
-    expect(await read(content, filename)).toEqual(unreadable(reason));
+    expect(await read(content, filename)).toMatchObject(unreadable(reason));
   });
 });
 
@@ -108,24 +108,24 @@ describe("hostile files", () => {
   test("an archive bomb is refused before it is unpacked", async () => {
     const bomb = docx(paragraph("0".repeat(64 * 1024 * 1024)));
     expect(bomb.length).toBeLessThan(200_000);
-    expect(await read(bomb, "a.docx")).toEqual(unreadable("too_complex"));
+    expect(await read(bomb, "a.docx")).toMatchObject(unreadable("too_complex"));
   });
 
   test("an entry that is larger than its header declares is refused", async () => {
     const lying = docx({ content: paragraph("0".repeat(8 * 1024 * 1024)), size: 1_000 });
-    expect(await read(lying, "a.docx")).toEqual(unreadable("damaged"));
+    expect(await read(lying, "a.docx")).toMatchObject(unreadable("damaged"));
   });
 
   test("declared XML entities are refused and never expanded", async () => {
     const laughs = `<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>${paragraph("&b;")}`;
-    expect(await read(docx(laughs), "a.docx")).toEqual(unreadable("too_complex"));
+    expect(await read(docx(laughs), "a.docx")).toMatchObject(unreadable("too_complex"));
     const external = `<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>${paragraph("&a;")}`;
-    expect(await read(docx(external), "a.docx")).toEqual(unreadable("too_complex"));
+    expect(await read(docx(external), "a.docx")).toMatchObject(unreadable("too_complex"));
   });
 
   test("elements that nest too deep are refused", async () => {
     const deep = "<a>".repeat(10_000) + "</a>".repeat(10_000);
-    expect(await read(docx(deep), "a.docx")).toEqual(unreadable("too_complex"));
+    expect(await read(docx(deep), "a.docx")).toMatchObject(unreadable("too_complex"));
   });
 
   test("an archive of too many entries is refused", async () => {
@@ -200,7 +200,7 @@ describe("pages of a PDF", () => {
       text: "text",
       missing: "ocr_off",
     });
-    expect(await read(pdfOf([""]), "a.pdf")).toEqual(unreadable("no_text"));
-    expect(await read(pdfOf(["", PICTURE_PAGE]), "a.pdf")).toEqual(unreadable("ocr_off"));
+    expect(await read(pdfOf([""]), "a.pdf")).toMatchObject(unreadable("no_text"));
+    expect(await read(pdfOf(["", PICTURE_PAGE]), "a.pdf")).toMatchObject(unreadable("ocr_off"));
   });
 });
