@@ -7,7 +7,7 @@ import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
-import { shapeList } from "../output/spec.ts";
+import { unpagedList } from "../output/spec.ts";
 import { createMachineKeyring } from "../profile/keyring.ts";
 import { probeStore } from "../profile/stores.ts";
 import type { CommandModule } from "../tree/entry.ts";
@@ -27,7 +27,7 @@ interface Finding {
 
 export const doctor = {
   operations: [forge.forgeVersion],
-  output: shapeList({
+  output: unpagedList({
     check: "string",
     status: { enum: ["ok", "warning", "failed"] },
     message: "string",

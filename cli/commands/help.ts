@@ -24,6 +24,7 @@ export const help = {
   output: {
     kind: "shape",
     list: false,
+    paged: false,
     schema: {
       anyOf: [
         toObjectSchema({

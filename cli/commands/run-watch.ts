@@ -5,7 +5,7 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { type Column, time } from "../output/cells.ts";
 import { readPages } from "../output/pages.ts";
-import { shapeList } from "../output/spec.ts";
+import { unpagedList } from "../output/spec.ts";
 import { readJobLog } from "../support/job-log.ts";
 import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
 import { toRunName } from "../support/run-name.ts";
@@ -29,7 +29,7 @@ export const watchRun = {
     forge.rerunRun,
     forge.rerunFailedJobs,
   ],
-  output: shapeList({
+  output: unpagedList({
     run: "integer",
     job: "integer?",
     name: "string",

@@ -20,7 +20,13 @@ export type OutputSpec =
       /** With several arguments the command prints a list of responses, each with these additional fields. */
       readonly orListWith?: Readonly<Record<string, FieldType>>;
     }
-  | { readonly kind: "shape"; readonly list: boolean; readonly schema: JsonSchema }
+  | {
+      readonly kind: "shape";
+      readonly list: boolean;
+      /** Whether the command takes the flags of pages. */
+      readonly paged: boolean;
+      readonly schema: JsonSchema;
+    }
   | { readonly kind: "bytes" }
   | { readonly kind: "any" };
 
@@ -60,12 +66,17 @@ export type FieldType =
 
 /** An object of croft's own with these fields, all always there. */
 export function shape(fields: Readonly<Record<string, FieldType>>): OutputSpec {
-  return { kind: "shape", list: false, schema: toObjectSchema(fields) };
+  return { kind: "shape", list: false, paged: false, schema: toObjectSchema(fields) };
 }
 
-/** A list of such objects. */
+/** A list of such objects, in pages. */
 export function shapeList(fields: Readonly<Record<string, FieldType>>): OutputSpec {
-  return { kind: "shape", list: true, schema: toObjectSchema(fields) };
+  return { kind: "shape", list: true, paged: true, schema: toObjectSchema(fields) };
+}
+
+/** A list of such objects that is always printed whole, such as the outcomes of a change of several items. */
+export function unpagedList(fields: Readonly<Record<string, FieldType>>): OutputSpec {
+  return { kind: "shape", list: true, paged: false, schema: toObjectSchema(fields) };
 }
 
 /** An object of croft's own, or with another flag a list of objects with the fields of `items`. */
@@ -74,7 +85,8 @@ export function shapeOrList(
   items: Readonly<Record<string, FieldType>>,
 ): OutputSpec {
   const list = { type: "array", items: toObjectSchema(items) };
-  return { kind: "shape", list: false, schema: { anyOf: [toObjectSchema(fields), list] } };
+  const schema = { anyOf: [toObjectSchema(fields), list] };
+  return { kind: "shape", list: false, paged: false, schema };
 }
 
 /** The schema of an object with these fields. */

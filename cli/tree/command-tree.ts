@@ -3,6 +3,7 @@ import { commands } from "../commands/root.ts";
 import type { CliContext, CliRun } from "../context.ts";
 import { type Example, loadExamples } from "../examples/examples.ts";
 import { addCommonFlags } from "../flags.ts";
+import type { OutputSpec } from "../output/spec.ts";
 import type { CommandModule, Entry, Verb } from "./entry.ts";
 
 /** The top of every line. */
@@ -67,11 +68,15 @@ export function defineCommand(command: Command, module: CommandModule, cli: CliC
   module.define(command, cli);
   if (command.usage().startsWith("[options]")) command.usage(toUsage(command));
   addCommonFlags(command, {
-    list: "list" in module.output && module.output.list,
+    list: isPaged(module.output),
     write: module.writes ?? module.operations.some(({ method }) => method !== "GET"),
     destructive: module.destructive === true,
     bytes: module.output.kind === "bytes",
   });
+}
+
+function isPaged(output: OutputSpec): boolean {
+  return output.kind === "reply" ? output.list : output.kind === "shape" && output.paged;
 }
 
 /** `--json` takes a value only after `=`, which commander does not support. */

@@ -3,7 +3,7 @@ import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import { type PageSource, readPages } from "../../output/pages.ts";
-import { listOf, shapeList } from "../../output/spec.ts";
+import { listOf, unpagedList } from "../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../support/batch.ts";
 import { toRepositoryName } from "../../support/repository.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
@@ -48,7 +48,7 @@ interface UnadoptedAdoptOptions {
 
 export const adoptUnadopted = {
   operations: [forge.adoptRepository, forge.listUnadopted],
-  output: shapeList({ ...resultFields, adopted: "boolean?" }),
+  output: unpagedList({ ...resultFields, adopted: "boolean?" }),
   define(command, cli, run = runUnadoptedAdopt): void {
     command
       .argument("<pattern...>", "repositories as OWNER/NAME, or globs such as 'mira/*'")
@@ -84,7 +84,7 @@ interface UnadoptedDeleteOptions {
 
 export const deleteUnadopted = {
   operations: [forge.deleteUnadopted, forge.listUnadopted],
-  output: shapeList({ ...resultFields, deleted: "boolean?" }),
+  output: unpagedList({ ...resultFields, deleted: "boolean?" }),
   destructive: true,
   define(command, cli, run = runUnadoptedDelete): void {
     command

@@ -3,7 +3,7 @@ import { type CliContext, createContext } from "../../context.ts";
 import { noFlags } from "../../flags.ts";
 import { wholeList } from "../../output/pages.ts";
 import { sanitizeLine } from "../../output/sanitize.ts";
-import { shapeList } from "../../output/spec.ts";
+import { unpagedList } from "../../output/spec.ts";
 import { neverStopping } from "../../report.ts";
 import type {
   CommandModule,
@@ -25,7 +25,7 @@ interface CompleteOptions {
 
 export const complete = {
   operations: [...forgeOperations, ...vaultOperations],
-  output: shapeList({ value: "string", description: "string" }),
+  output: unpagedList({ value: "string", description: "string" }),
   define(command, cli, run = runComplete): void {
     command
       .argument("[words...]", "the words of the line after croft, the last one as far as typed")

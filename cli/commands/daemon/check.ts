@@ -2,7 +2,7 @@ import type { CliContext } from "../../context.ts";
 import { CliError, exitCodeOf } from "../../errors.ts";
 import type { Column } from "../../output/cells.ts";
 import { wholeList } from "../../output/pages.ts";
-import { shapeList } from "../../output/spec.ts";
+import { unpagedList } from "../../output/spec.ts";
 import { toDaemonFailure } from "../../support/daemon-failures.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import { version } from "../../version.ts";
@@ -21,7 +21,7 @@ interface ShownFinding {
 
 export const checkDaemon = {
   operations: [],
-  output: shapeList({
+  output: unpagedList({
     part: { enum: ["database", "object", "repository", "cache", "upload"] },
     name: "string",
     problem: "string",

@@ -40,6 +40,7 @@ export const statusDaemon = {
   output: {
     kind: "shape",
     list: false,
+    paged: false,
     schema: {
       type: "object",
       // A daemon that does not run has nothing else to show.

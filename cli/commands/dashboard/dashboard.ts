@@ -4,7 +4,7 @@ import type { CliContext } from "../../context.ts";
 import { toCliError } from "../../errors.ts";
 import type { Column } from "../../output/cells.ts";
 import { wholeList } from "../../output/pages.ts";
-import { shapeList } from "../../output/spec.ts";
+import { unpagedList } from "../../output/spec.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import { canShowScreen } from "../../ui/can-show-screen.ts";
 import { type DashboardSection, toneOfFailure } from "../../ui/dashboard/section.ts";
@@ -40,7 +40,7 @@ export const dashboard = {
     vault.testConnection,
     vault.viewOverview,
   ],
-  output: shapeList({ area: "string", state: "string", tone: "string", error: "string?" }),
+  output: unpagedList({ area: "string", state: "string", tone: "string", error: "string?" }),
   define(command, cli, run = runDashboard): void {
     command.action(() => run(cli));
   },

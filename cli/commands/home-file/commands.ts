@@ -5,7 +5,7 @@ import type { CliContext } from "../../context.ts";
 import { type CliError, exitCodeOf, toCliError } from "../../errors.ts";
 import type { Column } from "../../output/cells.ts";
 import { wholeList } from "../../output/pages.ts";
-import { shapeList, toObjectSchema } from "../../output/spec.ts";
+import { unpagedList, toObjectSchema } from "../../output/spec.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import type { Change } from "./plan.ts";
 
@@ -63,7 +63,7 @@ export const applyHome = {
     vault.createUser,
     vault.setUserStatus,
   ],
-  output: shapeList({
+  output: unpagedList({
     action: "string",
     kind: "string",
     name: "string",

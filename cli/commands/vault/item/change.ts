@@ -1,7 +1,7 @@
 import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
-import { oneOrList, resourceOf, shape, shapeList } from "../../../output/spec.ts";
+import { oneOrList, resourceOf, shape, unpagedList } from "../../../output/spec.ts";
 import {
   finishBatch,
   type Outcome,
@@ -260,7 +260,7 @@ interface ItemDeleteOptions {
 
 export const deleteItems = {
   operations: [vault.listConnections, vault.listItems, vault.getItemDetail, vault.deleteItem],
-  output: shapeList({
+  output: unpagedList({
     ...resultFields,
     kind: "string?",
     reason: "string?",

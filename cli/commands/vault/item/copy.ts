@@ -5,7 +5,7 @@ import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
 import { size } from "../../../output/cells.ts";
 import type { Progress } from "../../../output/progress.ts";
-import { shapeList } from "../../../output/spec.ts";
+import { unpagedList } from "../../../output/spec.ts";
 import {
   finishBatch,
   type Outcome,
@@ -42,7 +42,7 @@ export const copy = {
     vault.listBatch,
     vault.uploadBatch,
   ],
-  output: shapeList({
+  output: unpagedList({
     ...resultFields,
     action: "string?",
     kind: "string?",

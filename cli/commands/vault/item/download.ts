@@ -4,7 +4,7 @@ import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, DryRun, usageError } from "../../../errors.ts";
 import { size } from "../../../output/cells.ts";
-import { shapeList } from "../../../output/spec.ts";
+import { unpagedList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runTasks } from "../../../support/batch.ts";
 import { createItemFinder } from "../../../support/find-item.ts";
 import { isConnectionAddress, toItemAddress } from "../../../support/item-address.ts";
@@ -41,7 +41,7 @@ export const download = {
     vault.downloadBatch,
     vault.listBatch,
   ],
-  output: shapeList({
+  output: unpagedList({
     ...resultFields,
     path: "string?",
     size: "integer?",

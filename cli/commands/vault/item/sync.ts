@@ -4,7 +4,7 @@ import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, DryRun, usageError } from "../../../errors.ts";
 import { size, toSizeText } from "../../../output/cells.ts";
-import { shapeList } from "../../../output/spec.ts";
+import { unpagedList } from "../../../output/spec.ts";
 import type { Progress } from "../../../output/progress.ts";
 import { finishBatch, resultFields, runTasks } from "../../../support/batch.ts";
 import { createItemFinder } from "../../../support/find-item.ts";
@@ -48,7 +48,7 @@ export const sync = {
     vault.listBatch,
     vault.deleteItem,
   ],
-  output: shapeList({ ...resultFields, action: "string?", size: "integer?" }),
+  output: unpagedList({ ...resultFields, action: "string?", size: "integer?" }),
   completions: { source: "transfers", target: "transfers" },
   destructive: true,
   define(command, cli, run = runItemSync): void {

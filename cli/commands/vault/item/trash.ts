@@ -6,7 +6,7 @@ import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { type PageSource } from "../../../output/pages.ts";
-import { listOf, shape, shapeList } from "../../../output/spec.ts";
+import { listOf, shape, unpagedList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../../support/batch.ts";
 import {
   pickConnection,
@@ -90,7 +90,7 @@ interface TrashRestoreOptions {
 
 export const restoreItems = {
   operations: [vault.listConnections, vault.listTrash, vault.restoreTrashed],
-  output: shapeList({
+  output: unpagedList({
     ...resultFields,
     kind: "string?",
     provider_item_id: "string?",

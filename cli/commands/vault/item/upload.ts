@@ -2,7 +2,7 @@ import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { size } from "../../../output/cells.ts";
-import { type FieldType, shapeList } from "../../../output/spec.ts";
+import { type FieldType, unpagedList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runTasks } from "../../../support/batch.ts";
 import { createItemFinder, type FoundItem } from "../../../support/find-item.ts";
 import { noSuchItem, toAddressText, toItemAddress } from "../../../support/item-address.ts";
@@ -66,7 +66,7 @@ export const upload = {
     vault.replaceContent,
     vault.replaceBatch,
   ],
-  output: shapeList(uploadFields),
+  output: unpagedList(uploadFields),
   completions: { files: "transfers" },
   define(command, cli, run = runItemUpload): void {
     command

@@ -2,7 +2,7 @@ import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
-import { shapeList } from "../../../output/spec.ts";
+import { unpagedList } from "../../../output/spec.ts";
 import { createItemFinder, type WireItem } from "../../../support/find-item.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import { findFolder, readFolder } from "./lookup.ts";
@@ -26,7 +26,7 @@ interface ItemChange {
 
 export const watch = {
   operations: [vault.listConnections, vault.listItems, vault.getItemDetail],
-  output: shapeList({
+  output: unpagedList({
     event: "string",
     name: "string",
     kind: "string",
