@@ -26,67 +26,67 @@ export type ScopeCategory =
  * credentials do not count).
  */
 export type Gate =
-  | { readonly who: "anyone"; readonly scope?: ScopeCategory }
+  | { readonly admits: "anyone"; readonly scope?: ScopeCategory }
   | {
-      readonly who: "forge_user";
+      readonly admits: "forge_user";
       readonly scope: ScopeCategory;
       /** Lets an account that must change its password in, by that password. */
       readonly changesPassword?: true;
     }
   | {
-      readonly who: "forge_site_admin";
+      readonly admits: "forge_site_admin";
       readonly scope: "admin";
       /** Refuses tokens with the scope `public-only`: the route reaches private repositories as a whole. */
       readonly refusesPublicOnly?: true;
     }
-  | { readonly who: "forge_basic"; readonly scope: "user" }
+  | { readonly admits: "forge_basic"; readonly scope: "user" }
   | {
-      readonly who: "vault_account" | "vault_user" | "vault_administrator";
+      readonly admits: "vault_account" | "vault_user" | "vault_administrator";
       /** Requires a session instead of a machine token, because the route gives access that outlives the token. */
       readonly refusesMachineTokens?: true;
     }
-  | { readonly who: "vault_upload_address" }
-  | { readonly who: "forge_job" | "forge_artifact_address" };
+  | { readonly admits: "vault_upload_address" }
+  | { readonly admits: "forge_job" | "forge_artifact_address" };
 
-export const anyone = { who: "anyone" } as const satisfies Gate;
+export const anyone = { admits: "anyone" } as const satisfies Gate;
 /** Open to anonymous callers; a token needs the scope. */
 export const anyoneWithin = <S extends ScopeCategory>(scope: S) =>
-  ({ who: "anyone", scope }) as const satisfies Gate;
-export const siteAdmin = { who: "forge_site_admin", scope: "admin" } as const satisfies Gate;
+  ({ admits: "anyone", scope }) as const satisfies Gate;
+export const siteAdmin = { admits: "forge_site_admin", scope: "admin" } as const satisfies Gate;
 /** Site administrators, but not with a token for public things only. */
 export const siteAdminOfAll = {
-  who: "forge_site_admin",
+  admits: "forge_site_admin",
   scope: "admin",
   refusesPublicOnly: true,
 } as const satisfies Gate;
-export const basicSelfOrAdmin = { who: "forge_basic", scope: "user" } as const satisfies Gate;
+export const basicSelfOrAdmin = { admits: "forge_basic", scope: "user" } as const satisfies Gate;
 export const forgeUser = <S extends ScopeCategory>(scope: S) =>
-  ({ who: "forge_user", scope }) as const satisfies Gate;
+  ({ admits: "forge_user", scope }) as const satisfies Gate;
 /** The one route of an account that must change its password; no token opens it. */
 export const forgeUserWithPassword = {
-  who: "forge_user",
+  admits: "forge_user",
   scope: "user",
   changesPassword: true,
 } as const satisfies Gate;
-export const vaultAccount = { who: "vault_account" } as const satisfies Gate;
+export const vaultAccount = { admits: "vault_account" } as const satisfies Gate;
 /** Any account that signed in; machine tokens are refused. */
 export const vaultAccountInSession = {
-  who: "vault_account",
+  admits: "vault_account",
   refusesMachineTokens: true,
 } as const satisfies Gate;
-export const vaultUser = { who: "vault_user" } as const satisfies Gate;
+export const vaultUser = { admits: "vault_user" } as const satisfies Gate;
 /** Regular users that signed in; machine tokens are refused. */
 export const vaultUserInSession = {
-  who: "vault_user",
+  admits: "vault_user",
   refusesMachineTokens: true,
 } as const satisfies Gate;
-export const uploadAddress = { who: "vault_upload_address" } as const satisfies Gate;
-export const forgeJob = { who: "forge_job" } as const satisfies Gate;
-export const artifactAddress = { who: "forge_artifact_address" } as const satisfies Gate;
-export const vaultAdministrator = { who: "vault_administrator" } as const satisfies Gate;
+export const uploadAddress = { admits: "vault_upload_address" } as const satisfies Gate;
+export const forgeJob = { admits: "forge_job" } as const satisfies Gate;
+export const artifactAddress = { admits: "forge_artifact_address" } as const satisfies Gate;
+export const vaultAdministrator = { admits: "vault_administrator" } as const satisfies Gate;
 /** Administrators that signed in; machine tokens are refused. */
 export const vaultAdministratorInSession = {
-  who: "vault_administrator",
+  admits: "vault_administrator",
   refusesMachineTokens: true,
 } as const satisfies Gate;
 

@@ -57,7 +57,7 @@ export function createForgeApi({
     async authenticate(request, gate, readBody) {
       if (queryHasNul(request))
         throw new AppError("invalid_argument", "the address contains a NUL character");
-      const changesPassword = gate.who === "forge_user" && gate.changesPassword === true;
+      const changesPassword = gate.admits === "forge_user" && gate.changesPassword === true;
       if (!mayNameCaller(request)) {
         const caller = await authentication.authenticate(request, { changesPassword });
         // Pages embed pictures and files of private repositories.

@@ -27,9 +27,12 @@ export function createAuthorization(db: Database) {
   ): Promise<void> | undefined => {
     const { gate } = declared;
     const scope = assertScope(caller, gate, declared);
-    if (caller === undefined && (gate.who === "forge_user" || gate.who === "forge_site_admin"))
+    if (
+      caller === undefined &&
+      (gate.admits === "forge_user" || gate.admits === "forge_site_admin")
+    )
       throw new AppError("unauthenticated", "token is required");
-    if (gate.who === "forge_site_admin" && !caller?.user.isAdmin)
+    if (gate.admits === "forge_site_admin" && !caller?.user.isAdmin)
       throw new AppError("forbidden", "user should be the site admin");
     const task = caller?.user.task;
     if (task !== undefined) return assertTaskMay(db, task, declared, rawParams);
@@ -38,7 +41,7 @@ export function createAuthorization(db: Database) {
     return assertPathUser(name);
 
     async function assertPathUser(written: string): Promise<void> {
-      const isPublicOnly = scope?.publicOnly === true && gate.who !== "anyone";
+      const isPublicOnly = scope?.publicOnly === true && gate.admits !== "anyone";
       const user = await findPathUser(db, decodeURIComponent(written), {
         path: declared.path,
         target: request.target,
@@ -46,7 +49,7 @@ export function createAuthorization(db: Database) {
       });
       if (isPublicOnly && user.visibility !== "public")
         throw new AppError("forbidden", "token scope is limited to public users");
-      if (gate.who === "forge_basic") assertBasicSelfOrAdmin(caller, user);
+      if (gate.admits === "forge_basic") assertBasicSelfOrAdmin(caller, user);
     }
   };
 }

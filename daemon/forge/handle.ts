@@ -3,7 +3,7 @@ import type { AdmitInput, FormLimit, Route, RouteAnswer, RouteInput } from "../h
 import type { ForgeCaller } from "./caller.ts";
 
 type CallerOf<E extends AnyEndpoint> =
-  GateOf<E> extends { who: "anyone" } ? ForgeCaller | undefined : ForgeCaller;
+  GateOf<E> extends { admits: "anyone" } ? ForgeCaller | undefined : ForgeCaller;
 
 /** Joins a forge endpoint to its handler; the caller is typed by the endpoint's gate. */
 export function handle<E extends AnyEndpoint>(

@@ -152,7 +152,7 @@ function toResponse(reply: Reply): Json {
 }
 
 function toSecurity({ gate }: Endpoint): Json[] {
-  switch (gate.who) {
+  switch (gate.admits) {
     case "anyone":
     case "vault_upload_address":
     case "forge_artifact_address":

@@ -70,7 +70,7 @@ function renderError(error: AppError): RenderedError {
 }
 
 function needsCaller(gate: Gate): boolean {
-  return gate.who !== "anyone" && gate.who !== "vault_upload_address";
+  return gate.admits !== "anyone" && gate.admits !== "vault_upload_address";
 }
 
 /** Returns the token of the `Authorization` header; undefined without the header. Throws for another scheme. */
@@ -85,7 +85,7 @@ function bearerOf({ headers: { authorization } }: ServerRequest): string | undef
 const SCHEME = "bearer ";
 
 function assertAllowed(caller: VaultCaller | undefined, gate: Gate): void {
-  switch (gate.who) {
+  switch (gate.admits) {
     case "anyone":
     case "vault_upload_address":
       return;
@@ -106,7 +106,7 @@ function assertAllowed(caller: VaultCaller | undefined, gate: Gate): void {
     case "forge_basic":
     case "forge_job":
     case "forge_artifact_address":
-      throw new Error(`gate ${gate.who} on a vault route`);
+      throw new Error(`gate ${gate.admits} on a vault route`);
     default:
       assertNever(gate);
   }

@@ -3,7 +3,7 @@ import type { AdmitInput, FormLimit, Route, RouteAnswer, RouteInput } from "../h
 import type { VaultCaller } from "./caller.ts";
 
 type CallerOf<E extends AnyEndpoint> =
-  GateOf<E> extends { who: "anyone" | "vault_upload_address" }
+  GateOf<E> extends { admits: "anyone" | "vault_upload_address" }
     ? VaultCaller | undefined
     : VaultCaller;
 

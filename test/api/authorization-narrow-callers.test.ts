@@ -30,7 +30,7 @@ const endpoints = allEndpoints as readonly Endpoint[];
 const finite = endpoints.filter(({ replies }) => replies[200] !== eventStream);
 // Jobs and signed addresses have credentials of their own: `action-artifacts.test.ts` has their refusals.
 const isOfUsers = ({ gate }: Endpoint) =>
-  gate.who !== "forge_job" && gate.who !== "forge_artifact_address";
+  gate.admits !== "forge_job" && gate.admits !== "forge_artifact_address";
 const forge = finite.filter((each) => apiOf(each) === "forge" && isOfUsers(each));
 const vault = finite.filter((each) => apiOf(each) === "vault");
 const named = (list: readonly Endpoint[]) => list.map((each) => [each.name, each] as const);
@@ -434,7 +434,7 @@ describe("an account without the right", () => {
     expect(await probe(declared, { token: forgeTokens[user] ?? "" })).toBe(403),
   );
 
-  test.each(named(forge.filter(({ gate }) => gate.who === "forge_site_admin")))(
+  test.each(named(forge.filter(({ gate }) => gate.admits === "forge_site_admin")))(
     "%s refuses a demoted administrator",
     async (_name, declared) =>
       expect(await probe(declared, { token: forgeTokens["ada"] ?? "" })).toBe(403),
@@ -469,7 +469,7 @@ describe("an account without the right", () => {
 describe("the vault", () => {
   // An upload address is its own permission; no account is involved.
   const closed = vault.filter(
-    ({ gate }) => gate.who !== "anyone" && gate.who !== "vault_upload_address",
+    ({ gate }) => gate.admits !== "anyone" && gate.admits !== "vault_upload_address",
   );
 
   test.each(named(closed))("%s refuses a deactivated account", async (_name, declared) =>
@@ -484,7 +484,7 @@ describe("the vault", () => {
     },
   );
 
-  test.each(named(vault.filter(({ gate }) => gate.who === "vault_administrator")))(
+  test.each(named(vault.filter(({ gate }) => gate.admits === "vault_administrator")))(
     "%s refuses a demoted administrator",
     async (_name, declared) => {
       setRole("user");

@@ -45,12 +45,12 @@ async function signIn(email: string, password: string): Promise<string> {
 }
 
 const endpoints = allEndpoints as readonly Endpoint[];
-const of = (...whos: Endpoint["gate"]["who"][]) =>
+const of = (...gates: Endpoint["gate"]["admits"][]) =>
   endpoints
-    .filter(({ gate }) => whos.includes(gate.who))
+    .filter(({ gate }) => gates.includes(gate.admits))
     .map((declared) => [declared.name, declared] as const);
 
-/** Calls an endpoint with a body of the right kind but no content: only who calls is of interest. */
+/** Calls an endpoint with a body of the right kind but no content: only the caller matters. */
 async function statusOf(declared: AnyEndpoint, as: TestRequest): Promise<number> {
   const path = (declared as Endpoint).path.replace(
     /\*{0,2}:(\w+)/g,

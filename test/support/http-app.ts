@@ -24,7 +24,7 @@ const plainApi: Api<PlainCaller> = {
     return name === undefined ? undefined : { name };
   },
   authorize: async (caller, declared) => {
-    if (declared.gate.who !== "anyone" && caller === undefined)
+    if (declared.gate.admits !== "anyone" && caller === undefined)
       throw new AppError("unauthenticated", "sign in");
   },
   accountKey: (caller) => caller?.name,

@@ -60,7 +60,7 @@ afterAll(() => daemon[Symbol.asyncDispose]());
 
 const endpoints = (allEndpoints as readonly Endpoint[]).filter(
   // Jobs and signed addresses have credentials of their own.
-  (each) => apiOf(each) === "forge" && !/^forge_(?:job|artifact_address)$/.test(each.gate.who),
+  (each) => apiOf(each) === "forge" && !/^forge_(?:job|artifact_address)$/.test(each.gate.admits),
 );
 const named = (list: readonly Endpoint[]) => list.map((each) => [each.name, each] as const);
 const withScope = endpoints.filter(({ gate }) => "scope" in gate && gate.scope !== undefined);

@@ -208,9 +208,9 @@ describe("routes that refuse machine tokens", () => {
       user: (await create(await signedIn())).json.token as string,
       administrator: (await create(await administrator())).json.token as string,
     };
-    const closed = vault.filter(({ gate }) => gate.who.startsWith("vault_"));
-    for (const declared of closed.filter(({ gate }) => gate.who !== "vault_upload_address")) {
-      const isForUsers = declared.gate.who !== "vault_administrator";
+    const closed = vault.filter(({ gate }) => gate.admits.startsWith("vault_"));
+    for (const declared of closed.filter(({ gate }) => gate.admits !== "vault_upload_address")) {
+      const isForUsers = declared.gate.admits !== "vault_administrator";
       const path = declared.path.replace(/\*{0,2}:\w+/g, "01970000-0000-7000-8000-000000000000");
       const answer = await daemon.request(path, {
         method: declared.method,

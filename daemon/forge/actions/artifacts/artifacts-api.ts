@@ -11,7 +11,7 @@ export type ArtifactCaller =
   | { readonly kind: "address"; readonly grant: ArtifactGrant };
 
 type CallerOf<E extends AnyEndpoint> =
-  GateOf<E> extends { who: "forge_job" } ? RunningTask : ArtifactGrant;
+  GateOf<E> extends { admits: "forge_job" } ? RunningTask : ArtifactGrant;
 
 /** Joins an endpoint of the artifact service to its handler; the caller is typed by the endpoint's gate. */
 export function handleArtifact<E extends AnyEndpoint>(
@@ -40,7 +40,7 @@ export function createArtifactsApi({
     headers: { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" },
     jsonContentType: "application/json",
     async authenticate(request, gate) {
-      if (gate.who === "forge_artifact_address") {
+      if (gate.admits === "forge_artifact_address") {
         // Clients that follow a redirect send their credentials along: the signature alone counts.
         const grant = await addresses.verify(request.query.get("sig") ?? "");
         if (grant === undefined)
@@ -61,7 +61,7 @@ export function createArtifactsApi({
     authorize(caller, { gate, path }) {
       if (caller === undefined)
         throw new AppError("unauthenticated", "the runtime token of a job is required");
-      if (gate.who !== "forge_artifact_address" || caller.kind !== "address") return undefined;
+      if (gate.admits !== "forge_artifact_address" || caller.kind !== "address") return undefined;
       const use = path.endsWith("/UploadArtifact") ? "upload" : "download";
       if (caller.grant.use !== use)
         throw new AppError("unauthenticated", `the address is not signed for this use`);
