@@ -46,8 +46,8 @@ export function toExactBytes(
     const stream = answer.stream(given);
     return { kind: "ok", length, stream: length < given ? cut(stream, 0, length, false) : stream };
   }
-  const said = toLength(headers["content-length"]);
-  const whole = isPlain ? (said ?? size) : size;
+  const declared = toLength(headers["content-length"]);
+  const whole = isPlain ? (declared ?? size) : size;
   if (range === undefined && isPlain)
     return { kind: "ok", length: whole, stream: answer.stream(whole) };
   const start = range?.start ?? 0;
@@ -58,7 +58,7 @@ export function toExactBytes(
   const end = Math.min(range?.end ?? Infinity, (whole ?? Infinity) - 1);
   const length = Number.isFinite(end) ? end + 1 - start : undefined;
   const endsThere = whole !== undefined && end === whole - 1;
-  return { kind: "ok", length, stream: cut(openPlain(answer, said), start, length, endsThere) };
+  return { kind: "ok", length, stream: cut(openPlain(answer, declared), start, length, endsThere) };
 }
 
 /**

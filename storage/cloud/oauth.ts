@@ -134,29 +134,29 @@ export async function askForGrant(
   });
   if (answer.kind === "offline") return answer;
   const body = await readJsonObject(answer);
-  const said = body.kind === "ok" ? body.value : undefined;
+  const fields = body.kind === "ok" ? body.value : undefined;
   if (answer.status === 429)
     return {
       kind: "rate_limited",
       retryAfterSeconds: retryAfterSeconds(answer.headers, by.clock()),
       note: "token endpoint",
     };
-  if (answer.status !== 200) return toFailure(answer.status, said?.["error"]);
+  if (answer.status !== 200) return toFailure(answer.status, fields?.["error"]);
   if (body.kind === "offline") return body;
   const grant = toGrant(body.value, askedAt);
   if (grant === undefined) return { kind: "offline", sent: true, note: "no token in the answer" };
-  return lacksScope(vendor, said?.["scope"])
+  return lacksScope(vendor, fields?.["scope"])
     ? { kind: "forbidden", note: SCOPE_MISSING }
     : { kind: "ok", grant };
 }
 
-function toGrant(said: JsonObject, askedAt: number): Grant | undefined {
+function toGrant(fields: JsonObject, askedAt: number): Grant | undefined {
   const {
     access_token: accessToken,
     refresh_token: refreshToken,
     expires_in: expiresIn,
     token_type: tokenType,
-  } = said;
+  } = fields;
   if (typeof accessToken !== "string" || !isToken(accessToken)) return undefined;
   if (typeof tokenType === "string" && tokenType.toLowerCase() !== "bearer") return undefined;
   const lifeMs = Number(expiresIn) * 1000;

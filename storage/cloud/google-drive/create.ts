@@ -91,9 +91,9 @@ export async function finish(
   signal: AbortSignal,
 ): Promise<ItemOutcome> {
   // The folder was moved to the trash meanwhile, and the new item with it.
-  if (made.isTrashed) return takeBack(drive, item, { kind: "stale", note: "parent_trashed" });
+  if (made.isTrashed) return undoCreate(drive, item, { kind: "stale", note: "parent_trashed" });
   if ((await names.resolveConflict(made, signal)) === "theirs")
-    return takeBack(drive, item, { kind: "conflict", existingName: item.name });
+    return undoCreate(drive, item, { kind: "conflict", existingName: item.name });
   return { kind: "ok", item: made.item };
 }
 
@@ -115,15 +115,15 @@ export async function refuse(
 const TAKE_BACK_MS = 20_000;
 
 /** Permanently removes an item that we created, or moves it to the trash if only that is permitted. */
-export async function takeBack(drive: Drive, item: NewItem, why: Failure): Promise<Failure> {
+export async function undoCreate(drive: Drive, item: NewItem, cause: Failure): Promise<Failure> {
   // The caller's signal may be aborted, so this request has its own.
   const signal = AbortSignal.timeout(TAKE_BACK_MS);
   const path = pathOf(item.id);
   const deleted = await drive.api.ask({ method: "DELETE", service: "v3", path, signal });
-  if (deleted.kind === "ok" || deleted.kind === "not_found") return why;
+  if (deleted.kind === "ok" || deleted.kind === "not_found") return cause;
   const body = { trashed: true };
   const trashed = await drive.api.ask({ method: "PATCH", service: "v3", path, body, signal });
   return trashed.kind === "ok" || trashed.kind === "not_found"
-    ? why
+    ? cause
     : { kind: "unknown_outcome", note: "not_taken_back" };
 }

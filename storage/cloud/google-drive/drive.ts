@@ -66,8 +66,8 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
     signal: AbortSignal,
   ): Promise<FileOutcome> {
     const query = { fields };
-    const said = await api.ask({ method: "GET", service, path: pathOf(id), query, signal });
-    return said.kind === "ok" ? toOutcome(read(said.value, rootId)) : said;
+    const answer = await api.ask({ method: "GET", service, path: pathOf(id), query, signal });
+    return answer.kind === "ok" ? toOutcome(read(answer.value, rootId)) : answer;
   }
 
   const drive: Drive = {
@@ -96,15 +96,15 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
       };
       let page: string | undefined;
       do {
-        const said = await api.ask({
+        const answer = await api.ask({
           method: "GET",
           service: "v3",
           path: "/files",
           query: page === undefined ? query : { ...query, pageToken: page },
           signal,
         });
-        if (said.kind !== "ok") return said;
-        const { files, incompleteSearch, nextPageToken } = said.value;
+        if (answer.kind !== "ok") return answer;
+        const { files, incompleteSearch, nextPageToken } = answer.value;
         if (incompleteSearch === true)
           return { kind: "offline", sent: true, note: "incomplete_search" };
         if (!Array.isArray(files)) return strange;
@@ -126,23 +126,25 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
     async change(call, signal) {
       const isV2 = call.service === "v2" || call.service === "upload_v2";
       const query = { ...call.query, fields: isV2 ? GUARD_FIELDS : FIELDS };
-      const said = await api.ask({ ...call, query, signal });
-      if (said.kind !== "ok") return said;
-      return toOutcome(isV2 ? toGuardedFile(said.value, rootId) : toDriveFile(said.value, rootId));
+      const answer = await api.ask({ ...call, query, signal });
+      if (answer.kind !== "ok") return answer;
+      return toOutcome(
+        isV2 ? toGuardedFile(answer.value, rootId) : toDriveFile(answer.value, rootId),
+      );
     },
 
     async takeId(signal) {
       const spare = spareIds.pop();
       if (spare !== undefined) return { kind: "ok", id: spare };
-      const said = await api.ask({
+      const answer = await api.ask({
         method: "GET",
         service: "v3",
         path: "/files/generateIds",
         query: { count: String(IDS_AT_ONCE), fields: "ids" },
         signal,
       });
-      if (said.kind !== "ok") return said;
-      const ids: unknown = said.value["ids"];
+      if (answer.kind !== "ok") return answer;
+      const ids: unknown = answer.value["ids"];
       const fresh = Array.isArray(ids) ? ids.filter((id) => asText(id) !== undefined) : [];
       spareIds.push(...(fresh as string[]));
       const id = spareIds.pop();

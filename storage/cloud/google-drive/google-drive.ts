@@ -89,11 +89,11 @@ async function lookAround(
     }),
     api.ask({ method: "GET", service: "v3", path: "/files/root", query: { fields: "id" }, signal }),
   ]);
-  for (const said of [about, root])
-    if (said.kind !== "ok")
-      return said.kind === "not_found"
+  for (const answer of [about, root])
+    if (answer.kind !== "ok")
+      return answer.kind === "not_found"
         ? { kind: "offline", sent: true, note: "not_found" }
-        : toChangeFailure(said);
+        : toChangeFailure(answer);
   const user = about.kind === "ok" ? userOf(about.value) : undefined;
   const account = user?.["permissionId"];
   const rootId = root.kind === "ok" ? asText(root.value["id"]) : undefined;
@@ -182,15 +182,15 @@ function createGoogleDrive(
     trash: createTrash({ drive, names, rootId }),
 
     async quota({ signal }) {
-      const said = await api.ask({
+      const answer = await api.ask({
         method: "GET",
         service: "v3",
         path: "/about",
         query: { fields: "storageQuota" },
         signal,
       });
-      if (said.kind !== "ok") return toChangeFailure(said);
-      const quota = asObject(said.value["storageQuota"]);
+      if (answer.kind !== "ok") return toChangeFailure(answer);
+      const quota = asObject(answer.value["storageQuota"]);
       // Without a limit the account is unlimited, or shares a limit with others.
       return {
         kind: "ok",

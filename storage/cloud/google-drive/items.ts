@@ -31,8 +31,8 @@ export const GUARD_FIELDS =
   "id,title,mimeType,fileSize,md5Checksum,headRevisionId,createdDate,modifiedDate,parents(id),labels(trashed),etag";
 
 /** Parses a file of v3; undefined when it is invalid. `rootId` is the id of the root folder. */
-export function toDriveFile(said: unknown, rootId: string): DriveFile | undefined {
-  const value = asObject(said);
+export function toDriveFile(fields: unknown, rootId: string): DriveFile | undefined {
+  const value = asObject(fields);
   const parents: unknown = value?.["parents"];
   return toFile(rootId, {
     id: value?.["id"],
@@ -71,7 +71,7 @@ export function toGuardedFile(value: JsonObject, rootId: string): DriveFile | un
 
 function toFile(
   rootId: string,
-  said: Readonly<
+  fields: Readonly<
     Record<
       | "id"
       | "name"
@@ -89,14 +89,14 @@ function toFile(
     >
   >,
 ): DriveFile | undefined {
-  const { name } = said;
-  const [id, mimeType] = [asText(said.id), asText(said.mimeType)];
+  const { name } = fields;
+  const [id, mimeType] = [asText(fields.id), asText(fields.mimeType)];
   if (id === undefined || typeof name !== "string" || mimeType === undefined) return undefined;
-  const parentId = asText(said.parent);
+  const parentId = asText(fields.parent);
   const parent = parentId === undefined || parentId === rootId ? "" : parentId;
-  const md5 = asText(said.md5);
-  const headRevision = asText(said.revision);
-  const modifiedAt = asTime(said.modified);
+  const md5 = asText(fields.md5);
+  const headRevision = asText(fields.revision);
+  const modifiedAt = asTime(fields.modified);
   const isFolder = mimeType === FOLDER_TYPE;
   const hasBytes = !mimeType.startsWith(NATIVE_TYPES);
   // Both count: deleting a revision makes an older one the head again.
@@ -109,20 +109,20 @@ function toFile(
       kind: isFolder ? "folder" : "file",
       parent,
       contentType: isFolder ? undefined : mimeType,
-      size: hasBytes ? toSize(said.size) : undefined,
+      size: hasBytes ? toSize(fields.size) : undefined,
       modifiedAt,
       etag: toEtag(name, parentId, isFolder ? "" : (version ?? String(modifiedAt))),
       version,
       ...(hasBytes && content === "/" ? { unsettled: true } : {}),
     },
-    isTrashed: said.trashed === true,
+    isTrashed: fields.trashed === true,
     mimeType,
     parentId,
-    createdAt: asTime(said.created) ?? 0,
+    createdAt: asTime(fields.created) ?? 0,
     md5,
     headRevision,
-    canReadRevisions: said.revisions === true,
-    tag: asText(said.tag),
+    canReadRevisions: fields.revisions === true,
+    tag: asText(fields.tag),
   };
 }
 

@@ -20,7 +20,7 @@ export interface Names {
    * Determines which item keeps a name that `mine` has just taken. `unknown` when Drive is unreachable, or does not list the
    * item in time: no other item was found.
    */
-  resolveConflict(mine: DriveFile, signal: AbortSignal): Promise<"mine" | "theirs" | "unknown">;
+  resolveConflict(own: DriveFile, signal: AbortSignal): Promise<"mine" | "theirs" | "unknown">;
 }
 
 /** Delay until a new item appears in listings. */
@@ -50,15 +50,15 @@ export function createNames(drive: Drive, sleep: ProviderDeps["sleep"]): Names {
       return { kind: "ok", isFree: found.files.every(({ item }) => item.id === but) };
     },
 
-    async resolveConflict(mine, signal) {
-      const { id, name, parent } = mine.item;
+    async resolveConflict(own, signal) {
+      const { id, name, parent } = own.item;
       let lagging = 0;
       let contested = 0;
       for (;;) {
         const found = await drive.list(parent, name, signal, NAMESAKES_MAX);
         if (found.kind !== "ok") return "unknown";
         const rivals = found.files.filter(({ item }) => item.id !== id);
-        if (rivals.some((rival) => isBefore(rival, mine))) return "theirs";
+        if (rivals.some((rival) => isBefore(rival, own))) return "theirs";
         if (rivals.length > 0) {
           if (++contested === RIVAL_LOOKS_MAX) return "theirs";
           if (!(await waits(RIVAL_MS, signal))) return "unknown";

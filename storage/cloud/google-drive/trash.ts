@@ -22,7 +22,7 @@ export function createTrash(deps: {
         pageSize: String(TRASH_PAGE_ITEMS),
         fields: `nextPageToken,files(${FIELDS},explicitlyTrashed,trashedTime)`,
       };
-      const said = await drive.api.ask({
+      const answer = await drive.api.ask({
         method: "GET",
         service: "v3",
         path: "/files",
@@ -30,10 +30,10 @@ export function createTrash(deps: {
         signal,
       });
       // A page token that Drive did not make.
-      if (said.kind === "bad_request" && cursor !== undefined)
+      if (answer.kind === "bad_request" && cursor !== undefined)
         return { kind: "stale", note: "bad_cursor" };
-      if (said.kind !== "ok") return toChangeFailure(said);
-      const { files, nextPageToken } = said.value;
+      if (answer.kind !== "ok") return toChangeFailure(answer);
+      const { files, nextPageToken } = answer.value;
       if (!Array.isArray(files)) return strange;
       const items: TrashedItem[] = [];
       for (const one of files as readonly unknown[]) {

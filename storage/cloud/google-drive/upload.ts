@@ -4,7 +4,7 @@ import { asText, parseJsonObject } from "../json.ts";
 import { inPieces, pieceFrom } from "../pieces.ts";
 import type { CloudProvider, ProviderDeps } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";
-import { begin, finish, refuse, takeBack, verifyMade, type NewItem } from "./create.ts";
+import { begin, finish, refuse, undoCreate, verifyMade, type NewItem } from "./create.ts";
 import type { Drive, FileOutcome } from "./drive.ts";
 import { toDriveFile, type DriveFile } from "./items.ts";
 import type { Names } from "./names.ts";
@@ -139,7 +139,7 @@ async function send(
   } finally {
     if (made?.kind !== "ok" && input.session === undefined) await session?.cancel();
     if (made?.kind !== "ok" && mayHaveLanded && signal.aborted)
-      await takeBack(drive, item, aborted);
+      await undoCreate(drive, item, aborted);
   }
   if (made === undefined) return { kind: "offline", sent: true, note: "session_wants_more" };
   const verified = await verifyMade(drive, made, item, signal);
@@ -149,7 +149,7 @@ async function send(
   }
   if (verified.kind !== "ok") return refuse(drive, verified, parent, signal);
   if (!isWhole(verified.file, size, md5.digest("hex")))
-    return takeBack(drive, item, { kind: "offline", sent: true, note: "other_bytes" });
+    return undoCreate(drive, item, { kind: "offline", sent: true, note: "other_bytes" });
   return finish(drive, names, verified.file, item, signal);
 }
 

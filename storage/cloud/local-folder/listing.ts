@@ -4,16 +4,16 @@ import type { ProviderItem } from "../item.ts";
 import type { Folder } from "./anchor.ts";
 import { unless } from "./errno.ts";
 import { isBeside, isOwn } from "./paths.ts";
-import type { Looks } from "./versions.ts";
+import type { ItemReader } from "./versions.ts";
 
 /** Entries of a folder that are read concurrently. */
-const LOOKS_AT_ONCE = 64;
+const CONCURRENT_STATS = 64;
 
 /** Lists an open folder. Temporary entries are left out; if there are any, calls `clear`. */
 export async function listFolder(
   folder: Folder,
   id: string,
-  looks: Looks,
+  reader: ItemReader,
   signal: AbortSignal,
   clear: () => Promise<void>,
 ): Promise<ListOutcome> {
@@ -25,13 +25,13 @@ export async function listFolder(
   if (names.length < found.length) await clear();
   if (names.length > LISTING_ITEMS_MAX) return { kind: "unsupported", reason: "folder_too_large" };
   const items: ProviderItem[] = [];
-  for (let at = 0; at < names.length; at += LOOKS_AT_ONCE) {
+  for (let at = 0; at < names.length; at += CONCURRENT_STATS) {
     if (signal.aborted) return { kind: "offline", sent: false, note: "aborted" };
-    const seen = names.slice(at, at + LOOKS_AT_ONCE).map(async (name) => {
+    const seen = names.slice(at, at + CONCURRENT_STATS).map(async (name) => {
       if (name === undefined) return undefined;
       const looked = await unless(["ENOENT"], lstat(folder.at(name), { bigint: true }));
       // An entry that disappears between reading the folder and reading the entry is left out.
-      return looked.ok ? looks.toItem(id, name, looked.value) : undefined;
+      return looked.ok ? reader.toItem(id, name, looked.value) : undefined;
     });
     for (const item of await Promise.all(seen)) if (item !== undefined) items.push(item);
   }

@@ -29,7 +29,7 @@ import {
 import { openForReading, sendTo, streamOf } from "./transfer.ts";
 import { createTrash } from "./trash-items.ts";
 import { discard } from "./trash.ts";
-import { createLooks, isSame } from "./versions.ts";
+import { createItemReader, isSame } from "./versions.ts";
 import { createFile, replaceFile, type FileWriter } from "./write-file.ts";
 
 /** Options of a local folder. */
@@ -79,7 +79,7 @@ function createLocalFolder(
     normalisationSensitive: facts["normalisation_sensitive"] !== false,
   };
 
-  const looks = createLooks(facts["birth_times"] === true, deps.clock);
+  const reader = createItemReader(facts["birth_times"] === true, deps.clock);
   let recovery: Promise<void> | undefined;
 
   /** Recovers unfinished operations of an earlier run. If that fails, the next call retries. */
@@ -149,7 +149,7 @@ function createLocalFolder(
 
     list: ({ folder, signal }) =>
       inFolder(folder, (opened) =>
-        listFolder(opened, folder, looks, signal, () => cleanUpBeside(opened, deps)),
+        listFolder(opened, folder, reader, signal, () => cleanUpBeside(opened, deps)),
       ),
 
     async stat({ id }) {
@@ -160,7 +160,7 @@ function createLocalFolder(
         const stats = await lstat(folder.at(where.name), { bigint: true });
         return {
           kind: "ok",
-          item: looks.toItem(where.parentId, where.name, stats),
+          item: reader.toItem(where.parentId, where.name, stats),
         } as const;
       });
       return found.kind === "stale" ? { kind: "not_found" } : found;
@@ -172,7 +172,7 @@ function createLocalFolder(
       const found = await inFolder(where.parentId, async (folder) => {
         const opened = await openForReading({ folder, name: where.name });
         if (opened === undefined) return { kind: "unsupported", reason: "no_bytes" } as const;
-        const item = looks.toItem(where.parentId, where.name, opened.stats);
+        const item = reader.toItem(where.parentId, where.name, opened.stats);
         const size = item.size ?? 0;
         const start = range?.start ?? 0;
         const end = Math.min(range?.end ?? size - 1, size - 1);
@@ -203,7 +203,7 @@ function createLocalFolder(
           await unless(["ENOENT", "ENOTEMPTY", "EEXIST"], rmdir(folder.at(name)));
           return { kind: "stale", note: "parent_moved" };
         }
-        return { kind: "ok", item: looks.toItem(parent, name, stats) };
+        return { kind: "ok", item: reader.toItem(parent, name, stats) };
       });
     },
 
@@ -232,7 +232,7 @@ function createLocalFolder(
         if (where === undefined) return { kind: "stale", note: "impossible_id" };
         const { parentId: parent, name } = where;
         const isExpected = (stats: BigIntStats) =>
-          stats.isFile() && looks.isExpected(stats, expected);
+          stats.isFile() && reader.isExpected(stats, expected);
         return await below((root) =>
           own(root, "tmp", (tmp) =>
             own(root, "staging", (staging) =>
@@ -264,13 +264,13 @@ function createLocalFolder(
           const moved = await relocate(
             from,
             { folder, name },
-            (stats) => looks.isExpected(stats, expected),
+            (stats) => reader.isExpected(stats, expected),
             toStaging(staging, id, toId(where.parentId, name)),
           );
           if (moved.kind !== "ok") return moved;
           if (!(await isStillAt(root, where.parentId, folder)))
             return { kind: "stale", note: "parent_moved" };
-          return { kind: "ok", item: looks.toItem(where.parentId, name, moved.stats) };
+          return { kind: "ok", item: reader.toItem(where.parentId, name, moved.stats) };
         }),
       );
     },
@@ -287,13 +287,13 @@ function createLocalFolder(
             const moved = await relocate(
               { folder: source, name },
               { folder: target, name },
-              (stats) => looks.isExpected(stats, expected),
+              (stats) => reader.isExpected(stats, expected),
               toStaging(staging, id, toId(parent, name)),
             );
             if (moved.kind !== "ok") return moved;
             if (!(await isStillAt(root, parent, target)))
               return { kind: "stale", note: "parent_moved" };
-            return { kind: "ok", item: looks.toItem(parent, name, moved.stats) };
+            return { kind: "ok", item: reader.toItem(parent, name, moved.stats) };
           }),
         ),
       );
@@ -309,7 +309,7 @@ function createLocalFolder(
           const how = permanently === true ? "permanently" : record;
           return discard(
             from,
-            (stats) => looks.isExpected(stats, expected),
+            (stats) => reader.isExpected(stats, expected),
             trash,
             deps.newId(),
             how,
@@ -326,7 +326,7 @@ function createLocalFolder(
             own(root, "staging", (staging) => work({ root, trash, staging })),
           ),
         ),
-      toItem: looks.toItem,
+      toItem: reader.toItem,
       toStaging,
       isStillAt,
       newRemovalName: () => toTemporaryName("removal", deps),
@@ -362,7 +362,7 @@ function createLocalFolder(
       root,
       tmp,
       newName: () => toTemporaryName("upload", deps),
-      toItem: looks.toItem,
+      toItem: reader.toItem,
       isStillAt: (id, folder) => isStillAt(root, id, folder),
     };
   }

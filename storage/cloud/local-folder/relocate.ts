@@ -181,14 +181,14 @@ async function claimAndRename(from: Place, to: Place, before: BigIntStats): Prom
  */
 export async function removeOwnName(
   place: Place,
-  mine: BigIntStats,
+  movedStats: BigIntStats,
   waiting: Place,
 ): Promise<boolean> {
   const hidden = await takeAway(place, waiting);
   if (hidden === undefined) return false;
   const path = hidden.folder.at(hidden.name);
   const stats = await lstat(path, { bigint: true });
-  if (isSame(stats, mine)) {
+  if (isSame(stats, movedStats)) {
     await unlink(path);
     return true;
   }

@@ -8,7 +8,7 @@ import { unless } from "./errno.ts";
 import { toPlace } from "./paths.ts";
 import { relocate, type Place, type Staging } from "./relocate.ts";
 import { forget, removeTree } from "./trash.ts";
-import type { Looks } from "./versions.ts";
+import type { ItemReader } from "./versions.ts";
 
 /** The parts of a root that its trash needs. */
 export interface TrashHolder {
@@ -20,7 +20,7 @@ export interface TrashHolder {
       readonly staging: Folder;
     }) => Promise<T | Failure>,
   ): Promise<T | Failure>;
-  readonly toItem: Looks["toItem"];
+  readonly toItem: ItemReader["toItem"];
   toStaging(staging: Folder, origin: string, destination: string): Staging;
   /** Returns whether an id still leads to the open folder. */
   isStillAt(root: Folder, id: string, folder: Folder): Promise<boolean>;

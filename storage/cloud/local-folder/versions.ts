@@ -11,7 +11,7 @@ const YEAR_0_MS = -62_167_219_200_000;
 const YEAR_10000_MS = 253_402_300_800_000;
 
 /** Describes the items of one root. */
-export interface Looks {
+export interface ItemReader {
   /** Returns the item that `stats` describe. Links and special files appear as files without bytes. */
   toItem(parentId: string, name: string, stats: BigIntStats): ProviderItem;
   /** Returns whether `stats` belong to the item that the caller saw. */
@@ -22,7 +22,7 @@ export interface Looks {
  * @param hasBirthTimes the file system records creation times: an inode number that is reused is then not mistaken for
  * the former item
  */
-export function createLooks(hasBirthTimes: boolean, clock: () => number): Looks {
+export function createItemReader(hasBirthTimes: boolean, clock: () => number): ItemReader {
   /**
    * The etag that rename, move and delete compare: for a file its identity, size and change time; for a folder its identity
    * alone, since its time changes with every child.

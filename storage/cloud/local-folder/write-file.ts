@@ -8,7 +8,7 @@ import { unless } from "./errno.ts";
 import { toSegments } from "./paths.ts";
 import { lstatOf, putBack, takeAway, withRecord, type Place, type Staging } from "./relocate.ts";
 import { publishAnywhere, writeTemporary } from "./transfer.ts";
-import type { Looks } from "./versions.ts";
+import type { ItemReader } from "./versions.ts";
 
 /** A file to write. */
 interface NewFile {
@@ -25,7 +25,7 @@ export interface FileWriter {
   readonly tmp: Folder;
   /** Returns a temporary name. */
   newName(): string;
-  readonly toItem: Looks["toItem"];
+  readonly toItem: ItemReader["toItem"];
   /** Returns whether an id still leads to the open folder. */
   isStillAt(id: string, folder: Folder): Promise<boolean>;
 }

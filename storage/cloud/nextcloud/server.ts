@@ -71,9 +71,9 @@ export async function discover(
   }
 
   async function askOcs(...segments: readonly string[]) {
-    const asked = await ask(["ocs", "v2.php", "cloud", ...segments]);
-    if (asked.kind !== "ok") return asked;
-    const data = asObject(asObject(asked.value["ocs"])?.["data"]);
+    const reply = await ask(["ocs", "v2.php", "cloud", ...segments]);
+    if (reply.kind !== "ok") return reply;
+    const data = asObject(asObject(reply.value["ocs"])?.["data"]);
     return data === undefined ? notThere : ({ kind: "ok", value: data } as const);
   }
 

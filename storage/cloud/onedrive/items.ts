@@ -91,10 +91,10 @@ function isRootPath(path: unknown): boolean {
 }
 
 /** Returns the drive's value; undefined for the value by which it means "unknown". */
-function toContentType(said: unknown, name: string): string | undefined {
-  const isType = typeof said === "string" && /^[\w.+-]+\/[\w.+-]+$/.test(said);
+function toContentType(type: unknown, name: string): string | undefined {
+  const isType = typeof type === "string" && /^[\w.+-]+\/[\w.+-]+$/.test(type);
   const guessed = contentTypeOf(name);
-  return isType && said !== "application/octet-stream"
-    ? said
-    : (guessed ?? (isType ? said : undefined));
+  return isType && type !== "application/octet-stream"
+    ? type
+    : (guessed ?? (isType ? type : undefined));
 }

@@ -134,8 +134,8 @@ async function determineOutcome(
   signal: AbortSignal,
   deps: UploadDeps,
 ): Promise<ItemOutcome> {
-  const said = answer.kind === "ok" ? deps.drive.toItem(answer.value) : answer;
-  const failure: Failure = said.kind === "ok" ? STRANGE_ANSWER : toChangeFailure(said);
+  const parsed = answer.kind === "ok" ? deps.drive.toItem(answer.value) : answer;
+  const failure: Failure = parsed.kind === "ok" ? STRANGE_ANSWER : toChangeFailure(parsed);
   const mayHaveLanded =
     answer.kind === "ok" ||
     (failure.kind === "offline" && failure.sent) ||
@@ -144,8 +144,8 @@ async function determineOutcome(
   const now = await deps.drive.look(before.item.id, signal);
   if (now.kind === "not_found") return { kind: "stale" };
   if (now.kind !== "ok")
-    return said.kind === "ok"
-      ? { kind: "ok", item: said.found.item }
+    return parsed.kind === "ok"
+      ? { kind: "ok", item: parsed.found.item }
       : { kind: "unknown_outcome", note: failure.note ?? "lost" };
   const { found } = now;
   const isAccepted = answer.kind === "ok" && isRewritten(found.item.name);

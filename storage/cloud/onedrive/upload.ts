@@ -141,11 +141,11 @@ async function confirm(
   input: Upload,
   deps: UploadDeps,
 ): Promise<ItemOutcome> {
-  const said = deps.drive.toItem(value);
-  if (said.kind !== "ok") return determineOutcome(STRANGE_ANSWER, sent, input, deps);
+  const parsed = deps.drive.toItem(value);
+  if (parsed.kind !== "ok") return determineOutcome(STRANGE_ANSWER, sent, input, deps);
   // Some libraries alter documents after the upload: the altered bytes count from then on.
-  const held = await deps.drive.look(said.found.item.id, input.signal);
-  const { found } = held.kind === "ok" ? held : said;
+  const held = await deps.drive.look(parsed.found.item.id, input.signal);
+  const { found } = held.kind === "ok" ? held : parsed;
   if (isSame(found, sent) || isRewritten(input.name)) return { kind: "ok", item: found.item };
   return { kind: "unknown_outcome", note: "other_bytes" };
 }

@@ -76,8 +76,8 @@ async function copyThenDelete(
   const copy = { from, source, to: to.key, signal };
   let copied = await copyObject(store, copy);
   if (copied.kind === "precondition") {
-    const why = await explain(store, from, source, to, signal);
-    if (why !== undefined) return why;
+    const explained = await explain(store, from, source, to, signal);
+    if (explained !== undefined) return explained;
     copied = await copyObject(withoutSourceGuard(store), copy);
     if (copied.kind === "precondition") return { kind: "stale" };
   }
@@ -86,13 +86,13 @@ async function copyThenDelete(
   if (made.etag !== source.etag) {
     // The copy could not be identified later by its own tag alone.
     const failed = await journal.rewrite({ ...entry, copied: made.etag });
-    if (failed !== undefined) return takeBack(store, to.key, made, failed, signal);
+    if (failed !== undefined) return undoCopy(store, to.key, made, failed, signal);
   }
   const kept = await keepFolder(store, toPrefix(from), from, signal);
-  if (kept !== undefined) return takeBack(store, to.key, made, kept, signal);
+  if (kept !== undefined) return undoCopy(store, to.key, made, kept, signal);
   const there = await isThereBeside(store, to.parentPrefix, to.key, signal);
   if (there !== true)
-    return takeBack(
+    return undoCopy(
       store,
       to.key,
       made,
@@ -101,7 +101,7 @@ async function copyThenDelete(
     );
   const gone = await removeSource(store, from, source, signal);
   if (gone !== undefined)
-    return gone.kind === "unknown_outcome" ? gone : takeBack(store, to.key, made, gone, signal);
+    return gone.kind === "unknown_outcome" ? gone : undoCopy(store, to.key, made, gone, signal);
   return { kind: "ok", item: toItem(to.id, made) };
 }
 
@@ -128,7 +128,7 @@ async function removeSource(
  * The source stays: removes our copy, unless another client has changed it meanwhile, or another client has deleted the
  * source.
  */
-async function takeBack(
+async function undoCopy(
   store: Store,
   key: string,
   copy: ObjectHead,

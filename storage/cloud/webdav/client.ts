@@ -112,10 +112,10 @@ export function createDavClient(options: DavClientOptions): DavClient {
     // A stream can be sent only once, and the response to a change may get lost: the challenge must be known before.
     if (!SAFE_METHODS.has(request.method) && sign() === undefined) {
       const { place, signal } = request;
-      const asked = await sendWith({ method: "OPTIONS", place, signal }, undefined);
-      if (asked.kind === "answered") {
-        asked.discard();
-        digest.learn(parseChallenges(asked.headers["www-authenticate"]));
+      const probe = await sendWith({ method: "OPTIONS", place, signal }, undefined);
+      if (probe.kind === "answered") {
+        probe.discard();
+        digest.learn(parseChallenges(probe.headers["www-authenticate"]));
       }
     }
     const usedNonce = digest.nonce();
@@ -164,8 +164,8 @@ export function createDavClient(options: DavClientOptions): DavClient {
         answer.discard();
         return { kind: "refused", answer };
       }
-      const said = Date.parse(answer.headers["date"] ?? "");
-      const serverNow = Number.isNaN(said) ? clock() : said;
+      const serverDate = Date.parse(answer.headers["date"] ?? "");
+      const serverNow = Number.isNaN(serverDate) ? clock() : serverDate;
       return readMultistatus(openPlain(answer, undefined), (response) =>
         onResponse(response, decodeSegments(response.href), serverNow),
       );

@@ -94,22 +94,22 @@ export function findDigest(challenges: readonly Challenge[]) {
 
 /** @param newNonce returns a random text for each request */
 export function createDigest(username: string, password: string, newNonce: () => string): Digest {
-  let asked: ReturnType<typeof findDigest>;
+  let challenge: ReturnType<typeof findDigest>;
   let count = 0;
   return {
     learn(challenges) {
       const found = findDigest(challenges);
       if (found === undefined) return false;
-      asked = found;
+      challenge = found;
       count = 0;
       return true;
     },
 
-    nonce: () => asked?.params["nonce"],
+    nonce: () => challenge?.params["nonce"],
 
     sign(method, path) {
-      if (asked === undefined) return undefined;
-      const { params, algorithm, hash, hasQop } = asked;
+      if (challenge === undefined) return undefined;
+      const { params, algorithm, hash, hasQop } = challenge;
       const { nonce = "", realm = "", opaque } = params;
       const digest = (text: string) => createHash(hash).update(text).digest("hex");
       const nc = (++count).toString(16).padStart(8, "0");

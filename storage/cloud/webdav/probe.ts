@@ -63,13 +63,13 @@ export async function lookAtRoot(
   if (root === undefined) return invalid("url", "not_webdav");
   if (!root.response.isFolder) return invalid(setting, "not_a_folder");
   const own = client.base.segments.join("/");
-  const said = root.path.join("/");
+  const hrefBase = root.path.join("/");
   return {
     kind: "ok",
     facts: {
       version: FACTS_VERSION,
       quota: readQuota(root.response) !== undefined,
-      ...(own === said ? {} : { href_base: said }),
+      ...(own === hrefBase ? {} : { href_base: hrefBase }),
     },
   };
 }

@@ -85,12 +85,12 @@ async function findFacts(
   setting: "url" | "root",
   signal: AbortSignal,
 ): Promise<CheckOutcome> {
-  const asked = await clientOf({}).findSigning(signal);
-  if (asked.kind !== "ok")
-    return asked.note === ADDRESS_REFUSED
+  const detected = await clientOf({}).findSigning(signal);
+  if (detected.kind !== "ok")
+    return detected.note === ADDRESS_REFUSED
       ? { kind: "invalid_setting", setting: "url", reason: ADDRESS_REFUSED }
-      : asked;
-  const { signing } = asked;
+      : detected;
+  const { signing } = detected;
   const client = clientOf({ signing });
   const root = await lookAtRoot(client, deps, signal, setting);
   if (root.kind !== "ok") return root;

@@ -23,7 +23,7 @@ import { openBelow, openTrusted } from "../../../../storage/cloud/local-folder/a
 import { toFailure } from "../../../../storage/cloud/local-folder/errno.ts";
 import { relocate, respell } from "../../../../storage/cloud/local-folder/relocate.ts";
 import { localFolder } from "../../../../storage/cloud/local-folder/provider.ts";
-import { createLooks } from "../../../../storage/cloud/local-folder/versions.ts";
+import { createItemReader } from "../../../../storage/cloud/local-folder/versions.ts";
 import type { CloudProvider, Facts, ProviderDeps } from "../../../../storage/cloud/provider.ts";
 import { tickAfter } from "../../../support/storage/file-clock.ts";
 import { skipUnless } from "../../../support/skip.ts";
@@ -730,14 +730,14 @@ describe("unusual states of disks", () => {
   });
 
   test("a modification time outside the range of dates is undefined", async () => {
-    const looks = createLooks(true, Date.now);
+    const reader = createItemReader(true, Date.now);
     const stats = await lstat(root, { bigint: true });
     for (const seconds of [99_999_999_999_999n, 300_000_000_000n, -100_000_000_000n]) {
       const mtimeNs = seconds * 1_000_000_000n;
       const odd = new Proxy(stats, {
         get: (of, key) => (key === "mtimeNs" ? mtimeNs : Reflect.get(of, key)),
       });
-      expect(looks.toItem("", "odd", odd).modifiedAt, String(seconds)).toBeUndefined();
+      expect(reader.toItem("", "odd", odd).modifiedAt, String(seconds)).toBeUndefined();
     }
   });
 
