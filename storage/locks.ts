@@ -27,17 +27,17 @@ interface Queue {
 export function createLocks(): Locks {
   const queues = new Map<string, Queue>();
 
-  function remove(key: string, mine: Promise<void>): void {
+  function remove(key: string, own: Promise<void>): void {
     const queue = queues.get(key);
     if (queue === undefined) return;
-    queue.shared.delete(mine);
-    if (queue.exclusive === mine) queue.exclusive = undefined;
+    queue.shared.delete(own);
+    if (queue.exclusive === own) queue.exclusive = undefined;
     if (queue.exclusive === undefined && queue.shared.size === 0) queues.delete(key);
   }
 
   return {
     async withLocks(keys, work) {
-      const mine = Promise.withResolvers<void>();
+      const own = Promise.withResolvers<void>();
       const unique = [...new Set(keys)];
       const before = unique.flatMap((key) => {
         const queue = queues.get(key);
@@ -46,28 +46,28 @@ export function createLocks(): Locks {
           ...(queue?.shared ?? []),
         ];
       });
-      for (const key of unique) queues.set(key, { exclusive: mine.promise, shared: new Set() });
+      for (const key of unique) queues.set(key, { exclusive: own.promise, shared: new Set() });
       try {
         await Promise.all(before);
         return await work();
       } finally {
-        for (const key of unique) remove(key, mine.promise);
-        mine.resolve();
+        for (const key of unique) remove(key, own.promise);
+        own.resolve();
       }
     },
 
     async withSharedLock(key, work) {
-      const mine = Promise.withResolvers<void>();
+      const own = Promise.withResolvers<void>();
       const queue = queues.get(key) ?? { exclusive: undefined, shared: new Set() };
       queues.set(key, queue);
-      queue.shared.add(mine.promise);
+      queue.shared.add(own.promise);
       try {
         await queue.exclusive;
         return await work();
       } finally {
-        remove(key, mine.promise);
+        remove(key, own.promise);
         // An exclusive call behind this one has replaced the queue, and waits for its promise.
-        mine.resolve();
+        own.resolve();
       }
     },
 

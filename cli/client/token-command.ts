@@ -27,8 +27,8 @@ export async function runTokenCommand(
   });
   const token = Buffer.concat(chunks).toString("utf8").split(/\r?\n/)[0]?.trim() ?? "";
   if (code === 0 && token !== "") return token;
-  const what = code === 0 ? "printed nothing" : `ended with ${code ?? "a signal"}`;
-  throw new CliError("invalid_credentials", `the command of CROFT_TOKEN_COMMAND ${what}`, {
+  const outcome = code === 0 ? "printed nothing" : `ended with ${code ?? "a signal"}`;
+  throw new CliError("invalid_credentials", `the command of CROFT_TOKEN_COMMAND ${outcome}`, {
     service,
   });
 }

@@ -123,13 +123,13 @@ async function runConfigSet(cli: CliContext, { key, value }: ConfigSetOptions): 
   const { readPaths } = await import("../profile/settings.ts");
   const { configFile, dataDirectory } = readPaths(cli.system, cli.flags);
   const { text, printed } = editConfig(cli, configFile, key, value);
-  const what = { key, value: printed, path: configFile };
-  if (cli.flags.dryRun) throw new DryRun({ set: what });
+  const result = { key, value: printed, path: configFile };
+  if (cli.flags.dryRun) throw new DryRun({ set: result });
   const { writePrivateFile } = await import("../profile/write-private-file.ts");
   await writePrivateFile(configFile, text);
   const sentence =
     value === undefined ? `Took ${key} out of ${configFile}.` : `Set ${key} in ${configFile}.`;
-  await cli.output.done(what, sentence);
+  await cli.output.done(result, sentence);
   if (findDaemonNotice(dataDirectory, cli.system) !== undefined && !isClients(key))
     cli.io.note('The running daemon uses it after "croft daemon restart".');
 }

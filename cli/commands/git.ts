@@ -147,18 +147,18 @@ async function runGitCredential(
   { operation }: GitCredentialOptions,
 ): Promise<void> {
   if (operation !== "get" && operation !== "erase") return;
-  const asked = parseAttributes(await cli.io.readInput(ATTRIBUTES_BYTES_MAX));
-  if (!isFor(asked, (await cli.client.target()).url)) return;
+  const request = parseAttributes(await cli.io.readInput(ATTRIBUTES_BYTES_MAX));
+  if (!isFor(request, (await cli.client.target()).url)) return;
   const profile = await cli.profiles.inUse();
-  const username = profile.forge?.username ?? asked.get("username") ?? ANY_USER;
+  const username = profile.forge?.username ?? request.get("username") ?? ANY_USER;
   // The address or git's configuration names another user than the signed-in one.
-  const isOther = asked.has("username") && asked.get("username") !== username;
+  const isOther = request.has("username") && request.get("username") !== username;
   if (isOther) return;
   const password = await findToken(cli);
   if (password === undefined) return;
   if (operation === "get")
     return cli.output.text(`username=${username}\npassword=${password}\n`, { username, password });
-  if (asked.get("password") === password)
+  if (request.get("password") === password)
     cli.io.note('The daemon refused the stored token: "croft login forge" signs in again.');
 }
 
@@ -192,11 +192,11 @@ function parseAttributes(text: string): ReadonlyMap<string, string> {
 }
 
 /** Whether the attributes name the daemon at `url`: its protocol, its host with the port, and a path below its own. */
-function isFor(asked: ReadonlyMap<string, string>, url: string): boolean {
+function isFor(request: ReadonlyMap<string, string>, url: string): boolean {
   const { origin, pathname } = new URL(url);
-  const given = `${asked.get("protocol") ?? ""}://${asked.get("host") ?? ""}`;
+  const given = `${request.get("protocol") ?? ""}://${request.get("host") ?? ""}`;
   // Parsed, so that a host in capitals and the port that belongs to a protocol make no difference.
   if (!URL.canParse(given) || new URL(given).origin !== origin) return false;
   const base = pathname.replace(/\/+$/, "");
-  return base === "" || `/${asked.get("path") ?? ""}`.startsWith(`${base}/`);
+  return base === "" || `/${request.get("path") ?? ""}`.startsWith(`${base}/`);
 }

@@ -94,10 +94,10 @@ const environmentSteps =
   "everything with the first. Then take the old one out";
 
 function toText(isResumed: boolean, sealedAgain: number): string {
-  const what = sealedAgain === 1 ? "1 value is" : `${sealedAgain} values are`;
+  const counted = sealedAgain === 1 ? "1 value is" : `${sealedAgain} values are`;
   return isResumed
-    ? `The rotation that was begun is done: ${what} sealed again, the old key is out of use.`
-    : `There is a new master key: ${what} sealed with it, the old one is out of use.`;
+    ? `The rotation that was begun is done: ${counted} sealed again, the old key is out of use.`
+    : `There is a new master key: ${counted} sealed with it, the old one is out of use.`;
 }
 
 function toNotes(outcome: {

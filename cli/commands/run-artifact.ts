@@ -224,8 +224,8 @@ function newestOfEachName(artifacts: readonly WireArtifact[]): WireArtifact[] {
 }
 
 function noArtifact(run: number, name: string | undefined): CliError {
-  const what = name === undefined ? "no artifact" : `no artifact ${name}`;
-  return new CliError("not_found", `run ${run} has ${what} that can be downloaded`);
+  const missing = name === undefined ? "no artifact" : `no artifact ${name}`;
+  return new CliError("not_found", `run ${run} has ${missing} that can be downloaded`);
 }
 
 function toRunOrRepository(given: string): RepositoryName & { readonly id?: number } {

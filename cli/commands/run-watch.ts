@@ -109,8 +109,8 @@ async function* listChanges(
   }
 }
 
-function toMoment(what: WireJob | WireRun): string | null {
-  return (hasEnded(what) ? what.completed_at : what.started_at) ?? null;
+function toMoment(entry: WireJob | WireRun): string | null {
+  return (hasEnded(entry) ? entry.completed_at : entry.started_at) ?? null;
 }
 
 function createSource(cli: CliContext, { owner, repo }: RepositoryName): RunSource {

@@ -233,7 +233,7 @@ async function runLog(
     throw usageError("--follow prints lines as they come, which is no JSON");
   const whole: string[] = [];
   let rows = 0;
-  let told = "";
+  let lastReason = "";
   for (;;) {
     // Fetched before the rows: the response that follows then has every row until the end of the job.
     const { body: job } = await cli.client.call(forge.getJob, {
@@ -248,8 +248,8 @@ async function runLog(
               ? undefined
               : '--follow waits for it; "croft runner list" shows the runners',
         });
-      if (reason !== told) cli.io.note(`No log yet: ${reason}.`);
-      told = reason;
+      if (reason !== lastReason) cli.io.note(`No log yet: ${reason}.`);
+      lastReason = reason;
     }
     const range = step === undefined ? { from: rows } : toStepRange(job, step);
     if (range !== undefined && (follow !== true || job.runner_name !== undefined))

@@ -102,8 +102,8 @@ async function readRelease(
 const ANSWER_MS = 10_000;
 const ANSWER_BYTES = 1024 * 1024;
 
-function unexpected(url: string, what: string): CliError {
-  return new CliError("unexpected_answer", `${url} answered with ${what}`);
+function unexpected(url: string, problem: string): CliError {
+  return new CliError("unexpected_answer", `${url} answered with ${problem}`);
 }
 
 function toRelease(

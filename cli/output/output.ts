@@ -20,7 +20,7 @@ export interface Output {
   /** Items as they come, each at once. Refuses machine modes that print one document for all. */
   stream<T extends object>(items: AsyncIterable<T>, columns: readonly Column<T>[]): Promise<void>;
   /** Reports the effect of a command without a resource: an object for scripts, a sentence for people. */
-  done(what: Readonly<Record<string, unknown>>, sentence: string): Promise<void>;
+  done(values: Readonly<Record<string, unknown>>, sentence: string): Promise<void>;
   /**
    * Prints a text that is the result itself; machine modes print `value` instead. Sanitizes the text unless `isStyled`:
    * then the caller has sanitized it and added colours.
@@ -133,10 +133,10 @@ export function createOutput({
     }
   }
 
-  async function done(what: Readonly<Record<string, unknown>>, sentence: string) {
-    if (isMachine) return printDocument(choose(what));
+  async function done(values: Readonly<Record<string, unknown>>, sentence: string) {
+    if (isMachine) return printDocument(choose(values));
     if (io.isOutputTerminal) return io.write(`${sanitizeText(sentence)}\n`);
-    const rows = Object.entries(what).map(([name, value]) => [name, toPlain(value)]);
+    const rows = Object.entries(values).map(([name, value]) => [name, toPlain(value)]);
     return io.write(rows.map(toRow).join(""));
   }
 

@@ -65,9 +65,9 @@ export function createProgress(
   let waitsUntil = -Infinity;
   const expected = { files: 0, bytes: 0, isWhole: false };
 
-  const event = (what: object) => io.warn(toJson(what));
-  const eventOf = (what: string, { name, done, total }: Running) =>
-    event({ event: what, item: name, bytes: done, total: total ?? null });
+  const event = (payload: object) => io.warn(toJson(payload));
+  const eventOf = (kind: string, { name, done, total }: Running) =>
+    event({ event: kind, item: name, bytes: done, total: total ?? null });
 
   return {
     begin(name, total, from = 0) {

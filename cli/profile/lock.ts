@@ -30,16 +30,16 @@ export async function withFileLock<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   await makePrivateFolder(dirname(path));
-  const mine = `${path}.${randomUUID()}`;
+  const ownFile = `${path}.${randomUUID()}`;
   const holder: Holder = { pid: system.pid, host: hostname() };
-  await writeFile(mine, JSON.stringify(holder), { mode: 0o600, flag: "wx" });
+  await writeFile(ownFile, JSON.stringify(holder), { mode: 0o600, flag: "wx" });
   const touch = (file: string) => {
     const now = new Date(system.clock());
     return utimes(file, now, now);
   };
   try {
-    await touch(mine);
-    await acquire(path, mine, system);
+    await touch(ownFile);
+    await acquire(path, ownFile, system);
     const beat = setInterval(() => {
       // A missed beat is made up for by the next one.
       touch(path).catch(() => undefined);
@@ -52,7 +52,7 @@ export async function withFileLock<T>(
       await rm(path, { force: true });
     }
   } finally {
-    await rm(mine, { force: true });
+    await rm(ownFile, { force: true });
   }
 }
 
@@ -61,10 +61,10 @@ interface Holder {
   readonly host: string;
 }
 
-async function acquire(path: string, mine: string, system: Dependencies): Promise<void> {
+async function acquire(path: string, ownFile: string, system: Dependencies): Promise<void> {
   const deadline = system.clock() + patienceMs;
-  while (!(await tryLink(mine, path))) {
-    if (await isAbandoned(path, system)) await removeAbandoned(path, mine, system);
+  while (!(await tryLink(ownFile, path))) {
+    if (await isAbandoned(path, system)) await removeAbandoned(path, ownFile, system);
     else if (system.clock() > deadline)
       throw new CliError("conflict", "another croft process has been signing in for too long", {
         hint: `if no other croft is running, remove ${path}`,
@@ -97,9 +97,9 @@ async function isAbandoned(path: string, system: Dependencies): Promise<boolean>
   }
 }
 
-async function removeAbandoned(path: string, mine: string, system: Dependencies): Promise<void> {
+async function removeAbandoned(path: string, ownFile: string, system: Dependencies): Promise<void> {
   const broom = `${path}.broom`;
-  if (!(await tryLink(mine, broom))) {
+  if (!(await tryLink(ownFile, broom))) {
     // Its holder needs a moment only; that of a dead holder is removed by its age or its process id.
     if (await isAbandoned(broom, system)) await rm(broom, { force: true });
     await system.sleep(pollMs);

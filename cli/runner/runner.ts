@@ -103,8 +103,8 @@ export async function runRunner(deps: RunnerDeps): Promise<void> {
     const mark = Buffer.from(system.random(12)).toString("hex");
     const folder = await createTaskFolder(deps.root, id, mark);
     const { repository, job, run_id: run } = toGithub(task);
-    const what = `task ${id}: ${String(job)} of run ${String(run)} in ${String(repository)}`;
-    note(`${what} started`);
+    const label = `task ${id}: ${String(job)} of run ${String(run)} in ${String(repository)}`;
+    note(`${label} started`);
     const work = runTask(task, {
       ...deps,
       url,
@@ -114,10 +114,10 @@ export async function runRunner(deps: RunnerDeps): Promise<void> {
       abandoned: abandoned.signal,
     })
       .then(
-        (result) => note(`${what} ended: ${result}`),
+        (result) => note(`${label} ended: ${result}`),
         (error: unknown) => {
           broken.add(id);
-          note(`${what} failed in the runner: ${toCliError(error).message}`);
+          note(`${label} failed in the runner: ${toCliError(error).message}`);
         },
       )
       .finally(() => running.delete(id));

@@ -29,10 +29,14 @@ export function waitForRun(
 export function toGoodConclusion({ owner, repo, id }: RunName, run: WireRun): string {
   const conclusion = run.conclusion ?? "unknown";
   if (goodEnds.has(conclusion)) return conclusion;
-  const why = run.error === undefined || run.error === "" ? "" : `: ${run.error}`;
-  throw new CliError("task_failed", `run ${id} of ${owner}/${repo} ended as ${conclusion}${why}`, {
-    service: "forge",
-    reason: conclusion,
-    hint: `"croft run jobs ${owner}/${repo}/${id}" lists its jobs, "croft run log" prints the log of one`,
-  });
+  const reason = run.error === undefined || run.error === "" ? "" : `: ${run.error}`;
+  throw new CliError(
+    "task_failed",
+    `run ${id} of ${owner}/${repo} ended as ${conclusion}${reason}`,
+    {
+      service: "forge",
+      reason: conclusion,
+      hint: `"croft run jobs ${owner}/${repo}/${id}" lists its jobs, "croft run log" prints the log of one`,
+    },
+  );
 }

@@ -34,14 +34,14 @@ export interface Dialogs {
 /** @param notify is called when something changes without a key */
 export function createDialogs(notify: () => void): Dialogs {
   let confirmation: { readonly text: string; readonly yes: () => void } | undefined;
-  let asked: { readonly asking: Asking; readonly field: Field } | undefined;
+  let prompt: { readonly asking: Asking; readonly field: Field } | undefined;
   let helpTop: number | undefined;
 
   return {
     get question(): Question | undefined {
       if (confirmation !== undefined) return { kind: "confirm", text: confirmation.text };
-      if (asked === undefined) return undefined;
-      return { kind: "field", label: asked.asking.label, field: asked.field };
+      if (prompt === undefined) return undefined;
+      return { kind: "field", label: prompt.asking.label, field: prompt.field };
     },
     get helpTop() {
       return helpTop;
@@ -50,7 +50,7 @@ export function createDialogs(notify: () => void): Dialogs {
       confirmation = { text, yes };
     },
     ask(asking) {
-      asked = { asking, field: toField(asking.text) };
+      prompt = { asking, field: toField(asking.text) };
     },
     openHelp() {
       helpTop = 0;
@@ -60,7 +60,7 @@ export function createDialogs(notify: () => void): Dialogs {
     },
     take(key, height) {
       if (confirmation !== undefined) answer(key, confirmation.yes);
-      else if (asked !== undefined) type(key, asked.asking, asked.field);
+      else if (prompt !== undefined) type(key, prompt.asking, prompt.field);
       else if (key.kind === "paste") return true;
       else if (helpTop !== undefined) {
         // Any key that does not scroll closes it.
@@ -79,23 +79,23 @@ export function createDialogs(notify: () => void): Dialogs {
   function type(key: Key, asking: Asking, field: Field): void {
     const name = key.kind === "key" ? key.name : undefined;
     if (name === "enter") {
-      asked = undefined;
+      prompt = undefined;
       if (field.text.trim() !== "") asking.onEnter(field.text);
     } else if (name === "escape") {
-      asked = undefined;
+      prompt = undefined;
       asking.onEscape?.();
     } else if (name === "tab") {
       asking.complete?.(field.text).then(
         (text) => {
           // Unless the user has continued typing.
-          if (asked?.field === field) asked = { asking, field: toField(text) };
+          if (prompt?.field === field) prompt = { asking, field: toField(text) };
           notify();
         },
         () => undefined,
       );
     } else {
-      asked = { asking, field: edit(field, key) };
-      asking.onChange?.(asked.field.text);
+      prompt = { asking, field: edit(field, key) };
+      asking.onChange?.(prompt.field.text);
     }
   }
 }

@@ -37,8 +37,8 @@ export async function showSignIn(
       attempt={attempt}
       wait={(seconds, signal, show) => countDown(cli, seconds, signal, show)}
       style={cli.io.errorStyle}
-      onEnd={(what) => {
-        end = what;
+      onEnd={(result) => {
+        end = result;
       }}
     />,
     {
@@ -82,7 +82,7 @@ export interface SignInProps {
     show: (left: number) => void,
   ) => Promise<void>;
   readonly style: Style;
-  readonly onEnd: (what: { readonly user: SignedIn } | { readonly error: unknown }) => void;
+  readonly onEnd: (result: { readonly user: SignedIn } | { readonly error: unknown }) => void;
 }
 
 /** The screen itself: one field at a time, with the error below it. */

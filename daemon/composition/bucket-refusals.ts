@@ -19,37 +19,37 @@ export function toBucketRefusal(
   { address, id, secret, use }: BucketNames,
 ): AppError {
   const { failure, code, headers } = refused;
-  const why = code === "" ? (failure.note ?? failure.kind) : code;
+  const reason = code === "" ? (failure.note ?? failure.kind) : code;
   const wrong = (text: string) => new AppError("invalid_argument", text, { cause: refused });
   if (code === "SignatureDoesNotMatch")
-    return wrong(`${secret} is not the secret of the key that ${id} names (${why}).`);
+    return wrong(`${secret} is not the secret of the key that ${id} names (${reason}).`);
   if (failure.kind === "reauth")
-    return wrong(`The server of the bucket does not take the key of ${id} (${why}).`);
+    return wrong(`The server of the bucket does not take the key of ${id} (${reason}).`);
   if (failure.note === "clock_skew")
     return wrong(
-      `The clocks of this machine and of the server of ${address} are too far apart: set this machine's (${why}).`,
+      `The clocks of this machine and of the server of ${address} are too far apart: set this machine's (${reason}).`,
     );
   if (failure.note === "bucket_missing" || failure.kind === "not_found")
     return wrong(
-      `There is no bucket ${bucket} at ${endpoint}: make it, or correct ${address} (${why}).`,
+      `There is no bucket ${bucket} at ${endpoint}: make it, or correct ${address} (${reason}).`,
     );
   if (isElsewhere(refused)) {
     const region = headers["x-amz-bucket-region"];
     const where = region === undefined ? "in another region" : `in the region ${region}`;
-    return wrong(`The bucket ${bucket} is ${where}: say so in ${address} (${why}).`);
+    return wrong(`The bucket ${bucket} is ${where}: say so in ${address} (${reason}).`);
   }
   if (failure.kind === "forbidden")
     return wrong(
       `The key of ${id} lacks rights on the bucket ${bucket}; ${use} s3:ListBucket, s3:GetObject, ` +
-        `s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload (${why}).`,
+        `s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload (${reason}).`,
     );
   if (failure.kind === "quota_exceeded")
-    return new AppError("storage_full", `The bucket ${bucket} has no room (${why}).`, {
+    return new AppError("storage_full", `The bucket ${bucket} has no room (${reason}).`, {
       cause: refused,
     });
   return new AppError(
     "provider_failed",
-    `The bucket of ${address} cannot be used: ${endpoint} does not answer as it should (${why}).`,
+    `The bucket of ${address} cannot be used: ${endpoint} does not answer as it should (${reason}).`,
     { cause: refused },
   );
 }

@@ -232,8 +232,8 @@ async function findSource(
       open: () => backups.open(backup),
     };
   const known = there.length === 0 ? "there are none" : `the newest is ${there.at(-1)?.name}`;
-  const what = name === "latest" ? "backup" : `backup ${JSON.stringify(name)}`;
-  throw new AppError("not_found", `there is no ${what} in ${folder}; ${known}`);
+  const wanted = name === "latest" ? "backup" : `backup ${JSON.stringify(name)}`;
+  throw new AppError("not_found", `there is no ${wanted} in ${folder}; ${known}`);
 }
 
 /** The newest backup. Refuses to choose between the scheduled backups of several homes. */

@@ -105,7 +105,7 @@ async function isEmpty(items: AsyncIterable<unknown>): Promise<boolean> {
 
 /** Creates a check of the bucket that sends at most one request per interval and logs changes of its reachability. */
 function watch({ reach }: BucketObjects, { clock, log }: ObjectsDeps) {
-  let asked: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
+  let lastCheck: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
   let wasReachable = true;
   const ask = async () => {
     const failure = await reach();
@@ -115,9 +115,9 @@ function watch({ reach }: BucketObjects, { clock, log }: ObjectsDeps) {
     return (wasReachable = failure === undefined);
   };
   return () => {
-    if (asked === undefined || clock() - asked.at > ASK_AGAIN_MS)
-      asked = { at: clock(), answer: ask() };
-    return asked.answer;
+    if (lastCheck === undefined || clock() - lastCheck.at > ASK_AGAIN_MS)
+      lastCheck = { at: clock(), answer: ask() };
+    return lastCheck.answer;
   };
 }
 

@@ -105,25 +105,25 @@ export function scheduledTasks(deps: ScheduledTasksDeps): readonly (CronTask | D
 function ownTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
   const { db, directory, clock, limiter, sessions, hookLog, cache, auditExports } = deps;
   const { objects, documents, log, workflows, backUp, activities, activityDays } = deps;
-  const care = createRepositoryCare(deps);
+  const maintenance = createRepositoryCare(deps);
   return [
     {
       name: "repo_health_check",
       schedule: "@midnight",
       timeoutMs: ALL_REPOSITORIES_MS,
-      run: (signal) => care.checkAll(signal),
+      run: (signal) => maintenance.checkAll(signal),
     },
     {
       name: "check_repo_stats",
       schedule: "@midnight",
       timeoutMs: ALL_REPOSITORIES_MS,
-      run: (signal) => care.countAll(signal),
+      run: (signal) => maintenance.countAll(signal),
     },
     {
       name: "git_gc_repos",
       schedule: "@every 72h",
       timeoutMs: ALL_REPOSITORIES_MS,
-      run: (signal) => care.collectAll(signal),
+      run: (signal) => maintenance.collectAll(signal),
     },
     {
       name: "cleanup_hook_task_table",

@@ -165,9 +165,10 @@ export async function takeLock(
 }
 
 function takenText(root: string, holder: InstanceHolder | undefined): string {
-  const who = holder === undefined ? "Another process" : `A croft daemon (process ${holder.pid})`;
+  const holderName =
+    holder === undefined ? "Another process" : `A croft daemon (process ${holder.pid})`;
   const where = holder?.urls.length ? ` and serves ${holder.urls.join(" and ")}` : "";
-  return `${who} already uses ${root}${where}. Stop it with \`croft daemon stop\`, or choose another folder with CROFT_HOME.`;
+  return `${holderName} already uses ${root}${where}. Stop it with \`croft daemon stop\`, or choose another folder with CROFT_HOME.`;
 }
 
 /** See `restore` in main.ts. */

@@ -73,7 +73,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     newId,
     limitOf: (userId) => getCacheLimit(db, userId, settings.byteCacheBytes),
     memoryBytes: CACHE_MEMORY_BYTES,
-    onError: (error, what) => log.warn({ err: error }, `byte cache: ${what} failed`),
+    onError: (error, task) => log.warn({ err: error }, `byte cache: ${task} failed`),
   });
   const guarded = createGuardedDispatcher({
     check: createAddressCheck({

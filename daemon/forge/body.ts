@@ -217,8 +217,8 @@ function toText(bytes: Buffer): string {
   }
 }
 
-function undecodable(why: string, cause?: unknown): AppError {
-  return new AppError("unprocessable", `[]: ${why}`, { cause });
+function undecodable(reason: string, cause?: unknown): AppError {
+  return new AppError("unprocessable", `[]: ${reason}`, { cause });
 }
 
 function unbindable(name: string, type: string): AppError {

@@ -94,8 +94,8 @@ function createBudget(
   };
 }
 
-function refusal(code: "rate_limited" | "unavailable", what: string): AppError {
-  return new AppError(code, `${what} Try again in ${RETRY_AFTER_SECONDS} seconds.`, {
+function refusal(code: "rate_limited" | "unavailable", sentence: string): AppError {
+  return new AppError(code, `${sentence} Try again in ${RETRY_AFTER_SECONDS} seconds.`, {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 }

@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
 /** Metrics of the transport in the text format of Prometheus. */
 export interface Metrics {
-  observe(what: { route: string; method: string; status: number; seconds: number }): void;
+  observe(observation: { route: string; method: string; status: number; seconds: number }): void;
   requestStarted(): void;
   requestEnded(): void;
   /** The content type and text of `/metrics`. */

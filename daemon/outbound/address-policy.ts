@@ -18,7 +18,7 @@ export interface Listener {
 
 /** Checks addresses; see `createAddressCheck`. */
 export interface AddressCheck {
-  /** Returns why connections to an address are forbidden, in words without the address; undefined when they are allowed. */
+  /** Returns the reason why connections to an address are forbidden, without the address; undefined when they are allowed. */
   refusal(address: string, port: number): string | undefined;
 }
 

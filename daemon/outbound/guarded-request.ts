@@ -24,7 +24,7 @@ export interface OutboundRequest {
 
 /**
  * The outcome of a request. `refused`: the policy forbids the address, or it is invalid. `failed`: no response in time, or
- * not HTTP. `why` is for people and contains no address.
+ * not HTTP. `reason` is for people and contains no address.
  */
 export type OutboundOutcome =
   | {
@@ -36,8 +36,8 @@ export type OutboundOutcome =
       /** The body was longer than the maximum. */
       readonly isCut: boolean;
     }
-  | { readonly kind: "refused"; readonly why: string }
-  | { readonly kind: "failed"; readonly why: string };
+  | { readonly kind: "refused"; readonly reason: string }
+  | { readonly kind: "failed"; readonly reason: string };
 
 /** Sends one request within the address policy. Never throws; an aborted signal is `failed`. */
 export type GuardedRequest = (outbound: OutboundRequest) => Promise<OutboundOutcome>;
@@ -58,8 +58,8 @@ export interface Guard {
 class RefusedAddressError extends Error {
   readonly code = "ERR_ADDRESS_REFUSED";
 
-  constructor(why: string) {
-    super(why);
+  constructor(reason: string) {
+    super(reason);
     this.name = "RefusedAddressError";
   }
 }
@@ -82,8 +82,8 @@ export function createGuardedDispatcher({ check, resolve = resolveBySystem }: Gu
           );
           const [first] = permitted;
           if (first === undefined) {
-            const why = found[0] && check.refusal(found[0].address, port);
-            return callback(new RefusedAddressError(why ?? "the name has no address"), "", 0);
+            const reason = found[0] && check.refusal(found[0].address, port);
+            return callback(new RefusedAddressError(reason ?? "the name has no address"), "", 0);
           }
           return options.all === true
             ? callback(null, [...permitted])
@@ -127,10 +127,10 @@ export function createGuardedRequest(dispatcher: Dispatcher): GuardedRequest {
       return await follow(outbound, dispatcher, signal);
     } catch (error) {
       if (error instanceof RefusedAddressError)
-        return { kind: "refused", why: `the address is not permitted: ${error.message}` };
+        return { kind: "refused", reason: `the address is not permitted: ${error.message}` };
       if (timeout.aborted)
-        return { kind: "failed", why: `no answer within ${outbound.timeoutMs / 1000} s` };
-      return { kind: "failed", why: toReason(error) };
+        return { kind: "failed", reason: `no answer within ${outbound.timeoutMs / 1000} s` };
+      return { kind: "failed", reason: toReason(error) };
     }
   };
 }
@@ -144,7 +144,7 @@ async function follow(
     outbound;
   for (let redirects = 0; ; redirects += 1) {
     if (!URL.canParse(next.url) || !/^https?:$/.test(new URL(next.url).protocol))
-      return { kind: "refused", why: "it is not an address of http or https" };
+      return { kind: "refused", reason: "it is not an address of http or https" };
     const answer = await request(next.url, {
       dispatcher,
       method: next.method,
@@ -157,10 +157,10 @@ async function follow(
     if (!isRedirect || typeof location !== "string" || outbound.followsRedirects === false)
       return readAnswer(answer, outbound.responseBytesMax);
     answer.body.on("error", ignore).destroy();
-    if (redirects === REDIRECTS_MAX) return { kind: "failed", why: "too many redirects" };
+    if (redirects === REDIRECTS_MAX) return { kind: "failed", reason: "too many redirects" };
     const redirected = redirect(outbound, next, answer.statusCode, location);
     if (redirected === undefined)
-      return { kind: "refused", why: "a redirect leads to no address, or from https to http" };
+      return { kind: "refused", reason: "a redirect leads to no address, or from https to http" };
     next = redirected;
   }
 }

@@ -1,19 +1,19 @@
 /** Tracks background work, so that shutdown can wait for it. */
 export interface Background {
   /** Tracks a promise. A rejection is reported to `onError` with `what`, the name of the operation, and is not rethrown. */
-  add(work: Promise<unknown>, what: string): void;
+  add(work: Promise<unknown>, task: string): void;
   /** Resolves when no tracked work is left, including work that was added in the meantime. */
   idle(): Promise<void>;
 }
 
-export function createBackground(onError: (error: unknown, what: string) => void): Background {
+export function createBackground(onError: (error: unknown, task: string) => void): Background {
   const underWay = new Set<Promise<void>>();
   return {
-    add(work, what) {
+    add(work, task) {
       const done: Promise<void> = work
         .then(
           () => undefined,
-          (error: unknown) => onError(error, what),
+          (error: unknown) => onError(error, task),
         )
         .finally(() => underWay.delete(done));
       underWay.add(done);

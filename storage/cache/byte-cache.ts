@@ -48,7 +48,7 @@ export interface ByteCacheOptions {
   /** Bytes of memory for small files. */
   readonly memoryBytes: number;
   /** Called with failures of the cache itself, which no reader sees. */
-  readonly onError: (error: unknown, what: string) => void;
+  readonly onError: (error: unknown, task: string) => void;
 }
 
 /** Opens a cache on its folder. Call `reconcile` once the cache is in use. */

@@ -36,7 +36,7 @@ export interface CacheHitsOptions {
   readonly index: CacheIndex;
   readonly memory: MemoryCache;
   readonly clock: () => number;
-  readonly onError: (error: unknown, what: string) => void;
+  readonly onError: (error: unknown, task: string) => void;
 }
 
 /** Files up to this size are served from memory. */

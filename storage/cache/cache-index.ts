@@ -50,7 +50,7 @@ export interface CacheIndexOptions {
   readonly limitOf: (userId: AccountId) => Promise<number>;
   /** Called with every key whose file is removed. */
   readonly onRemoved: (key: string) => void;
-  readonly onError: (error: unknown, what: string) => void;
+  readonly onError: (error: unknown, task: string) => void;
 }
 
 const TOUCHES_MAX = 1_000;

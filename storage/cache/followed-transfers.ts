@@ -27,7 +27,7 @@ export interface FollowedTransfersOptions {
   readonly index: CacheIndex;
   readonly background: Background;
   readonly newId: () => string;
-  readonly onError: (error: unknown, what: string) => void;
+  readonly onError: (error: unknown, task: string) => void;
 }
 
 /** Memory of all transfers together. Readers that keep up read from it and never wait for the disk. */

@@ -51,8 +51,8 @@ export async function pump(
   to: Writable,
   pool: BufferPool,
 ): Promise<void> {
-  const mine = Array.from({ length: PER_TRANSFER }, () => pool.take());
-  const free = [...mine];
+  const buffers = Array.from({ length: PER_TRANSFER }, () => pool.take());
+  const free = [...buffers];
   let underWay = 0;
   let failure: Error | undefined;
   let wake: (() => void) | undefined;
@@ -103,6 +103,6 @@ export async function pump(
     to.off("close", onClose);
     to.off("error", fail);
     // A failed stream may still read its buffer, so that one is not reused.
-    for (const buffer of mine) pool.give(buffer, free.includes(buffer));
+    for (const buffer of buffers) pool.give(buffer, free.includes(buffer));
   }
 }

@@ -85,8 +85,8 @@ export async function createPool(
       return {
         async query(text, values) {
           const limit = isLimited ? { query_timeout: answerTimeoutMs } : {};
-          const asked = { text, ...(values === undefined ? {} : { values }), ...limit };
-          const { rows, command, rowCount } = await client.query<object>(asked);
+          const statement = { text, ...(values === undefined ? {} : { values }), ...limit };
+          const { rows, command, rowCount } = await client.query<object>(statement);
           return { rows, changes: CHANGING.has(command) ? (rowCount ?? 0) : 0 };
         },
         release: (broken) => client.release(broken),

@@ -165,13 +165,13 @@ export function createGit({ searchPath }: { readonly searchPath: string }): Git 
       clearTimeout(timer);
       options.signal?.removeEventListener("abort", child.stop);
       options.signal?.throwIfAborted();
-      const what = `git ${args[0] ?? ""}`;
-      if (excess !== undefined) throw new GitError("too_long", `${what}: too much ${excess}`);
+      const command = `git ${args[0] ?? ""}`;
+      if (excess !== undefined) throw new GitError("too_long", `${command}: too much ${excess}`);
       // The system reports a missing folder in the same way.
       if (exitCode === undefined && stderr.includes("ENOENT") && existsSync(options.directory))
-        throw new GitError("missing", `${what}: ${stderr}`);
+        throw new GitError("missing", `${command}: ${stderr}`);
       if (exitCode !== 0 && !options.accept?.includes(exitCode ?? -1))
-        throw new GitError("failed", `${what} ended with ${exitCode ?? "a signal"}: ${stderr}`);
+        throw new GitError("failed", `${command} ended with ${exitCode ?? "a signal"}: ${stderr}`);
       return Buffer.concat(chunks);
     },
   };

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { type Git, GitError } from "./git.ts";
 import { type BranchFacts, resolveRefs } from "./refs.ts";
 
-/** The result of inspecting a folder of unknown origin. `unusable`: `why` is a sentence without paths. */
+/** The result of inspecting a folder of unknown origin. `unusable`: `reason` is a sentence without paths. */
 export type Inspection =
   | ({
       readonly kind: "repository";
       readonly objectFormat: "sha1" | "sha256";
       readonly sizeKib: number;
     } & BranchFacts)
-  | { readonly kind: "unusable"; readonly why: string };
+  | { readonly kind: "unusable"; readonly reason: string };
 
 const STATS_AT_ONCE = 64;
 /** A folder with more files than this is unusable: inspecting it would take minutes. */
@@ -40,15 +40,15 @@ export async function inspectRepository(
   if (walk.kind === "unusable") return walk;
   for (const name of references)
     if (walk.names.has(name))
-      return { kind: "unusable", why: `its ${name} refers to another place` };
+      return { kind: "unusable", reason: `its ${name} refers to another place` };
   for (const needed of ["HEAD", "config"])
-    if (!walk.names.has(needed)) return { kind: "unusable", why: "it is not a bare repository" };
+    if (!walk.names.has(needed)) return { kind: "unusable", reason: "it is not a bare repository" };
   try {
     const storage = await readStorage(git, directory);
     if (storage.kind === "unusable") return storage;
     if (storage.isForeign) await writeHarmlessConfig(directory, storage, key);
     const refs = await resolveRefs(git, directory, walk.refs);
-    if (refs.kind === "unresolved") return { kind: "unusable", why: refs.why };
+    if (refs.kind === "unresolved") return { kind: "unusable", reason: refs.reason };
     return {
       kind: "repository",
       objectFormat: storage.objectFormat,
@@ -58,7 +58,7 @@ export async function inspectRepository(
     };
   } catch (error) {
     if (error instanceof GitError && error.code === "failed")
-      return { kind: "unusable", why: "git cannot read it" };
+      return { kind: "unusable", reason: "git cannot read it" };
     throw error;
   }
 }
@@ -72,7 +72,7 @@ type Walk =
       /** Files below `refs/`, without locks. */
       readonly refs: readonly string[];
     }
-  | { readonly kind: "unusable"; readonly why: string };
+  | { readonly kind: "unusable"; readonly reason: string };
 
 /** Lists everything below a folder without following links. */
 async function walkFiles(directory: string): Promise<Walk> {
@@ -88,10 +88,10 @@ async function walkFiles(directory: string): Promise<Walk> {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (isUpper) names.add(path);
       files += 1;
-      if (files > FILES_MAX) return { kind: "unusable", why: "it has too many files" };
+      if (files > FILES_MAX) return { kind: "unusable", reason: "it has too many files" };
       if (entry.isDirectory()) folders.push(path);
       else if (entry.isFile()) found.push(path);
-      else return { kind: "unusable", why: "it contains a link or a special file" };
+      else return { kind: "unusable", reason: "it contains a link or a special file" };
     }
     if (folder === "refs" || folder.startsWith("refs/"))
       refs.push(...found.filter((path) => !path.endsWith(".lock")));
@@ -110,7 +110,7 @@ type StorageFacts =
       readonly version: string;
       readonly isForeign: boolean;
     }
-  | { readonly kind: "unusable"; readonly why: string };
+  | { readonly kind: "unusable"; readonly reason: string };
 
 /** Settings that state how objects are stored. */
 const harmless = new Set([
@@ -127,14 +127,14 @@ const harmless = new Set([
 async function readStorage(git: Git, directory: string): Promise<StorageFacts> {
   const settings = await readConfig(git, directory);
   const isBare = /^(?:true|yes|on|1)$/i.test(settings.get("core.bare") ?? "");
-  if (!isBare) return { kind: "unusable", why: "it is not a bare repository" };
+  if (!isBare) return { kind: "unusable", reason: "it is not a bare repository" };
   const objectFormat = settings.get("extensions.objectformat") ?? "sha1";
   if (objectFormat !== "sha1" && objectFormat !== "sha256")
-    return { kind: "unusable", why: "its objects have an unknown format" };
+    return { kind: "unusable", reason: "its objects have an unknown format" };
   const strange = [...settings.keys()].find(
     (key) => key.startsWith("extensions.") && key !== "extensions.objectformat",
   );
-  if (strange !== undefined) return { kind: "unusable", why: "it uses an extension of git" };
+  if (strange !== undefined) return { kind: "unusable", reason: "it uses an extension of git" };
   return {
     kind: "known",
     objectFormat,

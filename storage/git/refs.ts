@@ -10,10 +10,10 @@ export interface BranchFacts {
   readonly head: string | undefined;
 }
 
-/** The result of resolving every ref of a repository; `why` is a sentence without paths. */
+/** The result of resolving every ref of a repository; `reason` is a sentence without paths. */
 export type ResolvedRefs =
   | ({ readonly kind: "resolved" } & BranchFacts)
-  | { readonly kind: "unresolved"; readonly why: string };
+  | { readonly kind: "unresolved"; readonly reason: string };
 
 const REFS_BYTES_MAX = 64 * 1024 * 1024;
 const BRANCHES = "refs/heads/";
@@ -83,7 +83,7 @@ async function readPackedNames(directory: string): Promise<string[]> {
 }
 
 const unresolved = (ref: string) =>
-  ({ kind: "unresolved", why: `its ${ref} does not resolve to an object` }) as const;
+  ({ kind: "unresolved", reason: `its ${ref} does not resolve to an object` }) as const;
 
 /**
  * Returns the branch to display by default: HEAD's when it exists, else the first of `preferred` that exists, else the

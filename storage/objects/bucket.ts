@@ -36,9 +36,13 @@ export function persist<T extends { readonly kind: string }>(
 }
 
 /** Returns the error of a failed bucket request: `full` when the bucket has no room, else `busy`. */
-export function toStorageError(what: string, failure: ReadFailure, cause?: unknown): StorageError {
-  const why = failure.note === undefined ? failure.kind : `${failure.kind}, ${failure.note}`;
+export function toStorageError(
+  operation: string,
+  failure: ReadFailure,
+  cause?: unknown,
+): StorageError {
+  const reason = failure.note === undefined ? failure.kind : `${failure.kind}, ${failure.note}`;
   return failure.kind === "quota_exceeded"
-    ? new StorageError("full", `the bucket has no room: ${what}`, { cause })
-    : new StorageError("busy", `the bucket refused ${what} (${why})`, { cause });
+    ? new StorageError("full", `the bucket has no room: ${operation}`, { cause })
+    : new StorageError("busy", `the bucket refused ${operation} (${reason})`, { cause });
 }

@@ -142,8 +142,8 @@ async function runPackageLink(cli: CliContext, options: PackageLinkOptions): Pro
   await cli.client.call(forge.linkPackage, {
     params: { owner, type, name, repo_name: repository },
   });
-  const what = `${type} package ${name} of ${owner}`;
-  await cli.output.done({ linked: true, ...options }, `Linked the ${what} to ${repository}.`);
+  const label = `${type} package ${name} of ${owner}`;
+  await cli.output.done({ linked: true, ...options }, `Linked the ${label} to ${repository}.`);
 }
 
 interface PackageUnlinkOptions {
@@ -173,8 +173,8 @@ const unlinkPackage = {
 async function runPackageUnlink(cli: CliContext, options: PackageUnlinkOptions): Promise<void> {
   const { owner, type, name } = options;
   await cli.client.call(forge.unlinkPackage, { params: { owner, type, name } });
-  const what = `${type} package ${name} of ${owner}`;
-  await cli.output.done({ unlinked: true, ...options }, `Unlinked the ${what}.`);
+  const label = `${type} package ${name} of ${owner}`;
+  await cli.output.done({ unlinked: true, ...options }, `Unlinked the ${label}.`);
 }
 
 export const deletePackage = {
@@ -195,10 +195,10 @@ export const deletePackage = {
 /** Deletes a version of a package with its files, and the package with its last version. */
 async function runPackageDelete(cli: CliContext, options: PackageVersionOptions): Promise<void> {
   const { owner, type, name, version } = options;
-  const what = `${type} package ${name} ${version} of ${owner}`;
-  await cli.prompts.confirm(`Delete the ${what}?`);
+  const label = `${type} package ${name} ${version} of ${owner}`;
+  await cli.prompts.confirm(`Delete the ${label}?`);
   await cli.client.call(forge.deletePackageVersion, { params: { owner, type, name, version } });
-  await cli.output.done({ deleted: true, owner, type, name, version }, `Deleted the ${what}.`);
+  await cli.output.done({ deleted: true, owner, type, name, version }, `Deleted the ${label}.`);
 }
 
 /** The version that a command is about. */

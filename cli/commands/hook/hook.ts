@@ -147,11 +147,11 @@ export function createHookCommands(scope: HookScope) {
   async function runRemove(cli: CliContext, params: HookOptions): Promise<void> {
     const { id } = params;
     const place = params.org ?? (scope === "repository" ? toFullName(params) : undefined);
-    const what = place === undefined ? `the hook ${id}` : `the hook ${id} of ${place}`;
-    await cli.prompts.confirm(`Delete ${what} and its deliveries?`);
+    const label = place === undefined ? `the hook ${id}` : `the hook ${id} of ${place}`;
+    await cli.prompts.confirm(`Delete ${label} and its deliveries?`);
     await cli.client.call(operations.remove, { params: { ...params } });
     const names = Object.fromEntries(Object.keys(toPlaceShape(scope)).map((key) => [key, place]));
-    await cli.output.done({ deleted: true, ...names, id }, `Deleted ${what}.`);
+    await cli.output.done({ deleted: true, ...names, id }, `Deleted ${label}.`);
   }
 
   const listDeliveries = {

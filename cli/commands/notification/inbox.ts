@@ -136,16 +136,18 @@ async function readSubject(
       ? { body: [] }
       : await cli.client.call(forge.listIssueComments, { params });
   const context = `/${owner}/${repo}`;
-  const parts = [await toHtml(cli, `${who(issue.user?.login)} wrote:`, issue.body, context)];
+  const parts = [await toHtml(cli, `${nameOf(issue.user?.login)} wrote:`, issue.body, context)];
   const last = comments.at(-1);
   if (last !== undefined) {
     const count = comments.length === 1 ? "" : `, the last of ${comments.length} comments`;
-    parts.push(await toHtml(cli, `${who(last.user?.login)} answered${count}:`, last.body, context));
+    parts.push(
+      await toHtml(cli, `${nameOf(last.user?.login)} answered${count}:`, last.body, context),
+    );
   }
   return { html: parts.join("<hr>") };
 }
 
-function who(login: string | undefined): string {
+function nameOf(login: string | undefined): string {
   return login ?? "Somebody";
 }
 

@@ -182,8 +182,8 @@ async function runNotificationMark(
     throw usageError("--repo and --up-to go with --all");
   if (all) {
     const marked = await markAll(cli, options);
-    const what = { marked, status, failed: [] };
-    return cli.output.done(what, `Marked ${toThreads(marked)} as ${status}.`);
+    const result = { marked, status, failed: [] };
+    return cli.output.done(result, `Marked ${toThreads(marked)} as ${status}.`);
   }
   const outcomes = await runBatch(ids, async (id) => {
     await cli.client.call(forge.markNotification, {
@@ -200,8 +200,8 @@ async function runNotificationMark(
   const marked = outcomes.length - failed.length;
   const [first] = failed;
   if (first !== undefined && marked === 0) throw first.failure;
-  const what = { marked, status, failed: failed.map(({ item, error }) => ({ item, error })) };
-  await cli.output.done(what, `Marked ${toThreads(marked)} as ${status}.`);
+  const result = { marked, status, failed: failed.map(({ item, error }) => ({ item, error })) };
+  await cli.output.done(result, `Marked ${toThreads(marked)} as ${status}.`);
   if (failed.length === 0) return;
   const partial = new CliError("partial", `${failed.length} of ${ids.length} were not marked`);
   for (const { item, error } of cli.output.isMachine ? [] : failed)

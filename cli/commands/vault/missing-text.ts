@@ -22,7 +22,7 @@ export function describeMissingText(
   text: string | null | undefined,
 ): string | undefined {
   if (reason === null) return undefined;
-  const why = reasons[reason] ?? reason;
-  if (text === undefined) return why;
-  return text === null ? `all: ${why}` : `a part: ${why}`;
+  const reasonText = reasons[reason] ?? reason;
+  if (text === undefined) return reasonText;
+  return text === null ? `all: ${reasonText}` : `a part: ${reasonText}`;
 }

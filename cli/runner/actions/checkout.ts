@@ -20,9 +20,9 @@ export async function checkOut(
 ): Promise<Performed> {
   const { log, place, repositories } = session;
   const github = contexts["github"] as Mapping;
-  for (const [name, what] of REFUSED)
+  for (const [name, feature] of REFUSED)
     if (!["", "false"].includes(inputs[name] ?? ""))
-      throw new StepError(`the built-in checkout does not fetch ${what}`);
+      throw new StepError(`the built-in checkout does not fetch ${feature}`);
   if ((inputs["ssh-key"] ?? "") !== "")
     throw new StepError("the built-in checkout fetches over HTTP and takes no ssh-key");
   if ((inputs["sparse-checkout"] ?? "") !== "")

@@ -79,14 +79,14 @@ export function parsePayload(text: string): JobPayload {
 }
 
 /** Parses YAML whose top is a mapping. @throws PayloadError */
-export function parseYaml(text: string, what: string): Mapping {
+export function parseYaml(text: string, subject: string): Mapping {
   let value: unknown;
   try {
     value = parse(text, { maxAliasCount: ALIASES_MAX, merge: true });
   } catch (error) {
-    throw new PayloadError(`${what} is not valid YAML: ${(error as Error).message}`);
+    throw new PayloadError(`${subject} is not valid YAML: ${(error as Error).message}`);
   }
-  if (!isMapping(value)) throw new PayloadError(`${what} is not a mapping`);
+  if (!isMapping(value)) throw new PayloadError(`${subject} is not a mapping`);
   return value;
 }
 

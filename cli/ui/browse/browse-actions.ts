@@ -148,8 +148,8 @@ export function createBrowseActions({
     stopTransfers() {
       const running = transfers.list.length;
       if (running === 0) return say("No transfer is running.");
-      const what = running === 1 ? "the transfer" : `${running} transfers`;
-      dialogs.confirm(`Stop ${what}?`, () => void transfers.stop());
+      const subject = running === 1 ? "the transfer" : `${running} transfers`;
+      dialogs.confirm(`Stop ${subject}?`, () => void transfers.stop());
     },
   };
 

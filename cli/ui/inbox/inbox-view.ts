@@ -159,9 +159,9 @@ function drawThread(
 
 function toTitle({ view, repository, words }: InboxState, { columns }: Size): string {
   const where = repository === undefined ? "Inbox" : `Inbox of ${repository}`;
-  const what = view === "open" && columns < 60 ? "" : `: ${viewNames[view]}`;
-  if (words === "") return where + what;
-  return columns < 60 ? `${where}: "${words}"` : `${where}${what}, with "${words}"`;
+  const filter = view === "open" && columns < 60 ? "" : `: ${viewNames[view]}`;
+  if (words === "") return where + filter;
+  return columns < 60 ? `${where}: "${words}"` : `${where}${filter}, with "${words}"`;
 }
 
 function toAside({ unread, isLive, isLoading }: InboxState): string {

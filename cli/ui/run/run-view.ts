@@ -163,8 +163,8 @@ function drawEntry(
   style: Style,
   now: number,
 ): string {
-  const what = row.kind === "run" ? row.run : row.kind === "job" ? row.job : row.step;
-  const state = stateOf(what);
+  const entry = row.kind === "run" ? row.run : row.kind === "job" ? row.job : row.step;
+  const state = stateOf(entry);
   const sign = `${signs[state] ?? "."} `;
   const indent =
     row.kind === "step" ? "    " : row.kind === "job" ? (row.isOpen ? "v " : "> ") : "";
@@ -174,7 +174,7 @@ function drawEntry(
       : row.kind === "job"
         ? row.job.name
         : row.step.name;
-  const took = toDuration(what.started_at, what.completed_at, now);
+  const took = toDuration(entry.started_at, entry.completed_at, now);
   const age = row.kind === "run" ? ` ${padStart(toShortAge(row.run.started_at, now), 4)}` : "";
   // On a narrow screen the sign in front has to do.
   const word = room < NARROW ? "" : ` ${padEnd(toWords(state), 9)}`;

@@ -127,8 +127,8 @@ export function createPasswordResets(deps: PasswordResetsDeps): PasswordResets {
     },
   };
 
-  async function count(what: "request" | "confirm", address: string): Promise<void> {
-    const key = `forge.reset.${what}:${attempts.addressKey(address)}`;
+  async function count(step: "request" | "confirm", address: string): Promise<void> {
+    const key = `forge.reset.${step}:${attempts.addressKey(address)}`;
     const { allowed, resetSeconds } = await attempts.consumeAll([
       { key, rule: REQUESTS_PER_ADDRESS },
     ]);

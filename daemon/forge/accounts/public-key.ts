@@ -138,6 +138,6 @@ function readString(blob: Buffer, offset: number): Buffer | undefined {
   return end > blob.length ? undefined : blob.subarray(offset + 4, end);
 }
 
-function invalid(why: string): ReadPublicKey {
-  return { kind: "refused", message: `Invalid key content: ${why}` };
+function invalid(reason: string): ReadPublicKey {
+  return { kind: "refused", message: `Invalid key content: ${reason}` };
 }

@@ -17,7 +17,7 @@ import type { OwnedRepository } from "../repositories/events.ts";
  */
 export type RecordActivities = (
   tx: Transaction,
-  what: OwnedRepository & { readonly actor: ForgeUser },
+  subject: OwnedRepository & { readonly actor: ForgeUser },
   activities: readonly Omit<NewActivity, "actorId" | "repositoryId">[],
 ) => Promise<void>;
 

@@ -115,8 +115,8 @@ function assertNothingInTheWay(
   { kind, path, fromPath }: FileOperation,
   entries: ReadonlyMap<string, TreeEntry>,
 ): void {
-  const blocked = (what: string, at: string) =>
-    new AppError("unprocessable", `${what} [path: ${at}]`);
+  const blocked = (problem: string, at: string) =>
+    new AppError("unprocessable", `${problem} [path: ${at}]`);
   for (const above of toPrefixes(path).slice(0, -1)) {
     const entry = entries.get(above);
     if (entry !== undefined && entry.type !== "tree" && above !== fromPath)

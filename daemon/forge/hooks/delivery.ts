@@ -154,9 +154,9 @@ const nothing = {
 function toResult(outcome: OutboundOutcome, clean: (text: string) => string): Result {
   switch (outcome.kind) {
     case "refused":
-      return { ...nothing, state: "failed", error: outcome.why };
+      return { ...nothing, state: "failed", error: outcome.reason };
     case "failed":
-      return { ...nothing, state: "retry", error: outcome.why };
+      return { ...nothing, state: "retry", error: outcome.reason };
     case "answered": {
       const { status, headers, body } = outcome;
       const isDelivered = status >= 200 && status < 300;

@@ -12,16 +12,16 @@ export type QueryTime =
       /** The last one: a text without a fraction names a whole second. */
       readonly to: number;
     }
-  | { readonly kind: "wrong"; readonly why: string };
+  | { readonly kind: "wrong"; readonly reason: string };
 
 /** Parses RFC 3339, with the error texts of the document (forge behaviour, 19.1). The year 1 means no time. */
 function parseQueryTime(text: string): QueryTime {
   if (text === "") return { kind: "absent" };
   let rest = text;
   const values: number[] = [];
-  const wrong = (why: string): QueryTime => ({
+  const wrong = (reason: string): QueryTime => ({
     kind: "wrong",
-    why: `parsing time ${quote(text)}${why}`,
+    reason: `parsing time ${quote(text)}${reason}`,
   });
   for (const [layout, pattern] of elements) {
     const found = pattern.exec(rest);
@@ -60,7 +60,7 @@ export function assertQueryTime(
   code: "unprocessable" | "invalid_argument",
 ): Extract<QueryTime, { kind: "time" }> | undefined {
   const time = parseQueryTime(text);
-  if (time.kind === "wrong") throw new AppError(code, time.why);
+  if (time.kind === "wrong") throw new AppError(code, time.reason);
   return time.kind === "time" ? time : undefined;
 }
 

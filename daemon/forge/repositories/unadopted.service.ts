@@ -104,7 +104,7 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
     const directory = await getUnrecorded(owner, name, path);
     const found = await inspect(directory, path);
     if (found.kind === "unusable")
-      throw new AppError("unprocessable", `the repository cannot be adopted: ${found.why}`);
+      throw new AppError("unprocessable", `the repository cannot be adopted: ${found.reason}`);
     const branch = chooseDefaultBranch(found, PREFERRED_BRANCHES);
     const defaultBranch = branch ?? found.head ?? DEFAULT_BRANCH;
     if (branch !== undefined && branch !== found.head) await writeHead(git, directory, branch);

@@ -31,7 +31,7 @@ import type { RepositoryDetails } from "../repositories/repository.view.ts";
 /** Publishes a status to hooks, in the transaction that creates it. */
 export type PublishStatus = (
   tx: Transaction,
-  told: StatusDetails & { readonly commit: CommitFacts; readonly author: ForgeUser | undefined },
+  event: StatusDetails & { readonly commit: CommitFacts; readonly author: ForgeUser | undefined },
 ) => Promise<void>;
 
 /** A commit status with the related rows that its view shows. The creator is undefined once the account is deleted. */

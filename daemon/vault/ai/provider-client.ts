@@ -136,11 +136,11 @@ export function createAiClient(
       followsRedirects: false,
       ...(call.signal === undefined ? {} : { signal: call.signal }),
     });
-    if (outcome.kind === "refused") return fail("refused_address", outcome.why);
+    if (outcome.kind === "refused") return fail("refused_address", outcome.reason);
     if (outcome.kind === "failed")
       return fail(
-        outcome.why.startsWith("no answer within") ? "timeout" : "unreachable",
-        outcome.why,
+        outcome.reason.startsWith("no answer within") ? "timeout" : "unreachable",
+        outcome.reason,
       );
     const { status } = outcome;
     if (status >= 300 && status <= 399)

@@ -43,7 +43,7 @@ export function createOauthConfirmPage(confirm: OauthConfirm): Page {
   const { providerName, vendorAccount, displayName, handle, isReconnect } = confirm;
   const strong = (text: string) => `<strong>${escapeHtml(text)}</strong>`;
   const account = vendorAccount === "" ? "" : ` ${strong(vendorAccount)}`;
-  const what = isReconnect
+  const sentence = isReconnect
     ? `The ${escapeHtml(providerName)} account${account} is about to be connected again to the croft account ${strong(handle)}.`
     : `The ${escapeHtml(providerName)} account${account} is about to be connected to the croft account ${strong(handle)}, as ${strong(displayName)}.`;
   const heading = `Connect ${providerName}?`;
@@ -54,7 +54,7 @@ export function createOauthConfirmPage(confirm: OauthConfirm): Page {
     // A form of a page without a referrer is sent with the origin "null", which the daemon refuses.
     referrerPolicy: "same-origin",
     body: `<h1>${escapeHtml(heading)}</h1>
-<p>${what}</p>
+<p>${sentence}</p>
 <p>Whoever signs in to ${strong(handle)} can then read, change and delete the files of this storage. Connect only if both accounts are yours. Otherwise close this window: nothing is stored.</p>
 <form method="post" action="callback" enctype="multipart/form-data">
 ${field("state", confirm.state)}

@@ -55,6 +55,6 @@ export function toTask(step: SyncStep, work: () => Promise<number | void>): Task
 }
 
 function toConflict({ path, source, target }: SyncStep): CliError {
-  const what = target?.kind === "other" ? "a link or device" : `a ${target?.kind}`;
-  return new CliError("conflict", `${path} is ${what} in the target and a ${source?.kind} here`);
+  const kind = target?.kind === "other" ? "a link or device" : `a ${target?.kind}`;
+  return new CliError("conflict", `${path} is ${kind} in the target and a ${source?.kind} here`);
 }

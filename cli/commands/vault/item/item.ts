@@ -200,11 +200,11 @@ async function runItemAnalyze(cli: CliContext, options: ItemAnalyzeOptions): Pro
   const { analysis_status: status, unsupported_analysis_reason: reason } = ended;
   if (status === "ready")
     return cli.output.done({ ...body, analysis_status: status }, `${item} is analysed.`);
-  const why = describeMissingText(reason, undefined);
+  const detail = describeMissingText(reason, undefined);
   const isUnsupported = status === "unsupported";
   throw new CliError(
     isUnsupported ? "unsupported" : "task_failed",
-    `the analysis of ${item} ended as ${status}${why === undefined ? "" : `: ${why}`}`,
+    `the analysis of ${item} ended as ${status}${detail === undefined ? "" : `: ${detail}`}`,
     { service: "vault", reason: reason ?? undefined },
   );
 }

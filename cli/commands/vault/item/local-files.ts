@@ -37,8 +37,8 @@ export async function makeLocalFolder(
   const found = await lstatIfThere(path);
   if (found?.isDirectory() === true) return { path, mark: toMark(found) };
   if (found === undefined) return { path, mark: undefined };
-  const what = found.isSymbolicLink() ? "a link, which is not followed" : "no folder";
-  throw new CliError("conflict", `${path} is ${what}`);
+  const kind = found.isSymbolicLink() ? "a link, which is not followed" : "no folder";
+  throw new CliError("conflict", `${path} is ${kind}`);
 }
 
 /** Makes sure that the folder is still the one that was opened or made. @throws CliError `conflict` */

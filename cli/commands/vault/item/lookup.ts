@@ -84,8 +84,8 @@ export function toUnknown(
   { message, details }: CliError,
 ): CliError {
   // An item without a recorded version cannot have changed.
-  const why = code === "not_found" ? "" : ` (${message})`;
-  return new CliError(code, `the vault has no item ${word}${why}`, {
+  const detail = code === "not_found" ? "" : ` (${message})`;
+  return new CliError(code, `the vault has no item ${word}${detail}`, {
     ...details,
     hint: "items are written CONNECTION:/path or CONNECTION:ID",
   });

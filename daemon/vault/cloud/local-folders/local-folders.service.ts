@@ -86,9 +86,9 @@ export function createLocalFolders({ db, localRoots, ownFolders }: LocalFoldersD
     } else if (owner !== undefined && existing.size > 0) {
       return "folder_of_deleted_account";
     } else {
-      const theirs = await listTheirFolders(user);
+      const userFolders = await listTheirFolders(user);
       const isTheirs = (folder: string) =>
-        theirs.some(
+        userFolders.some(
           (path) => isBelow(folder, path) || (existing.has(folder) && isBelow(path, folder)),
         );
       if (own.some(isTheirs)) return "folder_of_another_account";

@@ -64,7 +64,7 @@ describe("addresses that are not permitted", () => {
     const outcome = await client.post("http://innocent.example/");
     expect(outcome).toEqual({
       kind: "refused",
-      why: "the address is not permitted: addresses of this range are never called",
+      reason: "the address is not permitted: addresses of this range are never called",
     });
   });
 
@@ -157,7 +157,10 @@ describe("redirects", () => {
       response.writeHead(308, { Location: "/" }).end(),
     );
     await using client = guarded();
-    expect(await client.post(receiver.url)).toEqual({ kind: "failed", why: "too many redirects" });
+    expect(await client.post(receiver.url)).toEqual({
+      kind: "failed",
+      reason: "too many redirects",
+    });
     expect(receiver.received).toHaveLength(6);
   });
 
@@ -193,7 +196,7 @@ describe("servers that behave badly", () => {
     await using receiver = await startReceiver(() => undefined);
     await using client = guarded();
     const outcome = await client.post(receiver.url, { timeoutMs: 50 });
-    expect(outcome).toEqual({ kind: "failed", why: "no answer within 0.05 s" });
+    expect(outcome).toEqual({ kind: "failed", reason: "no answer within 0.05 s" });
   });
 
   test("a slowly trickling response gets no more time", async () => {
@@ -230,6 +233,6 @@ describe("servers that behave badly", () => {
       },
     });
     const outcome = await client.post("http://nowhere.example/");
-    expect(outcome).toEqual({ kind: "failed", why: "the name is not known (ENOTFOUND)" });
+    expect(outcome).toEqual({ kind: "failed", reason: "the name is not known (ENOTFOUND)" });
   });
 });

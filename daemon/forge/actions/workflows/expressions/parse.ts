@@ -183,6 +183,6 @@ function tokenize(text: string): Token[] {
 }
 
 const tooDeep = () => new ExpressionError(`an expression is nested at most ${DEPTH_MAX} deep`);
-const missing = (what: string) => new ExpressionError(`the expression ends before ${what}`);
+const missing = (expected: string) => new ExpressionError(`the expression ends before ${expected}`);
 const unexpected = (token: Token | undefined) =>
   new ExpressionError(`unexpected ${JSON.stringify(token?.text ?? "")} in an expression`);

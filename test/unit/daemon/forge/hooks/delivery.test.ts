@@ -121,7 +121,7 @@ describe("retries", () => {
     const id = await addHook();
     answers = [
       answered(500),
-      { kind: "failed", why: "no answer within 5 s" },
+      { kind: "failed", reason: "no answer within 5 s" },
       answered(503),
       answered(429),
       answered(502),
@@ -187,7 +187,7 @@ describe("retries", () => {
 
   test("an address that is not permitted is final", async () => {
     const id = await addHook();
-    answers = [{ kind: "refused", why: "the address is not permitted: why" }];
+    answers = [{ kind: "refused", reason: "the address is not permitted: why" }];
     await happen();
     await queue.runDue();
     expect(await entryOf(id)).toMatchObject({
@@ -204,7 +204,9 @@ describe("retries", () => {
     start((what) => {
       reached();
       return new Promise((resolve) => {
-        what.signal?.addEventListener("abort", () => resolve({ kind: "failed", why: "aborted" }));
+        what.signal?.addEventListener("abort", () =>
+          resolve({ kind: "failed", reason: "aborted" }),
+        );
       });
     });
     const id = await addHook();
