@@ -63,25 +63,28 @@ export function createRunStarter({
     ): Promise<ActionRun | undefined> {
       const trigger = await complete(tx, given);
       const vars = await readVariables(tx, trigger.owned.repository);
-      const settings = evaluateSettings(trigger, workflow, vars);
-      if (typeof settings === "string") return insertFailed(tx, trigger, settings);
-      const { group, cancelsOthers, title } = settings;
-      const others = group === "" ? [] : await listGroup(tx, trigger.owned.repository.id, group);
-      const isHeld = others.length > 0 && !cancelsOthers;
       const run = await insertRun(tx, {
         ...toRow(trigger),
-        title,
+        title: trigger.title,
         definition: JSON.stringify(workflow),
         status: "blocked",
         error: "",
-        concurrencyGroup: group,
-        isHeld,
+        concurrencyGroup: "",
+        isHeld: false,
       });
       if (run === undefined) return undefined;
+      // The id and the number of the run may be part of its name and of its group.
+      const settings = evaluateSettings(trigger, run, workflow, vars);
+      if (typeof settings === "string") return endFailed(tx, run, settings);
+      const { group, cancelsOthers, title } = settings;
+      const others = group === "" ? [] : await listGroup(tx, run.repositoryId, group);
+      const isHeld = others.length > 0 && !cancelsOthers;
+      const changes = { title, concurrencyGroup: group, isHeld };
+      await updateRun(tx, run.id, changes);
       for (const definition of workflow.jobs) await insertBlockedJob(tx, run, definition);
       for (const other of others) if (cancelsOthers || other.isHeld) await engine.cancel(tx, other);
       await engine.begin(tx, run.id);
-      return run;
+      return { ...run, ...changes };
     },
 
     /** Creates a run that has failed before it had a job, such as one of an invalid file. */
@@ -103,10 +106,19 @@ export function createRunStarter({
       concurrencyGroup: "",
       isHeld: false,
     });
-    if (run === undefined) return undefined;
-    await updateRun(tx, run.id, { completedAt: tx.now });
+    return run && endFailed(tx, run, error);
+  }
+
+  async function endFailed(tx: Transaction, run: ActionRun, error: string): Promise<ActionRun> {
+    const changes = {
+      definition: undefined,
+      status: "failure",
+      error,
+      completedAt: tx.now,
+    } as const;
+    await updateRun(tx, run.id, changes);
     await engine.begin(tx, run.id);
-    return run;
+    return { ...run, ...changes };
   }
 
   /** Adds the subjects that every event has, as hooks receive them: actions read them from `github.event`. */
@@ -131,15 +143,18 @@ export function createRunStarter({
     };
   }
 
-  function evaluateSettings(trigger: RunTrigger, workflow: Workflow, vars: Mapping) {
-    const { owned, actor, payload } = trigger;
-    const run = { ...toRow(trigger), number: 0, attempt: 1 };
+  function evaluateSettings(
+    { owned, actor, payload, title: usualTitle, file }: RunTrigger,
+    run: ActionRun,
+    workflow: Workflow,
+    vars: Mapping,
+  ) {
     const github = toGithubContext({ run, owned, actorName: actor?.name ?? "Ghost", urls });
     const inputs = isMapping(payload["inputs"]) ? payload["inputs"] : {};
     const scope = { contexts: { github, inputs, vars } };
     try {
-      const named = toText(evaluateTemplate(workflow.runName, scope)).trim();
-      const title = [...(named || trigger.title)].slice(0, TITLE_CHARACTERS_MAX).join("");
+      const named = toText(evaluateTemplate(workflow.runName, scope)).replaceAll(/\s+/g, " ");
+      const title = [...(named.trim() || usualTitle)].slice(0, TITLE_CHARACTERS_MAX).join("");
       if (workflow.concurrency === undefined) return { group: "", cancelsOthers: false, title };
       const { group, cancelInProgress } = workflow.concurrency;
       const cancels = evaluateDeep(cancelInProgress, scope);
@@ -149,7 +164,7 @@ export function createRunStarter({
         title,
       };
     } catch (error) {
-      if (error instanceof ExpressionError) return `${trigger.file}: ${error.message}`;
+      if (error instanceof ExpressionError) return `${file}: ${error.message}`;
       throw error;
     }
   }

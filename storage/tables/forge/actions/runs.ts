@@ -119,16 +119,29 @@ export async function updateRun(
   changes: Partial<
     Pick<
       ActionRun,
-      "status" | "error" | "attempt" | "triggerActorId" | "isHeld" | "startedAt" | "completedAt"
+      | "title"
+      | "definition"
+      | "status"
+      | "error"
+      | "attempt"
+      | "triggerActorId"
+      | "concurrencyGroup"
+      | "isHeld"
+      | "startedAt"
+      | "completedAt"
     >
   >,
 ): Promise<void> {
   const values: [string, SqlValue][] = [];
+  if (changes.title !== undefined) values.push(["title", changes.title]);
+  if ("definition" in changes) values.push(["definition", changes.definition ?? null]);
   if (changes.status !== undefined) values.push(["status", changes.status]);
   if (changes.error !== undefined) values.push(["error", changes.error]);
   if (changes.attempt !== undefined) values.push(["attempt", changes.attempt]);
   if (changes.triggerActorId !== undefined)
     values.push(["trigger_actor_id", changes.triggerActorId]);
+  if (changes.concurrencyGroup !== undefined)
+    values.push(["concurrency_group", changes.concurrencyGroup]);
   if (changes.isHeld !== undefined) values.push(["is_held", Number(changes.isHeld)]);
   if ("startedAt" in changes) values.push(["started_at", changes.startedAt ?? null]);
   if ("completedAt" in changes) values.push(["completed_at", changes.completedAt ?? null]);

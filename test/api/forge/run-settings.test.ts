@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
+import { createWorkflowPushes } from "../../support/forge/workflow-pushes.ts";
+
+let daemon: TestDaemon;
+let git: GitClient;
+const people = createForgePeople(() => daemon);
+const workflows = createWorkflowPushes(
+  () => daemon,
+  people,
+  () => git,
+);
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  git = await createGitClient();
+  await people.newUser("mira");
+});
+afterAll(async () => {
+  await git[Symbol.asyncDispose]();
+  await daemon[Symbol.asyncDispose]();
+});
+
+interface ShownRun {
+  readonly display_title: string;
+  readonly status: string;
+  readonly error?: string;
+}
+
+/** Pushes a workflow under two file names. Returns both runs, the older one first. */
+async function pushTwice(name: string, settings: string): Promise<readonly ShownRun[]> {
+  const file = `on: push\n${settings}\njobs: { a: { runs-on: none, steps: [{ run: 'true' }] } }\n`;
+  await workflows.push(name, { ".gitea/workflows/a.yml": file, ".gitea/workflows/b.yml": file });
+  return vi.waitUntil(async () => {
+    const { json } = await people.api("GET", `/repos/mira/${name}/actions/runs`);
+    return json.workflow_runs.length === 2 && json.workflow_runs.toReversed();
+  });
+}
+
+test("the name of a run may have its number, and is one line", async () => {
+  const runs = await pushTwice(
+    "named",
+    'run-name: "Run ${{ github.run_number }}\\n of ${{ github.actor }} "',
+  );
+  expect(runs.map((run) => run.display_title)).toEqual(["Run 1 of mira", "Run 2 of mira"]);
+});
+
+test("a concurrency group that has the id of the run is that of one run alone", async () => {
+  const runs = await pushTwice(
+    "apart",
+    "concurrency: { group: 'g-${{ github.head_ref || github.run_id }}', cancel-in-progress: true }",
+  );
+  expect(runs.map((run) => run.status)).toEqual(["queued", "queued"]);
+});
+
+test("a setting that cannot be evaluated makes a failed run that says why and has no jobs", async () => {
+  const [run] = await pushTwice("broken", "concurrency: { group: \"${{ fromJSON('x') }}\" }");
+  expect(run).toMatchObject({ status: "completed", conclusion: "failure" });
+  const { json } = await people.api("GET", "/repos/mira/broken/actions/runs?status=failure");
+  expect(json.total_count).toBe(2);
+  expect(await workflows.jobsOf("broken", json.workflow_runs[0].id)).toEqual([]);
+  expect(run?.error).toBe("a.yml: fromJSON: the text is no JSON");
+});
