@@ -1,3 +1,5 @@
+import { toEncodedForms } from "../../../daemon/forge/actions/workflows/secret-forms.ts";
+
 /** Replaces secrets in texts that are sent to the daemon. */
 export interface Masker {
   /** Masks a value from now on, with its lines and its usual encodings. */
@@ -10,8 +12,6 @@ export interface Masker {
 const MASK = "***";
 /** Lines of a secret that are shorter, such as the brace of a JSON document, would mask too much. */
 const LINE_CHARACTERS_MIN = 3;
-/** Shortest piece of an encoded secret: shorter ones occur by chance. */
-const ENCODED_CHARACTERS_MIN = 6;
 /** Values that are masked at most: an action that adds one for each line must not slow every line down. */
 const VALUES_MAX = 10_000;
 
@@ -60,28 +60,5 @@ function toValues(secret: string): string[] {
     ...(lines.length === 1 ? [whole] : []),
     ...(lines.length === 1 ? [] : lines.filter((line) => line.length >= LINE_CHARACTERS_MIN)),
   ];
-  const encoded = [secret, whole].flatMap((each) => [
-    ...toBase64(each),
-    encodeURIComponent(each),
-    JSON.stringify(each).slice(1, -1),
-  ]);
-  return [...plain, ...encoded.filter((each) => each.length >= ENCODED_CHARACTERS_MIN)];
-}
-
-/**
- * Returns the base64 forms of a text at each of the three alignments within a longer text, without the characters that
- * depend on its neighbours.
- */
-function toBase64(text: string): string[] {
-  const bytes = Buffer.from(text);
-  return [0, 1, 2].flatMap((before) => {
-    const encoded = Buffer.concat([Buffer.alloc(before), bytes])
-      .toString("base64")
-      .replaceAll("=", "");
-    const start = Math.ceil((before * 8) / 6);
-    const isWhole = (before + bytes.length) % 3 === 0;
-    const piece = encoded.slice(start, isWhole ? undefined : -1);
-    const forUrl = piece.replaceAll("+", "-").replaceAll("/", "_");
-    return piece === forUrl ? [piece] : [piece, forUrl];
-  });
+  return [...plain, ...toEncodedForms(secret)];
 }

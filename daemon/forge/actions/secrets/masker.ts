@@ -1,11 +1,11 @@
+import { toEncodedForms } from "../workflows/secret-forms.ts";
+
 /** The text that replaces a secret in a log. */
 const MASK = "***";
 /** Shorter parts of a secret at the end of a batch of rows are not taken for its beginning. */
 const SPLIT_CHARACTERS_MIN = 4;
 /** Longer secrets are found in one piece and by their lines only, not split over batches. */
 const SPLIT_CHARACTERS_MAX = 4_096;
-/** Shorter secrets are not searched for in base64: too much would fit. */
-const ENCODED_BYTES_MIN = 6;
 /** Shorter lines of a secret of several lines are not masked by themselves. */
 const LINE_CHARACTERS_MIN = 4;
 
@@ -103,28 +103,6 @@ function toPlainForms(secrets: readonly string[]): string[] {
     const own = lines.length > 1 ? lines.filter((line) => line.length >= LINE_CHARACTERS_MIN) : [];
     return [whole, whole.trim(), ...own].filter((form) => !/^\**$/.test(form));
   });
-}
-
-/** Returns the forms of a secret inside other texts. */
-function toEncodedForms(secret: string): string[] {
-  const trimmed = secret.trim();
-  if (trimmed === "" || /^\**$/.test(trimmed)) return [];
-  const json = JSON.stringify(trimmed).slice(1, -1);
-  const percent = encodeURIComponent(trimmed.toWellFormed());
-  const bytes = Buffer.from(trimmed);
-  const encoded =
-    bytes.length < ENCODED_BYTES_MIN ? [] : [0, 1, 2].flatMap((at) => toBase64(bytes, at));
-  return [...[json, percent].filter((form) => form !== trimmed), ...encoded];
-}
-
-/** Returns the characters that a secret has in base64 when `before` bytes modulo 3 precede it, in both alphabets. */
-function toBase64(bytes: Buffer, before: number): string[] {
-  const text = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");
-  // The first and the last character may depend on the neighbours.
-  const start = Math.ceil((before * 8) / 6);
-  const end = Math.floor(((before + bytes.length) * 8) / 6);
-  const form = text.slice(start, end);
-  return [form, form.replaceAll("+", "-").replaceAll("/", "_")];
 }
 
 const escape = (form: string): string => form.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);

@@ -19,6 +19,9 @@ describe("a masked log", () => {
     ["as it is", `a ${SECRET} b`, "a *** b"],
     ["twice in a row", `${SECRET}${SECRET}`, "***"],
     ["as JSON", JSON.stringify({ key: 'q"\\' }), '{"key":"***"}', 'q"\\'],
+    ["as JSON in ASCII", '{"key":"w\\u00f6rd"}', '{"key":"***"}', "wörd"],
+    ["in a URL that keeps slashes", "?k=a/b%20c&x", "?k=***&x", "a/b c"],
+    ["in a form", "k=a%2Fb+c&x", "k=***&x", "a/b c"],
     ["percent-encoded", `?k=${encodeURIComponent(SECRET)}&x`, "?k=***&x"],
   ])("hides a secret %s", (_what, row, masked, secret = SECRET) => {
     expect(maskAll([secret], [[row]])).toEqual([masked]);
