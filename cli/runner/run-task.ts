@@ -8,7 +8,7 @@ import type { System } from "../system.ts";
 import { createJobLog, type JobLog } from "./job/job-log.ts";
 import { type JobPayload, parsePayload, toMapping } from "./job/payload.ts";
 import { type JobEnd, runJob } from "./job/run-job.ts";
-import { toReason } from "./job/steps.ts";
+import { toReason } from "./job/step-run.ts";
 import { toGithub, toInputs, toSecrets } from "./job/task-contexts.ts";
 import { findTarget, type LabelTarget, type RunnerLabel } from "./labels.ts";
 import {

@@ -6,6 +6,7 @@ import {
   runProgram,
   StepError,
   type StepRun,
+  toReason,
   withinTime,
 } from "../job/step-run.ts";
 import { type Frame, toContexts } from "../job/session.ts";
@@ -180,7 +181,10 @@ async function runNode(
   return start(main, run.signal);
 }
 
-/** Runs the `post` scripts of the actions, the last one first. Returns whether all succeeded. */
+/**
+ * Runs the `post` scripts of the actions, the last one first. Returns whether all succeeded. One that cannot run does not
+ * keep the others from running: they clean up what their steps have left.
+ */
 export async function runPosts(session: StepRun["session"], jobFrame: Frame): Promise<boolean> {
   let areAllWell = true;
   for (const { name, condition, frame, run } of session.posts.toReversed()) {
@@ -189,11 +193,19 @@ export async function runPosts(session: StepRun["session"], jobFrame: Frame): Pr
       : jobFrame.hasFailed
         ? "failure"
         : "success";
-    const contexts = toContexts(session, frame);
-    if (!(await session.evaluation.condition(condition, contexts, status))) continue;
-    session.log.write(`::group::${name}`);
-    areAllWell = (await withinTime(session, undefined, run)) && areAllWell;
-    session.log.write("::endgroup::");
+    let isShown = false;
+    try {
+      const contexts = toContexts(session, frame);
+      if (!(await session.evaluation.condition(condition, contexts, status))) continue;
+      session.log.write(`::group::${name}`);
+      isShown = true;
+      areAllWell = (await withinTime(session, undefined, run)) && areAllWell;
+    } catch (error) {
+      session.log.write(`::error::${toReason(error)}`);
+      areAllWell = false;
+    } finally {
+      if (isShown) session.log.write("::endgroup::");
+    }
   }
   return areAllWell;
 }

@@ -45,7 +45,7 @@ export function createStepOutput({
     const { name, properties } = command;
     const key = properties["name"] ?? "";
     if (name === "add-mask") masker.add(command.text);
-    else if (name === "stop-commands") resumeToken = command.text.trim();
+    else if (name === "stop-commands") stopCommands(command.text.trim());
     else if (name === "debug") {
       if (isDebug) log.writeLine(text, dropped);
     } else if (name === "set-output" || name === "save-state") {
@@ -59,6 +59,12 @@ export function createStepOutput({
       );
     else if (SHOWN.has(name)) log.writeLine(text.trimStart(), dropped);
     else if (!IGNORED.has(name)) log.writeLine(text, dropped);
+  };
+
+  /** Without a token no later line could end it: masks that follow would not be taken. */
+  const stopCommands = (token: string) => {
+    if (token === "") log.write("::warning::stop-commands needs a token; commands continue");
+    else resumeToken = token;
   };
 
   return {

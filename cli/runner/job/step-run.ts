@@ -1,8 +1,16 @@
 import { join } from "node:path";
-import { createCommandFiles, readCommandFiles, readSummary } from "./command-files.ts";
+import { ExpressionError } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
+import { PlaceError } from "../places/place.ts";
+import {
+  CommandFileError,
+  type CommandFiles,
+  createCommandFiles,
+  readCommandFiles,
+  readSummary,
+} from "./command-files.ts";
 import { toRunnerVariables } from "./environment.ts";
 import type { Contexts } from "./evaluation.ts";
-import type { StepDefinition } from "./payload.ts";
+import { PayloadError, type StepDefinition } from "./payload.ts";
 import type { Frame, JobSession } from "./session.ts";
 import { createStepOutput } from "./step-output.ts";
 
@@ -93,7 +101,7 @@ export async function runProgram(run: StepRun, program: StepProgram): Promise<Pe
       ...toRunnerVariables(session, contexts, files),
     },
   });
-  session.addSummary(await readSummary(files));
+  await keepSummary(session, files);
   const written = await readCommandFiles(files);
   for (const [name, value] of Object.entries(written.env)) session.env.set(name, value);
   session.path.unshift(...written.path.toReversed());
@@ -104,4 +112,23 @@ export async function runProgram(run: StepRun, program: StepProgram): Promise<Pe
     isSuccess: code === 0 && !signal.aborted,
     outputs: { ...Object.fromEntries(values.outputs), ...written.outputs },
   };
+}
+
+/** A summary that cannot be kept is no reason for a step to fail. */
+async function keepSummary({ addSummary, log }: JobSession, files: CommandFiles): Promise<void> {
+  try {
+    addSummary(await readSummary(files));
+  } catch (error) {
+    if (!(error instanceof CommandFileError)) throw error;
+    log.write(`::warning::the summary of the step was not kept: ${error.message}`);
+  }
+}
+
+/** Returns the reason of a failed step. Anything unexpected fails the step as well, and is shown as it is. */
+export function toReason(error: unknown): string {
+  const isExpected = [ExpressionError, PayloadError, PlaceError, CommandFileError, StepError].some(
+    (kind) => error instanceof kind,
+  );
+  const message = error instanceof Error ? error.message : String(error);
+  return isExpected ? message : `the runner failed: ${message}`;
 }

@@ -1,13 +1,10 @@
-import { ExpressionError } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
 import { runAction } from "../actions/run-action.ts";
-import { PlaceError } from "../places/place.ts";
 import type { StepResult } from "../report/task-reporter.ts";
-import { CommandFileError } from "./command-files.ts";
-import { PayloadError, type StepDefinition } from "./payload.ts";
+import type { StepDefinition } from "./payload.ts";
 import { type Frame, type JobSession, type StepOutcome, toContexts, toState } from "./session.ts";
 import { type PreparedScript, prepareScript, runScript } from "./script-step.ts";
 import { toStepNames } from "./step-names.ts";
-import { type Performed, StepError, type StepRun, withinTime } from "./step-run.ts";
+import { type Performed, StepError, type StepRun, toReason, withinTime } from "./step-run.ts";
 
 /** Called when a step of the job begins and ends. */
 export interface StepObserver {
@@ -122,13 +119,4 @@ function toShown(prepared: PreparedStep): readonly string[] {
 function toShownMapping(title: string, values: Readonly<Record<string, string>>): string[] {
   const lines = Object.entries(values).map(([name, value]) => `  ${name}: ${value}`);
   return lines.length === 0 ? [] : [`${title}:`, ...lines.slice(0, SHOWN_LINES_MAX)];
-}
-
-/** Returns the reason of a failed step. Anything unexpected fails the step as well, and is shown as it is. */
-export function toReason(error: unknown): string {
-  const isExpected = [ExpressionError, PayloadError, PlaceError, CommandFileError, StepError].some(
-    (kind) => error instanceof kind,
-  );
-  const message = error instanceof Error ? error.message : String(error);
-  return isExpected ? message : `the runner failed: ${message}`;
 }

@@ -1,8 +1,6 @@
-import { mkdir, symlink, writeFile } from "node:fs/promises";
-import { createHash } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { hashFiles } from "../../../cli/runner/job/hash-files.ts";
 import { toShellCommand } from "../../../cli/runner/job/shells.ts";
 import { findTarget, parseLabel } from "../../../cli/runner/labels.ts";
 import { findEngine, toContainerImage } from "../../../cli/runner/places/container-place.ts";
@@ -42,22 +40,6 @@ test.each([
 
 test("an unknown shell is refused", () => {
   expect(toShellCommand("fish", "x", true)).toBeUndefined();
-});
-
-test("hashFiles depends on content, order and exclusions, and follows no link out of the workspace", async () => {
-  await using home = await temporaryHome();
-  const root = join(home.path, "workspace");
-  await mkdir(join(root, "deep"), { recursive: true });
-  await writeFile(join(home.path, "outside.lock"), "outside");
-  await writeFile(join(root, "a.lock"), "one");
-  await writeFile(join(root, "deep", "b.lock"), "two");
-  await symlink(join(home.path, "outside.lock"), join(root, "c.lock"));
-  const hash = (text: string | Buffer) => createHash("sha256").update(text).digest();
-  const both = hash(Buffer.concat([hash("one"), hash("two")])).toString("hex");
-  expect(await hashFiles(root, ["**/*.lock"])).toBe(both);
-  expect(await hashFiles(root, ["deep/*.lock", "a.lock"])).toBe(both);
-  expect(await hashFiles(root, ["**/*.lock", "!deep/**"])).toBe(hash(hash("one")).toString("hex"));
-  expect(await hashFiles(root, ["*.none"])).toBe("");
 });
 
 test("a job cannot have the runner mount folders or add privileges", () => {

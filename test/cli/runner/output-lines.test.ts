@@ -44,6 +44,11 @@ test("a line of ten million characters is cut, with a secret at the cut masked",
   expect(rows[0]).toMatch(/x\*\*\*y+ \[\d+ characters cut\]$/);
 });
 
+test("stop-commands without a token stops nothing", () => {
+  const { rows } = rowsOf("::stop-commands::\n::add-mask::other-secret\nother-secret\n");
+  expect(rows).toEqual(["::warning::stop-commands needs a token; commands continue", "***"]);
+});
+
 test("commands between stop-commands and its token are text", () => {
   const { rows, values } = rowsOf(
     [

@@ -7,12 +7,14 @@ import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
 import { createWorkflowPushes } from "../../support/forge/workflow-pushes.ts";
+import { createRunnerStarter } from "../support/built-in-runner.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { fakeSystem, runCli, temporaryHome } from "../support/run-cli.ts";
 
 let daemon: TestDaemon;
 let git: GitClient;
 const people = createForgePeople(() => daemon);
+const startRunner = createRunnerStarter(() => daemon, people);
 const workflows = createWorkflowPushes(
   () => daemon,
   people,
@@ -28,47 +30,6 @@ afterAll(async () => {
   await git[Symbol.asyncDispose]();
   await daemon[Symbol.asyncDispose]();
 });
-
-/** Registers a runner with one label of the host and runs it until it is disposed of. */
-async function startRunner(label: string, flags: readonly string[] = [], allow = "*") {
-  const home = await temporaryHome();
-  const env = {
-    PATH: process.env["PATH"],
-    CROFT_URL: daemon.url,
-    CROFT_FORGE_TOKEN: people.admin,
-    RUNNER_SECRET: "of-the-owner",
-  };
-  const options = { home: home.path, env, program: [process.execPath, "croft"] as const };
-  const line = [
-    "runner",
-    "register",
-    "--name",
-    label,
-    "--labels",
-    `${label}:host`,
-    "--allow",
-    allow,
-  ];
-  const registered = await runCli([...line, "--json"], options);
-  expect(registered.code).toBe(0);
-  const system = fakeSystem({ ...options, hurried: false });
-  const ended = run(["runner", "run", ...flags], system);
-  await vi.waitUntil(() => system.written.err().includes("waits for jobs"), { timeout: 20_000 });
-  const stop = async () => {
-    system.stops.send("SIGTERM");
-    return ended;
-  };
-  return {
-    home: home.path,
-    system,
-    ended,
-    stop,
-    [Symbol.asyncDispose]: async () => {
-      await stop();
-      await home[Symbol.asyncDispose]();
-    },
-  };
-}
 
 const workflow = (text: string) => ({ ".gitea/workflows/ci.yml": `on: push\n${text}` });
 

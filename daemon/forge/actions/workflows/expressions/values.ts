@@ -29,7 +29,9 @@ export function toNumber(value: ExpressionValue): number {
   if (typeof value === "boolean") return value ? 1 : 0;
   if (typeof value === "number") return value;
   if (typeof value !== "string") return Number.NaN;
-  return value.trim() === "" ? 0 : Number(value);
+  const text = value.trim();
+  // Binary numbers are none of the public description.
+  return text === "" ? 0 : /^0b/i.test(text) ? Number.NaN : Number(text);
 }
 
 /** Converts a value to its text in a template. */

@@ -25,6 +25,8 @@ test.each<[string, ExpressionValue]>([
   ["-2.99e-2", -0.0299],
   ["'It''s open source!'", "It's open source!"],
   ["1 == 1.0", true],
+  ["'0b11' == 3", false],
+  ["'0x10' == 16 && '0o17' == 15", true],
   ["'Linux' == 'linux'", true],
   ["'1' == 1", true],
   ["null == 0", true],
