@@ -107,6 +107,32 @@ withChromium.describe("the pages in a real browser", () => {
     await context.close();
   }, 60_000);
 
+  test("tables scroll on a phone instead of breaking their words, and numbers follow titles of any script", async () => {
+    const row = `|${" Column |".repeat(9)}`;
+    await people.by("mira", "POST", "/repos/mira/notes/issues", {
+      title: "البوابة تصر",
+      body: `${row}\n|${"---|".repeat(9)}\n${row}\n`,
+    });
+    const context = await browser.newContext({ viewport: { width: 390, height: 900 } });
+    const page = await context.newPage();
+    const failed: string[] = [];
+    page.on("response", (response) => {
+      if (response.status() >= 400) failed.push(response.url());
+    });
+    await page.goto(`${daemon.url}/mira/notes/issues/3`);
+    await assertNoViolations(page, "an issue with a wide table");
+    const seen = await page.evaluate(() => {
+      const head = document.createRange();
+      head.selectNodeContents(document.querySelector("th")!);
+      const leftOf = (selector: string) =>
+        document.querySelector(selector)!.getBoundingClientRect().left;
+      return { lines: head.getClientRects().length, ordered: leftOf("h2 bdi") < leftOf("h2 span") };
+    });
+    expect(seen).toEqual({ lines: 1, ordered: true });
+    expect(failed).toEqual([]);
+    await context.close();
+  });
+
   test("pictures of a README in the repository are loaded, and an SVG with a script is saved", async () => {
     const context = await browser.newContext();
     const problems = watch(context);

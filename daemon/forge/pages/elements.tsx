@@ -6,8 +6,12 @@ import { toPath } from "./page.ts";
 /** HTML that the rendering service has made safe, or the text as it is when it could not be rendered. */
 export function Rendered({ html, text }: { html: string | undefined; text: string }) {
   if (html === undefined) return <pre className="plain">{text}</pre>;
-  // Code scrolls sideways, which takes the focus of the keyboard. The sanitizer leaves no `<` in texts and attributes.
-  const focusable = html.replace(/<pre(?=[\s>])/g, '<pre tabindex="0"');
+  // Code and wide tables scroll sideways, which takes the focus of the keyboard. The sanitizer closes every element and
+  // leaves no `<` in texts and attributes.
+  const focusable = html
+    .replace(/<pre(?=[\s>])/g, '<pre tabindex="0"')
+    .replace(/<table(?=[\s>])/g, '<div class="scroll" tabindex="0"><table')
+    .replaceAll("</table>", "</table></div>");
   // Only HTML of the rendering service, which sanitizes it, comes here
   return <div className="markup" dangerouslySetInnerHTML={{ __html: focusable }} />;
 }

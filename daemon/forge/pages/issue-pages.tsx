@@ -77,7 +77,9 @@ function IssueList({ issues }: { issues: readonly WireIssue[] }) {
     <ul className="list">
       {issues.map((issue) => (
         <li key={issue.id}>
-          <a href={toIssuePath(issue)}>{issue.title}</a>{" "}
+          <a href={toIssuePath(issue)}>
+            <bdi>{issue.title}</bdi>
+          </a>{" "}
           {issue.labels.map((label) => (
             <Label key={label.id} label={label} />
           ))}
@@ -143,7 +145,7 @@ async function showIssue(context: PageContext, params: PageParams, failed?: stri
       <>
         <RepositoryHead repository={head} current="issues" />
         <h2>
-          {issue.title} <span className="quiet">{`#${issue.number}`}</span>
+          <bdi>{issue.title}</bdi> <span className="quiet">{`#${issue.number}`}</span>
         </h2>
         <IssueFacts issue={issue} />
         <Dependencies title="Depends on" issues={blockers} home={head.full_name} />
@@ -236,7 +238,9 @@ function Dependencies({
       <ul className="list">
         {issues.map((issue) => (
           <li key={issue.id}>
-            <a href={toIssuePath(issue)}>{issue.title}</a>{" "}
+            <a href={toIssuePath(issue)}>
+              <bdi>{issue.title}</bdi>
+            </a>{" "}
             <span className="quiet">{toReference(issue, home)}</span> <State word={issue.state} />
           </li>
         ))}
@@ -304,11 +308,28 @@ function Reactions({ contents }: { contents: readonly string[] }) {
   return (
     <p className="content">
       {[...counts].map(([content, count]) => (
-        <span className="label" key={content}>{`${content} ${count}`}</span>
+        <span className="label" key={content}>
+          <span role="img" aria-label={content}>
+            {reactionEmoji[content] ?? content}
+          </span>
+          {count}
+        </span>
       ))}
     </p>
   );
 }
+
+/** The reactions that the API takes, as `/settings/ui` lists them. */
+const reactionEmoji: Readonly<Record<string, string>> = {
+  "+1": "👍",
+  "-1": "👎",
+  laugh: "😄",
+  hooray: "🎉",
+  confused: "😕",
+  heart: "❤️",
+  rocket: "🚀",
+  eyes: "👀",
+};
 
 /** Returns the text of an event, which follows the name of its user. */
 function toEventText(entry: WireTimelineEntry, home: string): string {

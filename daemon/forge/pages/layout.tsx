@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { Form } from "./elements.tsx";
 import { type PageContext, toPath } from "./page.ts";
-import { STYLE_PATH } from "./style.ts";
+import { ICON_PATH, STYLE_PATH } from "./style.ts";
 
 /** A page as it is sent. */
 export function toDocument(
@@ -19,6 +19,7 @@ export function toDocument(
         <meta name="robots" content="noindex" />
         <title>{`${title} · ${instanceName}`}</title>
         <link rel="stylesheet" href={STYLE_PATH} />
+        <link rel="icon" type="image/svg+xml" href={ICON_PATH} />
       </head>
       <body>
         <a className="skip" href="#content">

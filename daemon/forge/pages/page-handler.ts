@@ -9,7 +9,7 @@ import { toDocument } from "./layout.tsx";
 import type { CallOperation } from "./operations.ts";
 import type { PageAnswer, PageContext, PageRoute, RenderText } from "./page.ts";
 import { SESSION_MS, type Session, type Sessions } from "./sessions.ts";
-import { STYLE, STYLE_PATH } from "./style.ts";
+import { ICON, ICON_PATH, STYLE, STYLE_PATH } from "./style.ts";
 import { answerGoCommand } from "./tool-pages.ts";
 
 /** A page as it goes to the browser. */
@@ -70,7 +70,8 @@ export function createPageHandler(deps: PageHandlerDeps) {
 
   return async function answer(request: ServerRequest, readBody: ReadFormBody): Promise<SentPage> {
     const path = request.target.split("?", 1).join();
-    if (path === STYLE_PATH) return style;
+    const asset = assets[path];
+    if (asset !== undefined) return asset;
     const secret = readCookie(request);
     let session: Session | undefined;
     try {
@@ -205,15 +206,22 @@ const unsent: SentPage = { status: 499, headers: {}, body: undefined };
 
 const isAbort = (error: unknown) => error instanceof Error && error.name === "AbortError";
 
-const style: SentPage = {
-  status: 200,
-  headers: {
-    "Content-Type": "text/css; charset=utf-8",
-    "Cache-Control": "public, max-age=31536000, immutable",
-    "X-Content-Type-Options": "nosniff",
-  },
-  body: STYLE,
+const assets: Readonly<Record<string, SentPage>> = {
+  [STYLE_PATH]: toAsset("text/css; charset=utf-8", STYLE),
+  [ICON_PATH]: toAsset("image/svg+xml", ICON),
 };
+
+function toAsset(type: string, body: string): SentPage {
+  return {
+    status: 200,
+    headers: {
+      "Content-Type": type,
+      "Cache-Control": "public, max-age=31536000, immutable",
+      "X-Content-Type-Options": "nosniff",
+    },
+    body,
+  };
+}
 
 /** A renamed user or repository: the address of the API becomes that of the page. */
 function moved({ data }: AppError): SentPage {

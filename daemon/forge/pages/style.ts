@@ -43,13 +43,18 @@ h3.head { font-size: 1rem; }
 .state.good { color: var(--good); border-color: currentColor; }
 .state.bad { color: var(--bad); border-color: currentColor; }
 table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+th, td { text-align: start; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: break-word; }
 .scroll { overflow-x: auto; }
 pre, code { font: .85rem/1.5 ui-monospace, monospace; }
 pre { background: var(--raised); padding: .8rem; overflow-x: auto; border-radius: .4rem; margin: .5rem 0; white-space: pre; }
 .plain { white-space: pre-wrap; }
 main img, .markup svg { max-width: 100%; }
-.markup table { display: block; overflow-x: auto; }
+.markup table { width: auto; margin: .5rem 0; }
+.markup > :first-child, .event + .event { margin-top: 0; }
+.markup > :last-child { margin-bottom: 0; }
+.markup blockquote { margin: .8rem 0; padding-inline-start: .8rem; border-inline-start: .25rem solid var(--line); color: var(--quiet); }
+.markup li:has(> input[type=checkbox]) { list-style: none; }
+.markup li > input[type=checkbox] { margin: 0 .4rem 0 -1.3rem; }
 .markup a { text-decoration: underline; }
 .diff .add { color: var(--good); }
 .diff .del { color: var(--bad); }
@@ -86,5 +91,13 @@ dt { color: var(--quiet); }
 dd { margin: 0; }
 `;
 
-/** The address has the hash of the content, so that a browser may keep it. */
-export const STYLE_PATH = `/assets/croft-${hash("sha256", STYLE, "hex").slice(0, 12)}.css`;
+/** The picture of the tab: a roof over a field. */
+export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#136c33"/><path d="M5 17 16 7l11 10M9 15v10h14V15" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
+
+/** The addresses have the hash of the content, so that a browser may keep it. */
+export const STYLE_PATH = toAssetPath(STYLE, "css");
+export const ICON_PATH = toAssetPath(ICON, "svg");
+
+function toAssetPath(content: string, extension: string): string {
+  return `/assets/croft-${hash("sha256", content, "hex").slice(0, 12)}.${extension}`;
+}
