@@ -8,7 +8,15 @@ import { addKey, retireOldKeys } from "../storage/keys/open.ts";
 import type { RestoredDatabase } from "../storage/restore-database.ts";
 import { writePrivately } from "../storage/keys/private-file.ts";
 import { compose, type Composed } from "./composition/compose.ts";
-import type { DaemonInput, FirstAdministrator } from "./composition/daemon-input.ts";
+import {
+  type DaemonInput,
+  type FirstAdministrator,
+  checkStores,
+  openStores,
+  restoreCopy,
+  type Stores,
+  toKeyringOptions,
+} from "./composition/stores.ts";
 import type { SettingPaths } from "./settings/paths.ts";
 import { listSettings, type Settings } from "./settings/settings.ts";
 import { AppError } from "./errors.ts";
@@ -43,13 +51,6 @@ import {
   listBackupsIn,
   restoreArchive,
 } from "./composition/home-backups.ts";
-import {
-  checkStores,
-  openStores,
-  restoreCopy,
-  type Stores,
-  toKeyringOptions,
-} from "./composition/stores.ts";
 import type { RestoredHome } from "../storage/backup/restore-backup.ts";
 import type { BackupSummary } from "../storage/backup/write-backup.ts";
 import type { CheckFinding } from "../storage/check/check-home.ts";

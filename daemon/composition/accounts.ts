@@ -10,21 +10,19 @@ import {
 import { STRENGTH_RULES } from "../contract/vault/password-rules.ts";
 import { isUserName } from "../contract/forge/rules.ts";
 import { AppError } from "../errors.ts";
-import type { DaemonInput, FirstAdministrator } from "./daemon-input.ts";
+import type { DaemonInput, FirstAdministrator, Stores } from "./stores.ts";
 import type { Addresses } from "./network.ts";
 import { createForgeAccounts, type ForgeAccountsDeps } from "../forge/accounts/accounts.ts";
 import { createPasswordRules } from "../forge/accounts/password-rules.ts";
-import { createPackageDependents } from "../forge/packages/dependents.ts";
+import { createPackageDependents } from "../forge/packages/packages.ts";
 import { createRepositoryDependents } from "../forge/repositories/dependents.ts";
 import type { Limiter } from "../http/limits.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import type { Log } from "../utilities/logging.ts";
-import { createCommonPasswords } from "../outbound/breach/common-passwords.ts";
-import { createBreachLookup } from "../outbound/breach/lookup.ts";
+import { createCommonPasswords, createBreachLookup } from "../outbound/breach/lookup.ts";
 import { isReaderAt } from "../forge/notifications/notify.ts";
 import { createMailer, type Mailer } from "../outbound/mail/mailer.ts";
 import { createPasswordHasher, type PasswordHasher } from "../utilities/password-hasher.ts";
-import type { Stores } from "./stores.ts";
 import { createVaultAccounts } from "../vault/accounts/accounts.ts";
 import { assertNotBreached } from "../vault/accounts/password-rules.ts";
 

@@ -3,21 +3,19 @@ import { peopleRoutes } from "../forge/accounts/accounts.ts";
 import { createForgeApi } from "../forge/api.ts";
 import { cronRoutes } from "../forge/cron/cron.routes.ts";
 import { createCronTasks } from "../forge/cron/cron.service.ts";
-import { createGitApi } from "../forge/git/git-api.ts";
+import { createGitApi, createPackagesApi } from "../forge/tool-apis.ts";
 import type { SshServer } from "../forge/git/ssh/ssh-server.ts";
-import { createPackagesApi } from "../forge/packages/packages-api.ts";
 import { readCookie } from "../forge/pages/page-handler.ts";
 import { createSessions } from "../forge/pages/sessions.ts";
 import type { NodeHandler } from "../http/server.ts";
 import { createVaultApi } from "../vault/api.ts";
 import { createPeople, openMailer, type ServiceDeps } from "./accounts.ts";
 import { openForge } from "./forge.ts";
-import { createPageAnswers } from "./forge-pages.ts";
+import { createPageAnswers } from "./pages.ts";
 import { openObjects } from "./objects.ts";
 import { scheduledTasks } from "./scheduled-tasks.ts";
 import { createNightlyBackup } from "./home-backups.ts";
-import { openSsh } from "./ssh.ts";
-import { createTransport } from "./transport.ts";
+import { openSsh, createTransport } from "./transport.ts";
 import { openVault } from "./vault.ts";
 
 /** How long a shutdown waits for running jobs. */

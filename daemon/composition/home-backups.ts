@@ -29,9 +29,8 @@ import { claimInstanceValue } from "../../storage/tables/common/instance.ts";
 import { AppError } from "../errors.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type BucketSetting, toBucketUrl } from "../settings/types.ts";
-import { type BucketNames, toBucketRefusal } from "./bucket-refusals.ts";
-import type { DaemonInput } from "./daemon-input.ts";
-import { assertEmbedded, takeLock, toKeyringOptions } from "./stores.ts";
+import { type BucketNames, toBucketRefusal } from "./objects.ts";
+import { type DaemonInput, assertEmbedded, takeLock, toKeyringOptions } from "./stores.ts";
 
 /** A backup in a bucket, with its address. */
 export interface ListedBackup extends BucketBackup {

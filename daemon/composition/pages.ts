@@ -1,14 +1,32 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Database } from "../../storage/engine/database.ts";
 import { findInstanceValue } from "../../storage/tables/common/instance.ts";
-import { apiOf } from "../contract/api-of.ts";
+import { apiOf, surfaceOf } from "../contract/api-of.ts";
 import { allEndpoints } from "../contract/all.ts";
 import { isLoopback } from "../http/listen.ts";
-import type { PlainRoute } from "../http/server.ts";
-import type { ServerRequest } from "../http/handle.ts";
+import type { NodeHandler, PlainRoute } from "../http/server.ts";
+import type { Api, BytesAnswer, Route, ServerRequest } from "../http/handle.ts";
 import type { Metrics } from "../http/metrics.ts";
-import { writeAnswer } from "../http/replies.ts";
+import { statusOfCode, toRefusal, writeAnswer } from "../http/replies.ts";
 import { createResetPage, RESET_PAGE_PATH } from "../vault/pages/reset-page.ts";
+import { AppError } from "../errors.ts";
+import type { PublicKeys } from "../forge/accounts/keys.service.ts";
+import type { ForgeCaller } from "../forge/caller.ts";
+import { createOperations } from "../forge/pages/operations.ts";
+import {
+  createPageHandler,
+  type PageHandlerDeps,
+  type ReadFormBody,
+  type SentPage,
+} from "../forge/pages/page-handler.ts";
+import { forgePages } from "../forge/pages/pages.ts";
+import type { Sessions } from "../forge/pages/sessions.ts";
+import type { Rendering } from "../forge/rendering/rendering.service.ts";
+import { createByteSender } from "../http/bytes.ts";
+import type { RequestReport } from "../http/bind.ts";
+import type { BodyBudgets } from "../http/body-memory.ts";
+import { closeAfterUnreadBody, readWholeBody } from "../http/request-body.ts";
+import type { ServiceDeps } from "./accounts.ts";
 
 const NO_STORE = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" } as const;
 const TEXT = { ...NO_STORE, "Content-Type": "text/plain; charset=utf-8" } as const;
@@ -157,3 +175,126 @@ function createDocuments(version: string) {
       })),
   };
 }
+
+/** Answers a request for a page of the forge. */
+export type AnswerPage = (request: ServerRequest, readBody: ReadFormBody) => Promise<SentPage>;
+
+/** Pages of one caller, which run git and render texts. */
+const PAGES_PER_MINUTE = { max: 600, seconds: 60 } as const;
+
+/** Wires up the pages of the forge. */
+export function createPageAnswers(
+  { addresses, input, limiter, log }: ServiceDeps,
+  {
+    sessions,
+    publicKeys,
+    rendering,
+    api,
+    routes,
+  }: {
+    readonly sessions: Sessions;
+    readonly publicKeys: PublicKeys;
+    readonly rendering: Rendering;
+    readonly api: Api<ForgeCaller>;
+    readonly routes: readonly Route[];
+  },
+): AnswerPage {
+  const deps: PageHandlerDeps = {
+    pages: forgePages(sessions, publicKeys),
+    sessions,
+    rendering,
+    urls: { publicUrl: addresses.publicUrl },
+    instanceName: input.settings.instanceName,
+    operations: createOperations(api, routes),
+    addressKey: limiter.addressKey,
+    async count(key) {
+      const { allowed, resetSeconds } = await limiter.consume(
+        `forge.pages:${key}`,
+        PAGES_PER_MINUTE,
+      );
+      if (allowed) return;
+      const text = `too many pages, try again in ${resetSeconds} seconds`;
+      throw new AppError("rate_limited", text, { retryAfterSeconds: resetSeconds });
+    },
+    toRefusal,
+    statusOf: ({ code }) => statusOfCode[code],
+    reportBug: (error, request) =>
+      log.error({ err: error, request_id: request.id }, "a page failed"),
+  };
+  return createPageHandler(deps);
+}
+
+/**
+ * Returns whether a request is for a page of the forge: any address that is neither an API's nor a page of its own. The
+ * start page shows repositories to browsers only.
+ */
+export function isPage(
+  path: string,
+  { method = "", headers }: IncomingMessage,
+  own: ReadonlyMap<string, unknown>,
+): boolean {
+  if (!["GET", "HEAD", "POST"].includes(method) || surfaceOf(path) !== undefined) return false;
+  return path === "/" ? wantsHtml(headers.accept) : !own.has(path);
+}
+
+const wantsHtml = (accept = ""): boolean => accept.includes("text/html");
+
+/** Serves pages; a client that wants no HTML gets a plain text for an unknown address. */
+export function createForgePages({
+  answerPage,
+  toServerRequest,
+  bodies,
+  addressKey,
+  report,
+}: {
+  readonly answerPage: AnswerPage;
+  readonly toServerRequest: (message: IncomingMessage, response: ServerResponse) => ServerRequest;
+  readonly bodies: BodyBudgets;
+  readonly addressKey: (address: string) => string;
+  readonly report: (result: RequestReport) => void;
+}): NodeHandler {
+  const sendBytes = createByteSender({});
+  return (message, response) => void serve(message, response);
+
+  async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const request = toServerRequest(message, response);
+    const memory = bodies.anonymous(addressKey(request.address));
+    const page = await answerPage(request, (maxBytes) =>
+      readWholeBody(message, { maxBytes, memory }),
+    );
+    memory.release();
+    if (response.destroyed) {
+      if (typeof page.body === "object") page.body.bytes.release?.();
+      report({ request, route: "forge.pages", status: page.status, error: undefined });
+      return;
+    }
+    closeAfterUnreadBody(message, response);
+    if (typeof page.body === "object") {
+      await sendFile(request, response, page.headers, page.body);
+      return;
+    }
+    const isPlain = page.status === 404 && !wantsHtml(message.headers.accept);
+    const body = isPlain ? "404 page not found\n" : page.body;
+    const headers = { ...page.headers, "X-Request-Id": request.id, ...(isPlain ? PLAIN : {}) };
+    writeAnswer(response, page.status, headers, body, "");
+    report({ request, route: "forge.pages", status: page.status, error: undefined });
+  }
+
+  async function sendFile(
+    request: ServerRequest,
+    response: ServerResponse,
+    common: Readonly<Record<string, string>>,
+    answer: BytesAnswer,
+  ): Promise<void> {
+    const headers = { ...common, ...answer.headers, "X-Request-Id": request.id };
+    try {
+      const status = await sendBytes(request, response, { ...answer, headers });
+      report({ request, route: "forge.pages", status, error: undefined });
+    } catch (error) {
+      response.destroy();
+      report({ request, route: "forge.pages", status: 500, error });
+    }
+  }
+}
+
+const PLAIN = { "Content-Type": "text/plain; charset=utf-8" } as const;

@@ -6,12 +6,12 @@ import { env } from "node:process";
 import {
   beginFirstStart,
   createPrivateFolder,
+  type DataDirectory,
   DataDirectoryError,
   emptyTemporaryFolder,
   holdsDatabase,
   openDataDirectory,
   toDataDirectory,
-  type DataDirectory,
 } from "../../storage/data-directory.ts";
 import {
   acquireInstanceLock,
@@ -26,8 +26,8 @@ import {
   type OpenKeyringOptions,
 } from "../../storage/keys/open.ts";
 import {
-  checkHome,
   type CheckFinding,
+  checkHome,
   type CheckHomeOptions,
 } from "../../storage/check/check-home.ts";
 import { createGit } from "../../storage/git/git.ts";
@@ -41,7 +41,39 @@ import {
 } from "../../storage/restore-database.ts";
 import { AppError } from "../errors.ts";
 import type { Log } from "../utilities/logging.ts";
-import type { DaemonInput } from "./daemon-input.ts";
+import type { ScriptProgram } from "../jobs/process-pool.ts";
+import type { SettingPaths } from "../settings/paths.ts";
+import type { Settings } from "../settings/settings.ts";
+
+/** The input of a daemon: resolved settings and the process's environment. */
+export interface DaemonInput {
+  readonly settings: Settings;
+  readonly paths: SettingPaths;
+  readonly version: string;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly process: {
+    readonly pid: number;
+    /** Distinguishes this process from a later one with the same id; undefined where the system does not provide it. */
+    readonly mark?: string | undefined;
+    readonly userId: number | undefined;
+  };
+  /** Runs the scripts of child processes; the Node of this process when absent. */
+  readonly scriptProgram?: ScriptProgram;
+  /** Where log lines go: standard error in the foreground. */
+  readonly logTo: { write(line: string): unknown; readonly isTTY?: boolean };
+  /** Receives the same lines as JSON, whatever `log_format` says: the log file. */
+  readonly recordTo?: { write(line: string): unknown };
+  /** For tests: parse every JSON response with its declared schema and fail on a difference. */
+  readonly checkReplies?: boolean;
+}
+
+/** Name, e-mail and password of the administrators, as given to `croft init`. */
+export interface FirstAdministrator {
+  readonly username: string;
+  readonly email: string;
+  readonly password: string;
+}
 
 /** The opened stores of rows, bytes and keys, which this process uses exclusively. */
 export interface Stores {

@@ -6,7 +6,7 @@ import type { RunnerTransport } from "../forge/actions/protocol/connect-handler.
 import { createProtocolLog } from "../forge/actions/protocol/protocol-log.ts";
 import type { ForgeCaller } from "../forge/caller.ts";
 import { createAccessLog } from "../http/access-log.ts";
-import { bindRoutes, type BinderOptions, type RateLimiter } from "../http/bind.ts";
+import { type BinderOptions, bindRoutes, type RateLimiter } from "../http/bind.ts";
 import { createBodyBudgets } from "../http/body-memory.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import { withCors } from "../http/cors.ts";
@@ -14,14 +14,16 @@ import type { Api, Route } from "../http/handle.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { createServerRequest } from "../http/server-request.ts";
 import { createNodeHandler, type NodeHandler } from "../http/server.ts";
-import type { DaemonInput } from "./daemon-input.ts";
+import type { DaemonInput, Stores } from "./stores.ts";
 import type { VaultCaller } from "../vault/caller.ts";
 import type { ServiceDeps } from "./accounts.ts";
 import type { Addresses } from "./network.ts";
-import { type AnswerPage, createForgePages, isPage } from "./forge-pages.ts";
+import { type AnswerPage, createForgePages, createPages, isPage } from "./pages.ts";
 import type { OpenObjects } from "./objects.ts";
-import { createPages } from "./pages.ts";
-import type { Stores } from "./stores.ts";
+import { openHostKeys } from "../forge/git/ssh/host-keys.ts";
+import { createSshAuthentication } from "../forge/git/ssh/ssh-authentication.ts";
+import type { SshServer } from "../forge/git/ssh/ssh-server.ts";
+import type { SmartHttp } from "../forge/git/smart-http.service.ts";
 
 interface ApiParts<Caller> {
   readonly api: Api<Caller>;
@@ -143,4 +145,32 @@ function toBinderOptions(
     toServerRequest: rest.toServerRequest,
     report: rest.report,
   };
+}
+
+/** Connections of one address: each costs a key exchange. */
+const connectionRule = { max: 300, seconds: 60 } as const;
+
+/** Creates the SSH server with the keys of this home; undefined when it is off. Nothing listens yet. */
+export async function openSsh(
+  { db, input, stores, limiter, log }: ServiceDeps,
+  transfers: SmartHttp,
+): Promise<SshServer | undefined> {
+  const { settings, clock, version } = input;
+  if (!settings.ssh) return undefined;
+  // Loaded only when it is on: the library is large.
+  const { createSshServer } = await import("../forge/git/ssh/ssh-server.ts");
+  return createSshServer({
+    transfers,
+    authentication: createSshAuthentication({ db, clock }),
+    hostKeys: await openHostKeys({ db, sealer: stores.keyring }),
+    log,
+    countConnection: async (address) => {
+      const key = `ssh ${limiter.addressKey(address)}`;
+      return (await limiter.consume(key, connectionRule)).allowed;
+    },
+    addressKey: limiter.addressKey,
+    idleMs: settings.idleTimeoutSeconds * 1000,
+    // A dash would begin the comment of the identification (RFC 4253, 4.2).
+    ident: `croft_${version.replace(/[^\w.]/g, "_")}`,
+  });
 }

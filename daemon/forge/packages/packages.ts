@@ -11,6 +11,9 @@ import { npmRoutes } from "./npm/npm.routes.ts";
 import { createNpmRegistry } from "./npm/npm.service.ts";
 import { packageRoutes } from "./packages.routes.ts";
 import { createPackages } from "./packages.service.ts";
+import { deletePackagesOf, ownsPackage } from "../../../storage/tables/forge/packages/packages.ts";
+import { AppError } from "../../errors.ts";
+import type { AccountDependents } from "../accounts/remove-user.ts";
 
 export interface ForgePackagesDeps {
   readonly db: Database;
@@ -39,5 +42,20 @@ export function createForgePackages(deps: ForgePackagesDeps): ForgePackages {
       ...genericPackageRoutes(createGenericPackages(deps)),
       ...npmRoutes({ npm: createNpmRegistry(deps), urls, clock }),
     ],
+  };
+}
+
+/** Deletes the packages of an account with it. A scheduled sweep removes their objects. */
+export function createPackageDependents(): AccountDependents {
+  return {
+    async assertNoneOwned(tx, account) {
+      if (await ownsPackage(tx, account.id))
+        throw new AppError(
+          "unprocessable",
+          `user still has ownership of packages [uid: ${account.id}]`,
+        );
+    },
+
+    removeAll: (tx, account) => deletePackagesOf(tx, account.id),
   };
 }

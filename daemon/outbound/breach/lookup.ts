@@ -1,5 +1,5 @@
 // daemon/outbound/breach: checks whether a password appeared in a data breach, without revealing the password.
-// Start here; common-passwords.ts is the check without a network.
+// Start here.
 import { hash } from "node:crypto";
 import { request } from "undici";
 
@@ -92,3 +92,20 @@ function isInRange(range: string, suffix: string): boolean {
 }
 
 function ignore(): void {}
+
+/**
+ * Returns whether a password is among the 49,000 most common ones, ignoring case. Loads the list at the first call: it is
+ * needed only when the lookup service does not answer.
+ */
+export function createCommonPasswords(): (password: string) => Promise<boolean> {
+  let list: Promise<ReadonlySet<string>> | undefined;
+  return async (password) => {
+    list ??= loadList();
+    return (await list).has(password.toLowerCase());
+  };
+}
+
+async function loadList(): Promise<ReadonlySet<string>> {
+  const { dictionary } = await import("@zxcvbn-ts/language-common");
+  return new Set(dictionary["passwords-common"]);
+}

@@ -7,8 +7,7 @@ import type { Progress } from "../../../output/progress.ts";
 import { failedTask, type Task } from "../../../support/batch.ts";
 import { explainPrecondition, isSameEtag, preconditionFailed } from "../../../support/if-match.ts";
 import { createFolderBatches, type FolderCreation } from "./folder-batch.ts";
-import { createFolderListings } from "./folder-listings.ts";
-import { createFollow } from "./follow-local.ts";
+import { createFolderListings, type Follow } from "./folder-listings.ts";
 import {
   beginFolder,
   enterOrPlan,
@@ -16,6 +15,7 @@ import {
   type OpenedFolder,
   openRemoteFolder,
   type RemoteFolder,
+  toKey,
 } from "./remote-folder.ts";
 import { replaceFile } from "./replace-file.ts";
 import { isResumed, uploadResumably } from "./resume-upload.ts";
@@ -238,4 +238,31 @@ export async function* createUploads(
     const found = await stat(path).catch(() => undefined);
     return found?.isFile() === true && found.size <= BATCHED_BYTES_MAX;
   }
+}
+
+/**
+ * Returns a function that selects the folders of the target that an upload of `sources` enters: those that the local folders
+ * have too. The sources go into the folder `targetId`.
+ */
+export function createFollow(targetId: string, sources: readonly string[]): Follow {
+  /** Local folders by the id of the folder that they go to. */
+  const locals = new Map<string, readonly string[]>();
+  return async (id, items) => {
+    const below = (await Promise.all((locals.get(id) ?? []).map(readSubfolders))).flat();
+    const paths = id === targetId ? [...sources, ...below] : below;
+    const byName = Map.groupBy(paths, (path) => toKey(basename(path)));
+    locals.delete(id);
+    return items.filter(({ kind, name, provider_item_id: itemId }) => {
+      const same = byName.get(toKey(name));
+      if (kind !== "folder" || same === undefined) return false;
+      locals.set(itemId, same);
+      return true;
+    });
+  };
+}
+
+async function readSubfolders(path: string): Promise<readonly string[]> {
+  // The walk reads the same folder and reports its errors.
+  const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(path, name));
 }

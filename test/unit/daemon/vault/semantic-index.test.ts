@@ -4,8 +4,7 @@ import { PermanentJobError } from "../../../../daemon/jobs/job-kind.ts";
 import { createGuardedRequest } from "../../../../daemon/outbound/guarded-request.ts";
 import { createEmbedder, type EmbeddingModel } from "../../../../daemon/vault/ai/embedder.ts";
 import { createAiClient } from "../../../../daemon/vault/ai/provider-client.ts";
-import { toPassages } from "../../../../daemon/vault/search/passages.ts";
-import { createSemanticIndex } from "../../../../daemon/vault/search/semantic-index.ts";
+import { toPassages, createSemanticIndex } from "../../../../daemon/vault/search/semantic-index.ts";
 import {
   createSemanticSearch,
   fuseRanks,

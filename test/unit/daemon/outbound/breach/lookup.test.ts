@@ -2,8 +2,10 @@ import { hash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
-import { createCommonPasswords } from "../../../../../daemon/outbound/breach/common-passwords.ts";
-import { createBreachLookup } from "../../../../../daemon/outbound/breach/lookup.ts";
+import {
+  createCommonPasswords,
+  createBreachLookup,
+} from "../../../../../daemon/outbound/breach/lookup.ts";
 
 const breached = "a password out of a breach";
 const suffixOf = (password: string) => hash("sha1", password, "hex").toUpperCase().slice(5);
