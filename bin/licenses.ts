@@ -23,7 +23,7 @@ function packageFolder(path: string): string | undefined {
 }
 
 async function toNotice(folder: string): Promise<string> {
-  const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Manifest;
+  const manifest: Manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
   const title = `${manifest.name} ${manifest.version} (${manifest.license ?? "see below"})`;
   const entries = await readdir(folder, { withFileTypes: true });
   const names = entries

@@ -96,3 +96,7 @@ export const errorCodes = {
 } as const satisfies Record<string, ErrorCodeFacts>;
 
 export type CliErrorCode = keyof typeof errorCodes;
+
+export function isErrorCode(word: unknown): word is CliErrorCode {
+  return typeof word === "string" && Object.hasOwn(errorCodes, word);
+}

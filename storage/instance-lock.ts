@@ -3,6 +3,7 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { StorageError } from "./engine/database.ts";
+import { parseJsonObject } from "./cloud/json.ts";
 
 /** The process that uses a data directory. */
 export interface InstanceProcess {
@@ -128,14 +129,8 @@ async function writeHolder(root: string, holder: InstanceHolder): Promise<void> 
 }
 
 function parseHolder(text: string): InstanceHolder | undefined {
-  let value: Partial<Record<"pid" | "started_at" | "urls", unknown>> | null;
-  try {
-    value = JSON.parse(text) as typeof value;
-  } catch {
-    // Damaged, or of another program: the lock itself does not depend on it.
-    return undefined;
-  }
-  const { pid, started_at: startedAt, urls } = value ?? {};
+  // Damaged, or of another program: the lock itself does not depend on it.
+  const { pid, started_at: startedAt, urls } = parseJsonObject(text) ?? {};
   return typeof pid === "number" && typeof startedAt === "number" && Array.isArray(urls)
     ? { pid, startedAt, urls: urls.filter((url) => typeof url === "string") }
     : undefined;

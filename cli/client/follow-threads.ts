@@ -1,9 +1,10 @@
 import { forge } from "./operations.ts";
 import type { Readable } from "node:stream";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
-import type { WireThread, WireUnreadCount } from "../../daemon/contract/forge/notifications.ts";
+import type { WireThread } from "../../daemon/contract/forge/notifications.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
+import { parseObject } from "../support/json-object.ts";
 
 /** One event of the notification stream. */
 export type ThreadNews =
@@ -101,18 +102,17 @@ async function* readEvents(stream: Readable): AsyncGenerator<EventSourceMessage>
 
 function toNews(event: string | undefined, data: string): ThreadNews | undefined {
   if (event !== "thread" && event !== "count") return undefined;
-  const value = parse(data);
-  if (event === "thread") return { kind: "thread", thread: value as WireThread };
-  return { kind: "count", unread: (value as WireUnreadCount).new };
+  const value = parseObject(data);
+  if (event === "count" && typeof value?.["new"] === "number")
+    return { kind: "count", unread: value["new"] };
+  if (event === "thread" && isThread(value)) return { kind: "thread", thread: value };
+  throw notAnEvent();
 }
 
-function parse(data: string): object {
-  try {
-    return JSON.parse(data) as object;
-  } catch (error) {
-    throw notAnEvent(error);
-  }
+/** Only the id is checked: the client trusts the daemon to send the other members as the contract declares them. */
+function isThread(value: object | undefined): value is WireThread {
+  return value !== undefined && "id" in value && typeof value.id === "number";
 }
 
-const notAnEvent = (cause: unknown): CliError =>
+const notAnEvent = (cause?: unknown): CliError =>
   new CliError("unexpected_answer", "the daemon sent an invalid event", { cause });

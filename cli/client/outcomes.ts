@@ -2,6 +2,7 @@ import { CliError, type CliErrorDetails, type Problem } from "../errors.ts";
 import type { CliErrorCode } from "../exit-codes.ts";
 import { findStorageMessage, type StorageMessage } from "./storage-messages.ts";
 import { vaultHints } from "./vault-hints.ts";
+import { asObject, type JsonObject } from "../support/json-object.ts";
 
 /** The parts of a response that decide between success and failure. */
 export interface ResponseFacts {
@@ -218,6 +219,6 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function isObject(value: unknown): value is JsonObject {
+  return asObject(value) !== undefined;
 }

@@ -5,6 +5,7 @@ import type { Profiles } from "../profile/profiles.ts";
 import type { System } from "../system.ts";
 import { CliError } from "../errors.ts";
 import { readTextFile } from "../profile/config.ts";
+import { parseObject } from "../support/json-object.ts";
 
 /** The contents of `daemon.json` in the data directory of a running daemon. */
 export interface DaemonNotice {
@@ -107,14 +108,8 @@ type NoticeSystem = Pick<System, "isProcessAlive" | "processMark">;
 
 function parseNotice(text: string | undefined): DaemonNotice | undefined {
   if (text === undefined) return undefined;
-  let value: Partial<Record<"pid" | "process_mark" | "started_at" | "urls", unknown>> | null;
-  try {
-    value = JSON.parse(text) as typeof value;
-  } catch {
-    // The file is being written or has other contents: treat it as missing.
-    return undefined;
-  }
-  const { pid, process_mark: mark, started_at: startedAt, urls } = value ?? {};
+  // A file that is being written or has other contents is treated as missing.
+  const { pid, process_mark: mark, started_at: startedAt, urls } = parseObject(text) ?? {};
   if (typeof pid !== "number" || typeof startedAt !== "number" || !Array.isArray(urls))
     return undefined;
   return {

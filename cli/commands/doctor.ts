@@ -11,6 +11,7 @@ import { unpagedList } from "../output/spec.ts";
 import { createMachineKeyring } from "../profile/keyring.ts";
 import { probeStore } from "../profile/stores.ts";
 import type { CommandModule } from "../tree/entry.ts";
+import { parseObject } from "../support/json-object.ts";
 
 export interface DoctorOptions {
   /** Fail when something is broken. */
@@ -176,7 +177,7 @@ async function readKeyRecord(
 ): Promise<{ readonly source: string; readonly account: string } | undefined> {
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
-  const { source, account } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const { source, account } = parseObject(text) ?? {};
   return { source: String(source), account: String(account) };
 }
 

@@ -5,6 +5,7 @@ import { CliError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
 import type { CommandModule } from "../tree/entry.ts";
 import { version } from "../version.ts";
+import { parseObject } from "../support/json-object.ts";
 
 export interface VersionOptions {
   /** Also asks for the latest release. */
@@ -109,13 +110,7 @@ function unexpected(url: string, problem: string): CliError {
 function toRelease(
   text: string,
 ): { readonly latest: string; readonly url: string | null } | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-  const { tag_name: tag, html_url: url } = Object(value) as Readonly<Record<string, unknown>>;
+  const { tag_name: tag, html_url: url } = parseObject(text) ?? {};
   const latest =
     typeof tag === "string" ? /^v?(\d+\.\d+\.\d+(?:-[\w.]+)?)$/.exec(tag)?.[1] : undefined;
   if (latest === undefined) return undefined;

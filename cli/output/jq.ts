@@ -36,7 +36,7 @@ export async function applyJq(
 /** A string bare; other values as the engine wrote them, which keeps its notation of numbers. */
 function toPrinted(document: string): string {
   if (!document.startsWith('"')) return escapeJson(document);
-  return sanitizeText(JSON.parse(document) as string);
+  return sanitizeText(String(JSON.parse(document)));
 }
 
 /** Refuses an invalid jq expression before the command does anything. @throws CliError `usage` */

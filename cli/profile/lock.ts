@@ -5,6 +5,7 @@ import { dirname } from "node:path";
 import { CliError } from "../errors.ts";
 import type { System } from "../system.ts";
 import { makePrivateFolder } from "./make-private-folder.ts";
+import { parseObject } from "../support/json-object.ts";
 
 type Dependencies = Pick<System, "pid" | "clock" | "sleep" | "isProcessAlive">;
 
@@ -85,14 +86,14 @@ async function tryLink(from: string, to: string): Promise<boolean> {
 
 async function isAbandoned(path: string, system: Dependencies): Promise<boolean> {
   try {
-    const holder = JSON.parse(await readFile(path, "utf8")) as Holder;
+    const { pid, host } = parseObject(await readFile(path, "utf8")) ?? {};
+    if (typeof pid !== "number" || typeof host !== "string") return true;
     const { mtimeMs } = await stat(path);
     const isSilent = system.clock() - mtimeMs > silentMs;
-    return isSilent || (holder.host === hostname() && !system.isProcessAlive(holder.pid));
+    return isSilent || (host === hostname() && !system.isProcessAlive(pid));
   } catch (error) {
-    // Given back in this moment.
+    // Released in this moment.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
-    if (error instanceof SyntaxError) return true;
     throw error;
   }
 }

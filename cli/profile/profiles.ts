@@ -3,6 +3,7 @@ import type { CliEnvironment } from "../environment.ts";
 import { CliError } from "../errors.ts";
 import { readPrivateFile } from "./read-private-file.ts";
 import type { StoreKind } from "./stores.ts";
+import { asObject, parseObject } from "../support/json-object.ts";
 
 /** A daemon and the accounts there. Secrets are in the credential store, under `id`. */
 export interface Profile {
@@ -108,24 +109,44 @@ function toWire(file: ProfileFile) {
 }
 
 function parseFile(text: string, path: string): ProfileFile {
-  try {
-    const value = JSON.parse(text) as ReturnType<typeof toWire>;
-    if (typeof value.current === "string" && typeof value.profiles === "object")
-      return {
-        current: value.current,
-        // Without a prototype: a profile may be named like a member of `Object`.
-        profiles: Object.assign(Object.create(null) as object, value.profiles),
-        fileStoreNoticeGiven: value.file_store_notice_given,
-      };
-  } catch (error) {
-    throw damaged(path, error);
+  const {
+    current,
+    profiles: known,
+    file_store_notice_given: isNoticeGiven,
+  } = parseObject(text) ?? {};
+  const entries = asObject(known);
+  if (typeof current !== "string" || entries === undefined) throw damaged(path);
+  // Without a prototype: a profile may be named like a member of `Object`.
+  const profiles: Record<string, Profile> = Object.create(null);
+  for (const [name, entry] of Object.entries(entries)) {
+    const profile = toProfile(entry);
+    if (profile === undefined) throw damaged(path);
+    profiles[name] = profile;
   }
-  throw damaged(path, undefined);
+  return { current, profiles, fileStoreNoticeGiven: isNoticeGiven === true };
 }
 
-function damaged(path: string, cause: unknown): CliError {
+/** Returns the profile that a value of the file describes; undefined when a member has a wrong type. */
+function toProfile(value: unknown): Profile | undefined {
+  const { id, url = null, store = null, forge = null, vault = null } = asObject(value) ?? {};
+  if (typeof id !== "string" || (url !== null && typeof url !== "string")) return undefined;
+  if (store !== null && store !== "keyring" && store !== "file") return undefined;
+  const { username } = asObject(forge) ?? {};
+  const { email, handle = null } = asObject(vault) ?? {};
+  if (forge !== null && typeof username !== "string") return undefined;
+  if (vault !== null && typeof email !== "string") return undefined;
+  if (handle !== null && typeof handle !== "string") return undefined;
+  return {
+    id,
+    url,
+    store,
+    forge: typeof username === "string" ? { username } : null,
+    vault: typeof email === "string" ? { email, handle } : null,
+  };
+}
+
+function damaged(path: string): CliError {
   return new CliError("invalid_config", `${path} is damaged`, {
     hint: "mend it, or remove it and sign in again",
-    cause,
   });
 }

@@ -11,6 +11,7 @@ import { runnerService } from "../../daemon/forge/actions/protocol/schema.ts";
 import { clientHeaders } from "../client/client.ts";
 import type { Transport } from "../client/transport.ts";
 import { CliError } from "../errors.ts";
+import { parseObject } from "../support/json-object.ts";
 
 /** A call of the runner protocol that the daemon refused. */
 export class RunnerRefused extends Error {
@@ -120,21 +121,12 @@ function toRefusal(status: number, text: string): RunnerRefused {
 }
 
 function parseServiceError(text: string): { readonly msg?: string } {
-  try {
-    const { msg } = JSON.parse(text) as Record<string, unknown>;
-    return typeof msg === "string" ? { msg } : {};
-  } catch {
-    // A proxy in between answers pages of its own.
-    return {};
-  }
+  // A proxy in between may answer pages of its own, which are not JSON.
+  const { msg } = parseObject(text) ?? {};
+  return typeof msg === "string" ? { msg } : {};
 }
 
 function parseError(text: string): { readonly code: string; readonly message: string } {
-  try {
-    const { code, message } = JSON.parse(text) as Record<string, unknown>;
-    return { code: String(code ?? ""), message: String(message ?? "") };
-  } catch {
-    // A proxy in between answers pages of its own.
-    return { code: "", message: "" };
-  }
+  const { code = "", message = "" } = parseObject(text) ?? {};
+  return { code: String(code), message: String(message) };
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { CliError } from "../errors.ts";
 import { makePrivateFolder } from "../profile/make-private-folder.ts";
 import type { System } from "../system.ts";
+import { parseObject } from "../support/json-object.ts";
 
 type LockSystem = Pick<System, "pid" | "isProcessAlive" | "processMark">;
 
@@ -53,11 +54,14 @@ async function createFile(path: string, text: string): Promise<boolean> {
 
 async function readHolder(path: string): Promise<Holder | undefined> {
   try {
-    const { pid, mark } = JSON.parse(await readFile(path, "utf8")) as Partial<Holder>;
-    return typeof pid === "number" ? { pid, mark: mark ?? null } : undefined;
-  } catch {
-    // A process that was killed while it wrote the file, or removed it in this moment.
-    return undefined;
+    // Undefined members: a process was killed while it wrote the file.
+    const { pid, mark } = parseObject(await readFile(path, "utf8")) ?? {};
+    if (typeof pid !== "number") return undefined;
+    return { pid, mark: typeof mark === "string" ? mark : null };
+  } catch (error) {
+    // Its owner removed it in this moment.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
   }
 }
 

@@ -3,6 +3,7 @@ import type { SettingPaths } from "../../daemon/settings/paths.ts";
 import { CliError } from "../errors.ts";
 import { readPrivateFile, removeFile } from "../profile/read-private-file.ts";
 import { writePrivateFile } from "../profile/write-private-file.ts";
+import { isTexts, parseObject } from "../support/json-object.ts";
 
 /** A registered runner, as it is kept in a file of mode 0600. */
 export interface RunnerState {
@@ -35,17 +36,12 @@ export function readRunnerState(paths: SettingPaths): RunnerState | undefined {
   const path = toStatePath(paths);
   const text = readPrivateFile(path);
   if (text === undefined) return undefined;
-  const value = parse(text);
-  const isWhole =
-    value !== undefined &&
-    [value.uuid, value.token, value.name].every((each) => typeof each === "string") &&
-    [value.labels, value.allow].every(isTexts) &&
-    (value.url === null || typeof value.url === "string");
-  if (!isWhole)
+  const state = parse(text);
+  if (state === undefined)
     throw new CliError("invalid_config", `${path} is damaged`, {
       hint: 'remove it and run "croft runner register" again',
     });
-  return value;
+  return state;
 }
 
 export function writeRunnerState(paths: SettingPaths, state: RunnerState): Promise<void> {
@@ -56,16 +52,16 @@ export function removeRunnerState(paths: SettingPaths): void {
   removeFile(toStatePath(paths));
 }
 
+/** Returns the state that a file holds; undefined when a member is missing or has another type. */
 function parse(text: string): RunnerState | undefined {
-  try {
-    return JSON.parse(text) as RunnerState;
-  } catch {
+  const { url, id, uuid, token, name, labels, ephemeral, allow } = parseObject(text) ?? {};
+  if (typeof uuid !== "string" || typeof token !== "string" || typeof name !== "string")
     return undefined;
-  }
+  if (typeof id !== "number" || typeof ephemeral !== "boolean") return undefined;
+  if (!isTexts(labels) || !isTexts(allow) || (url !== null && typeof url !== "string"))
+    return undefined;
+  return { url, id, uuid, token, name, labels, ephemeral, allow };
 }
-
-const isTexts = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((each) => typeof each === "string");
 
 /** Whether the runner's owner has given a valid pattern: `OWNER/NAME`, `OWNER`, or `*` for all repositories. */
 export function isAllowPattern(text: string): boolean {

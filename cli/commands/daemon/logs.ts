@@ -5,6 +5,7 @@ import { sanitizeText, toJson } from "../../output/sanitize.ts";
 import { shape } from "../../output/spec.ts";
 import { daemonLogPath, olderLogPath } from "../../profile/daemon-log.ts";
 import type { CommandModule } from "../../tree/entry.ts";
+import { parseObject } from "../../support/json-object.ts";
 
 /** Least to most severe. */
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
@@ -215,13 +216,7 @@ function toSelection({ level, since, until, requestId }: LogFilter): (line: stri
 
 /** The record of a line; undefined for text that an older daemon or a crash left in the log. */
 function toRecord(line: string): LogRecord | undefined {
-  if (!line.startsWith("{")) return undefined;
-  try {
-    return JSON.parse(line) as LogRecord;
-  } catch {
-    // A line that a crash cut off.
-    return undefined;
-  }
+  return line.startsWith("{") ? parseObject(line) : undefined;
 }
 
 /** `time LEVEL message name=value …` */

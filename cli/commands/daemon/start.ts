@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { findDaemonNotice } from "../../client/target.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, DryRun } from "../../errors.ts";
-import { errorCodes, type CliErrorCode } from "../../exit-codes.ts";
+import { type CliErrorCode, isErrorCode } from "../../exit-codes.ts";
 import { shape } from "../../output/spec.ts";
 import { daemonLogPath } from "../../profile/daemon-log.ts";
 import { makePrivateFolder } from "../../profile/make-private-folder.ts";
@@ -19,6 +19,7 @@ import {
   whatToType,
 } from "../serve.ts";
 import { endDaemon, toSeconds } from "./process.ts";
+import { asObject, isTexts, parseObject } from "../../support/json-object.ts";
 
 export interface DaemonStartOptions {
   readonly settings: SettingFlags;
@@ -164,7 +165,15 @@ function parseReady(line: string): {
   readonly urls: readonly string[];
   readonly first_start: ShownFirstStart | null;
 } {
-  return JSON.parse(line) as ReturnType<typeof parseReady>;
+  const { urls, first_start: firstStart } = parseObject(line) ?? {};
+  if (!isTexts(urls) || !(firstStart === null || isFirstStart(firstStart)))
+    throw new CliError("unexpected", `the daemon printed an unexpected first line: ${line}`);
+  return { urls, first_start: firstStart };
+}
+
+function isFirstStart(value: unknown): value is ShownFirstStart {
+  const { home, forge, vault } = asObject(value) ?? {};
+  return typeof home === "string" && [forge, vault].every((each) => asObject(each) !== undefined);
 }
 
 /** The failure that the daemon reported in its last line, with the same code; a crash reports other text. */
@@ -185,13 +194,8 @@ function parseFailure(
 ):
   | { readonly code: CliErrorCode; readonly message: string; readonly hint: string | null }
   | undefined {
-  try {
-    const { error } = JSON.parse(line) as {
-      error: { code: CliErrorCode; message: string; hint: string | null };
-    };
-    return error.code in errorCodes ? error : undefined;
-  } catch {
-    // A stack trace of Node, which is no JSON.
-    return undefined;
-  }
+  // A crash ends with a stack trace of Node, which is not JSON.
+  const { code, message, hint } = asObject(parseObject(line)?.["error"]) ?? {};
+  if (!isErrorCode(code) || typeof message !== "string") return undefined;
+  return { code, message, hint: typeof hint === "string" ? hint : null };
 }

@@ -2,6 +2,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { toFailure } from "../../../client/outcomes.ts";
 import { CliError } from "../../../errors.ts";
+import { type JsonObject, parseObject } from "../../../support/json-object.ts";
 
 /** One line of the answer to a batch: the answer that a single request would get, with its status. */
 export interface BatchLine {
@@ -22,13 +23,14 @@ export async function* readBatchLines<L extends BatchLine>(stream: Readable): As
 
 /** Parses one line. Throws `unexpected_answer` when it is no JSON or has no status. */
 export function parseBatchLine<L extends BatchLine>(text: string): L {
-  try {
-    const line = JSON.parse(text) as L;
-    if (typeof line.status === "number") return line;
-  } catch {
-    // Handled like any other line that the daemon did not write.
-  }
+  const line = parseObject(text);
+  if (isLine<L>(line)) return line;
   throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
+}
+
+/** Only the status is checked: the client trusts the daemon to send the other members as the contract declares them. */
+function isLine<L extends BatchLine>(line: JsonObject | undefined): line is L & JsonObject {
+  return typeof line?.["status"] === "number";
 }
 
 /** Returns the failure that a line reports; undefined when it reports a success. */

@@ -7,7 +7,7 @@ import type { Enqueue } from "../../../jobs/queue.ts";
 import { toPackagePayload } from "../../hooks/payloads.view.ts";
 import type { HookPublisher, PublishedEvent } from "../../hooks/publisher.ts";
 import type { ForgeUrls } from "../../urls.ts";
-import { isMapping, type Mapping } from "../workflows/mapping.ts";
+import { isMapping, type Mapping, toJsonMapping } from "../workflows/mapping.ts";
 
 /** The event in `on` that an event of hooks starts. Pushes, created and deleted refs are read from the push itself. */
 const WORKFLOW_EVENTS: Partial<Record<HookEvent, string>> = {
@@ -101,10 +101,9 @@ async function starts(db: Queries, repositoryId: RepositoryId, event: HookEvent)
 
 /** Returns a payload as JSON has it, with its texts cut. */
 function toBounded(payload: object): Mapping {
-  const text = JSON.stringify(payload, (_key, value: unknown) =>
+  return toJsonMapping(payload, (_key, value) =>
     typeof value === "string" && value.length > TEXT_CHARACTERS_MAX
       ? value.slice(0, TEXT_CHARACTERS_MAX)
       : value,
   );
-  return JSON.parse(text) as Mapping;
 }

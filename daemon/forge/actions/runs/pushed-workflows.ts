@@ -10,7 +10,7 @@ import { toPushedCommits } from "../../hooks/pushed-commits.ts";
 import { createPushJob, type PublishedPush } from "../../git/push-jobs.ts";
 import type { RefChange } from "../../repositories/events.ts";
 import type { ForgeUrls } from "../../urls.ts";
-import type { Mapping } from "../workflows/mapping.ts";
+import { type Mapping, toJsonMapping } from "../workflows/mapping.ts";
 import { matchesPush } from "../workflows/triggers.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import type { EventWorkflows } from "./event-workflows.ts";
@@ -112,7 +112,7 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
     const details = toPushDetails(owned, change, await toPushedCommits(db, shown, actor), urls);
     const payloads: Readonly<Record<string, Mapping>> = {
       // As the runner will read it: views have members that JSON leaves out.
-      push: JSON.parse(JSON.stringify(details)) as Mapping,
+      push: toJsonMapping(details),
       ...(change.before === undefined ? { create: toCreatePayload(change) } : {}),
     };
     for (const { name: file, text } of files.filter(({ name }) => !disabled.has(name)))

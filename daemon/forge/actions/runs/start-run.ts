@@ -15,7 +15,7 @@ import type { ForgeUrls } from "../../urls.ts";
 import { readVariables } from "../secrets/variables.service.ts";
 import { evaluateTemplate } from "../workflows/expressions/evaluate.ts";
 import { ExpressionError, isTruthy, toText } from "../workflows/expressions/values.ts";
-import { evaluateDeep, isMapping, type Mapping } from "../workflows/mapping.ts";
+import { evaluateDeep, isMapping, type Mapping, toJsonMapping } from "../workflows/mapping.ts";
 import type { Workflow } from "../workflows/workflow.ts";
 import type { RunEngine } from "./advance-run.ts";
 import { insertBlockedJob } from "./new-jobs.ts";
@@ -139,7 +139,7 @@ export function createRunStarter({
     // As the runner will read it: views have members that JSON leaves out.
     return {
       ...trigger,
-      payload: { ...payload, ...(JSON.parse(JSON.stringify(subjects)) as Mapping) },
+      payload: { ...payload, ...toJsonMapping(subjects) },
     };
   }
 

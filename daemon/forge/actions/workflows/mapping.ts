@@ -8,6 +8,19 @@ export function isMapping(value: unknown): value is Mapping {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/**
+ * Returns an object as its reader gets it from JSON: without the members that JSON leaves out. `replacer` is that of
+ * `JSON.stringify`.
+ */
+export function toJsonMapping(
+  value: object,
+  replacer?: (key: string, value: unknown) => unknown,
+): Mapping {
+  const parsed: unknown = JSON.parse(JSON.stringify(value, replacer));
+  if (!isMapping(parsed)) throw new TypeError("the value is not an object of JSON");
+  return parsed;
+}
+
 /** Evaluates the expressions of every text within a value. @throws ExpressionError */
 export function evaluateDeep(value: ExpressionValue, scope: Scope): ExpressionValue {
   if (typeof value === "string") return evaluateTemplate(value, scope);

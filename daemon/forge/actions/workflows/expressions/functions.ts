@@ -114,7 +114,9 @@ function toJson(value: ExpressionValue): string {
 
 function fromJson(text: string): ExpressionValue {
   try {
-    return JSON.parse(text) as ExpressionValue;
+    // Every value of JSON is a value of an expression.
+    const value: ExpressionValue = JSON.parse(text);
+    return value;
   } catch {
     throw new ExpressionError("fromJSON: the text is no JSON");
   }
