@@ -217,6 +217,9 @@ export interface ByteRange {
 /** The most items of a listing; a larger folder is `unsupported`, never truncated. */
 export const LISTING_ITEMS_MAX = 1_000_000;
 
+/** The most leftovers of crashed uploads that one listing deletes, so that a listing does not take long. */
+export const LEFTOVERS_OF_LISTING_MAX = 20;
+
 export type ListOutcome =
   | { readonly kind: "ok"; readonly items: readonly ProviderItem[] }
   | Failure;
@@ -292,7 +295,8 @@ export interface CloudProvider {
   readonly capabilities: ProviderCapabilities;
   /**
    * Lists all children of a folder, in any order and without duplicates or the folder itself. An incomplete listing is
-   * a failure. `stale` when the folder is missing or is a file.
+   * a failure. `stale` when the folder is missing or is a file. An adapter that uploads to temporary names deletes up to
+   * `LEFTOVERS_OF_LISTING_MAX` of those that crashes left in the folder.
    */
   list(input: Call & { readonly folder: string }): Promise<ListOutcome>;
   /** Returns one item, or `not_found`. The root has no item. */

@@ -1,6 +1,6 @@
 import type { Failure } from "../outcomes.ts";
 import { createListedItems } from "../listed-items.ts";
-import type { ListOutcome } from "../provider.ts";
+import { LEFTOVERS_OF_LISTING_MAX, type ListOutcome } from "../provider.ts";
 import type { ProviderItem } from "../item.ts";
 import { toSegments } from "./address.ts";
 import { nameInListing, type DavCore } from "./core.ts";
@@ -66,12 +66,9 @@ export async function listFolder(
   if (self === "file") return { kind: "stale", note: "file" };
   // A response without the folder itself is no evidence that it exists.
   if (self === undefined && gathered.size === 0) return offline("empty_multistatus");
-  const gone = await removeAll(core, segments, remains.slice(0, REMAINS_MAX), signal);
+  const gone = await removeAll(core, segments, remains.slice(0, LEFTOVERS_OF_LISTING_MAX), signal);
   return { kind: "ok", items: gathered.values().filter((item) => !gone.has(item)) };
 }
-
-/** The most leftovers that one listing removes. */
-const REMAINS_MAX = 20;
 
 /** Removes leftovers of uploads and probes of a daemon that died. Ignores failures. */
 async function removeAll(

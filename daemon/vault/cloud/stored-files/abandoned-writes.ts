@@ -8,6 +8,7 @@ import {
   listStoredFileWrites,
   type StoredFileWrite,
 } from "../../../../storage/tables/vault/documents/stored-bytes.ts";
+import { LEFTOVERS_OF_LISTING_MAX } from "../../../../storage/cloud/provider.ts";
 import { findLiveItem, softDeleteItem } from "../../../../storage/tables/vault/items.ts";
 import { AppError } from "../../../errors.ts";
 import type { Adapters } from "../connections/adapters.ts";
@@ -21,6 +22,12 @@ export interface AbandonedWrites {
    * Discards every write that started before a time, with its temporary files; returns the number of discarded ones.
    */
   discardAll(before: number, signal: AbortSignal): Promise<number>;
+}
+
+/** A folder with the number of its abandoned writes, of which `write` is one. */
+interface WrittenFolder {
+  readonly write: StoredFileWrite;
+  readonly count: number;
 }
 
 const BATCH = 100;
@@ -80,11 +87,18 @@ export function createAbandonedWrites(db: Database, adapters: Adapters): Abandon
     return true;
   }
 
-  /** Lists a folder, so that the adapter deletes temporary files that interrupted uploads left there. */
-  async function cleanUp({ connectionId, parentRef }: StoredFileWrite, signal: AbortSignal) {
-    const connection = await findConnectionById(db, connectionId);
-    if (connection === undefined) return;
-    await adapters.call(connection, (provider) => provider.list({ folder: parentRef, signal }));
+  /**
+   * Lists a folder, so that the adapter deletes temporary files that interrupted uploads left there: at most one for each
+   * of `count` writes.
+   */
+  async function cleanUp({ write, count }: WrittenFolder, signal: AbortSignal): Promise<void> {
+    for (let listed = 0; listed < count; listed += LEFTOVERS_OF_LISTING_MAX) {
+      signal.throwIfAborted();
+      const connection = await findConnectionById(db, write.connectionId);
+      if (connection === undefined) return;
+      const folder = write.parentRef;
+      await adapters.call(connection, (provider) => provider.list({ folder, signal }));
+    }
   }
 
   return {
@@ -92,23 +106,21 @@ export function createAbandonedWrites(db: Database, adapters: Adapters): Abandon
 
     async discardAll(before, signal) {
       let count = 0;
-      const folders = new Map<string, StoredFileWrite>();
+      const folders = new Map<string, WrittenFolder>();
       let afterId = "";
       for (;;) {
         const batch = await listStoredFileWrites(db, { before, afterId, limit: BATCH });
         for (const write of batch) {
           signal.throwIfAborted();
           if (await discard(write).catch(toFailed)) count += 1;
-          folders.set(JSON.stringify([write.connectionId, write.parentRef]), write);
+          const key = JSON.stringify([write.connectionId, write.parentRef]);
+          folders.set(key, { write, count: (folders.get(key)?.count ?? 0) + 1 });
         }
         const last = batch.at(-1);
         if (last === undefined) break;
         afterId = last.id;
       }
-      for (const write of folders.values()) {
-        signal.throwIfAborted();
-        await cleanUp(write, signal).catch(toFailed);
-      }
+      for (const folder of folders.values()) await cleanUp(folder, signal).catch(toFailed);
       return count;
     },
   };

@@ -6,6 +6,7 @@ import type { VaultCaller } from "../../../../../daemon/vault/caller.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { StorageError } from "../../../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../../../storage/objects/object-store.ts";
+import { insertStoredFileWrite } from "../../../../../storage/tables/vault/documents/stored-bytes.ts";
 import { insertQuota } from "../../../../../storage/tables/vault/quotas.ts";
 import { setDefaultStorageBackend } from "../../../../../storage/tables/vault/users.ts";
 import { createMemoryStorage } from "../../../../support/cloud/memory-provider.ts";
@@ -194,6 +195,31 @@ test("a file that a crash left without a document is deleted by the reconciliati
   expect(await scene.files()).toHaveLength(1);
   expect(await scene.writes()).toBe(0);
   expect(scene.t.errors).not.toEqual([]);
+});
+
+test("each listing deletes 20 leftovers of crashed uploads: 45 abandoned writes list their folder three times", async () => {
+  await using scene = await openScene();
+  await scene.upload("kept");
+  const { id: connectionId } = (await scene.t.db.get<{ id: string }>(
+    "SELECT id FROM vault_connections",
+  )) ?? { id: "" };
+  const writes = Array.from({ length: 45 }, (_, index) => ({
+    id: `write-${index}`,
+    connectionId: toConnectionId(connectionId),
+    parentRef: "croft",
+    name: `lost ${index}.txt`,
+  }));
+  await scene.t.db.transaction(async (tx) => {
+    for (const write of writes) await insertStoredFileWrite(tx, write);
+  });
+  scene.t.now += DAY_MS + 1;
+  const lists = () => scene.storage.calls.filter((verb) => verb === "list").length;
+  const before = lists();
+  expect(await scene.documents.reconcile(signal)).toMatchObject({ discarded: 45 });
+  // Where ids are not paths, each write is found by a listing of its own.
+  expect(lists() - before).toBe(45 + 3);
+  expect(await scene.files()).toHaveLength(1);
+  expect(await scene.writes()).toBe(0);
 });
 
 test("a deletion succeeds for a file that was changed or deleted at the provider", async () => {
