@@ -2,6 +2,7 @@ import {
   foldText,
   MARK_END,
   MARK_START,
+  readTypedWords,
   type SearchTerm,
 } from "../../../storage/tables/vault/search-terms.ts";
 
@@ -15,10 +16,12 @@ const TERMS_MAX = 32;
 export function parseQuery(query: string): SearchTerm[] {
   const terms: SearchTerm[] = [];
   for (const [, phrase, word] of query.matchAll(/"([^"]*)"?|([^\s"]+)/g)) {
-    const words = foldText(phrase ?? word ?? "")
+    const given = phrase ?? word ?? "";
+    const words = foldText(given)
       .split(" ")
       .filter((one) => one !== "");
-    if (words.length > 0) terms.push({ words, isPrefix: word?.endsWith("*") === true });
+    const isPrefix = word?.endsWith("*") === true;
+    if (words.length > 0) terms.push({ words, typed: readTypedWords(given, words), isPrefix });
   }
   return terms.slice(0, TERMS_MAX);
 }

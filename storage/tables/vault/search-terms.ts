@@ -1,8 +1,11 @@
 // Terms of a search and passages with their matches, for both databases.
 
-/** One term of a query: a word, the beginning of a word, or several words in this order. All folded by `foldText`. */
+/** One term of a query: a word, the beginning of a word, or several words in this order. */
 export interface SearchTerm {
+  /** Folded by `foldText`. */
   readonly words: readonly string[];
+  /** The words as typed, where SQLite's index does not fold them as `foldText` does; see `readTypedWords`. */
+  readonly typed?: string | undefined;
   /** The last word is the beginning of a word. */
   readonly isPrefix: boolean;
 }
@@ -21,6 +24,23 @@ export function foldText(text: string): string {
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
+}
+
+/**
+ * Returns the words of a query as typed if the tokenizer of SQLite's index would not fold them to `folded`. It removes the
+ * accents of Latin letters only: Hangul, kana with sound marks, Devanagari, й or a ligature stay as they are in the index.
+ */
+export function readTypedWords(text: string, folded: readonly string[]): string | undefined {
+  const typed = text
+    .normalize("NFC")
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\p{M}]+/gu, " ")
+    .trim();
+  const byTokenizer = typed
+    .normalize("NFD")
+    .replace(/(?<=\p{Script=Latin})[\u0300-\u036f]+/gu, "")
+    .normalize("NFC");
+  return byTokenizer === folded.join(" ") ? undefined : typed;
 }
 
 /** Cuts the words around the first match out of a text and highlights all matches in them. */

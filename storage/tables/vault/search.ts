@@ -273,7 +273,11 @@ async function fold(
 /** Every word is quoted, so that no word is an operator. */
 function toFts5Query(terms: readonly SearchTerm[]): string {
   return terms
-    .map(({ words, isPrefix }) => `"${words.join(" ")}"${isPrefix ? " *" : ""}`)
+    .map(({ words, typed, isPrefix }) => {
+      const toPhrase = (text: string) => `"${text}"${isPrefix ? " *" : ""}`;
+      const folded = toPhrase(words.join(" "));
+      return typed === undefined ? folded : `(${folded} OR ${toPhrase(typed)})`;
+    })
     .join(" AND ");
 }
 

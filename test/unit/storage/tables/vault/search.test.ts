@@ -101,6 +101,26 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
     expect(await find("Résumé")).toEqual(["tax"]);
   });
 
+  test.each([
+    ["한국어 문서", ["한국어", "문서", "한*", '"한국어 문서"']],
+    ["データベース ガイド", ["データベース", "ガイド", "デー*"]],
+    ["हिन्दी दस्तावेज़", ["हिन्दी", "दस्तावेज़"]],
+    ["Российский ёж", ["российский", "ЁЖ", "российск*"]],
+    ["Αθήνα οδός", ["Αθήνα", "ΟΔΌΣ"]],
+    ["ﬁnal aﬀair ＴＥＳＴ", ["ﬁnal", "aﬀair", "ＴＥＳＴ"]],
+    ["مُحَمَّد", ["مُحَمَّد"]],
+    ["เอกสารที่นี่", ["เอกสารที่นี่"]],
+    ["tiếng Việt smånd", ["tieng", "VIỆT", "smand"]],
+  ])("finds words of %s as they are written", async (body, queries) => {
+    await add("written", mira, "written.txt", body);
+    for (const query of queries) {
+      expect(await find(query), query).toEqual(["written"]);
+      const passages = await listPassages(db, parseQuery(query), [toDocumentId("written")]);
+      expect(toSnippet(passages.get(toDocumentId("written")) ?? "").marks, query).not.toEqual([]);
+    }
+    await db.transaction((tx) => deleteDocument(tx, toDocumentId("written")));
+  });
+
   test("finds the beginning of a word with an asterisk only", async () => {
     expect(await find("minut*")).toEqual(["tea"]);
     expect(await find("minut")).toEqual([]);
