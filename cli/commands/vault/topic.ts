@@ -83,11 +83,14 @@ async function runCreate(
   await cli.output.resource(value, columns);
 }
 
-/** Names that differ only in case or accents are one for the server. */
+/** Names that differ only in case or accents are one for the server, also where case changes the number of letters. */
 function toKey(name: string): string {
   return name
+    .toLowerCase()
     .normalize("NFKD")
     .replace(/\p{M}+/gu, "")
+    .toUpperCase()
+    .replaceAll("Σ", "σ")
     .toLowerCase()
     .trim();
 }

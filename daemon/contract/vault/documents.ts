@@ -11,7 +11,7 @@ import {
   vaultUser,
   type AnyEndpoint,
 } from "../endpoint.ts";
-import { detail, line, oneOf, pageOf, paging, text, time, uuid } from "./common.ts";
+import { detail, line, oneOf, pageOf, paging, queryFlag, text, time, uuid } from "./common.ts";
 
 const perMinute = perAccount(100, 60);
 const documentParams = z.object({ document_id: uuid.brand<"DocumentId">() });
@@ -145,7 +145,7 @@ export const listDocuments = endpoint({
   name: "vault.documents.list",
   method: "GET",
   path: "/api/documents",
-  summary: "List one's documents; q searches their names and texts",
+  summary: "List one's documents; q searches their names and texts, an empty q matches all",
   gate: vaultUser,
   limit: perMinute,
   query: z.object({
@@ -154,7 +154,11 @@ export const listDocuments = endpoint({
     /** Newest first by default; names and sizes ascend. */
     order: oneOf(["asc", "desc"]).optional(),
     topic: text(200).optional(),
+    /** `false`: only documents without a topic. */
+    has_topics: queryFlag.optional(),
     status: status.optional(),
+    content_type: z.string().max(200).toLowerCase().optional(),
+    sha256: sha256.optional(),
     ...paging,
   }),
   replies: { 200: pageOf(listedDocument), ...refusals },

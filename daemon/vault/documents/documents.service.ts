@@ -77,12 +77,15 @@ export interface Documents {
   list(
     caller: VaultCaller,
     query: {
-      /** Words in names and texts, as `parseQuery` reads them. */
+      /** Words in names and texts, as `parseQuery` reads them; blank text matches all documents. */
       readonly q?: string | undefined;
       readonly sort: DocumentSort;
       readonly order?: "asc" | "desc" | undefined;
       readonly topic?: string | undefined;
+      readonly has_topics?: boolean | undefined;
       readonly status?: DocumentStatus | undefined;
+      readonly content_type?: string | undefined;
+      readonly sha256?: string | undefined;
     },
     page: PageRequest,
   ): Promise<{ readonly details: readonly DocumentDetail[]; readonly total: number }>;
@@ -153,11 +156,19 @@ export function createDocuments(deps: DocumentsDeps): Documents {
   const { db, store, clock } = deps;
 
   return {
-    async list(caller, { q, sort, order, topic, status }, { page, perPage }) {
-      const terms = q === undefined ? undefined : parseQuery(q);
+    async list(caller, { q = "", sort, order, topic, status, ...query }, { page, perPage }) {
+      const terms = q.trim() === "" ? undefined : parseQuery(q);
       const { documents, total } = await listDocuments(
         db,
-        { userId: caller.userId, status, terms, topicKey: topic && toTopicKey(topic) },
+        {
+          userId: caller.userId,
+          status,
+          terms,
+          topicKey: topic && toTopicKey(topic),
+          hasTopics: query.has_topics,
+          contentType: query.content_type,
+          sha256: query.sha256,
+        },
         {
           sort,
           descending: (order ?? (sort === "created_at" ? "desc" : "asc")) === "desc",

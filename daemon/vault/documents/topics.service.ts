@@ -113,11 +113,17 @@ export function createTopics({
   }
 }
 
-/** The key by which topics are compared: without case and accents. */
+/**
+ * The key by which topics are compared: without case and accents. Upper case comes between two lower cases, so that letters
+ * whose upper case has another number or form are one: `ß` and `SS`, `ı` and `i`.
+ */
 export function toTopicKey(name: string): string {
   return name
+    .toLowerCase()
     .normalize("NFKD")
     .replace(/\p{M}+/gu, "")
+    .toUpperCase()
+    .replaceAll("Σ", "σ")
     .toLowerCase()
     .trim();
 }

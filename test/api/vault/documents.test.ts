@@ -318,6 +318,34 @@ describe("one document", () => {
   });
 });
 
+describe("filters of the list", () => {
+  test("find documents without a topic, of a type and of given bytes", async () => {
+    const person = await signedIn();
+    await person.request("/api/topics", { json: { name: "Filed" } });
+    const filed = (await upload(person, "filed", "filed.txt")).json;
+    const open = (await upload(person, "open", "open.txt")).json;
+    const changed = await person.request(`/api/documents/${filed.id}`, {
+      method: "PATCH",
+      json: { topics: ["filed"] },
+    });
+    expect(Date.parse(changed.json.updated_at)).toBeGreaterThan(Date.parse(filed.updated_at) - 1);
+    const idsOf = async (query: string) =>
+      (await person.request(`/api/documents?sort=name&${query}`)).json.items.map(
+        ({ id }: { id: string }) => id,
+      );
+    expect(await idsOf("has_topics=false")).toEqual([open.id]);
+    expect(await idsOf("has_topics=true")).toEqual([filed.id]);
+    expect(await idsOf("content_type=Text/Plain")).toEqual([filed.id, open.id]);
+    expect(await idsOf("content_type=text/markdown")).toEqual([]);
+    expect(await idsOf(`sha256=${filed.sha256.toUpperCase()}`)).toEqual([filed.id]);
+    expect(await idsOf("q=%20")).toEqual([filed.id, open.id]);
+    expect(await idsOf("q=!!")).toEqual([]);
+    const other = await signedIn();
+    expect((await other.request(`/api/documents?sha256=${filed.sha256}`)).json.total).toBe(0);
+    expect((await person.request("/api/documents?sha256=x")).status).toBe(422);
+  });
+});
+
 describe("topics", () => {
   const create = (person: VaultPerson, name: string) =>
     person.request("/api/topics", { json: { name } });
@@ -330,6 +358,16 @@ describe("topics", () => {
     });
     expect(await create(person, "RESUME")).toMatchObject({ status: 409 });
     expect(await create(await signedIn(), "resume")).toMatchObject({ status: 201 });
+  });
+
+  test.each([
+    ["Straße", ["STRASSE", "strasse", "STRAẞE"]],
+    ["ıstanbul", ["ISTANBUL", "İstanbul"]],
+    ["ΟΔΟΣ", ["οδος", "οδοσ"]],
+  ])("%s is one with %j: letters whose case changes their number or form", async (name, others) => {
+    const person = await signedIn();
+    expect(await create(person, name)).toMatchObject({ status: 201 });
+    for (const other of others) expect(await create(person, other)).toMatchObject({ status: 409 });
   });
 
   test("of another user are not found, and system topics are not a user's to change", async () => {

@@ -26,7 +26,7 @@ export function readSettings(
     const value = given[spec.name] ?? spec.default;
     if (value === undefined || value === "") {
       if (spec.required)
-        throw toFieldError(["body", half, spec.name], `${spec.help} is needed.`, "missing");
+        throw toFieldError(["body", half, spec.name], `Required: ${spec.help}.`, "missing");
       continue;
     }
     if (spec.choices !== undefined && !spec.choices.includes(value))

@@ -121,7 +121,10 @@ export interface DocumentFilter {
   readonly userId: AccountId;
   /** Topic by name, compared without case and accents. */
   readonly topicKey?: string | undefined;
+  readonly hasTopics?: boolean | undefined;
   readonly status?: DocumentStatus | undefined;
+  readonly contentType?: string | undefined;
+  readonly sha256?: string | undefined;
   /** Only documents whose name and text match all terms. */
   readonly terms?: readonly SearchTerm[] | undefined;
 }
@@ -311,7 +314,7 @@ function toNameKey(filename: string): string {
 
 function toWhere(
   dialect: "sqlite" | "postgres",
-  { userId, topicKey, status, terms }: DocumentFilter,
+  { userId, topicKey, hasTopics, status, contentType, sha256, terms }: DocumentFilter,
 ): {
   readonly where: string;
   readonly values: readonly SqlValue[];
@@ -327,6 +330,19 @@ function toWhere(
       SELECT link.document_id FROM vault_document_topics AS link
       JOIN vault_topics AS topic ON topic.id = link.topic_id WHERE topic.name_key = ?)`);
     values.push(topicKey);
+  }
+  if (hasTopics !== undefined)
+    conditions.push(
+      `${hasTopics ? "" : "NOT "}EXISTS (
+         SELECT 1 FROM vault_document_topics AS link WHERE link.document_id = vault_documents.id)`,
+    );
+  if (contentType !== undefined) {
+    conditions.push("content_type = ?");
+    values.push(contentType);
+  }
+  if (sha256 !== undefined) {
+    conditions.push("sha256 = ?");
+    values.push(sha256);
   }
   if (terms !== undefined) {
     const matching = toDocumentCondition(dialect, terms);

@@ -81,7 +81,7 @@ export async function deleteTopic(tx: Transaction, id: string): Promise<boolean>
   return changes > 0;
 }
 
-/** Replaces the topics of a document. */
+/** Replaces the topics of a document, which counts as a change of it. */
 export async function setDocumentTopics(
   tx: Transaction,
   documentId: DocumentId,
@@ -94,6 +94,7 @@ export async function setDocumentTopics(
       documentId,
       topicId,
     );
+  await tx.run("UPDATE vault_documents SET updated_at = ? WHERE id = ?", tx.now, documentId);
 }
 
 const COLUMNS = "id, user_id, name, name_key, description, created_at, updated_at";
