@@ -185,9 +185,36 @@ test("refuses reports of tasks that do not exist", async () => {
   for (const [method, body] of [
     ["UpdateTask", { state: { id: "77" } }],
     ["UpdateLog", { taskId: "77", rows: [{ content: "x" }] }],
+    ["UpdateTask", { state: { id: "9223372036854775807" } }],
+    ["UpdateTask", { state: { id: "-1" } }],
+    ["UpdateLog", { taskId: "9223372036854775807", rows: [{ content: "x" }] }],
   ] as const)
     expect((await callRunner(daemon, method, body, runner)).json).toEqual({
       code: "unknown",
       message: "update task: invalid runner for task",
     });
+});
+
+test("attack: a runner describes itself with control characters and endless texts", async () => {
+  const long = "x".repeat(10_000);
+  const described = {
+    name: "n\u0000a\nme",
+    version: `v\u0000${long}`,
+    labels: ["a\u0000b:host", "\u0000"],
+  };
+  const { uuid, token, id } = await registerRunner(daemon, await tokenOf(), described);
+  const shown = (await people.api("GET", `/admin/actions/runners/${id}`)).json;
+  expect(shown).toMatchObject({ name: "name", labels: [{ name: "ab" }] });
+  const declared = await callRunner(
+    daemon,
+    "Declare",
+    { version: long, labels: [long, "b\u0007"], capabilities: ["\u0000", long] },
+    { uuid, token },
+  );
+  expect(declared.json.runner).toMatchObject({
+    version: "x".repeat(255),
+    labels: ["x".repeat(255), "b"],
+  });
+  const nameless = await callRunner(daemon, "Register", { name: "\u0000", token: await tokenOf() });
+  expect(nameless.json.message).toBe("missing runner token, name");
 });

@@ -6,6 +6,7 @@ import type { ActionStatus } from "../../../../storage/tables/forge/actions/stat
 import type { Logs } from "../runners/logs.service.ts";
 import { type Registration, RunnerRefusal } from "../runners/registration.service.ts";
 import type { AssignedTask, Tasks } from "../runners/tasks.service.ts";
+import { STEPS_MAX } from "../workflows/workflow.ts";
 import { createVersionWatch } from "./version-watch.ts";
 import { pingService, Result, runnerService, type TaskState } from "./schema.ts";
 
@@ -81,9 +82,9 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
       answer(async () => {
         const runner = await authenticate(context);
         if (state === undefined) throw new RunnerRefusal("update task: missing state");
-        const seen = await tasks.report(runner, Number(state.id), {
+        const seen = await tasks.report(runner, toId(state.id), {
           result: toResult(state.result),
-          steps: state.steps.map(toStep),
+          steps: state.steps.slice(0, STEPS_MAX).map(toStep),
           outputs,
         });
         return {
@@ -96,7 +97,7 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
       answer(async () => {
         const runner = await authenticate(context);
         const acknowledged = await logs.append(runner, {
-          taskId: Number(taskId),
+          taskId: toId(taskId),
           index: Number(index),
           rows: rows.map(({ time, content }) => ({ time: toTime(time) ?? 0, content })),
           isEnd: noMore,
@@ -161,13 +162,18 @@ function toStep({
 }: TaskState["steps"][number]) {
   const ended = toResult(result);
   return {
-    number: Number(id),
+    number: toId(id),
     status: ended ?? (startedAt === undefined ? ("waiting" as const) : ("running" as const)),
     startedAt: toTime(startedAt),
     completedAt: toTime(stoppedAt),
     logIndex: toRows(logIndex),
     logLength: toRows(logLength),
   };
+}
+
+/** Parses an id; one that no row can have is -1, which is that of none. */
+function toId(id: bigint): number {
+  return id >= 0n && id <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(id) : -1;
 }
 
 /** Parses a number of rows; a number beyond any log is 0. */

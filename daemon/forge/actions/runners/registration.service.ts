@@ -46,7 +46,8 @@ export interface RunnerDescription {
 }
 
 const TOKEN_BYTES = 20;
-const NAME_CHARACTERS_MAX = 255;
+/** Longest name, label, version and capability. */
+const FIELD_CHARACTERS_MAX = 255;
 const LABELS_MAX = 100;
 const PURPOSE = "action-registration";
 /** Last contact is written at most this often: runners poll every second or two. */
@@ -80,7 +81,7 @@ export function createRegistration({ db, clock, random, newUuid, sealer }: Regis
       registrationToken: string,
       described: RunnerDescription,
     ): Promise<{ readonly runner: ActionRunner; readonly token: string }> {
-      const { name, version, isEphemeral, labels, capabilities } = described;
+      const name = toField(described.name);
       if (registrationToken === "" || name === "")
         throw new RunnerRefusal("missing runner token, name");
       const token = makeToken();
@@ -98,12 +99,10 @@ export function createRegistration({ db, clock, random, newUuid, sealer }: Regis
         const runner = await insertRunner(tx, {
           uuid: newUuid(),
           tokenHash: hashOf(token),
-          name: [...name].slice(0, NAME_CHARACTERS_MAX).join(""),
+          name,
           ...level,
-          version,
-          labels: toLabels(labels),
-          capabilities: capabilities.slice(0, LABELS_MAX),
-          isEphemeral,
+          ...toDeclared(described),
+          isEphemeral: described.isEphemeral,
         });
         return { runner, token };
       });
@@ -123,13 +122,9 @@ export function createRegistration({ db, clock, random, newUuid, sealer }: Regis
     /** Replaces version, labels and capabilities of a runner. */
     async declare(
       runner: ActionRunner,
-      { version, labels, capabilities }: Omit<RunnerDescription, "name" | "isEphemeral">,
+      described: Omit<RunnerDescription, "name" | "isEphemeral">,
     ): Promise<ActionRunner> {
-      const declared = {
-        version,
-        labels: toLabels(labels),
-        capabilities: capabilities.slice(0, LABELS_MAX),
-      };
+      const declared = toDeclared(described);
       await updateRunner(db, runner.id, declared);
       return { ...runner, ...declared };
     },
@@ -150,8 +145,24 @@ const toRow = (id: number) => `forge_action_registration_tokens/${id}`;
 
 const hashOf = (token: string): string => createHash("sha256").update(token).digest("hex");
 
+function toDeclared({
+  version,
+  labels,
+  capabilities,
+}: Omit<RunnerDescription, "name" | "isEphemeral">) {
+  return {
+    version: toField(version),
+    labels: toLabels(labels),
+    capabilities: capabilities.slice(0, LABELS_MAX).map(toField),
+  };
+}
+
+/** Cuts a text of a runner and removes control characters, which no table keeps and no list shows. */
+const toField = (text: string): string =>
+  [...text.replaceAll(/\p{Cc}/gu, "")].slice(0, FIELD_CHARACTERS_MAX).join("");
+
 /** Returns labels without the part after the colon, which only the runner interprets. */
 function toLabels(labels: readonly string[]): readonly string[] {
-  const names = labels.map((label) => label.split(":", 1).join().trim());
+  const names = labels.map((label) => toField(label.split(":", 1).join()).trim());
   return [...new Set(names)].filter((name) => name !== "").slice(0, LABELS_MAX);
 }

@@ -54,7 +54,7 @@ export interface JobDefinition {
 
 /** Jobs of one file, and steps of one job. */
 const JOBS_MAX = 256;
-const STEPS_MAX = 1_000;
+export const STEPS_MAX = 1_000;
 const KEY = /^[A-Za-z_][A-Za-z0-9_-]{0,99}$/;
 
 /** Parses a workflow file. Throws `WorkflowError` with the line of the fault. */

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
+import { callRunner, fetchTask, registerRunner } from "../../support/forge/runner-client.ts";
+import { createWorkflowPushes } from "../../support/forge/workflow-pushes.ts";
+
+// Reports of a runner that does not keep to the limits of the protocol.
+
+let daemon: TestDaemon;
+let git: GitClient;
+const people = createForgePeople(() => daemon);
+const workflows = createWorkflowPushes(
+  () => daemon,
+  people,
+  () => git,
+);
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  git = await createGitClient();
+  await people.newUser("mira");
+});
+afterAll(async () => {
+  await git[Symbol.asyncDispose]();
+  await daemon[Symbol.asyncDispose]();
+});
+
+/** Pushes a workflow of one job and takes it. Returns the function that reports about it. */
+async function takeJob(name: string) {
+  const { json } = await people.api("POST", "/admin/actions/runners/registration-token");
+  const runner = await registerRunner(daemon, json.token, { name, labels: [name] });
+  await workflows.push(name, {
+    ".gitea/workflows/ci.yml": `on: push\njobs: { a: { runs-on: ${name}, steps: [{ run: x }, { run: y }] } }\n`,
+  });
+  const { task } = await fetchTask(daemon, runner);
+  const id = String(task?.id);
+  return async (state: object, outputs = {}) =>
+    (await callRunner(daemon, "UpdateTask", { state: { id, ...state }, outputs }, runner)).json;
+}
+
+const numbered = (count: number, value: string, prefix = "o") =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`${prefix}${at}`, value]));
+
+test("attack: a runner reports endless outputs, of which a job keeps so many", async () => {
+  const report = await takeJob("outputs");
+  const first = await report(
+    {},
+    { kept: "1", ["n".repeat(256)]: "x", long: "x".repeat(1_048_577) },
+  );
+  expect(first.sentOutputs).toEqual(["kept"]);
+  const large = numbered(5, "y".repeat(1_000_000), "large");
+  expect((await report({}, large)).sentOutputs).toHaveLength(5);
+  expect((await report({}, numbered(5_000, "1"))).sentOutputs).toHaveLength(1_000);
+  // The first value of a name stays.
+  expect((await report({}, { kept: "2" })).sentOutputs).toHaveLength(1_000);
+});
+
+test("attack: a runner reports steps that its job does not have, and impossible times and results", async () => {
+  const report = await takeJob("steps");
+  const odd = { startedAt: "0001-01-01T00:00:00Z", stoppedAt: "9999-12-31T23:59:59Z", result: 77 };
+  const steps = [
+    { id: "-5", ...odd },
+    { id: "0", ...odd, logIndex: "-1", logLength: "99999999999" },
+    { id: "9223372036854775807" },
+    ...Array.from({ length: 20_000 }, (_, at) => ({ id: String(at + 2) })),
+  ];
+  expect((await report({ ...odd, steps })).state.result).toBeUndefined();
+  expect((await report({ result: "RESULT_SUCCESS" })).state.result).toBe("RESULT_SUCCESS");
+  const { json } = await people.api("GET", "/repos/mira/steps/actions/jobs");
+  expect(json.jobs).toMatchObject([
+    { conclusion: "success", steps: [{ number: 0 }, { number: 1 }] },
+  ]);
+});
