@@ -39,6 +39,24 @@ async function takeJob(name: string) {
     (await callRunner(daemon, "UpdateTask", { state: { id, ...state }, outputs }, runner)).json;
 }
 
+test("a disabled runner that waits for work gets the job that waits for it when it is enabled", async () => {
+  const { json } = await people.api("POST", "/admin/actions/runners/registration-token");
+  const runner = await registerRunner(daemon, json.token, { name: "paused", labels: ["paused"] });
+  const setDisabled = (disabled: boolean) =>
+    people.api("PATCH", `/admin/actions/runners/${runner.id}`, { disabled });
+  await setDisabled(true);
+  await workflows.push("paused", {
+    ".gitea/workflows/ci.yml": "on: push\njobs: { a: { runs-on: paused, steps: [{ run: x }] } }\n",
+  });
+  const { task: none, tasksVersion } = await fetchTask(daemon, runner);
+  expect(none).toBeUndefined();
+  const held = fetchTask(daemon, runner, Number(tasksVersion));
+  // The daemon has the request when it answers one that was sent later.
+  await callRunner(daemon, "Ping", { data: "x" });
+  await setDisabled(false);
+  expect((await held).task?.id).toBeGreaterThan(0n);
+});
+
 const numbered = (count: number, value: string, prefix = "o") =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`${prefix}${at}`, value]));
 

@@ -70,11 +70,13 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
         if (lost !== undefined) return { tasksVersion, task: toWireTask(lost) };
         const ended = AbortSignal.any([context.signal, stopping]);
         const version = await versions.wait(known, HOLD_MS, ended);
-        if (version === known) return { tasksVersion };
+        // A task for a runner that hung up would be lost until its time is over.
+        if (version === known || ended.aborted) return { tasksVersion };
+        // Read again: it may have been enabled, disabled or deleted meanwhile.
         const task = await tasks.assign(await authenticate(context));
         return {
           tasksVersion: BigInt(version),
-          ...(task === undefined || runner.isDisabled ? {} : { task: toWireTask(task) }),
+          ...(task === undefined ? {} : { task: toWireTask(task) }),
         };
       }),
 
