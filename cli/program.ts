@@ -26,6 +26,7 @@ import {
 } from "./tree/command-tree.ts";
 import type { CommandModule, Entry, Noun, Verb } from "./tree/entry.ts";
 import { findCommand } from "./tree/find-command.ts";
+import { addFolderRepository, takesFolder } from "./tree/folder-repository.ts";
 import { version } from "./version.ts";
 
 /** The result of a run. */
@@ -84,12 +85,29 @@ async function runLine(
       );
   });
   try {
-    await parse(leaf, markPlainJson(rest, leaf), cli, module);
+    const words = markPlainJson(rest, leaf);
+    await parse(leaf, await completeWords(words, leaf, path, verb, module, cli), cli, module);
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     const { explainError } = await import("./tree/explain-error.ts");
     throw await explainError(error, { path, verb, leaf, cli });
   }
+}
+
+/** Adds the repository of the current folder to a line about a repository that does not name it. */
+async function completeWords(
+  words: readonly string[],
+  leaf: Command,
+  path: readonly Noun[],
+  verb: Verb,
+  module: CommandModule,
+  cli: CliRun,
+): Promise<readonly string[]> {
+  if (!takesFolder(leaf, lineOf(leaf)) || asksForHelp(words)) return words;
+  const probe = createLeaf(verb);
+  attach(attachGroups(path, cli), probe);
+  defineCommand(probe, module, cli);
+  return addFolderRepository(words, probe, cli);
 }
 
 /** Machine output has room for one line of error on standard error, and for no warnings. */

@@ -64,8 +64,8 @@ export const createLabel = {
     addIfAbsentFlag(command)
       .argument(...placeArgument)
       .argument("<name>", "the name of the label")
-      .option("--color <color>", "six hex digits, such as d73a4a; ededed by default")
-      .option("--description <text>", "the meaning of the label")
+      .option("-c, --color <color>", "six hex digits, such as d73a4a; ededed by default")
+      .option("-d, --description <text>", "the meaning of the label")
       .option("--exclusive", "an issue has one label with the same part before the last slash")
       .action((given: string, name: string, flags: Omit<LabelCreateOptions, "place" | "name">) =>
         run(cli, { place: toLabelPlace(given), name, ...flags }),
@@ -122,9 +122,9 @@ export const editLabel = {
     command
       .argument(...placeArgument)
       .argument("<label>", "the name of the label")
-      .option("--name <name>", "a new name")
-      .option("--color <color>", "a new colour, six hex digits")
-      .option("--description <text>", "a new description")
+      .option("-n, --name <name>", "a new name")
+      .option("-c, --color <color>", "a new colour, six hex digits")
+      .option("-d, --description <text>", "a new description")
       .option("--exclusive", "make it exclusive")
       .option("--no-exclusive", "let issues have several labels of its scope")
       .option("--archived", "archive it")

@@ -5,7 +5,7 @@ import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { resourceOf } from "../output/spec.ts";
 import { readGit, runGit, toHelperWords } from "../support/git.ts";
-import { createIfAbsent } from "../support/if-absent.ts";
+import { createIfAbsent, isSameName } from "../support/if-absent.ts";
 import {
   addNewRepositoryFlags,
   findPresentRepository,
@@ -21,6 +21,10 @@ export interface RepoCreateOptions extends NewRepositoryFlags {
   /** The name of the source folder when absent. */
   readonly name?: string;
   readonly org?: string;
+  /** The part of OWNER/NAME before the slash. */
+  readonly owner?: string;
+  /** The default; refused together with `--private`. */
+  readonly public?: true;
   /** The template repository that it begins from, as OWNER/NAME. */
   readonly fromTemplate?: string;
   /** The parts to copy from the template, by the names of `templateItems`. */
@@ -34,6 +38,11 @@ export interface RepoCreateOptions extends NewRepositoryFlags {
   readonly ssh?: true;
 }
 
+type RepoCreateFlags = Omit<RepoCreateOptions, "name" | "owner"> & {
+  /** gh's word for `--init`. */
+  readonly addReadme?: true;
+};
+
 export const createRepo = {
   operations: [
     forge.createOwnRepository,
@@ -46,7 +55,7 @@ export const createRepo = {
   define(command, cli, run = runRepoCreate): void {
     addNewRepositoryFlags(
       command
-        .argument("[name]", "the name of the repository; by default that of the --source folder")
+        .argument("[name]", "its name, or OWNER/NAME; by default the name of the --source folder")
         .option("--org <organization>", "the organization that owns it; you by default"),
     )
       .option("--from-template <owner/name>", "begin with the content of a template repository")
@@ -54,25 +63,40 @@ export const createRepo = {
         "--with <items>",
         "content, topics, labels, webhooks, protections: what to take from the template; content by default",
       )
-      .option("--source <folder>", "a local repository that gets the new one as a remote")
-      .option("--remote <name>", "the name of that remote; origin by default")
+      .option("--public", "everyone may see it, which is the default")
+      .addOption(command.createOption("--add-readme", "the same as --init").hideHelp())
+      .option("-s, --source <folder>", "a local repository that gets the new one as a remote")
+      .option("-r, --remote <name>", "the name of that remote; origin by default")
       .option("--push", "push the current branch of the --source folder")
-      .option("--clone", "clone the new repository into the current folder")
+      .option("-c, --clone", "clone the new repository into the current folder")
       .option("--ssh", "use the address of SSH for the remote or the clone")
-      .action((name: string | undefined, flags: Omit<RepoCreateOptions, "name">) => {
-        assertFlags(name, flags);
-        return run(cli, { ...(name === undefined ? {} : { name }), ...flags });
+      .action((given: string | undefined, { addReadme, ...rest }: RepoCreateFlags) => {
+        const { owner, name } = splitName(given);
+        const flags = { ...rest, ...(addReadme === true ? { init: true as const } : {}) };
+        assertFlags(given, flags);
+        return run(cli, {
+          ...(name === undefined ? {} : { name }),
+          ...(owner === undefined ? {} : { owner }),
+          ...flags,
+        });
       });
   },
 } satisfies CommandModule;
 
+/** `owner/name` or a name alone as its parts. */
+function splitName(given: string | undefined): { owner?: string; name?: string } {
+  if (given === undefined) return {};
+  if (!given.includes("/")) return { name: given };
+  const { owner, repo } = toRepositoryName(given);
+  return { owner, name: repo };
+}
+
 function assertFlags(name: string | undefined, flags: RepoCreateOptions): void {
   const { source, remote, push, clone, ssh, init, fromTemplate } = flags;
-  if (name?.includes("/") === true)
-    throw usageError(
-      `${JSON.stringify(name)} is not a name`,
-      "give the name alone; --org names an organization that is to own it",
-    );
+  if (name?.includes("/") === true && flags.org !== undefined)
+    throw usageError("--org excludes OWNER/NAME: give the owner once");
+  if (flags.public === true && flags.private === true)
+    throw usageError("--public and --private exclude each other");
   if (name === undefined && source === undefined)
     throw new CliError("missing_input", "the name of the repository is missing", {
       hint: "give a name, or --source . to use the name of the current folder",
@@ -109,7 +133,8 @@ function assertFlags(name: string | undefined, flags: RepoCreateOptions): void {
 
 /** Creates a repository for the caller or in an organization, and connects a local one with it. */
 async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promise<void> {
-  const { org, source, remote = "origin", ssh = false } = options;
+  const { source, remote = "origin", ssh = false } = options;
+  const org = options.org ?? (await findOrganization(cli, options.owner));
   const local = source === undefined ? undefined : await readLocal(cli, source, options);
   const name = options.name ?? local?.name ?? "";
   const body = {
@@ -127,7 +152,12 @@ async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promi
     },
     create: async () => {
       if (options.fromTemplate !== undefined)
-        return (await generate(cli, options.fromTemplate, name, options)).body;
+        return (
+          await generate(cli, options.fromTemplate, name, {
+            ...options,
+            ...(org === undefined ? {} : { org }),
+          })
+        ).body;
       return org === undefined
         ? (await cli.client.call(forge.createOwnRepository, { body })).body
         : (await cli.client.call(forge.createOrganizationRepository, { params: { org }, body }))
@@ -154,6 +184,16 @@ async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promi
   if (options.clone === true)
     await cloneRepository(cli, repository, { target: toFolderName(repository), ssh });
   await cli.output.resource(repository, repositoryLines);
+}
+
+/** The organization that an owner names; undefined for the caller and without an owner. */
+async function findOrganization(
+  cli: CliContext,
+  owner: string | undefined,
+): Promise<string | undefined> {
+  if (owner === undefined) return undefined;
+  const { body: caller } = await cli.client.call(forge.getCurrentUser);
+  return isSameName(caller.login, owner) ? undefined : owner;
 }
 
 /** A remote of a run before this one, with `--if-absent`, stays. @throws CliError `name_collision` */

@@ -1,8 +1,11 @@
+import { toChoice } from "../choices.ts";
 import { forge } from "../client/operations.ts";
 import { forgePages, forgeSearchPages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
+import { addValues } from "../support/issues.ts";
+import { openPage } from "../support/person.ts";
 import { readTrueOrFalse } from "../support/flag-values.ts";
 import {
   repositoryColumns,
@@ -160,13 +163,20 @@ export const viewRepo = {
   define(command, cli, run = runRepoView): void {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
-      .action((given: string) => run(cli, toRepositoryName(given)));
+      .option("-w, --web", "open its page in the browser")
+      .action((given: string, flags: { readonly web?: boolean }) =>
+        run(cli, { ...toRepositoryName(given), ...flags }),
+      );
   },
 } satisfies CommandModule;
 
 /** Prints one repository. */
-async function runRepoView(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
+async function runRepoView(
+  cli: CliContext,
+  { owner, repo, web = false }: RepositoryName & { readonly web?: boolean },
+): Promise<void> {
   const { body } = await cli.client.call(forge.getRepository, { params: { owner, repo } });
+  if (web) openPage(cli, body.html_url);
   await cli.output.resource(body, repositoryLines);
 }
 
@@ -178,15 +188,31 @@ export interface RepoEditOptions extends RepositoryName {
   readonly asTemplate?: string;
   readonly defaultBranch?: string;
   readonly archived?: string;
+  readonly addTopic?: readonly string[];
+  readonly removeTopic?: readonly string[];
 }
 
+type RepoEditFlags = Omit<RepoEditOptions, keyof RepositoryName> & {
+  /** gh's word for the website. */
+  readonly homepage?: string;
+  /** gh's way to say `--private true|false`. */
+  readonly visibility?: string;
+};
+
+const toVisibility = (given: string) => toChoice("--visibility", ["public", "private"], given);
+
 export const editRepo = {
-  operations: [forge.editRepository],
+  operations: [forge.editRepository, forge.addTopic, forge.deleteTopic],
+  destructive: false,
   output: resourceOf(forge.editRepository),
   define(command, cli, run = runRepoEdit): void {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
-      .option("--description <text>", "the description; empty to clear it")
+      .option("-d, --description <text>", "the description; empty to clear it")
+      .addOption(command.createOption("--homepage <url>", "the same as --website").hideHelp())
+      .option("--visibility <visibility>", "public or private", toVisibility)
+      .option("--add-topic <name>", "add this topic; may be repeated", addValues)
+      .option("--remove-topic <name>", "remove this topic; may be repeated", addValues)
       .option("--website <url>", "its website; empty to clear it")
       .option(
         "--private <true|false>",
@@ -198,7 +224,14 @@ export const editRepo = {
         "--archived <true|false>",
         "whether it is archived and takes no pushes, issues or comments",
       )
-      .action((given: string, flags: Omit<RepoEditOptions, keyof RepositoryName>) => {
+      .action((given: string, { homepage, visibility, ...rest }: RepoEditFlags) => {
+        if (visibility !== undefined && rest.private !== undefined)
+          throw usageError("--visibility and --private exclude each other");
+        const flags = {
+          ...rest,
+          ...(homepage === undefined ? {} : { website: homepage }),
+          ...(visibility === undefined ? {} : { private: String(visibility === "private") }),
+        };
         if (Object.values(flags).every((value) => value === undefined))
           throw usageError(
             "nothing to change",
@@ -211,7 +244,11 @@ export const editRepo = {
 
 /** Changes a repository and prints it. */
 async function runRepoEdit(cli: CliContext, options: RepoEditOptions): Promise<void> {
-  const { owner, repo, description, website, defaultBranch } = options;
+  const { owner, repo, description, website, defaultBranch, addTopic = [] } = options;
+  for (const topic of addTopic)
+    await cli.client.call(forge.addTopic, { params: { owner, repo, topic } });
+  for (const topic of options.removeTopic ?? [])
+    await cli.client.call(forge.deleteTopic, { params: { owner, repo, topic } });
   const { body } = await cli.client.call(forge.editRepository, {
     params: { owner, repo },
     body: {

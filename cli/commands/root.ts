@@ -27,6 +27,11 @@ export const commands: readonly Entry[] = [
   noun("workflow", "Manage workflows of repositories", () => import("./workflow.ts")),
   noun("runner", "Manage runners of workflows", () => import("./runner.ts")),
   noun("issue", "Manage issues", () => import("./issue/issue.ts")),
+  noun(
+    "collaborator",
+    "Manage users who may use a repository",
+    () => import("./repo-collaborator.ts"),
+  ),
   noun("label", "Manage labels of issues", () => import("./label.ts")),
   noun("milestone", "Manage milestones of issues", () => import("./milestone.ts")),
   noun("secret", "Manage secrets of workflows", () => import("./secret.ts")),
@@ -118,6 +123,7 @@ export const commandGroups: readonly (readonly [heading: string, names: readonly
     [
       "repo",
       "issue",
+      "collaborator",
       "label",
       "milestone",
       "org",

@@ -40,7 +40,7 @@ export const addKey = {
   define(command, cli, run = runKeyAdd): void {
     addIfAbsentFlag(command)
       .argument("<file>", "a file with the public key; - is standard input")
-      .option("--title <title>", "a title for the key; by default the file's name")
+      .option("-t, --title <title>", "a title for the key; by default the file's name")
       .action((file: string, flags: Omit<KeyAddOptions, "file">) => run(cli, { file, ...flags }));
   },
 } satisfies CommandModule;

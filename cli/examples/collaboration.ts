@@ -4,6 +4,7 @@ import type { Examples } from "./examples.ts";
 export const examples: Examples = {
   "issue list": [
     ["List open issues", "croft issue list keeper/notes"],
+    ["List the issues assigned to you", "croft issue list keeper/notes -a @me"],
     [
       "List closed bugs of a user",
       "croft issue list keeper/notes --state closed --label bug --assignee mira",

@@ -179,6 +179,22 @@ export const examples: Examples = {
     ["Remove a collaborator", "croft repo collaborator remove keeper/notes mira --yes"],
     ["Show the request only", "croft repo collaborator remove keeper/notes mira --dry-run"],
   ],
+  "collaborator list": [
+    ["List the collaborators", "croft collaborator list keeper/notes"],
+    ["Print their names", "croft collaborator list keeper/notes --jq '.[].login'"],
+  ],
+  "collaborator view": [
+    ["Show what a user may do", "croft collaborator view keeper/notes mira"],
+    ["Print the permission", "croft collaborator view keeper/notes mira --jq .permission"],
+  ],
+  "collaborator add": [
+    ["Let a user push", "croft collaborator add keeper/notes mira --permission write"],
+    ["Let a user read", "croft collaborator add keeper/notes otto --permission read"],
+  ],
+  "collaborator remove": [
+    ["Remove a collaborator", "croft collaborator remove keeper/notes mira --yes"],
+    ["Show the request only", "croft collaborator remove keeper/notes mira --dry-run"],
+  ],
   "repo hook list": [
     ["List the hooks of a repository", "croft repo hook list keeper/notes"],
     ["Print their addresses", "croft repo hook list keeper/notes --jq '.[].config.url'"],

@@ -23,6 +23,11 @@ export function addValue(value: string, all: readonly string[] = []): readonly s
   return [...all, value];
 }
 
+/** Adds values of an option that may be repeated or has several, separated by commas. */
+export function addValues(value: string, all: readonly string[] = []): readonly string[] {
+  return [...all, ...value.split(",").map((word) => word.trim())];
+}
+
 /** An issue in a table. */
 export const issueColumns: readonly Column<WireIssue>[] = [
   { header: "number", cell: ({ number }) => number },

@@ -22,7 +22,7 @@ export interface NewRepositoryFlags extends IfAbsentFlag {
 
 export function addNewRepositoryFlags(command: Command): Command {
   return addIfAbsentFlag(command)
-    .option("--description <text>", "what it is for")
+    .option("-d, --description <text>", "what it is for")
     .option("--private", "only its owner, collaborators and administrators see it")
     .option("--as-template", "make it a template repository")
     .option("--init", "create a first commit with a README and the files of the flags below")

@@ -5,6 +5,7 @@ import { type Example, loadExamples } from "../examples/examples.ts";
 import { addCommonFlags } from "../flags.ts";
 import type { OutputSpec } from "../output/spec.ts";
 import type { CommandModule, Entry, Verb } from "./entry.ts";
+import { addRepositoryFlag, takesFolder } from "./folder-repository.ts";
 
 /** The top of every line. */
 export function createRoot(cli: CliRun): Command {
@@ -73,6 +74,7 @@ export function defineCommand(command: Command, module: CommandModule, cli: CliC
     destructive: module.destructive === true,
     bytes: module.output.kind === "bytes",
   });
+  addRepositoryFlag(command, lineOf(command));
 }
 
 function isPaged(output: OutputSpec): boolean {
@@ -91,10 +93,12 @@ export function toFlagDescription({ description, argChoices, mandatory }: Option
   return noted === "" ? description : `${description} (${noted})`;
 }
 
-function toUsage({ registeredArguments }: Command): string {
-  const words = registeredArguments.map((argument) => {
+function toUsage(command: Command): string {
+  const mayLeaveOut = takesFolder(command, lineOf(command));
+  const words = command.registeredArguments.map((argument, at) => {
     const name = argument.name() + (argument.variadic ? "..." : "");
-    return argument.required ? `<${name}>` : `[${name}]`;
+    const isFolder = at === 0 && mayLeaveOut && ["repository", "place"].includes(name);
+    return argument.required && !isFolder ? `<${name}>` : `[${name}]`;
   });
   return [...words, "[flags]"].join(" ");
 }

@@ -2,16 +2,29 @@ import { forge } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import { resourceOf } from "../../output/spec.ts";
-import { addValue, findMilestoneId, issueLines, toDueDate } from "../../support/issues.ts";
+import {
+  addValue,
+  addValues,
+  findMilestoneId,
+  issueLines,
+  toDueDate,
+} from "../../support/issues.ts";
 import { findIssueLabelIds } from "../../support/labels.ts";
-import { readText, type RepositoryName, toRepositoryName } from "../../support/repository.ts";
+import { toLogins } from "../../support/person.ts";
+import {
+  readTextFlags,
+  type RepositoryName,
+  type TextFlags,
+  toRepositoryName,
+} from "../../support/repository.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import { findTemplate, toTemplateText } from "./templates.ts";
 
-interface IssueCreateOptions extends RepositoryName {
+interface IssueCreateOptions extends RepositoryName, TextFlags {
   readonly title?: string;
   readonly fromTemplate?: string;
-  readonly body?: string;
+  readonly assignee?: readonly string[];
+  /** The former spelling of `--assignee`. */
   readonly assign?: readonly string[];
   readonly label?: readonly string[];
   readonly milestone?: string;
@@ -25,17 +38,24 @@ export const createIssue = {
     forge.listOrgLabels,
     forge.getMilestone,
     forge.listIssueTemplates,
+    forge.getCurrentUser,
   ],
   output: resourceOf(forge.createIssue, 201),
   define(command, cli, run = runIssueCreate): void {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
-      .option("--title <text>", "the title; required unless the template has one")
+      .option("-t, --title <text>", "the title; required unless the template has one")
       .option("--from-template <name>", "take title, text, labels and assignees from this template")
-      .option("--body <text>", 'its text, as Markdown; "-" reads standard input')
-      .option("--assign <username...>", "assign these users")
-      .option("--label <name>", "add this label; may be repeated", addValue)
-      .option("--milestone <title>", "put it into this milestone")
+      .option("-b, --body <text>", 'its text, as Markdown; "-" reads standard input')
+      .option("-F, --body-file <file>", 'a file with its text; "-" reads standard input')
+      .option(
+        "-a, --assignee <username>",
+        "assign this user, @me for you; may be repeated",
+        addValues,
+      )
+      .addOption(command.createOption("--assign <username...>", "assign these users").hideHelp())
+      .option("-l, --label <name>", "add this label; may be repeated", addValue)
+      .option("-m, --milestone <title>", "put it into this milestone")
       .option("--due <date>", "the due date, such as 2026-12-31", toDueDate)
       .action((given: string, options: Omit<IssueCreateOptions, keyof RepositoryName>) =>
         run(cli, { ...toRepositoryName(given), ...options }),
@@ -45,7 +65,7 @@ export const createIssue = {
 
 /** Opens an issue and prints it. Options override the template. */
 async function runIssueCreate(cli: CliContext, options: IssueCreateOptions): Promise<void> {
-  const { owner, repo, body, milestone, due } = options;
+  const { owner, repo, milestone, due } = options;
   const params = { owner, repo };
   const template =
     options.fromTemplate === undefined
@@ -53,16 +73,15 @@ async function runIssueCreate(cli: CliContext, options: IssueCreateOptions): Pro
       : await findTemplate(cli, params, options.fromTemplate);
   const title = options.title ?? template?.title ?? "";
   if (title === "") throw new CliError("missing_input", "say what it is about: --title");
-  const text =
-    body === undefined ? template && toTemplateText(template) : await readText(cli, body);
-  const assign = options.assign ?? template?.assignees ?? undefined;
+  const text = (await readTextFlags(cli, options)) ?? (template && toTemplateText(template));
+  const assign = options.assignee ?? options.assign ?? template?.assignees ?? undefined;
   const label = options.label ?? template?.labels ?? undefined;
   const { body: issue } = await cli.client.call(forge.createIssue, {
     params,
     body: {
       title,
       ...(text === undefined ? {} : { body: text }),
-      ...(assign === undefined ? {} : { assignees: [...assign] }),
+      ...(assign === undefined ? {} : { assignees: await toLogins(cli, assign) }),
       ...(label === undefined ? {} : { labels: await findIssueLabelIds(cli, params, label) }),
       ...(milestone === undefined
         ? {}

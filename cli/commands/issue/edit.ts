@@ -2,15 +2,29 @@ import { forge } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, usageError } from "../../errors.ts";
 import { resourceOf } from "../../output/spec.ts";
-import { addValue, findMilestoneId, issueLines, toDueDate } from "../../support/issues.ts";
+import {
+  addValue,
+  addValues,
+  findMilestoneId,
+  issueLines,
+  toDueDate,
+} from "../../support/issues.ts";
 import { findIssueLabelIds } from "../../support/labels.ts";
-import { type IssueName, readText, toIssueName } from "../../support/repository.ts";
+import { toLogins } from "../../support/person.ts";
+import {
+  type IssueName,
+  readText,
+  readTextFlags,
+  type TextFlags,
+  toIssueName,
+} from "../../support/repository.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 
-interface IssueEditOptions extends IssueName {
+interface IssueEditOptions extends IssueName, TextFlags {
   readonly title?: string;
-  readonly body?: string;
   readonly assign?: readonly string[];
+  readonly addAssignee?: readonly string[];
+  readonly removeAssignee?: readonly string[];
   readonly label?: readonly string[];
   readonly addLabel?: readonly string[];
   readonly removeLabel?: readonly string[];
@@ -31,19 +45,31 @@ export const editIssue = {
     forge.listLabels,
     forge.listOrgLabels,
     forge.getMilestone,
+    forge.getCurrentUser,
   ],
   output: resourceOf(forge.editIssue, 201),
   destructive: false,
   define(command, cli, run = runIssueEdit): void {
     command
       .argument("<issue>", "the issue as OWNER/NAME#NUMBER")
-      .option("--title <text>", "a new title")
-      .option("--body <text>", 'a new text; "-" reads standard input')
+      .option("-t, --title <text>", "a new title")
+      .option("-b, --body <text>", 'a new text; "-" reads standard input')
+      .option("-F, --body-file <file>", 'a file with a new text; "-" reads standard input')
       .option("--assign <username...>", "exactly these users")
+      .option(
+        "--add-assignee <username>",
+        "assign this user, @me for you; may be repeated",
+        addValues,
+      )
+      .option(
+        "--remove-assignee <username>",
+        "no longer assign this user; may be repeated",
+        addValues,
+      )
       .option("--label <name>", "exactly this label; may be repeated", addValue)
       .option("--add-label <name>", "add this label; may be repeated", addValue)
       .option("--remove-label <name>", "remove this label; may be repeated", addValue)
-      .option("--milestone <title>", "put it into this milestone")
+      .option("-m, --milestone <title>", "put it into this milestone")
       .option("--no-milestone", "remove it from its milestone")
       .option("--due <date>", "the due date, such as 2026-12-31", toDueDate)
       .option("--no-due", "remove the due date")
@@ -62,6 +88,8 @@ async function runIssueEdit(cli: CliContext, options: IssueEditOptions): Promise
     throw usageError("--close and --reopen exclude each other");
   if (label !== undefined && addLabel.length + removeLabel.length > 0)
     throw usageError("--label sets the labels: it excludes --add-label and --remove-label");
+  if (options.assign !== undefined && (options.addAssignee ?? options.removeAssignee) !== undefined)
+    throw usageError("--assign excludes --add-assignee and --remove-assignee");
   const params = { owner, repo, index };
   const changes = await toChanges(cli, options);
   const changesLabels = label !== undefined || addLabel.length + removeLabel.length > 0;
@@ -87,11 +115,13 @@ async function runIssueEdit(cli: CliContext, options: IssueEditOptions): Promise
 }
 
 async function toChanges(cli: CliContext, options: IssueEditOptions) {
-  const { owner, repo, title, body, assign, milestone, due, close, reopen } = options;
+  const { owner, repo, title, milestone, due, close, reopen } = options;
+  const body = await readTextFlags(cli, options);
+  const assign = await toAssignees(cli, options);
   return {
     ...(title === undefined ? {} : { title }),
-    ...(body === undefined ? {} : { body: await readText(cli, body) }),
-    ...(assign === undefined ? {} : { assignees: [...assign] }),
+    ...(body === undefined ? {} : { body }),
+    ...(assign === undefined ? {} : { assignees: assign }),
     ...(milestone === undefined
       ? {}
       : {
@@ -103,6 +133,18 @@ async function toChanges(cli: CliContext, options: IssueEditOptions) {
     ...(close === true ? { state: "closed" } : {}),
     ...(reopen === true ? { state: "open" } : {}),
   };
+}
+
+/** The users who are assigned from now on; undefined for those of before. */
+async function toAssignees(cli: CliContext, options: IssueEditOptions) {
+  const { owner, repo, index, assign, addAssignee = [], removeAssignee = [] } = options;
+  if (assign !== undefined) return toLogins(cli, assign);
+  if (addAssignee.length + removeAssignee.length === 0) return undefined;
+  const { body: issue } = await cli.client.call(forge.getIssue, { params: { owner, repo, index } });
+  const added = await toLogins(cli, addAssignee);
+  const removed = (await toLogins(cli, removeAssignee)).map((login) => login.toLowerCase());
+  const present = (issue.assignees ?? []).map(({ login }) => login);
+  return [...present, ...added].filter((login) => !removed.includes(login.toLowerCase()));
 }
 
 interface IssueStateOptions extends IssueName {
@@ -120,7 +162,7 @@ function toStateCommand(state: "open" | "closed") {
     define(command, cli, run = runState): void {
       command
         .argument("<issue>", "the issue as OWNER/NAME#NUMBER")
-        .option("--comment <text>", 'add a comment first; "-" reads standard input')
+        .option("-c, --comment <text>", 'add a comment first; "-" reads standard input')
         .action((given: string, options: { readonly comment?: string }) =>
           run(cli, { ...toIssueName(given), ...options }),
         );

@@ -2,13 +2,16 @@ import type { WireComment } from "../../../daemon/contract/forge/issues/issues.t
 import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
+import { CliError } from "../../errors.ts";
 import { type Column, time } from "../../output/cells.ts";
 import { listOf, resourceOf } from "../../output/spec.ts";
 import { addValue, issueColumns, issueLines, toListState } from "../../support/issues.ts";
+import { openPage, toLogins } from "../../support/person.ts";
 import {
   type IssueName,
-  readText,
+  readTextFlags,
   type RepositoryName,
+  type TextFlags,
   toIssueName,
   toRepositoryName,
 } from "../../support/repository.ts";
@@ -71,18 +74,18 @@ interface IssueListOptions extends RepositoryName {
 }
 
 const listIssues = {
-  operations: [forge.listIssues],
+  operations: [forge.listIssues, forge.getCurrentUser],
   output: listOf(forge.listIssues),
   define(command, cli, run = runIssueList): void {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
-      .option("--state <state>", "open, closed or all; open when absent", toListState)
-      .option("--search <text>", "found in title or text")
-      .option("--author <username>", "opened by this user")
-      .option("--assignee <username>", "assigned to this user")
-      .option("--mentions <username>", "mentioning this user in the text or a comment")
-      .option("--label <name>", "with this label; may be repeated", addValue)
-      .option("--milestone <title>", "in this milestone")
+      .option("-s, --state <state>", "open, closed or all; open when absent", toListState)
+      .option("-S, --search <text>", "found in title or text")
+      .option("-A, --author <username>", "opened by this user; @me is you")
+      .option("-a, --assignee <username>", "assigned to this user; @me is you")
+      .option("--mentions <username>", "mentioning this user in the text or a comment; @me is you")
+      .option("-l, --label <name>", "with this label; may be repeated", addValue)
+      .option("-m, --milestone <title>", "in this milestone")
       .option("--since <time>", "changed at this time or later, such as 2026-11-21T12:00:00Z")
       .option("--before <time>", "changed at this time or earlier")
       .action((given: string, options: Omit<IssueListOptions, keyof RepositoryName>) =>
@@ -93,8 +96,12 @@ const listIssues = {
 
 /** Prints issues of a repository, newest first. */
 async function runIssueList(cli: CliContext, options: IssueListOptions): Promise<void> {
-  const { owner, repo, state, search, author, assignee, mentions, label, milestone } = options;
-  const { since, before } = options;
+  const { owner, repo, state, search, label, milestone, since, before } = options;
+  const [author, assignee, mentions] = await toLogins(cli, [
+    options.author,
+    options.assignee,
+    options.mentions,
+  ]);
   const query = {
     ...(state === undefined ? {} : { state }),
     ...(search === undefined ? {} : { q: search }),
@@ -112,6 +119,7 @@ async function runIssueList(cli: CliContext, options: IssueListOptions): Promise
 
 interface IssueViewOptions extends IssueName {
   readonly comments?: boolean;
+  readonly web?: boolean;
 }
 
 export const viewIssue = {
@@ -122,8 +130,9 @@ export const viewIssue = {
   define(command, cli, run = runIssueView): void {
     command
       .argument("<issue>", "the issue as OWNER/NAME#NUMBER")
-      .option("--comments", "with its comments")
-      .action((given: string, options: { readonly comments?: boolean }) =>
+      .option("-c, --comments", "with its comments")
+      .option("-w, --web", "open its page in the browser")
+      .action((given: string, options: Pick<IssueViewOptions, "comments" | "web">) =>
         run(cli, { ...toIssueName(given), ...options }),
       );
   },
@@ -132,10 +141,11 @@ export const viewIssue = {
 /** Prints one issue, with its comments on request. */
 async function runIssueView(
   cli: CliContext,
-  { comments = false, owner, repo, index }: IssueViewOptions,
+  { comments = false, web = false, owner, repo, index }: IssueViewOptions,
 ): Promise<void> {
   const params = { owner, repo, index };
   const { body: issue } = await cli.client.call(forge.getIssue, { params });
+  if (web) openPage(cli, issue.html_url);
   if (!comments) return cli.output.resource(issue, issueLines);
   const { body: list } = await cli.client.call(forge.listIssueComments, { params });
   const lines = list.map((comment, at) => ({
@@ -145,9 +155,7 @@ async function runIssueView(
   await cli.output.resource({ ...issue, comment_list: list }, [...issueLines, ...lines]);
 }
 
-interface IssueCommentOptions extends IssueName {
-  readonly body: string;
-}
+interface IssueCommentOptions extends IssueName, TextFlags {}
 
 const commentIssue = {
   operations: [forge.createIssueComment],
@@ -155,8 +163,9 @@ const commentIssue = {
   define(command, cli, run = runIssueComment): void {
     command
       .argument("<issue>", "the issue as OWNER/NAME#NUMBER")
-      .requiredOption("--body <text>", 'the text, as Markdown; "-" reads standard input')
-      .action((given: string, options: { readonly body: string }) =>
+      .option("-b, --body <text>", 'the text, as Markdown; "-" reads standard input')
+      .option("-F, --body-file <file>", 'a file with the text; "-" reads standard input')
+      .action((given: string, options: TextFlags) =>
         run(cli, { ...toIssueName(given), ...options }),
       );
   },
@@ -165,11 +174,14 @@ const commentIssue = {
 /** Adds a comment and prints it. */
 async function runIssueComment(
   cli: CliContext,
-  { owner, repo, index, body }: IssueCommentOptions,
+  { owner, repo, index, ...flags }: IssueCommentOptions,
 ): Promise<void> {
+  const body = await readTextFlags(cli, flags);
+  if (body === undefined)
+    throw new CliError("missing_input", "say something: --body or --body-file");
   const { body: comment } = await cli.client.call(forge.createIssueComment, {
     params: { owner, repo, index },
-    body: { body: await readText(cli, body) },
+    body: { body },
   });
   await cli.output.resource(comment, commentColumns);
 }
