@@ -15,7 +15,7 @@ import { notFound } from "../refusals.ts";
 import { Rendered, toBytesText } from "./elements.tsx";
 import { type PageContext, type PageParams, type PageRoute, toFolderPath, toPath } from "./page.ts";
 import { loadRepositoryActivity, RecentActivity } from "./recent-activity.tsx";
-import { loadHead, RepositoryHead } from "./repository-head.tsx";
+import { loadHead, RepositoryHead, readsCode } from "./repository-head.tsx";
 
 /** Names of files that browsers show as pictures. */
 const PICTURE = /\.(?:png|jpe?g|gif|webp|avif|svg)$/i;
@@ -36,6 +36,11 @@ export function codePages(): PageRoute[] {
 
 async function showRepository(context: PageContext, params: PageParams) {
   const repository = await loadHead(context, params);
+  if (!readsCode(repository) && repository.has_issues)
+    return {
+      kind: "redirect",
+      to: `${toPath(repository.owner.login, repository.name)}/issues`,
+    } as const;
   const address = repository.clone_url;
   const activities = await loadRepositoryActivity(context, repository);
   const recent = <RecentActivity activities={activities} isOfOneRepository />;

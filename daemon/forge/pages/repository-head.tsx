@@ -10,6 +10,11 @@ export async function loadHead({ call }: PageContext, params: PageParams): Promi
   return (await call(getRepository, { params: { owner, repo } })).body;
 }
 
+/** Whether the caller may read the files; a member of a team may be let at the issues of a repository alone. */
+export function readsCode({ permissions }: WireRepository): boolean {
+  return permissions?.pull !== false;
+}
+
 /** The topics of a repository, each with a search for the repositories that have it. */
 export function TopicList({ topics }: { topics: readonly string[] }) {
   if (topics.length === 0) return null;
@@ -48,9 +53,9 @@ export function RepositoryHead({
     ["runs", "Runs", `${home}/actions`],
   ] as const;
   const isShown = {
-    files: true,
-    commits: !repository.empty,
-    branches: !repository.empty,
+    files: readsCode(repository),
+    commits: readsCode(repository) && !repository.empty,
+    branches: readsCode(repository) && !repository.empty,
     issues: repository.has_issues,
     runs: repository.has_actions && !repository.empty,
   };

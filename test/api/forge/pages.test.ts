@@ -192,6 +192,29 @@ describe("a page", () => {
     expect((await open("/", noras)).text).not.toContain("secret words");
   });
 
+  test("of a repository leads members who may read only its issues to these, without tabs of its files", async () => {
+    for (const name of ["olga", "ines"]) await newUser(name);
+    await by("olga", "POST", "/orgs", { username: "office", visibility: "private" });
+    await by("olga", "POST", "/orgs/office/repos", {
+      name: "plan",
+      private: true,
+      auto_init: true,
+    });
+    const team = { name: "desk", units_map: { "repo.issues": "read" } };
+    const { json } = await by("olga", "POST", "/orgs/office/teams", team);
+    await by("olga", "PUT", `/teams/${(json as { id: number }).id}/members/ines`);
+    await by("olga", "PUT", `/teams/${(json as { id: number }).id}/repos/office/plan`);
+    const cookie = await signIn("ines");
+    const start = await open("/office/plan", cookie);
+    expect(start.status).toBe(303);
+    expect(start.headers.get("location")).toBe("/office/plan/issues");
+    const issues = await open("/office/plan/issues", cookie);
+    expect(issues.status).toBe(200);
+    expect(issues.text).not.toContain("/office/plan/branches");
+    expect((await open("/office/plan/src/branch/main/README.md", cookie)).status).toBe(404);
+    expect((await open("/office/plan")).status).toBe(404);
+  });
+
   test("has a strict policy, and is not kept by caches", async () => {
     const mira = await newUser();
     const { headers, text } = await open(`/${mira}`);
