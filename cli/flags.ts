@@ -77,6 +77,12 @@ export function addCommonFlags(command: Command, groups: FlagGroups): void {
     command
       .option("--page <number>", "number of the page, from 1", toCount("--page"))
       .option("--limit <number>", "items per page", toCount("--limit"))
+      .addOption(
+        command
+          .createOption("-L <number>", "gh's word for --limit")
+          .argParser(toCount("-L"))
+          .hideHelp(),
+      )
       .option("--all", "follow the pages and print all items")
       .option("--meta", "print {items, page, limit, total, has_more} around the list");
   }
@@ -123,7 +129,7 @@ export function readCommonFlags(command: Pick<Command, "getOptionValue">): Commo
     meta: isOn("meta"),
     all: isOn("all"),
     page: value("page") as number | undefined,
-    limit: value("limit") as number | undefined,
+    limit: (value("limit") ?? value("L")) as number | undefined,
     input: value("input") !== false,
     yes: isOn("yes"),
     confirm: text("confirm"),

@@ -106,12 +106,16 @@ test("further arguments follow a repository that is left out, with flags between
 
 test("options that may be repeated count once", async () => {
   const { seen } = await runInClone(
-    ["issue", "list", "-l", "bug", "-l", "big", "-A", "@me"],
+    ["issue", "list", "-l", "bug", "-l", "big", "-A", "@me", "-L", "5"],
     (url) => ({ origin: `${url}/mira/notes` }),
     { ...list, "GET /api/v1/user": { body: { login: "mira" } } },
   );
   const query = new URL(seen.at(-1)?.path ?? "", "http://h").searchParams;
-  expect(Object.fromEntries(query)).toMatchObject({ labels: "bug,big", created_by: "mira" });
+  expect(Object.fromEntries(query)).toMatchObject({
+    labels: "bug,big",
+    created_by: "mira",
+    limit: "5",
+  });
 });
 
 test("a text comes from a file, and people are added by their names and @me", async () => {
