@@ -73,7 +73,7 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
         // A task for a runner that hung up would be lost until its time is over.
         if (version === known || ended.aborted) return { tasksVersion };
         // Read again: it may have been enabled, disabled or deleted meanwhile.
-        const task = await tasks.assign(await authenticate(context));
+        const task = await tasks.assign(await authenticate(context), context.signal);
         return {
           tasksVersion: BigInt(version),
           ...(task === undefined ? {} : { task: toWireTask(task) }),

@@ -1,4 +1,5 @@
 import type { Database, Transaction } from "../../../../storage/engine/database.ts";
+import { createSemaphore } from "../../../../storage/locks.ts";
 import {
   type ActionJob,
   findJob,
@@ -42,6 +43,7 @@ import { toScopedPermissions, toScopedSecrets } from "../secrets/call-grants.ts"
 import { readVariables } from "../secrets/variables.service.ts";
 import { isMapping, type Mapping } from "../workflows/mapping.ts";
 import type { JobDefinition } from "../workflows/workflow.ts";
+import { mergeOutputs } from "./job-outputs.ts";
 import { RunnerRefusal } from "./registration.service.ts";
 
 /** A job as it is handed to a runner. */
@@ -62,11 +64,6 @@ export interface TaskReport {
   readonly outputs: Readonly<Record<string, string>>;
 }
 
-const OUTPUT_NAME_CHARACTERS_MAX = 255;
-const OUTPUT_CHARACTERS_MAX = 1024 * 1024;
-/** Outputs of one job: those of all needed jobs are part of one message to a runner. */
-const OUTPUTS_MAX = 1_000;
-const OUTPUTS_CHARACTERS_MAX = 4 * OUTPUT_CHARACTERS_MAX;
 /** Maximum number of waiting jobs whose labels one request compares. */
 const LOOKED_AT_MAX = 1_000;
 const PAGE = 100;
@@ -107,26 +104,17 @@ export function createTasks({
   masks,
   runtimeTokens,
 }: TasksDeps) {
+  const withAssignLock = createSemaphore({ permits: 1 });
   return {
     readVersion: () => readTasksVersion(db),
 
-    /** Assigns the oldest waiting job all of whose labels the runner has; undefined without such a job. */
-    async assign(runner: ActionRunner): Promise<AssignedTask | undefined> {
-      if (runner.isDisabled) return undefined;
-      let after = 0;
-      for (let looked = 0; looked < LOOKED_AT_MAX; looked += PAGE) {
-        const jobs = await listWaitingJobs(db, runner, after, PAGE);
-        for (const job of jobs) {
-          if (!job.labels.every((label) => runner.labels.includes(label))) continue;
-          const task = await db.transaction((tx) => take(tx, runner, job.id));
-          if (task !== undefined) return task;
-        }
-        const last = jobs.at(-1);
-        if (last === undefined || jobs.length < PAGE) return undefined;
-        after = last.id;
-      }
-      return undefined;
-    },
+    /**
+     * Assigns the oldest waiting job all of whose labels the runner has; undefined without such a job, and for a runner that
+     * has hung up. Requests are served one at a time: all of them want the same job, and on PostgreSQL each but one would
+     * fail and be retried.
+     */
+    assign: (runner: ActionRunner, hungUp: AbortSignal): Promise<AssignedTask | undefined> =>
+      withAssignLock(async () => (hungUp.aborted ? undefined : assignOldest(runner))),
 
     /**
      * Returns a task of the runner that the runner does not know, because the response that assigned it was lost;
@@ -245,6 +233,23 @@ export function createTasks({
       }),
   };
 
+  async function assignOldest(runner: ActionRunner): Promise<AssignedTask | undefined> {
+    if (runner.isDisabled) return undefined;
+    let after = 0;
+    for (let looked = 0; looked < LOOKED_AT_MAX; looked += PAGE) {
+      const jobs = await listWaitingJobs(db, runner, after, PAGE);
+      for (const job of jobs) {
+        if (!job.labels.every((label) => runner.labels.includes(label))) continue;
+        const task = await db.transaction((tx) => take(tx, runner, job.id));
+        if (task !== undefined) return task;
+      }
+      const last = jobs.at(-1);
+      if (last === undefined || jobs.length < PAGE) return undefined;
+      after = last.id;
+    }
+    return undefined;
+  }
+
   async function take(
     tx: Transaction,
     runner: ActionRunner,
@@ -350,26 +355,6 @@ export async function getOwnTask(
   const task = await findTask(tx, taskId);
   if (task?.runnerId !== runner.id) throw new RunnerRefusal("update task: invalid runner for task");
   return task;
-}
-
-/** Adds outputs; the first value of a name stays. Those that are too long or too many are left out. */
-function mergeOutputs(
-  stored: ActionJob["outputs"],
-  reported: TaskReport["outputs"],
-): Record<string, string> {
-  const merged: Record<string, string> = { ...stored };
-  let count = Object.keys(stored).length;
-  let characters = 0;
-  for (const [name, value] of Object.entries(stored)) characters += name.length + value.length;
-  for (const [name, value] of Object.entries(reported)) {
-    if (Object.hasOwn(merged, name) || name.length > OUTPUT_NAME_CHARACTERS_MAX) continue;
-    if (value.length > OUTPUT_CHARACTERS_MAX || count >= OUTPUTS_MAX) continue;
-    if (characters + name.length + value.length > OUTPUTS_CHARACTERS_MAX) continue;
-    merged[name] = value;
-    count += 1;
-    characters += name.length + value.length;
-  }
-  return merged;
 }
 
 function toStepNames({ source }: JobDefinition): string[] {
