@@ -33,7 +33,12 @@ const HASHES_MAX = 20;
 /** Longest time of a step or job: timers cannot wait longer than 24 days. */
 const MINUTES_MAX = 24 * 60 * 20;
 
-export function createEvaluation(workspace: string): Evaluation {
+/**
+ * Creates the evaluation of a job.
+ * @param workspace the folder of the repository on this machine
+ * @param seenAs its path as steps see it, which differs in a container
+ */
+export function createEvaluation(workspace: string, seenAs: string): Evaluation {
   const evaluation: Evaluation = {
     condition: (text, contexts, state) =>
       within((scope) => evaluateCondition(text, { ...scope, contexts, state })),
@@ -82,7 +87,7 @@ export function createEvaluation(workspace: string): Evaluation {
       }
       if (hashes.size >= HASHES_MAX)
         throw new ExpressionError(`an expression calls hashFiles at most ${HASHES_MAX} times`);
-      hashes.set(JSON.stringify(missing), await hashFiles(workspace, missing));
+      hashes.set(JSON.stringify(missing), await hashFiles(workspace, missing, seenAs));
     }
   }
 }

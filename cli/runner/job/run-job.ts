@@ -153,7 +153,7 @@ async function createSession(
     stopped,
     newName,
     addSummary,
-    evaluation: createEvaluation(folders.workspace),
+    evaluation: createEvaluation(folders.workspace, place.workspace),
     repositories: createRepositories({
       ...deps,
       actionsFolder: folders.actions,

@@ -50,6 +50,8 @@ test.each([
 
 test("hashes a pattern that begins with the path of the workspace", async () => {
   expect(await hash(join(home.path, "src"))).toBe(await hash("src"));
+  expect(await hashFiles(home.path, ["/workspace/src"], "/workspace")).toBe(await hash("src"));
+  expect(await hashFiles(home.path, ["/etc/hostname"], "/workspace")).toBe("");
 });
 
 test.each([["nothing"], ["outside"], ["../**"], ["src/?.md/x"], ["*.TXT/"], ["!a.txt"]])(
