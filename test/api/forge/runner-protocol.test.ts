@@ -69,6 +69,14 @@ test.each([
     404,
   ],
   ["a broken body", "/runner.v1.RunnerService/Register", "POST", "application/json", "{", 400],
+  [
+    "a broken message",
+    "/runner.v1.RunnerService/FetchTask",
+    "POST",
+    "application/proto",
+    "\u000c",
+    400,
+  ],
   ["a GET", "/runner.v1.RunnerService/Register", "GET", "", undefined, 405],
   ["another type of body", "/ping.v1.PingService/Ping", "POST", "text/plain", "x", 415],
 ])("refuses %s", async (_what, path, method, type, body, status) => {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
+import { type DescMessage, fromBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createConnectRouter } from "@connectrpc/connect";
 import type { Compression, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { AppError } from "../../../errors.ts";
@@ -100,7 +101,7 @@ export function createRunnerHandler(
       });
       const handler = (isRunner ? ofRunners : ofStrangers).get(path);
       if (handler === undefined) throw new Error(`no method at ${path}`);
-      return await handler({
+      const answer = await handler({
         httpVersion: message.httpVersion,
         method: message.method ?? "",
         url: new URL(path, "http://runner.invalid").href,
@@ -108,6 +109,9 @@ export function createRunnerHandler(
         body: once(body),
         signal,
       });
+      const isBroken =
+        answer.status === 500 && isBrokenMessage(handler.method.input, message, body);
+      return isBroken ? brokenMessage() : answer;
     } finally {
       memory.release();
     }
@@ -163,6 +167,27 @@ const refusals: Partial<Record<AppError["code"], number>> = {
   unavailable: 503,
   invalid_argument: 400,
 };
+
+/** Whether a body of protobuf cannot be read. The library calls it an internal error, as if the server were at fault. */
+function isBrokenMessage(schema: DescMessage, { headers }: IncomingMessage, body: Buffer): boolean {
+  if (headers["content-type"] !== "application/proto" || headers["content-encoding"] !== undefined)
+    return false;
+  try {
+    fromBinary(schema, body);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+function brokenMessage(): UniversalServerResponse {
+  const error = { code: "invalid_argument", message: "the body is not a message of this method" };
+  return {
+    status: 400,
+    header: new Headers({ "Content-Type": "application/json" }),
+    body: once(Buffer.from(JSON.stringify(error))),
+  };
+}
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
