@@ -1,49 +1,87 @@
-import { open, rm, stat, statfs } from "node:fs/promises";
+import { open, rm, stat, statfs, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
+import { createLocks } from "./locks.ts";
 import { isDiskFull } from "./system-errors.ts";
 
 /** Space for a start and for deletions while the disk is full: some thousand rows, their log and a checkpoint. */
 const RESERVE_BYTES = 8 * 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
 /** The reserve is created only where this many times its size is free: it must not fill a nearly full disk. */
 const FREE_FACTOR = 4;
 
-/** A file that occupies disk space until it is released when the disk is full. */
+/** Free space below which the disk counts as full: the database's log grows by this much between two checkpoints. */
+const FULL_BELOW_BYTES = 1024 * 1024;
+
+/** A file that occupies disk space until the space is needed to clean up a full disk. */
 export interface Reserve {
-  /** Returns whether the space is reserved; otherwise the disk is full or nearly so. */
-  isKept(): Promise<boolean>;
-  /** Frees the space. Returns whether there was any: then a failed write may be retried. */
-  release(): Promise<boolean>;
+  /** Returns whether the reserve is complete and the disk has space beyond it. */
+  hasSpace(): Promise<boolean>;
+  /**
+   * Frees the space, runs `work`, and reserves again what `work` left of it, so that other writes never use it up. Calls
+   * run one after another. Rejects with `failure` when no space is reserved.
+   */
+  spend<T>(failure: unknown, work: () => Promise<T>): Promise<T>;
   /** Reserves the space again where enough is free. Idempotent; after a failure there is only no reserve. */
   refill(): Promise<void>;
 }
 
 /** Creates the reserve at `path`. Nothing is written before `refill`. */
 export function createReserve(path: string): Reserve {
-  const isKept = async () => (await stat(path).catch(() => undefined))?.size === RESERVE_BYTES;
+  const locks = createLocks();
+  const exclusively = <T>(work: () => Promise<T>) => locks.withLocks([path], work);
+  const keptBytes = async () => (await stat(path).catch(() => undefined))?.size ?? 0;
+  const freeBytes = async () => {
+    const { bavail, bsize } = await statfs(dirname(path));
+    return bavail * bsize;
+  };
+
+  /** Occupies as much of the reserve as is free; a disk that is full meanwhile leaves a smaller one. */
+  async function occupy(): Promise<void> {
+    await rm(path, { force: true });
+    const file = await open(path, "wx", 0o600);
+    try {
+      await fill(file);
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+    } finally {
+      await file.close();
+    }
+  }
+
   return {
-    isKept,
-    async release() {
-      const had = await isKept();
-      await rm(path, { force: true });
-      return had;
+    async hasSpace() {
+      return (await keptBytes()) === RESERVE_BYTES && (await freeBytes()) >= FULL_BELOW_BYTES;
     },
-    async refill() {
-      if (await isKept()) return;
-      const { bavail, bsize } = await statfs(dirname(path));
-      if (bavail * bsize < FREE_FACTOR * RESERVE_BYTES) return;
-      await rm(path, { force: true });
-      const file = await open(path, "wx", 0o600);
-      try {
-        // Written, not only extended: a sparse file occupies no space.
-        await file.writeFile(Buffer.alloc(RESERVE_BYTES, 0xff));
-        await file.sync();
-      } catch (error) {
+    spend(failure, work) {
+      return exclusively(async () => {
+        if ((await keptBytes()) === 0) throw failure;
         await rm(path, { force: true });
-        if (!isDiskFull(error)) throw error;
-      } finally {
-        await file.close();
-      }
+        try {
+          return await work();
+        } finally {
+          // Without a reserve the next deletion fails, but this one has succeeded.
+          await occupy().catch(() => undefined);
+        }
+      });
+    },
+    refill() {
+      return exclusively(async () => {
+        const kept = await keptBytes();
+        if (kept === RESERVE_BYTES) return;
+        if (kept + (await freeBytes()) < FREE_FACTOR * RESERVE_BYTES) return;
+        await occupy();
+      });
     },
   };
+}
+
+/** Writes the bytes, not only the length: a sparse file occupies no space. */
+async function fill(file: FileHandle): Promise<void> {
+  const chunk = Buffer.alloc(CHUNK_BYTES, 0xff);
+  for (let written = 0; written < RESERVE_BYTES; written += CHUNK_BYTES) {
+    const { bytesWritten } = await file.write(chunk, 0, CHUNK_BYTES, written);
+    if (bytesWritten < CHUNK_BYTES) break;
+  }
+  await file.sync();
 }

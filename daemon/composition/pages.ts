@@ -40,7 +40,7 @@ export interface PageDeps {
   /** Returns false once the daemon is stopping. */
   readonly accepts: () => boolean;
   /** Returns whether the disk has space left beyond the reserve. */
-  readonly hasReserve: () => Promise<boolean>;
+  readonly hasSpace: () => Promise<boolean>;
   /** Returns whether the bucket of objects can be read at the moment; absent without a bucket. */
   readonly isBucketReachable?: () => Promise<boolean>;
 }
@@ -52,7 +52,7 @@ export function createPages({
   version,
   instanceName,
   accepts,
-  hasReserve,
+  hasSpace,
   isBucketReachable,
 }: PageDeps): Map<string, PlainRoute> {
   const resetPage = createResetPage(instanceName);
@@ -85,7 +85,7 @@ export function createPages({
           NO_STORE,
           {
             status: ready ? "ready" : "not ready",
-            ...((await hasReserve()) ? {} : { disk: "full" }),
+            ...((await hasSpace()) ? {} : { disk: "full" }),
             // Everything except packages works without it; a failed check of every daemon would stop that as well.
             ...(isBucketReachable === undefined
               ? {}

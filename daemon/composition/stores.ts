@@ -89,22 +89,36 @@ export interface Stores {
 
 /** Copies from before migrations: enough to go back over a few upgrades. */
 const MIGRATION_COPIES_KEPT = 3;
-/** Interval of attempts to refill a released reserve. */
+/** Interval of attempts to complete the reserve. */
 const REFILL_MS = 60_000;
 
 /**
- * Opens the stores as `openStoresOnce` does. Releases the reserve when the disk is full, so that the daemon starts and its
- * users can delete; `/readyz` and `croft daemon status` report the full disk.
+ * Opens the stores as `openStoresOnce` does, with the space of the reserve when the disk is full, so that the daemon starts and
+ * its users can delete; `/readyz` and `croft daemon status` report the full disk.
  */
 export async function openStores(input: DaemonInput, log: Log): Promise<Stores> {
   const reserve = createReserve(join(input.paths.dataDirectory, RESERVE_FILE));
-  try {
-    return await openStoresOnce(input, log, reserve);
-  } catch (error) {
-    if (!isFull(error) || !(await reserve.release())) throw error;
-    log.warn({ err: error }, "disk is full, released the reserve to start");
-    return openStoresOnce(input, log, reserve);
-  }
+  const stores = await openStoresOnce(input, log).catch(async (error: unknown) => {
+    if (!isFull(error)) throw error;
+    const opened = await reserve.spend(error, () => openStoresOnce(input, log));
+    log.warn({ err: error }, "disk is full, used the reserve to start");
+    return opened;
+  });
+  const refill = () =>
+    reserve.refill().catch((error: unknown) => {
+      log.warn({ err: error }, "failed to reserve disk space");
+    });
+  await refill();
+  const timer = setInterval(refill, REFILL_MS);
+  timer.unref();
+  return {
+    ...stores,
+    reserve,
+    async close() {
+      clearInterval(timer);
+      await stores.close();
+    },
+  };
 }
 
 const RESERVE_FILE = "reserve";
@@ -121,8 +135,7 @@ function isFull(error: unknown): boolean {
 async function openStoresOnce(
   { settings, paths, clock, process }: DaemonInput,
   log: Log,
-  reserve: Reserve,
-): Promise<Stores> {
+): Promise<Omit<Stores, "reserve">> {
   const opened: (() => Promise<void>)[] = [];
   const close = async () => {
     for (const closeOne of opened.splice(0).reverse()) await closeOne();
@@ -162,15 +175,7 @@ async function openStoresOnce(
     opened.push(() => db.close());
     await endFirstStart?.();
     await assertKeyOfDatabase(db, keyring.checks, clock());
-    const refill = () =>
-      reserve.refill().catch((error: unknown) => {
-        log.warn({ err: error }, "failed to reserve disk space");
-      });
-    await refill();
-    const timer = setInterval(refill, REFILL_MS);
-    timer.unref();
-    opened.push(async () => clearInterval(timer));
-    return { directory, lock, db, keyring, reserve, close };
+    return { directory, lock, db, keyring, close };
   } catch (error) {
     await close();
     throw error;

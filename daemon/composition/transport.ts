@@ -65,7 +65,7 @@ export function createTransport(
     version: input.version,
     instanceName: input.settings.instanceName,
     accepts: () => accepts,
-    hasReserve: () => stores.reserve.isKept(),
+    hasSpace: () => stores.reserve.hasSpace(),
     ...(objects.isReachable === undefined ? {} : { isBucketReachable: objects.isReachable }),
   });
   const mount = <Caller>({ api, routes }: ApiParts<Caller>) => ({
@@ -140,7 +140,7 @@ function toBinderOptions(
     maxJsonBytes: settings.maxBodyBytes,
     maxUploadBytes: settings.maxUploadBytes,
     temporaryDirectory: directory.tmp,
-    releaseReserve: () => reserve.release(),
+    spendReserve: (failure, work) => reserve.spend(failure, work),
     checkReplies: checkReplies ?? false,
     toServerRequest: rest.toServerRequest,
     report: rest.report,

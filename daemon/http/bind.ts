@@ -73,8 +73,8 @@ export interface BinderOptions {
   readonly maxUploadBytes: number;
   /** Holds the file of a form while fields that follow it are read. */
   readonly temporaryDirectory: string;
-  /** Frees disk space that is kept for signing in and deleting; returns whether a failed request may succeed now. */
-  readonly releaseReserve?: () => Promise<boolean>;
+  /** Runs `work` with the disk space that is kept for signing in and deleting; rejects with `failure` when there is none. */
+  readonly spendReserve?: <T>(failure: unknown, work: () => Promise<T>) => Promise<T>;
   /** For tests: parse every JSON response with its declared schema and fail on a difference. */
   readonly checkReplies: boolean;
   /** Makes the request value that services see. */
@@ -105,8 +105,6 @@ interface Exchange {
   readonly memory: BodyMemory[];
   /** The body that was read whole: a second attempt gets the same bytes. */
   body: Promise<Buffer> | undefined;
-  /** Whether the credentials are being checked, or failed to be. */
-  isSigningIn: boolean;
   /** Whether the limit has counted the request. */
   isCounted: boolean;
 }
@@ -148,14 +146,15 @@ export function bindRoutes<Caller>(
       headers: {},
       memory: [],
       body: undefined,
-      isSigningIn: false,
       isCounted: false,
     };
     const { request, declared } = exchange;
     let status: number;
     let cause: unknown;
     try {
-      const answer = await answerOf(exchange).catch((error: unknown) => retry(exchange, error));
+      const answer = await (declared.method === "DELETE" || declared.mayUseReserve === true
+        ? withReserve(() => answerOf(exchange))
+        : answerOf(exchange));
       addOwnHeaders(exchange);
       await joinBatch();
       const sent = send(exchange, answer, res);
@@ -176,13 +175,15 @@ export function bindRoutes<Caller>(
     return HANDLED;
   }
 
-  /** Signing in and deleting must succeed on a full disk: it is how its owner gets space back. */
-  async function retry(exchange: Exchange, error: unknown): Promise<AnyAnswer> {
-    const { declared, isSigningIn } = exchange;
-    const mayRetry = declared.method === "DELETE" || declared.mayUseReserve === true || isSigningIn;
-    if (!mayRetry || toRefusal(error)?.code !== "storage_full") throw error;
-    if ((await options.releaseReserve?.()) !== true) throw error;
-    return answerOf(exchange);
+  /** Runs `work` again with the reserve when the disk is full: a sign-in and a deletion are how its owner gets space back. */
+  async function withReserve<T>(work: () => Promise<T> | T): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const { spendReserve } = options;
+      if (toRefusal(error)?.code !== "storage_full" || spendReserve === undefined) throw error;
+      return spendReserve(error, async () => work());
+    }
   }
 
   /** Computed last: some headers depend on the body. */
@@ -199,10 +200,9 @@ export function bindRoutes<Caller>(
     const readAnonymously = toReader(exchange, undefined);
     let caller: Caller | undefined;
     let wrong: { readonly error: unknown } | undefined;
-    exchange.isSigningIn = true;
     try {
-      caller = await api.authenticate(request, gate, readAnonymously);
-      exchange.isSigningIn = false;
+      // Only the sign-in may use the reserve: what the request writes later must not.
+      caller = await withReserve(() => api.authenticate(request, gate, readAnonymously));
     } catch (error) {
       wrong = { error };
     }

@@ -136,6 +136,23 @@ skipUnless(probe !== undefined, "mounting a small file system takes root on Linu
         expect(await signIn(full.url)).toBe(200);
         expect(await full.end("SIGTERM")).toBe(0);
       }
+      {
+        // Ordinary writes take the last space beside sign-ins and must leave the reserve for deletions and a start.
+        await rm(join(home, "ballast"));
+        await using full = await serveCroft(command, { home, env: { CROFT_RATE_LIMITS: "off" } });
+        expect(await createUser(full.url, forge.token, "last-in")).toBe(201);
+        await createRepository(full.url, forge.token);
+        fill(join(home, "ballast"));
+        for (let at = 0; at < 8; at++) expect(await signInToVault(full.url)).toBe(200);
+        await fillWithIssues(full.url, forge.token);
+        expect(await deleteUser(full.url, forge.token, "room-again")).toBe(204);
+        expect(await full.end("SIGTERM")).toBe(0);
+      }
+      {
+        await using again = await serveCroft(command, { home });
+        expect(await deleteUser(again.url, forge.token, "last-in")).toBe(204);
+        expect(await again.end("SIGTERM")).toBe(0);
+      }
       const db = new Sqlite(join(home, "croft.db"), { readonly: true });
       expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
       db.close();
@@ -173,6 +190,28 @@ async function signInToForge(url: string): Promise<number> {
     headers: { Authorization: `Basic ${credentials}` },
   });
   return status;
+}
+
+async function createRepository(url: string, token: string): Promise<void> {
+  const { status } = await fetch(`${url}/api/v1/user/repos`, {
+    method: "POST",
+    headers: { Authorization: `token ${token}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ name: "notes" }),
+  });
+  expect(status).toBe(201);
+}
+
+/** Creates issues until one is refused for want of space. */
+async function fillWithIssues(url: string, token: string): Promise<void> {
+  for (;;) {
+    const { status } = await fetch(`${url}/api/v1/repos/keeper/notes/issues`, {
+      method: "POST",
+      headers: { Authorization: `token ${token}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ title: "large", body: "x".repeat(60_000) }),
+    });
+    if (status === 507) return;
+    expect(status).toBe(201);
+  }
 }
 
 async function createUser(url: string, token: string, username: string): Promise<number> {

@@ -13,7 +13,7 @@ async function statusFor(peer: string, address: string): Promise<number> {
     version: "1",
     instanceName: "croft",
     accepts: () => true,
-    hasReserve: async () => true,
+    hasSpace: async () => true,
   });
   let status = 0;
   const response = {

@@ -214,7 +214,7 @@ describe("failures", () => {
 
   describe("of a full disk", () => {
     const full = () => new StorageError("full", "SQLITE_FULL");
-    /** Fails until the reserve is released. */
+    /** Fails but while the reserve is spent. */
     const startFullDisk = () => {
       let isFull = true;
       let released = 0;
@@ -223,11 +223,14 @@ describe("failures", () => {
           if (isFull) throw full();
         },
         released: () => released,
-        releaseReserve: async () => {
+        spendReserve: async <T>(_failure: unknown, work: () => Promise<T>) => {
           released += 1;
-          const had = isFull;
           isFull = false;
-          return had;
+          try {
+            return await work();
+          } finally {
+            isFull = true;
+          }
         },
       };
     };
@@ -256,7 +259,7 @@ describe("failures", () => {
 
     test("releases the reserve for a sign-in, which keeps its body and counts once", async () => {
       const disk = startFullDisk();
-      const options = { releaseReserve: disk.releaseReserve };
+      const options = { spendReserve: disk.spendReserve };
       await using app = await serveRoutes([echo({ mayUseReserve: true }, disk.write)], options);
       expect(await send(app.url)).toEqual({ status: 200, body: { password: "x" } });
       expect(disk.released()).toBe(1);
@@ -265,7 +268,7 @@ describe("failures", () => {
 
     test("keeps the reserve from other writes", async () => {
       const disk = startFullDisk();
-      const options = { releaseReserve: disk.releaseReserve };
+      const options = { spendReserve: disk.spendReserve };
       await using app = await serveRoutes([echo({}, disk.write)], options);
       expect((await send(app.url)).status).toBe(507);
       expect(disk.released()).toBe(0);
@@ -277,9 +280,21 @@ describe("failures", () => {
         disk.write();
         return { name: "mira" };
       };
-      const options = { releaseReserve: disk.releaseReserve, api: { authenticate } };
+      const options = { spendReserve: disk.spendReserve, api: { authenticate } };
       await using app = await serveRoutes([pong], options);
       expect((await fetch(`${app.url}/api/ping`)).status).toBe(200);
+      expect(disk.released()).toBe(1);
+    });
+
+    test("keeps the reserve from the writes that follow a sign-in", async () => {
+      const disk = startFullDisk();
+      const authenticate = async () => {
+        disk.write();
+        return { name: "mira" };
+      };
+      const options = { spendReserve: disk.spendReserve, api: { authenticate } };
+      await using app = await serveRoutes([echo({}, disk.write)], options);
+      expect((await send(app.url)).status).toBe(507);
       expect(disk.released()).toBe(1);
     });
   });
