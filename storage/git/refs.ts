@@ -79,7 +79,7 @@ async function readPackedNames(directory: string): Promise<string[]> {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
     throw error;
   });
-  return text.split("\n").flatMap((line) => /^[0-9a-f]+ (refs\/.+)$/.exec(line)?.[1] ?? []);
+  return text.split("\n").flatMap((line) => /^[0-9a-f]+ (refs\/.+)$/s.exec(line)?.[1] ?? []);
 }
 
 const unresolved = (ref: string) =>

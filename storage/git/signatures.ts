@@ -9,7 +9,7 @@ export interface CommitSignature {
 /** Parses `Name <address> seconds zone`. A damaged part is empty, or the beginning of time. */
 export function toSignature(text: string): CommitSignature {
   const [, name = "", email = "", seconds = "0", zone = "+0000"] =
-    /^(.*?) ?<([^>]*)>(?: (-?\d{1,15}) ([+-]\d{4}))?/.exec(text) ?? [];
+    /^(.*?) ?<([^>]*)>(?: (-?\d{1,15}) ([+-]\d{4}))?/s.exec(text) ?? [];
   return { name, email, at: toRfc3339(Number(seconds), zone) };
 }
 

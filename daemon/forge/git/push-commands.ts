@@ -22,44 +22,58 @@ export function toPktLine(text: string): string {
 /** The flush packet, which ends a section. */
 export const FLUSH = "0000";
 
-/**
- * Parses the commands at the beginning of a push and the options that follow. Returns undefined while their end has not
- * arrived, and `malformed` for input that git will refuse as well.
- */
-export function readCommands(bytes: Buffer): PushCommands | "malformed" | undefined {
-  const commands: PushCommand[] = [];
-  let capabilities: ReadonlySet<string> = new Set();
-  let at = 0;
-  for (;;) {
-    const line = readLine(bytes, at);
-    if (line === undefined || line === "malformed") return line;
-    at = line.next;
-    if (line.data === undefined) {
-      const options = capabilities.has("push-options") ? readOptions(bytes, at) : [];
-      return typeof options === "object" ? { commands, capabilities, options } : options;
-    }
-    const [command = "", words] = line.data.toString("utf8").split("\0");
-    if (words !== undefined) capabilities = new Set(words.trim().split(" "));
-    const match = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) (.+?)\n?$/.exec(
-      command,
-    );
-    const [, before, after, ref] = match ?? [];
-    if (before !== undefined && after !== undefined && ref !== undefined)
-      commands.push({ ref, before, after });
-    else if (!/^shallow [0-9a-f]+\n?$/.test(command)) return "malformed";
-  }
+/** Reads the commands at the beginning of a push, and the options that follow, in one pass over its chunks. */
+export interface CommandsReader {
+  /**
+   * Returns undefined while their end has not arrived, and `malformed` for a list that is too long and for anything
+   * else, also for what git may accept: signed pushes (`push-cert`), upper-case ids.
+   */
+  read(chunk: Buffer): PushCommands | "malformed" | undefined;
 }
 
-function readOptions(bytes: Buffer, start: number): readonly string[] | "malformed" | undefined {
+/** Creates a reader of lists of at most `bytesMax`. */
+export function createCommandsReader(bytesMax: number): CommandsReader {
+  const commands: PushCommand[] = [];
   const options: string[] = [];
-  let at = start;
-  for (;;) {
-    const line = readLine(bytes, at);
-    if (line === undefined || line === "malformed") return line;
-    at = line.next;
-    if (line.data === undefined) return options;
-    options.push(line.data.toString("utf8").replace(/\n$/, ""));
+  let capabilities: ReadonlySet<string> = new Set();
+  let isInOptions = false;
+  let size = 0;
+  // The beginning of a line whose end has not arrived.
+  let rest: Buffer = Buffer.alloc(0);
+
+  /** Returns whether the line is a command or names a commit that a shallow clone lacks the parents of. */
+  function take(data: Buffer): boolean {
+    const [command = "", words] = data.toString("utf8").split("\0");
+    if (words !== undefined) capabilities = new Set(words.trim().split(" "));
+    const [, before, after, ref] =
+      /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) ([^\n]+)\n?$/.exec(command) ?? [];
+    if (before === undefined || after === undefined || ref === undefined)
+      return /^shallow [0-9a-f]+\n?$/.test(command);
+    commands.push({ ref, before, after });
+    return true;
   }
+
+  return {
+    read(chunk) {
+      size += chunk.byteLength;
+      const bytes = rest.byteLength === 0 ? chunk : Buffer.concat([rest, chunk]);
+      let at = 0;
+      for (;;) {
+        const line = readLine(bytes, at);
+        if (line === "malformed") return line;
+        if (line === undefined) break;
+        at = line.next;
+        if (line.data === undefined) {
+          if (isInOptions || !capabilities.has("push-options"))
+            return { commands, capabilities, options };
+          isInOptions = true;
+        } else if (isInOptions) options.push(line.data.toString("utf8").replace(/\n$/, ""));
+        else if (!take(line.data)) return "malformed";
+      }
+      rest = bytes.subarray(at);
+      return size > bytesMax ? "malformed" : undefined;
+    },
+  };
 }
 
 /**

@@ -7,7 +7,7 @@ import type { ActingUser } from "../caller.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import { pipeBody } from "./request-body.ts";
 import type { RecordPush, PushOptions } from "./record-push.ts";
-import { type PushCommands, readCommands, readReport } from "./push-commands.ts";
+import { type PushCommands, createCommandsReader, readReport } from "./push-commands.ts";
 import { type PushGuard, toRefusal } from "./push-guard.ts";
 import type { PushJournal, PushNote } from "./push-journal.ts";
 
@@ -28,7 +28,7 @@ interface PushBody {
   readonly isConversation?: boolean;
 }
 
-/** Longest list of commands that is parsed; for a longer one the refs are compared after the push. */
+/** Longest list of commands; a push with a longer one is refused, because nothing could be checked before git moves refs. */
 const COMMANDS_BYTES_MAX = 16 * 1024 * 1024;
 const REPORT_BYTES_MAX = 16 * 1024 * 1024;
 /** `receive.maxInputSize` limits the pack alone and reports that to the client; this limits the whole body. */
@@ -55,7 +55,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
         readonly findRefusal: () => Promise<string | undefined>;
       },
     ): Readable {
-      const commands = createCollector(COMMANDS_BYTES_MAX);
+      const commands = createCommandsReader(COMMANDS_BYTES_MAX);
       let push: PushCommands | "malformed" | undefined;
       let note: PushNote | undefined;
       const response = new PassThrough();
@@ -63,11 +63,12 @@ export function createReceivePack(deps: ReceivePackDeps) {
         bytesMax: pushBytesMax + ALLOWANCE_BYTES,
         lastChunk: { confirm: assertAllowed, isOpenEnded: isConversation === true },
         onBytes(chunk) {
-          if (push !== undefined || !commands.add(chunk)) return undefined;
-          push = readCommands(commands.bytes());
+          if (push !== undefined) return undefined;
+          push = commands.read(chunk);
           if (push === undefined) return undefined;
-          commands.clear();
-          if (push === "malformed" || push.commands.length === 0) return undefined;
+          // Git may understand what this parser does not, and would move refs that nobody has checked.
+          if (push === "malformed") return Promise.reject(new Error("the push is unreadable"));
+          if (push.commands.length === 0) return undefined;
           return begin(push);
         },
       });
@@ -202,8 +203,5 @@ function createCollector(bytesMax: number) {
       return size <= bytesMax;
     },
     bytes: () => Buffer.concat(chunks),
-    clear() {
-      chunks = [];
-    },
   };
 }

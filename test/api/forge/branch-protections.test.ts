@@ -36,6 +36,11 @@ async function commit(name: string, message: string): Promise<void> {
   await git.in(name, "commit", "-q", "--allow-empty", "-m", message);
 }
 
+const upper = (text: string) => text.toUpperCase();
+const pktLine = (text: string) =>
+  `${(Buffer.byteLength(text) + 4).toString(16).padStart(4, "0")}${text}`;
+const shallowLines = () => pktLine(`shallow ${"1".repeat(40)}`).repeat(350_000);
+
 describe("rules", () => {
   test("a rule is created, shown, changed and removed", async () => {
     const { path } = await newRepository();
@@ -95,6 +100,55 @@ describe("pushes by git", () => {
     expect(gone.errors).toContain("branch main is protected from deletion");
     expect((await by("mira", "GET", `${path}/commits`)).headers.get("x-total")).toBe("1");
     expect(await git.in(name, "push", "origin", "main:other")).toMatchObject({ exitCode: 0 });
+  });
+
+  test("a branch stays protected when another name of the push has a Unicode line separator", async () => {
+    const { path, name } = await newRepository();
+    await protect(path, { rule_name: "main" });
+    await commit(name, "not allowed");
+    const pushed = await git.in(name, "push", "origin", "main", "main:refs/heads/a\u2028b");
+    expect(pushed.errors).toContain("not allowed to push to protected branch main");
+    expect((await by("mira", "GET", `${path}/commits`)).headers.get("x-total")).toBe("1");
+    expect(await git.in(name, "push", "origin", "main:refs/heads/a\u2028b")).toMatchObject({
+      exitCode: 0,
+    });
+  });
+
+  test.each([
+    [
+      "a signed list",
+      (command: string) => [
+        pktLine("push-cert\0report-status"),
+        pktLine("certificate version 0.1\n"),
+        pktLine("\n"),
+        pktLine(`${command.split("\0")[0]}\n`),
+        pktLine("push-cert-end\n"),
+      ],
+    ],
+    [
+      "ids in capitals",
+      (command: string) => [pktLine(command.replace(/\b[0-9a-f]{40}\b/g, upper))],
+    ],
+    ["more than 16 MiB", (command: string) => [shallowLines(), pktLine(command)]],
+  ])("a push whose commands cannot be checked moves nothing: %s", async (_, toLines) => {
+    const { path, name } = await newRepository();
+    expect(await git.in(name, "push", "origin", "main:kept")).toMatchObject({ exitCode: 0 });
+    await protect(path, { rule_name: "kept" });
+    const head = (await git.in(name, "rev-parse", "HEAD")).output.trim();
+    const command = `${head} ${"0".repeat(40)} refs/heads/kept\0report-status`;
+    const response = await fetch(
+      `${daemon.url}/mira/${path.split("/").at(-1)}.git/git-receive-pack`,
+      {
+        method: "POST",
+        headers: {
+          Authorization: `Basic ${Buffer.from(`otto:${people.tokenOf("otto")}`).toString("base64")}`,
+          "Content-Type": "application/x-git-receive-pack-request",
+        },
+        body: `${toLines(command).join("")}0000`,
+      },
+    );
+    expect(await response.text()).not.toContain("ok refs/heads/kept");
+    expect((await by("mira", "GET", `${path}/branches/kept`)).status).toBe(200);
   });
 
   test("only those on the list push", async () => {

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import {
-  readCommands,
+  createCommandsReader,
   readReport,
   toPktLine,
 } from "../../../../../daemon/forge/git/push-commands.ts";
+
+const readCommands = (bytes: Buffer) => createCommandsReader(1024).read(bytes);
 
 const zero = "0".repeat(40);
 const one = "1".repeat(40);
@@ -46,6 +48,28 @@ describe("commands of a push", () => {
     "%j is malformed",
     (text) => expect(readCommands(Buffer.from(text))).toBe("malformed"),
   );
+
+  test("are read from single bytes as from the whole", () => {
+    const reader = createCommandsReader(1024);
+    const end = bytes.indexOf("PACK");
+    for (let at = 0; at < end - 1; at += 1)
+      expect(reader.read(bytes.subarray(at, at + 1))).toBeUndefined();
+    expect(reader.read(bytes.subarray(end - 1))).toEqual(readCommands(bytes));
+  });
+
+  test("a list that is longer than the limit is malformed", () => {
+    const reader = createCommandsReader(64);
+    const shallow = Buffer.from(toPktLine(`shallow ${one}`));
+    expect(reader.read(shallow)).toBeUndefined();
+    expect(reader.read(shallow)).toBe("malformed");
+  });
+
+  test("reads a name with a Unicode line separator, which git allows", () => {
+    const line = toPktLine(`${zero} ${one} refs/heads/a\u2028b\0 report-status`);
+    expect(readCommands(Buffer.from(`${line}0000`))).toMatchObject({
+      commands: [{ ref: "refs/heads/a\u2028b", before: zero, after: one }],
+    });
+  });
 
   test("accepts a push without commands, with which clients test the connection", () => {
     expect(readCommands(Buffer.from("0000"))).toMatchObject({ commands: [] });
