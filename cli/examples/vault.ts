@@ -92,12 +92,20 @@ export const examples: Examples = {
       "Print the topics once it is classified",
       "croft vault document upload report.pdf --wait --timeout 5m --jq '.topics[]'",
     ],
+    [
+      "In a script that may run again: only the new files of a folder",
+      "croft vault document upload photos -r --if-absent",
+    ],
   ],
   "vault document list": [
     ["List your documents", "croft vault document list"],
     [
       "List documents of a topic with these words",
       'croft vault document list --topic Invoices --query "gas bill"',
+    ],
+    [
+      "List PDF files that have no topic",
+      "croft vault document list --no-topics --type application/pdf",
     ],
   ],
   "vault document view": [
@@ -113,6 +121,10 @@ export const examples: Examples = {
       "Download it to a file",
       "croft vault document download 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 -o copy.pdf",
     ],
+    [
+      "Download several to a folder",
+      "croft vault document download 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 01912d4c-77aa-7cc4-9c2e-0123456789ab -o papers",
+    ],
   ],
   "vault document edit": [
     [
@@ -122,6 +134,10 @@ export const examples: Examples = {
     [
       "Set its topics",
       "croft vault document edit 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --topic Invoices",
+    ],
+    [
+      "Add a topic to several documents",
+      "croft vault document edit 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 01912d4c-77aa-7cc4-9c2e-0123456789ab --add-topic Taxes",
     ],
   ],
   "vault document classify": [
@@ -143,6 +159,10 @@ export const examples: Examples = {
     [
       "Keep the copy at the provider",
       "croft vault document delete 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --remove-only --yes",
+    ],
+    [
+      "Delete several documents",
+      "croft vault document delete 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 01912d4c-77aa-7cc4-9c2e-0123456789ab --yes",
     ],
   ],
   "vault share create": [

@@ -1,151 +1,27 @@
-import { basename, resolve } from "node:path";
-import { rm } from "node:fs/promises";
-import { createWriteStream } from "node:fs";
-import { pipeline } from "node:stream/promises";
 import { Option } from "commander";
-import type { z } from "zod";
-import type { document as documentSchema } from "../../../daemon/contract/vault/documents.ts";
 import { vault } from "../../client/operations.ts";
 import { vaultPages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
-import { CliError, usageError } from "../../errors.ts";
-import { type Column, size, time } from "../../output/cells.ts";
-import { listOf, oneOrList, resourceOf, shape } from "../../output/spec.ts";
+import { usageError } from "../../errors.ts";
+import { listOf, oneOrList, resourceOf, shapeOrList } from "../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../support/batch.ts";
 import { findDocumentId, findDocumentOperations } from "../../support/find-document.ts";
-import { assertRawOutput, writeRaw } from "../../support/raw-output.ts";
-import {
-  addWaitFlags,
-  assertWaitFlags,
-  type WaitFlags,
-  waitUntilEnded,
-} from "../../support/wait.ts";
+import { addWaitFlags, assertWaitFlags, type WaitFlags } from "../../support/wait.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
-import { listFiles, uploadFile } from "./document-files.ts";
-import {
-  assertFree,
-  createLocalFiles,
-  ONE_FILE_HINT,
-  partSuffix,
-  toFileName,
-} from "./item/local-files.ts";
-import { trackTransfer } from "./item/transfer.ts";
-import { describeMissingText } from "./missing-text.ts";
+import { documentColumns, documentLines } from "./document-columns.ts";
+import { downloadDocuments, uploadDocument, waitForDocument } from "./document-transfer.ts";
+import { withRetries } from "./item/transfer.ts";
+import { toTopicKey } from "./topic.ts";
 
 export const entries: readonly Entry[] = [
   verb("upload", "Upload files as documents", () => uploadDocument),
   verb("list", "List your documents", () => listDocuments, { aliases: ["ls"] }),
   verb("view", "Show a document", () => viewDocument),
-  verb("download", "Download a document", () => downloadDocument),
-  verb("edit", "Rename a document or set its topics", () => editDocument),
-  verb("classify", "Extract and classify the text of a document again", () => classifyDocument),
-  verb("delete", "Delete a document", () => deleteDocument, { aliases: ["rm"] }),
+  verb("download", "Download documents", () => downloadDocuments),
+  verb("edit", "Rename a document or set topics", () => editDocument),
+  verb("classify", "Extract and classify the text of documents again", () => classifyDocument),
+  verb("delete", "Delete documents", () => deleteDocument, { aliases: ["rm"] }),
 ];
-
-type WireDocument = z.output<typeof documentSchema>;
-
-const columns: readonly Column<Omit<WireDocument, "extracted_text">>[] = [
-  { header: "id", cell: ({ id }) => id },
-  { header: "name", cell: ({ filename }) => filename },
-  { header: "size", cell: ({ size_bytes: bytes }) => size(bytes) },
-  { header: "topics", cell: ({ topics }) => topics },
-  {
-    header: "status",
-    cell: ({ status, status_reason: reason }) =>
-      reason === null ? status : `${status}: ${reason}`,
-  },
-  { header: "created", cell: ({ created_at: created }) => time(created) },
-];
-
-const lines: readonly Column<WireDocument>[] = [
-  ...columns,
-  { header: "type", cell: ({ content_type: type }) => type },
-  { header: "storage", cell: ({ storage_backend: storage }) => storage },
-  { header: "sha256", cell: ({ sha256 }) => sha256 },
-  { header: "classified as", cell: ({ classification }) => classification?.topic },
-  { header: "because of", cell: ({ classification }) => classification?.words },
-  {
-    header: "missing text",
-    cell: ({ status_reason: reason, extracted_text: text }) => describeMissingText(reason, text),
-  },
-  { header: "text", cell: ({ extracted_text: text }) => text },
-];
-
-export interface DocumentUploadOptions extends WaitFlags {
-  /** Paths, or `-` alone for standard input. */
-  readonly files: readonly string[];
-  readonly name?: string;
-  readonly recursive?: true;
-}
-
-export const uploadDocument = {
-  operations: [vault.uploadDocument, vault.getDocument],
-  output: oneOrList(vault.uploadDocument, resultFields, 201),
-  define(command, cli, run = runUpload): void {
-    addWaitFlags(command, "wait until its text is extracted and classified")
-      .argument("<files...>", "files, or - for standard input")
-      .option("--name <name>", "the name of a single document; the file's own by default")
-      .option("-r, --recursive", "also upload the files of folders")
-      .action((files: readonly string[], flags: Omit<DocumentUploadOptions, "files">) => {
-        assertWaitFlags(flags);
-        return run(cli, { files, ...flags });
-      });
-  },
-} satisfies CommandModule;
-
-/**
- * Uploads files, one after the other, and prints the documents. Their texts are extracted afterwards, in the background. If
- * some of several fail, the exit code is `partial`.
- */
-async function runUpload(cli: CliContext, options: DocumentUploadOptions): Promise<void> {
-  const { files, name, wait, timeout } = options;
-  const paths = options.recursive === true ? await listFiles(cli, files) : files;
-  const [first = ""] = paths;
-  const isBatch = files.length > 1 || options.recursive === true;
-  if (isBatch && name !== undefined) throw usageError("--name goes with one file");
-  if (paths.includes("-") && name === undefined)
-    throw usageError("standard input has no name", "give one with --name, and no other file");
-  const progress = await cli.progress();
-  const upload = async (path: string) => {
-    const filename = name ?? basename(resolve(cli.system.workingDirectory, path));
-    const { body } = await uploadFile(cli, path, filename, progress);
-    return wait === true ? waitForDocument(cli, body.id, timeout) : body;
-  };
-  if (!isBatch) {
-    const made = await upload(first).finally(() => progress.finish());
-    return cli.output.resource(made, lines);
-  }
-  const outcomes = await runBatch(paths, upload).finally(() => progress.finish());
-  await finishBatch(cli, outcomes, "uploaded", [
-    { header: "file", cell: ({ item }) => item },
-    { header: "id", cell: ({ id }) => id },
-    { header: "error", cell: ({ error }) => error?.message },
-  ]);
-}
-
-/**
- * Waits until a document's text is extracted and classified. @throws CliError `task_failed` when the classification
- * failed, `not_finished` after the timeout
- */
-async function waitForDocument(cli: CliContext, id: string, timeout: number | undefined) {
-  const read = async () =>
-    (await cli.client.call(vault.getDocument, { params: { document_id: id } })).body;
-  const ended = await waitUntilEnded(cli, {
-    title: `document ${id}`,
-    timeout,
-    read,
-    stateOf: ({ status }) => status,
-    hasEnded: ({ status }) => status === "ready" || status === "classification_failed",
-    lookWith: `croft vault document view ${id}`,
-  });
-  if (ended.status === "ready") return ended;
-  const missing = describeMissingText(ended.status_reason, ended.extracted_text);
-  throw new CliError(
-    "task_failed",
-    `the classification of document ${id} failed${missing === undefined ? "" : ` (missing text: ${missing})`}`,
-    { service: "vault", hint: `"croft vault document classify ${id}" tries again` },
-  );
-}
 
 const sorts = ["name", "size", "created_at"] as const;
 const statuses = ["pending", "processing", "ready", "classification_failed"] as const;
@@ -156,7 +32,9 @@ export interface DocumentListOptions {
   readonly sort?: (typeof sorts)[number];
   readonly order?: "asc" | "desc";
   readonly topic?: string;
+  readonly topics: boolean;
   readonly status?: (typeof statuses)[number];
+  readonly type?: string;
 }
 
 export const listDocuments = {
@@ -171,6 +49,8 @@ export const listDocuments = {
         new Option("--order <direction>", "direction of the sort").choices(["asc", "desc"]),
       )
       .option("--topic <name>", "only documents of this topic")
+      .option("--no-topics", "only documents without a topic")
+      .option("--type <type>", "only of this media type, such as application/pdf")
       .addOption(new Option("--status <status>", "only in this state").choices(statuses))
       .action((options: DocumentListOptions) => run(cli, options));
   },
@@ -178,10 +58,17 @@ export const listDocuments = {
 
 /** Prints the caller's documents. */
 async function runList(cli: CliContext, options: DocumentListOptions): Promise<void> {
-  const { query: q, ...rest } = options;
-  const query = { ...rest, ...(q === undefined ? {} : { q }) };
+  const { query: q, topics, type, ...rest } = options;
+  if (rest.topic !== undefined && !topics)
+    throw usageError("--topic and --no-topics contradict each other");
+  const query = {
+    ...rest,
+    ...(q === undefined ? {} : { q }),
+    ...(topics ? {} : { has_topics: "false" as const }),
+    ...(type === undefined ? {} : { content_type: type }),
+  };
   await cli.output.list(vaultPages(cli.client, vault.listDocuments, { query }), [
-    ...columns,
+    ...documentColumns,
     ...(q === undefined
       ? []
       : [{ header: "passage", cell: (one: { snippet: string | null }) => one.snippet }]),
@@ -208,184 +95,208 @@ export const viewDocument = {
 async function runView(cli: CliContext, { id: word }: DocumentOptions): Promise<void> {
   const id = await findDocumentId(cli, word, { received: true });
   const { body } = await cli.client.call(vault.getDocument, { params: { document_id: id } });
-  await cli.output.resource(body, lines);
+  await cli.output.resource(body, documentLines);
 }
 
-export interface DocumentDownloadOptions extends DocumentOptions {
-  /** A file, or `-` for standard output; the document's name in the working directory when absent. */
-  readonly output?: string;
-}
-
-export const downloadDocument = {
-  operations: [...findDocumentOperations, vault.getDocument, vault.getDocumentContent],
-  output: shape({ id: "string", path: "string", size: "integer" }),
-  writes: true,
-  completions: { id: "documents" },
-  define(command, cli, run = runDownload): void {
-    command
-      .argument("<id>", idHelp)
-      .option("-o, --output <file>", "a file, or - for standard output")
-      .option("--force", "replace an existing file")
-      .action((id: string, flags: { readonly output?: string }) => run(cli, { id, ...flags }));
-  },
-} satisfies CommandModule;
-
-/** Writes a document's bytes to a file, which appears under its name when it is whole. */
-async function runDownload(
-  cli: CliContext,
-  { id: word, output }: DocumentDownloadOptions,
-): Promise<void> {
-  const id = await findDocumentId(cli, word, { received: true });
-  const input = { params: { document_id: id } };
-  if (output === "-") {
-    assertRawOutput(cli, {
-      what: "--output -",
-      instead: "--output FILE writes a file, --force does it anyway",
-    });
-    const { stream } = await cli.client.download(vault.getDocumentContent, input);
-    return writeRaw(cli, stream);
-  }
-  const { body } = await cli.client.call(vault.getDocument, input);
-  const name = output ?? toFileName(body.filename, cli.system.platform);
-  const path = resolve(cli.system.workingDirectory, name);
-  if (!cli.flags.force) await assertFree(path, ONE_FILE_HINT);
-  const part = `${path}${partSuffix}`;
-  const progress = await cli.progress();
-  try {
-    await trackTransfer(progress, body.filename, async (shown) => {
-      const { stream } = await cli.client.download(vault.getDocumentContent, input);
-      shown.begin(body.size_bytes);
-      let bytes = 0;
-      stream.on("data", (chunk: Uint8Array) => shown.update((bytes += chunk.byteLength)));
-      await pipeline(stream, createWriteStream(part, { mode: 0o600 }), { signal: cli.signal });
-      if (bytes !== body.size_bytes)
-        throw new CliError(
-          "provider_failed",
-          `${body.filename}: ${bytes} of ${body.size_bytes} bytes arrived`,
-          {
-            hint: "repeat the download",
-          },
-        );
-      await createLocalFiles().put(part, path, cli.flags.force);
-    });
-  } finally {
-    progress.finish();
-    await rm(part, { force: true });
-  }
-  await cli.output.done({ id, path, size: body.size_bytes }, `Downloaded ${path}.`);
-}
-
-export interface DocumentEditOptions extends DocumentOptions {
+export interface DocumentEditOptions {
+  /** Ids or names. */
+  readonly ids: readonly string[];
   readonly name?: string;
   readonly topic?: readonly string[];
+  readonly addTopic?: readonly string[];
+  readonly removeTopic?: readonly string[];
   readonly noTopics: boolean;
 }
 
+const idsHelp = "documents: their ids, or names that only one has";
+
 export const editDocument = {
-  operations: [...findDocumentOperations, vault.updateDocument],
-  output: resourceOf(vault.updateDocument),
-  completions: { id: "documents", "--topic": "topics" },
+  operations: [...findDocumentOperations, vault.getDocument, vault.updateDocument],
+  output: oneOrList(vault.updateDocument, resultFields),
+  completions: {
+    ids: "documents",
+    "--topic": "topics",
+    "--add-topic": "topics",
+    "--remove-topic": "topics",
+  },
   define(command, cli, run = runEdit): void {
     command
-      .argument("<id>", idHelp)
-      .option("--name <name>", "another name")
+      .argument("<ids...>", idsHelp)
+      .option("--name <name>", "another name, of one document")
       .option("--topic <name...>", "replace the topics by these")
+      .option("--add-topic <name...>", "add these topics")
+      .option("--remove-topic <name...>", "remove these topics")
       .option("--no-topics", "remove all topics")
       .action(
         (
-          id: string,
-          flags: {
-            readonly name?: string;
-            readonly topic?: readonly string[];
-            readonly topics: boolean;
-          },
-        ) => run(cli, { id, ...flags, noTopics: !flags.topics }),
+          ids: readonly string[],
+          flags: Omit<DocumentEditOptions, "ids" | "noTopics"> & { readonly topics: boolean },
+        ) => run(cli, { ids, ...flags, noTopics: !flags.topics }),
       );
   },
 } satisfies CommandModule;
 
-async function runEdit(
-  cli: CliContext,
-  { id: word, name, topic, noTopics }: DocumentEditOptions,
-): Promise<void> {
-  if (name === undefined && topic === undefined && !noTopics)
-    throw usageError("nothing to change", "give --name, --topic or --no-topics");
-  if (topic !== undefined && noTopics)
-    throw usageError("--topic and --no-topics contradict each other");
-  const topics = noTopics ? [] : topic && [...topic];
-  const id = await findDocumentId(cli, word);
-  const { body } = await cli.client.call(vault.updateDocument, {
-    params: { document_id: id },
-    body: {
-      ...(name === undefined ? {} : { filename: name }),
-      ...(topics === undefined ? {} : { topics }),
-    },
-  });
-  await cli.output.resource(body, lines);
+/** Renames a document or changes topics, also of several documents. If some of several fail, the exit code is `partial`. */
+async function runEdit(cli: CliContext, options: DocumentEditOptions): Promise<void> {
+  const { ids, name, topic, addTopic, removeTopic, noTopics } = options;
+  const changes = [topic, addTopic ?? removeTopic, noTopics ? [] : undefined];
+  const kinds = changes.filter((change) => change !== undefined).length;
+  if (name === undefined && kinds === 0)
+    throw usageError(
+      "nothing to change",
+      "give --name, --topic, --add-topic, --remove-topic or --no-topics",
+    );
+  if (kinds > 1)
+    throw usageError(
+      "--topic, --no-topics and --add-topic or --remove-topic contradict each other",
+    );
+  if (name !== undefined && ids.length > 1) throw usageError("--name goes with one document");
+  const calling = await withBatchRetries(cli, ids);
+  const toTopics = async (id: string) => {
+    if (noTopics) return [];
+    if (addTopic === undefined && removeTopic === undefined) return topic && [...topic];
+    const { body } = await calling.client.call(vault.getDocument, { params: { document_id: id } });
+    const removed = new Set((removeTopic ?? []).map(toTopicKey));
+    return [...body.topics.filter((one) => !removed.has(toTopicKey(one))), ...(addTopic ?? [])];
+  };
+  const edit = async (word: string) => {
+    const id = await findDocumentId(calling, word);
+    const topics = await toTopics(id);
+    const { body } = await calling.client.call(vault.updateDocument, {
+      params: { document_id: id },
+      body: {
+        ...(name === undefined ? {} : { filename: name }),
+        ...(topics === undefined ? {} : { topics }),
+      },
+    });
+    return body;
+  };
+  const [first = ""] = ids;
+  if (ids.length === 1) return cli.output.resource(await edit(first), documentLines);
+  await finishBatch(cli, await runBatch(ids, edit), "changed", [
+    { header: "document", cell: ({ item }) => item },
+    { header: "topics", cell: ({ topics }) => topics },
+    { header: "error", cell: ({ error }) => error?.message },
+  ]);
+}
+
+export interface DocumentClassifyOptions extends WaitFlags {
+  readonly ids: readonly string[];
 }
 
 export const classifyDocument = {
   operations: [...findDocumentOperations, vault.classifyDocument, vault.getDocument],
-  output: shape({ document_id: "string", status: "string" }),
-  completions: { id: "documents" },
+  output: shapeOrList(
+    { document_id: "string", status: "string" },
+    { ...resultFields, document_id: "string?", status: "string?" },
+  ),
+  completions: { ids: "documents" },
   define(command, cli, run = runClassify): void {
     addWaitFlags(command, "wait until it is classified, and fail when that fails")
-      .argument("<id>", idHelp)
-      .action((id: string, flags: WaitFlags) => {
+      .argument("<ids...>", idsHelp)
+      .action((ids: readonly string[], flags: WaitFlags) => {
         assertWaitFlags(flags);
-        return run(cli, { id, ...flags });
+        return run(cli, { ids, ...flags });
       });
   },
 } satisfies CommandModule;
 
 async function runClassify(
   cli: CliContext,
-  { id: word, wait, timeout }: DocumentOptions & WaitFlags,
+  { ids, wait, timeout }: DocumentClassifyOptions,
 ): Promise<void> {
-  const id = await findDocumentId(cli, word);
-  const { body } = await cli.client.call(vault.classifyDocument, { params: { document_id: id } });
-  if (wait === true) {
-    const { status, topics } = await waitForDocument(cli, id, timeout);
-    const named = topics.length === 0 ? "without a topic" : `as ${topics.join(", ")}`;
-    return cli.output.done({ document_id: id, status }, `The document is classified ${named}.`);
+  const calling = await withBatchRetries(cli, ids);
+  const classify = async (word: string) => {
+    const id = await findDocumentId(calling, word);
+    const { body } = await calling.client.call(vault.classifyDocument, {
+      params: { document_id: id },
+    });
+    if (wait !== true) return { ...body, topics: [] };
+    const { status, topics } = await waitForDocument(calling, id, timeout);
+    return { document_id: id, status, topics };
+  };
+  const [first = ""] = ids;
+  if (ids.length > 1) {
+    const outcomes = await runBatch(ids, async (word) => {
+      const { document_id, status } = await classify(word);
+      return { document_id, status };
+    });
+    return finishBatch(cli, outcomes, "classified", [
+      { header: "document", cell: ({ item }) => item },
+      { header: "status", cell: ({ status }) => status },
+      { header: "error", cell: ({ error }) => error?.message },
+    ]);
   }
+  const { document_id, status, topics } = await classify(first);
+  const named = topics.length === 0 ? "without a topic" : `as ${topics.join(", ")}`;
   await cli.output.done(
-    body,
-    `The document is being classified. Look with: croft vault document view ${id}`,
+    { document_id, status },
+    wait === true
+      ? `The document is classified ${named}.`
+      : `The document is being classified. Look with: croft vault document view ${document_id}`,
   );
 }
 
-export interface DocumentDeleteOptions extends DocumentOptions {
+export interface DocumentDeleteOptions {
+  readonly ids: readonly string[];
   readonly removeOnly: boolean;
 }
 
 export const deleteDocument = {
   operations: [...findDocumentOperations, vault.getDocument, vault.deleteDocument],
-  output: shape({ deleted: "boolean", id: "string", filename: "string" }),
+  output: shapeOrList(
+    { deleted: "boolean", id: "string", filename: "string" },
+    { ...resultFields, id: "string?", filename: "string?" },
+  ),
   destructive: true,
-  completions: { id: "documents" },
+  completions: { ids: "documents" },
   define(command, cli, run = runDelete): void {
     command
-      .argument("<id>", idHelp)
-      .option("--remove-only", "keep the copy at the storage provider")
-      .action((id: string, { removeOnly }: { readonly removeOnly?: true }) =>
-        run(cli, { id, removeOnly: removeOnly === true }),
+      .argument("<ids...>", idsHelp)
+      .option("--remove-only", "keep the copies at the storage provider")
+      .action((ids: readonly string[], { removeOnly }: { readonly removeOnly?: true }) =>
+        run(cli, { ids, removeOnly: removeOnly === true }),
       );
   },
 } satisfies CommandModule;
 
-/** Deletes a document with its shares and its bytes. The client reports a provider that failed, which the API answers with 200. */
+/**
+ * Deletes documents with their shares and bytes. The client reports a provider that failed, which the API answers with 200.
+ * If some of several fail, the exit code is `partial`.
+ */
 async function runDelete(
   cli: CliContext,
-  { id: word, removeOnly }: DocumentDeleteOptions,
+  { ids, removeOnly }: DocumentDeleteOptions,
 ): Promise<void> {
-  const id = await findDocumentId(cli, word);
-  const params = { document_id: id };
-  const { filename } = (await cli.client.call(vault.getDocument, { params })).body;
-  await cli.prompts.confirm(`Delete the document ${filename}?`);
-  await cli.client.call(vault.deleteDocument, {
-    params,
-    query: { remove_only: removeOnly ? "true" : "false" },
-  });
-  await cli.output.done({ deleted: true, id, filename }, `Deleted ${filename}.`);
+  const calling = await withBatchRetries(cli, ids);
+  const find = async (word: string) => {
+    const id = await findDocumentId(calling, word);
+    const { body } = await calling.client.call(vault.getDocument, { params: { document_id: id } });
+    return { id, filename: body.filename };
+  };
+  const remove = async ({ id, filename }: { readonly id: string; readonly filename: string }) => {
+    await calling.client.call(vault.deleteDocument, {
+      params: { document_id: id },
+      query: { remove_only: removeOnly ? "true" : "false" },
+    });
+    return { id, filename };
+  };
+  const [first = ""] = ids;
+  if (ids.length > 1) {
+    await cli.prompts.confirm(`Delete these ${ids.length} documents?`);
+    const outcomes = await runBatch(ids, async (word) => remove(await find(word)));
+    return finishBatch(cli, outcomes, "deleted", [
+      { header: "document", cell: ({ item }) => item },
+      { header: "error", cell: ({ error }) => error?.message },
+    ]);
+  }
+  const found = await find(first);
+  await cli.prompts.confirm(`Delete the document ${found.filename}?`);
+  const removed = await remove(found);
+  await cli.output.done({ deleted: true, ...removed }, `Deleted ${removed.filename}.`);
+}
+
+/** Several documents reach the limit of requests: each waits for it. */
+async function withBatchRetries(cli: CliContext, ids: readonly string[]): Promise<CliContext> {
+  return ids.length === 1 ? cli : withRetries(cli, await cli.progress());
 }

@@ -69,7 +69,7 @@ async function runCreate(
     title: `the ${isSystem ? "system topic" : "topic"} ${JSON.stringify(name)}`,
     find: async () =>
       (await readTopics(cli)).find(
-        (topic) => topic.is_system === isSystem && toKey(topic.name) === toKey(name),
+        (topic) => topic.is_system === isSystem && toTopicKey(topic.name) === toTopicKey(name),
       ),
     create: async () =>
       isSystem
@@ -84,7 +84,7 @@ async function runCreate(
 }
 
 /** Names that differ only in case or accents are one for the server, also where case changes the number of letters. */
-function toKey(name: string): string {
+export function toTopicKey(name: string): string {
   return name
     .toLowerCase()
     .normalize("NFKD")

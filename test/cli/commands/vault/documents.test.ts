@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -43,13 +44,13 @@ describe("flags become options", () => {
         "--order",
         "desc",
       ]),
-    ).toEqual({ query: "tax 2025", sort: "size", order: "desc" });
+    ).toEqual({ query: "tax 2025", sort: "size", order: "desc", topics: true });
   });
 
   test("of document edit", async () => {
     expect(
       await optionsOf<DocumentEditOptions>(editDocument.define, [ID, "--topic", "A", "B"]),
-    ).toMatchObject({ id: ID, topic: ["A", "B"], noTopics: false });
+    ).toMatchObject({ ids: [ID], topic: ["A", "B"], noTopics: false });
     expect(
       await optionsOf<DocumentEditOptions>(editDocument.define, [ID, "--no-topics"]),
     ).toMatchObject({ noTopics: true });
@@ -336,4 +337,152 @@ test("search shows what matched in bold, and items by an address that other comm
   expect(ran.out).toContain("the \u001b[1mtax\u001b[22m of 2025 (\u001b[1mtax\u001b[22m)");
   expect(ran.out).toContain("Cloud:docs/trip.txt");
   expect(daemon.seen.at(-2)?.path).toContain(`connection_id=${connection.id}`);
+});
+
+describe("several documents at once", () => {
+  const { extracted_text: _, ...wire } = document;
+  const OTHER = "01912d4c-77aa-7cc4-9c2e-0123456789ff";
+  const [first, second] = [
+    { ...document, filename: "a.pdf" },
+    { ...document, id: OTHER, filename: "b.pdf", topics: [] },
+  ];
+  const views = {
+    [`GET /api/documents/${ID}`]: { body: first },
+    [`GET /api/documents/${OTHER}`]: { body: second },
+  };
+
+  async function run(answers: Parameters<typeof fakeDaemon>[0], line: readonly string[]) {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon(answers);
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const ran = await runCli(["vault", "document", ...line], { home: home.path });
+    return { seen: daemon.seen, ran };
+  }
+
+  test("are downloaded into a folder that is made for them", async () => {
+    const bytes = (text: string) => ({
+      body: Buffer.from(text),
+      headers: { "Content-Type": "application/pdf" },
+    });
+    await using home = await temporaryHome();
+    const folder = join(home.path, "papers");
+    const { ran } = await run(
+      {
+        ...views,
+        [`GET /api/documents/${ID}/content`]: bytes("hello"),
+        [`GET /api/documents/${OTHER}/content`]: bytes("world"),
+      },
+      ["download", ID, OTHER, "-o", folder, "--json"],
+    );
+    expect(ran).toMatchObject({ code: 0 });
+    expect(await readFile(join(folder, "a.pdf"), "utf8")).toBe("hello");
+    expect(await readFile(join(folder, "b.pdf"), "utf8")).toBe("world");
+    const sameName = { ...second, filename: first.filename };
+    const answers = { ...views, [`GET /api/documents/${OTHER}`]: { body: sameName } };
+    const content = { [`GET /api/documents/${ID}/content`]: bytes("hello") };
+    await run({ ...answers, ...content, [`GET /api/documents/${OTHER}/content`]: bytes("other") }, [
+      "download",
+      ID,
+      OTHER,
+      "-o",
+      folder,
+      "--force",
+    ]);
+    expect(await readFile(join(folder, "a (1).pdf"), "utf8")).toBe("other");
+    const toOutput = await run(views, ["download", ID, OTHER, "-o", "-"]);
+    expect(toOutput.ran).toMatchObject({ code: 2 });
+  });
+
+  test("get a topic without losing the others, and lose one", async () => {
+    const patched = { [`PATCH /api/documents/${ID}`]: { body: first } };
+    const { ran, seen } = await run(
+      { ...views, ...patched, [`PATCH /api/documents/${OTHER}`]: { body: second } },
+      ["edit", ID, OTHER, "--add-topic", "House", "--remove-topic", "TAXES", "--json"],
+    );
+    expect(ran).toMatchObject({ code: 0 });
+    const sent = seen.filter(({ method }) => method === "PATCH");
+    expect(sent.map(({ body }) => JSON.parse(body.toString()))).toEqual([
+      { topics: ["House"] },
+      { topics: ["House"] },
+    ]);
+    const kept = await run({ ...views, ...patched }, ["edit", ID, "--add-topic", "House"]);
+    expect(JSON.parse(kept.seen.at(-1)?.body.toString() ?? "")).toEqual({
+      topics: ["Taxes", "House"],
+    });
+    for (const flags of [["--topic", "A", "--add-topic", "B"], ["--no-topics", "--topic", "A"], []])
+      expect((await run(views, ["edit", ID, ...flags])).ran, flags.join(" ")).toMatchObject({
+        code: 2,
+      });
+    expect((await run(views, ["edit", ID, OTHER, "--name", "x"])).ran).toMatchObject({ code: 2 });
+  });
+
+  test("are deleted, and those that are missing are reported", async () => {
+    const { ran } = await run(
+      {
+        ...views,
+        [`DELETE /api/documents/${ID}`]: { body: { success: true } },
+        [`DELETE /api/documents/${OTHER}`]: {
+          status: 404,
+          body: { detail: "Document not found" },
+        },
+      },
+      ["delete", ID, OTHER, "--yes", "--json"],
+    );
+    expect(ran).toMatchObject({ code: 14 });
+    expect(ran.json()).toMatchObject([
+      { item: ID, filename: "a.pdf", error: null },
+      { item: OTHER, error: { code: "not_found" } },
+    ]);
+  });
+
+  test("are classified", async () => {
+    const queued = (id: string) => ({
+      status: 202,
+      body: { document_id: id, status: "processing" },
+    });
+    const { ran } = await run(
+      {
+        [`POST /api/documents/${ID}/classify`]: queued(ID),
+        [`POST /api/documents/${OTHER}/classify`]: queued(OTHER),
+      },
+      ["classify", ID, OTHER, "--json=document_id,status"],
+    );
+    expect(ran.json()).toEqual([
+      { document_id: ID, status: "processing" },
+      { document_id: OTHER, status: "processing" },
+    ]);
+  });
+
+  test("upload --if-absent sends only files whose bytes are no document yet", async () => {
+    await using home = await temporaryHome();
+    const { seen, ran } = await run(
+      {
+        ...views,
+        "GET /api/documents": [
+          { body: { items: [{ ...wire, snippet: null }], total: 1, page: 1, per_page: 1 } },
+          { body: { items: [], total: 0, page: 1, per_page: 1 } },
+        ],
+        "POST /api/documents/upload": { status: 201, body: second },
+      },
+      [
+        "upload",
+        ...(await Promise.all(
+          ["old", "new"].map(async (name) => {
+            const path = join(home.path, name);
+            await writeFile(path, name);
+            return path;
+          }),
+        )),
+        "--if-absent",
+        "--json=id",
+      ],
+    );
+    expect(ran.json()).toEqual([{ id: ID }, { id: OTHER }]);
+    expect(ran.err).toContain("nothing was uploaded");
+    const hash = createHash("sha256").update("old").digest("hex");
+    expect(seen[0]?.path).toContain(`sha256=${hash}`);
+    expect(seen.filter(({ method }) => method === "POST")).toHaveLength(1);
+    const piped = await run(views, ["upload", "-", "--name", "x", "--if-absent"]);
+    expect(piped.ran).toMatchObject({ code: 2 });
+  });
 });

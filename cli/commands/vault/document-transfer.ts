@@ -1,0 +1,241 @@
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { mkdir, rm, stat } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import type { z } from "zod";
+import type { document as documentSchema } from "../../../daemon/contract/vault/documents.ts";
+import { vault } from "../../client/operations.ts";
+import type { CliContext } from "../../context.ts";
+import { CliError, usageError } from "../../errors.ts";
+import type { Progress } from "../../output/progress.ts";
+import { oneOrList, shapeOrList } from "../../output/spec.ts";
+import { finishBatch, resultFields, runBatch } from "../../support/batch.ts";
+import { findDocumentId, findDocumentOperations } from "../../support/find-document.ts";
+import { assertRawOutput, writeRaw } from "../../support/raw-output.ts";
+import {
+  addWaitFlags,
+  assertWaitFlags,
+  type WaitFlags,
+  waitUntilEnded,
+} from "../../support/wait.ts";
+import type { CommandModule } from "../../tree/entry.ts";
+import { documentLines } from "./document-columns.ts";
+import { listFiles, uploadFile } from "./document-files.ts";
+import {
+  assertFree,
+  createFileNames,
+  createLocalFiles,
+  ONE_FILE_HINT,
+  partSuffix,
+} from "./item/local-files.ts";
+import { openSource } from "./item/send-file.ts";
+import { trackTransfer, withRetries } from "./item/transfer.ts";
+import { describeMissingText } from "./missing-text.ts";
+
+type WireDocument = z.output<typeof documentSchema>;
+
+export interface DocumentUploadOptions extends WaitFlags {
+  /** Paths, or `-` alone for standard input. */
+  readonly files: readonly string[];
+  readonly name?: string;
+  readonly recursive?: true;
+  readonly ifAbsent?: true;
+}
+
+export const uploadDocument = {
+  operations: [vault.uploadDocument, vault.getDocument, vault.listDocuments],
+  output: oneOrList(vault.uploadDocument, resultFields, 201),
+  define(command, cli, run = runUpload): void {
+    addWaitFlags(command, "wait until its text is extracted and classified")
+      .argument("<files...>", "files, or - for standard input")
+      .option("--name <name>", "the name of a single document; the file's own by default")
+      .option("-r, --recursive", "also upload the files of folders")
+      .option("--if-absent", "leave out files whose bytes are a document of yours already")
+      .action((files: readonly string[], flags: Omit<DocumentUploadOptions, "files">) => {
+        assertWaitFlags(flags);
+        return run(cli, { files, ...flags });
+      });
+  },
+} satisfies CommandModule;
+
+/**
+ * Uploads files, one after the other, and prints the documents; with `--if-absent` the existing ones of equal bytes. Their texts are extracted afterwards, in the background. If
+ * some of several fail, the exit code is `partial`.
+ */
+async function runUpload(cli: CliContext, options: DocumentUploadOptions): Promise<void> {
+  const { files, name, wait, timeout, ifAbsent } = options;
+  const paths = options.recursive === true ? await listFiles(cli, files) : files;
+  const [first = ""] = paths;
+  const isBatch = files.length > 1 || options.recursive === true;
+  if (isBatch && name !== undefined) throw usageError("--name goes with one file");
+  if (paths.includes("-") && name === undefined)
+    throw usageError("standard input has no name", "give one with --name, and no other file");
+  if (ifAbsent === true && paths.includes("-"))
+    throw usageError("--if-absent reads a file twice, which standard input cannot be");
+  const progress = await cli.progress();
+  const calling = isBatch ? withRetries(cli, progress) : cli;
+  const upload = async (path: string) => {
+    const existing = ifAbsent === true ? await findUploaded(calling, path) : undefined;
+    if (existing !== undefined) return existing;
+    const filename = name ?? basename(resolve(cli.system.workingDirectory, path));
+    const { body } = await uploadFile(calling, path, filename, progress);
+    return wait === true ? waitForDocument(calling, body.id, timeout) : body;
+  };
+  if (!isBatch) {
+    const made = await upload(first).finally(() => progress.finish());
+    return cli.output.resource(made, documentLines);
+  }
+  const outcomes = await runBatch(paths, upload).finally(() => progress.finish());
+  await finishBatch(cli, outcomes, "uploaded", [
+    { header: "file", cell: ({ item }) => item },
+    { header: "id", cell: ({ id }) => id },
+    { header: "error", cell: ({ error }) => error?.message },
+  ]);
+}
+
+/** Returns the caller's newest document with the bytes of a file. */
+async function findUploaded(cli: CliContext, path: string): Promise<WireDocument | undefined> {
+  const source = await openSource(cli, path);
+  const hash = createHash("sha256");
+  await pipeline(source.open(), hash, { signal: cli.signal });
+  const query = { sha256: hash.digest("hex"), per_page: 1 };
+  const [found] = (await cli.client.call(vault.listDocuments, { query })).body.items;
+  if (found === undefined) return undefined;
+  cli.io.note(`${path} is the document ${found.filename} already; nothing was uploaded.`);
+  return (await cli.client.call(vault.getDocument, { params: { document_id: found.id } })).body;
+}
+
+/**
+ * Waits until a document's text is extracted and classified. @throws CliError `task_failed` when the classification
+ * failed, `not_finished` after the timeout
+ */
+export async function waitForDocument(cli: CliContext, id: string, timeout: number | undefined) {
+  const read = async () =>
+    (await cli.client.call(vault.getDocument, { params: { document_id: id } })).body;
+  const ended = await waitUntilEnded(cli, {
+    title: `document ${id}`,
+    timeout,
+    read,
+    stateOf: ({ status }) => status,
+    hasEnded: ({ status }) => status === "ready" || status === "classification_failed",
+    lookWith: `croft vault document view ${id}`,
+  });
+  if (ended.status === "ready") return ended;
+  const missing = describeMissingText(ended.status_reason, ended.extracted_text);
+  throw new CliError(
+    "task_failed",
+    `the classification of document ${id} failed${missing === undefined ? "" : ` (missing text: ${missing})`}`,
+    { service: "vault", hint: `"croft vault document classify ${id}" tries again` },
+  );
+}
+
+export interface DocumentDownloadOptions {
+  /** Ids or names. */
+  readonly ids: readonly string[];
+  /** A file, a folder, or `-` for standard output; the working directory when absent. */
+  readonly output?: string;
+}
+
+const downloadedFields = { id: "string", path: "string", size: "integer" } as const;
+
+export const downloadDocuments = {
+  operations: [...findDocumentOperations, vault.getDocument, vault.getDocumentContent],
+  output: shapeOrList(downloadedFields, {
+    ...resultFields,
+    id: "string?",
+    path: "string?",
+    size: "integer?",
+  }),
+  writes: true,
+  completions: { ids: "documents" },
+  define(command, cli, run = runDownload): void {
+    command
+      .argument("<ids...>", "documents: their ids, or names that only one has")
+      .option("-o, --output <file>", "a file, a folder, or - for standard output")
+      .option("--force", "replace existing files")
+      .action((ids: readonly string[], flags: { readonly output?: string }) =>
+        run(cli, { ids, ...flags }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Downloads documents, one after the other. If some of several fail, the exit code is `partial`. */
+async function runDownload(
+  cli: CliContext,
+  { ids, output }: DocumentDownloadOptions,
+): Promise<void> {
+  const [first = ""] = ids;
+  const isBatch = ids.length > 1;
+  if (output === "-") {
+    if (isBatch) throw usageError("standard output takes one document");
+    return printDocument(cli, first);
+  }
+  const path = resolve(cli.system.workingDirectory, output ?? ".");
+  if (isBatch && output !== undefined) await mkdir(path, { recursive: true });
+  const isFolder = await stat(path).then(
+    (stats) => stats.isDirectory(),
+    // A file that will be written, or whose writing fails and says why.
+    () => false,
+  );
+  const progress = await cli.progress();
+  const calling = isBatch ? withRetries(cli, progress) : cli;
+  const names = createFileNames(cli.system.platform);
+  // A vault may hold several documents of one name, a folder one file.
+  const pathOf = (name: string) => (isFolder ? join(path, ...names.takeAll([name])) : path);
+  const download = (word: string) => saveDocument(calling, word, { pathOf, progress });
+  if (!isBatch) {
+    const saved = await download(first).finally(() => progress.finish());
+    return cli.output.done(saved, `Downloaded ${saved.path}.`);
+  }
+  const outcomes = await runBatch(ids, download).finally(() => progress.finish());
+  await finishBatch(cli, outcomes, "downloaded", [
+    { header: "document", cell: ({ item }) => item },
+    { header: "path", cell: ({ path: saved }) => saved },
+    { header: "error", cell: ({ error }) => error?.message },
+  ]);
+}
+
+async function printDocument(cli: CliContext, word: string): Promise<void> {
+  const id = await findDocumentId(cli, word, { received: true });
+  assertRawOutput(cli, {
+    what: "--output -",
+    instead: "--output FILE writes a file, --force does it anyway",
+  });
+  const params = { document_id: id };
+  const { stream } = await cli.client.download(vault.getDocumentContent, { params });
+  await writeRaw(cli, stream);
+}
+
+/** Writes a document's bytes to a file, which appears under its name when it is whole. */
+async function saveDocument(
+  cli: CliContext,
+  word: string,
+  to: { readonly pathOf: (filename: string) => string; readonly progress: Progress },
+) {
+  const id = await findDocumentId(cli, word, { received: true });
+  const input = { params: { document_id: id } };
+  const { body } = await cli.client.call(vault.getDocument, input);
+  const path = to.pathOf(body.filename);
+  if (!cli.flags.force) await assertFree(path, ONE_FILE_HINT);
+  const part = `${path}${partSuffix}`;
+  try {
+    await trackTransfer(to.progress, body.filename, async (shown) => {
+      const { stream } = await cli.client.download(vault.getDocumentContent, input);
+      shown.begin(body.size_bytes);
+      let bytes = 0;
+      stream.on("data", (chunk: Uint8Array) => shown.update((bytes += chunk.byteLength)));
+      await pipeline(stream, createWriteStream(part, { mode: 0o600 }), { signal: cli.signal });
+      if (bytes !== body.size_bytes)
+        throw new CliError(
+          "provider_failed",
+          `${body.filename}: ${bytes} of ${body.size_bytes} bytes arrived`,
+          { hint: "repeat the download" },
+        );
+      await createLocalFiles().put(part, path, cli.flags.force);
+    });
+  } finally {
+    await rm(part, { force: true });
+  }
+  return { id, path, size: body.size_bytes };
+}
