@@ -96,7 +96,10 @@ function countWords(text: string): Map<string, number> {
   return counts;
 }
 
-/** Stop words: frequent words of English, German, French and Spanish. */
+/**
+ * Stop words: frequent words of English, German, French and Spanish, and extensions of file names, which would file a text
+ * with others of its format.
+ */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   `the and for are but not you all any can had her was one our out has him his how its may new now old see two way who
   with this that from they have been will your what when which their there about would these other into more than then
@@ -104,5 +107,8 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   der die das und ist nicht mit von den dem des ein eine einer eines auf fur als auch bei nach aus wie noch nur zum zur
   sich wird sind war werden uber oder aber wenn dass
   les des une est pas pour que qui dans sur avec par plus son ses aux ont ete sont cette
-  los las una por con para como mas sus del entre desde`.split(/\s+/),
+  los las una por con para como mas sus del entre desde
+  txt pdf doc docx xls xlsx ppt pptx odt ods odp rtf csv htm html json xml eml epub fb2 md jpg jpeg png gif tif tiff webp`.split(
+    /\s+/,
+  ),
 );

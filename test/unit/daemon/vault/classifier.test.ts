@@ -27,6 +27,11 @@ test("learns from documents that have a topic", () => {
   });
 });
 
+test("does not file documents together because their names have one extension", () => {
+  const learned = [{ ...topics[0]!, examples: ["one.pdf Finanzamt"] }, topics[1]!];
+  expect(classify("poem.pdf The sea and the wind", learned)).toBeUndefined();
+});
+
 test("gives the same answer for the same input, in any order of topics", () => {
   const text = "hotel tax flights office";
   expect(classify(text, topics)).toEqual(classify(text, topics.toReversed()));
