@@ -1,7 +1,7 @@
 import type { CliEnvironment } from "./environment.ts";
 import { CliError, DryRun, exitCodeOf, FieldList, toCliError, toErrorLine } from "./errors.ts";
+import { toDryRunText } from "./output/effect.ts";
 import { createOutput } from "./output/output.ts";
-import { toJson } from "./output/sanitize.ts";
 import type { StopSignal, System } from "./system.ts";
 
 /** The stop signals of a run. */
@@ -119,8 +119,4 @@ function toStopError(signal: StopSignal): CliError {
   return signal === "SIGINT"
     ? new CliError("interrupted", "interrupted")
     : new CliError("terminated", "terminated");
-}
-
-function toDryRunText(would: Readonly<Record<string, unknown>>): string {
-  return `Would do, without --dry-run:\n${toJson(would, 2)}`;
 }

@@ -5,9 +5,12 @@ import { forge } from "../client/operations.ts";
 import { findDaemonNotice } from "../client/target.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
+import type { Io } from "../io.ts";
 import type { Column } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
+import { sanitizeLine } from "../output/sanitize.ts";
 import { unpagedList } from "../output/spec.ts";
+import { breakWords } from "../output/width.ts";
 import { createMachineKeyring } from "../profile/keyring.ts";
 import { probeStore } from "../profile/stores.ts";
 import type { CommandModule } from "../tree/entry.ts";
@@ -61,6 +64,8 @@ async function runDoctor(cli: CliContext, { check }: DoctorOptions): Promise<voi
       "checks_failed",
       broken.map((finding) => `${finding.check}: ${finding.message}`).join("; "),
     );
+  if (!cli.output.isMachine && cli.io.isOutputTerminal)
+    return cli.io.write(toReport(findings, cli.io));
   await cli.output.list(wholeList(findings), columns);
 }
 
@@ -70,6 +75,25 @@ const columns: readonly Column<Finding>[] = [
   { header: "message", cell: ({ message }) => message },
   { header: "hint", cell: ({ hint }) => hint },
 ];
+
+/** Findings for a terminal, wrapped and never cut: they name paths and commands. */
+function toReport(findings: readonly Finding[], { columns: width, style }: Io): string {
+  const paint = { ok: style.green, warning: style.yellow, failed: style.red };
+  const nameWidth = Math.max(...findings.map(({ check }) => check.length));
+  const beside = "warning".length + nameWidth + 4;
+  const isNarrow = beside > width / 2;
+  const indent = isNarrow ? 2 : beside;
+  const lines = findings.flatMap(({ check, status, message, hint }) => {
+    const head = `${paint[status](status.padEnd("warning".length))}  ${check.padEnd(nameWidth)}`;
+    const wrap = (text: string | null) =>
+      text === null || text === "" ? [] : breakWords(sanitizeLine(text), width - indent);
+    const texts = [...wrap(message), ...wrap(hint).map(style.dim)];
+    const below = (text: string) => " ".repeat(indent) + text;
+    if (isNarrow) return [head, ...texts.map(below)];
+    return [`${head}  ${texts[0] ?? ""}`, ...texts.slice(1).map(below)];
+  });
+  return lines.map((line) => `${line}\n`).join("");
+}
 
 /** One check: returns its finding or throws. A warning starts with its mark. */
 type Look = (cli: CliContext) => Promise<string | Warning>;

@@ -4,6 +4,7 @@ import type { Io } from "../io.ts";
 import { type Column, toExactCell, toHumanCell } from "./cells.ts";
 import { type Page, type PageSource, readPages } from "./pages.ts";
 import { assertKnownFields, selectFields } from "./select.ts";
+import { toEffectRows } from "./effect.ts";
 import type { OutputSpec } from "./spec.ts";
 import { sanitizeLine, sanitizeText, toJson, toRowField } from "./sanitize.ts";
 
@@ -136,8 +137,7 @@ export function createOutput({
   async function done(values: Readonly<Record<string, unknown>>, sentence: string) {
     if (isMachine) return printDocument(choose(values));
     if (io.isOutputTerminal) return io.write(`${sanitizeText(sentence)}\n`);
-    const rows = Object.entries(values).map(([name, value]) => [name, toPlain(value)]);
-    return io.write(rows.map(toRow).join(""));
+    return io.write(toEffectRows(values));
   }
 
   async function text(shown: string, value: unknown, isStyled = false) {
@@ -331,9 +331,4 @@ async function collect<T>(
 
 function toRow(fields: readonly string[]): string {
   return `${fields.map(toRowField).join("\t")}\n`;
-}
-
-function toPlain(value: unknown): string {
-  if (value === null || value === undefined) return "";
-  return typeof value === "object" ? toJson(value) : String(value);
 }

@@ -41,8 +41,13 @@ export function padStart(text: string, width: number): string {
   return " ".repeat(Math.max(0, width - stringWidth(text))) + text;
 }
 
-/** Lines of at most `width` cells, broken between words where that is possible. */
+/** Lines of at most `width` cells, broken between words; a word that is longer is cut. */
 export function wrapWords(text: string, width: number): readonly string[] {
+  return breakWords(text, width).map((line) => cutEnd(line, width));
+}
+
+/** The same, with longer words whole: a path or a command is to be copied. */
+export function breakWords(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {
@@ -52,7 +57,7 @@ export function wrapWords(text: string, width: number): readonly string[] {
       line = word;
     } else line = longer;
   }
-  return [...lines, line].map((one) => cutEnd(one, width));
+  return [...lines, line];
 }
 
 /**

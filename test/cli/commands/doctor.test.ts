@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import { doctor, type DoctorOptions } from "../../../cli/commands/doctor.ts";
 import { fakeDaemon } from "../support/fake-daemon.ts";
@@ -36,6 +37,16 @@ test("a healthy home is all in order", async () => {
     forge: "ok",
     vault: "ok",
   });
+});
+
+test.each([80, 40])("a terminal of %i columns gets whole sentences", async (columns) => {
+  await using home = await temporaryHome();
+  const ran = await runCli(["doctor"], { home: home.path, terminal: true, columns });
+  const text = stripVTControlCharacters(ran.out);
+  expect(text).not.toContain("…");
+  expect(text.replaceAll(/\s+/g, " ")).toContain("credentials are kept in files of mode 0600");
+  const words = text.split("\n").filter((line) => line.trim().includes(" "));
+  expect(Math.max(...words.map((line) => line.length))).toBeLessThanOrEqual(columns);
 });
 
 describe("the master key of a home", () => {
