@@ -1,6 +1,6 @@
 import type { CliContext } from "../context.ts";
 import { CliError, DryRun, exitCodeOf, toCliError, toErrorLine } from "../errors.ts";
-import { type CliErrorCode, errorCodes } from "../exit-codes.ts";
+import type { CliErrorCode } from "../exit-codes.ts";
 import type { Column } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { type FieldType, toObjectSchema } from "../output/spec.ts";
@@ -178,14 +178,13 @@ function allFailed(
     return `${items.slice(0, itemsMax).join(", ")}${others}: ${reason}`;
   });
   const more = reasons.length > reasonsMax ? `; and ${reasons.length - reasonsMax} more` : "";
-  const sameExit = outcomes.every(
-    ({ failure }) => errorCodes[failure.code].exit === errorCodes[first.code].exit,
-  );
-  // The problems of one item would be explained instead of all of them.
-  const { problems: _problems, ...details } = first.details;
+  // The problems of one item would be explained instead of all of them, and its hint may not help the others.
+  const { problems: _problems, hint, ...details } = first.details;
+  const sameHint = outcomes.every(({ failure }) => failure.details.hint === hint);
   return new CliError(
-    sameExit ? first.code : "unexpected",
+    // The exit code is the first failure's: one for several reasons does not exist.
+    first.code,
     `none were ${verb}: ${reasons.slice(0, reasonsMax).join("; ")}${more}`,
-    details,
+    { ...details, ...(hint === undefined || !sameHint ? {} : { hint }) },
   );
 }
