@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { readByteSize } from "./byte-size.ts";
 
 /** The context in which a value is parsed. */
@@ -222,14 +221,29 @@ function listOf(
   };
 }
 
-const addressRange = z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()]);
+// Not by zod: every command with a config file reads the settings, and zod takes longer to load than a request takes.
+const octet = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
+const ipv4 = new RegExp(`^${octet}(?:\\.${octet}){3}$`);
+
+function isIpv6(text: string): boolean {
+  return /^[\da-f.]*:[\da-f.:]*$/i.test(text) && URL.canParse(`http://[${text}]`);
+}
+
+/** Whether a text is an IP address without a zone, alone or with the length of a prefix. */
+function isAddressRange(text: string): boolean {
+  const [address = "", length, ...others] = text.split("/");
+  const longest = ipv4.test(address) ? 32 : isIpv6(address) ? 128 : undefined;
+  if (longest === undefined || others.length > 0) return false;
+  return length === undefined || (/^(?:0|[1-9]\d{0,2})$/.test(length) && Number(length) <= longest);
+}
+
 const hostName =
   /^(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /** IP addresses and ranges in CIDR notation. */
 export const addressRanges = listOf(
   "IP addresses or ranges such as 10.0.0.0/8, separated by commas, or none",
-  (item) => (addressRange.safeParse(item).success ? item : undefined),
+  (item) => (isAddressRange(item) ? item : undefined),
 );
 
 const characterKinds = ["lower", "upper", "digit", "spec"] as const;
@@ -247,9 +261,7 @@ export const passwordComplexity: SettingType<readonly (typeof characterKinds)[nu
 
 /** Normalizes an IPv6 address to the form that `URL`, and thus every client, writes; undefined for other text. */
 function toIpv6(text: string): string | undefined {
-  return z.ipv6().safeParse(text).success
-    ? new URL(`http://[${text}]`).hostname.slice(1, -1)
-    : undefined;
+  return isIpv6(text) ? new URL(`http://[${text}]`).hostname.slice(1, -1) : undefined;
 }
 
 /** One host name or IP address to listen on, as `URL` writes it: in lower case, without brackets and last dot. */

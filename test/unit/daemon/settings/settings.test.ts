@@ -294,7 +294,16 @@ describe("types", () => {
     expect(
       resolveSettings(input({ env: { CROFT_LOCAL_ROOTS: "a:/b" } })).settings.localRoots,
     ).toEqual(["/srv/a", "/b"]);
-    for (const wrong of ["10.0.0.0/33", "everyone", "10.0.0.0/8;::1"]) {
+    for (const wrong of [
+      "10.0.0.0/33",
+      "everyone",
+      "10.0.0.0/8;::1",
+      "fe80::1%eth0",
+      "::/129",
+      "10.0.0.0/08",
+      "::1/",
+      "10.1",
+    ]) {
       expect(problemsOf({ env: { CROFT_TRUSTED_PROXIES: wrong } })).toHaveLength(1);
     }
     expect(problemsOf({ env: { CROFT_ALLOWED_HOSTS: "croft.example:80" } })).toHaveLength(1);
