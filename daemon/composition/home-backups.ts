@@ -57,7 +57,7 @@ const KEEP_ALIVE_MS = 30_000;
 /** See `backUp` in main.ts. */
 export async function backUpHome(
   input: DaemonInput,
-  options: Pick<BackupOptions, "passphrase" | "target" | "write"> & BackupProgress,
+  options: Pick<BackupOptions, "passphrase" | "target" | "write" | "flush"> & BackupProgress,
 ): Promise<BackupSummary> {
   const home = await findHome(input);
   const total = await estimateBackup(home);
@@ -65,6 +65,7 @@ export async function backUpHome(
     ...home,
     passphrase: options.passphrase,
     target: options.target,
+    flush: options.flush,
     write: withProgress(options.write, total, options),
   });
 }

@@ -5,7 +5,7 @@ import { syncFolder } from "../sync.ts";
 import { HEAD_BYTES, isBackupOf } from "./contents.ts";
 import { type BackupOptions, writeBackup } from "./write-backup.ts";
 
-export interface NightlyBackupOptions extends Omit<BackupOptions, "target" | "write"> {
+export interface NightlyBackupOptions extends Omit<BackupOptions, "target" | "write" | "flush"> {
   /** The folder of the backups; it is created. Other files in it stay untouched. */
   readonly folder: string;
   /** The number of backups to keep, this one included. */
@@ -37,6 +37,7 @@ export async function writeNightlyBackup(options: NightlyBackupOptions): Promise
         signal.throwIfAborted();
         await file.writeFile(chunk);
       },
+      flush: () => file.datasync(),
     });
     await file.sync();
   } catch (error) {

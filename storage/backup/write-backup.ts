@@ -36,7 +36,15 @@ export interface BackupOptions {
   readonly mark: string;
   /** Receives the archive; resolves when it can take more. */
   readonly write: (chunk: Uint8Array) => Promise<void>;
+  /** Puts on disk what was written so far, for an archive that is a file; called every few MiB. */
+  readonly flush?: (() => Promise<void>) | undefined;
 }
+
+/**
+ * An `fsync` of any file waits for all new data of its file system that is not on disk, on ext4. Unflushed bytes of the
+ * archive are bounded by two of these portions, so that commits of the daemon wait for no more.
+ */
+const FLUSH_BYTES = 8 * 1024 * 1024;
 
 /** Counts of the contents of a backup; `bytes` is the size of the archive. */
 export interface BackupSummary {
@@ -51,7 +59,7 @@ export interface BackupSummary {
  * @throws StorageError, and errors of `write`
  */
 export async function writeBackup(options: BackupOptions): Promise<BackupSummary> {
-  const { directory, mark, write } = options;
+  const { directory, mark, write, flush } = options;
   const copy = join(directory.tmp, `backup-${mark}.db`);
   const manifest = join(directory.tmp, `backup-${mark}.sha256`);
   try {
@@ -69,6 +77,8 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
     let bytes = 0;
     // One chunk is written while the next one is read and hashed.
     let writing = Promise.resolve();
+    let flushing = Promise.resolve();
+    let unflushed = 0;
     try {
       for await (const chunk of pack) {
         bytes += (chunk as Uint8Array).byteLength;
@@ -76,8 +86,14 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
         writing = write(chunk as Uint8Array);
         // Reported by the next turn, or after the last one.
         writing.catch(() => undefined);
+        unflushed += (chunk as Uint8Array).byteLength;
+        if (flush === undefined || unflushed < FLUSH_BYTES) continue;
+        unflushed = 0;
+        await flushing;
+        flushing = flush();
+        flushing.catch(() => undefined);
       }
-      await writing;
+      await Promise.all([writing, flushing]);
     } finally {
       pack.destroy();
       await produced;

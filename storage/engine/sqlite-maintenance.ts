@@ -1,4 +1,5 @@
 import { closeSync, openSync, rmSync } from "node:fs";
+import { open } from "node:fs/promises";
 import Sqlite from "better-sqlite3";
 import { StorageError } from "./database.ts";
 import { toFileStorageError, toSqliteStorageError } from "./sqlite-errors.ts";
@@ -57,7 +58,24 @@ async function copyFile(path: string, toPath: string): Promise<void> {
     // The open read pins a snapshot: without it every commit of another connection would restart the copy.
     connection.exec("BEGIN");
     connection.prepare("SELECT count(*) FROM sqlite_schema").get();
-    await connection.backup(toPath, { progress: () => PAGES_PER_STEP });
+    const copy = await open(toPath, "r+");
+    let flushing: Promise<void> | undefined;
+    try {
+      await connection.backup(toPath, {
+        progress() {
+          // The copy goes to disk while it is written: a commit's `fsync` waits for it otherwise, on ext4. SQLite itself
+          // syncs the whole file at the end and reports its failure.
+          flushing ??= copy
+            .datasync()
+            .catch(() => undefined)
+            .finally(() => (flushing = undefined));
+          return PAGES_PER_STEP;
+        },
+      });
+    } finally {
+      await flushing;
+      await copy.close();
+    }
   } finally {
     connection.close();
   }

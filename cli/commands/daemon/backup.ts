@@ -106,9 +106,13 @@ async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): P
     address !== undefined
       ? await writeBucket(cli, input, { place: address.place, passphrase })
       : isStream
-        ? await writeTo(cli, input, { name: "backup", passphrase }, (chunk) => cli.io.write(chunk))
-        : await writeFileWhole(path, (target, write) =>
-            writeTo(cli, input, { name: path, passphrase, target }, write),
+        ? await writeTo(cli, input, "backup", {
+            passphrase,
+            target: undefined,
+            write: (chunk) => cli.io.write(chunk),
+          })
+        : await writeFileWhole(path, (archive) =>
+            writeTo(cli, input, path, { passphrase, ...archive }),
           );
   const { files, bytes } = written;
   const name = written.address ?? path;
@@ -126,24 +130,24 @@ async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): P
     );
 }
 
+/** Where the bytes of a backup go. */
+interface Archive {
+  /** The file that grows; undefined for a pipe. */
+  readonly target: string | undefined;
+  readonly write: (chunk: Uint8Array) => Promise<void>;
+  readonly flush?: () => Promise<void>;
+}
+
 async function writeTo(
   cli: CliContext,
   input: DaemonInput,
-  {
-    name,
-    passphrase,
-    target,
-  }: {
-    readonly name: string;
-    readonly passphrase: string | undefined;
-    readonly target?: string;
-  },
-  write: (chunk: Uint8Array) => Promise<void>,
+  name: string,
+  archive: Archive & { readonly passphrase: string | undefined },
 ): Promise<BackupSummary> {
   const { backUp } = await import("../../../daemon/main.ts");
   const { signal } = cli;
   return withByteProgress(cli, name, (onProgress) =>
-    backUp(input, { passphrase, target, write, signal, onProgress }).catch((error: unknown) => {
+    backUp(input, { ...archive, signal, onProgress }).catch((error: unknown) => {
       throw toDaemonFailure(error, { not_found: "not_found", invalid_argument: "unsupported" });
     }),
   );
@@ -172,7 +176,7 @@ async function writeBucket(
 /** Writes a file beside its place, syncs and renames it. A crash leaves `<path>.partial`, which the next run replaces. */
 async function writeFileWhole<Result>(
   path: string,
-  work: (partial: string, write: (chunk: Uint8Array) => Promise<void>) => Promise<Result>,
+  work: (archive: Archive) => Promise<Result>,
 ): Promise<Result> {
   if ((await stat(path).catch(() => undefined)) !== undefined)
     throw new CliError("conflict", `${path} exists`, { hint: "name a new file" });
@@ -184,7 +188,11 @@ async function writeFileWhole<Result>(
     });
   });
   try {
-    const result = await work(partial, (chunk) => file.writeFile(chunk));
+    const result = await work({
+      target: partial,
+      write: (chunk) => file.writeFile(chunk),
+      flush: () => file.datasync(),
+    });
     await file.sync();
     await file.close();
     await rename(partial, path);
