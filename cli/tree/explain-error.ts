@@ -40,7 +40,17 @@ async function explainNotFound(error: CliError, failed: FailedCommand): Promise<
   const named = failed.leaf.args.join(" ");
   // The forge's message for any missing object is no more than that.
   const isBare = /^not found$/i.test(error.message) && named !== "";
-  return reword(error, isBare ? `not found: ${named}` : error.message, { hint });
+  return reword(error, isBare ? `not found: ${named}` : toMissingText(error.message), { hint });
+}
+
+/** `user redirect does not exist [name: mira]`, as the forge words it like Gitea, becomes `there is no user "mira"`. */
+function toMissingText(message: string): string {
+  const [, kind = "", facts = ""] =
+    /^([a-z ]+?)(?: redirect)? does not exist \[([^[\]]+)\]$/i.exec(message) ?? [];
+  const name = /(?:^|, )name: ([^,]+)$/.exec(facts)?.[1];
+  if (name !== undefined) return `there is no ${kind} ${JSON.stringify(name)}`;
+  const id = /^\w*id: (\d+)/.exec(facts)?.[1];
+  return id === undefined ? message : `there is no ${kind} with the id ${id}`;
 }
 
 /** The `list` command of the nearest noun: of a list that failed, that of the noun above. */
@@ -49,8 +59,14 @@ async function findListHint({ path, verb, leaf }: FailedCommand): Promise<string
   for (let depth = above.length; depth > 0; depth -= 1) {
     const { entries = [] } = (await above[depth - 1]?.load()) ?? {};
     if (!entries.some(({ kind, name }) => kind === "verb" && name === "list")) continue;
-    const line = ["croft", ...above.slice(0, depth).map(({ name }) => name), "list"].join(" ");
-    return `"${line}" shows what there is`;
+    const nouns = above.slice(0, depth).map(({ name }) => name);
+    const [, repository, within] = /^([\w.-]+\/[\w.-]+)(#\d+)?$/.exec(leaf.args[0] ?? "") ?? [];
+    if (nouns.join(" ") === "repo" || repository === undefined)
+      return `"${["croft", ...nouns, "list"].join(" ")}" shows what there is`;
+    // When only the repository is named, it is the missing object: its own list would fail as well.
+    if (within !== undefined || leaf.args.length > 1)
+      return `"${["croft", ...nouns, "list", repository].join(" ")}" shows what there is`;
+    break;
   }
   return leaf.args.some((word) => word.includes("/"))
     ? '"croft repo list" shows your repositories'

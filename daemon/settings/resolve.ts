@@ -290,8 +290,15 @@ export function findUnknownVariables(env: SettingsInput["env"]): readonly Settin
     .map((variable) => ({
       key: variable,
       origin: variable,
-      message: `unknown environment variable ${variable}${suggest(variable, [...known])}`,
+      message: `unknown environment variable ${variable}${suggestVariable(variable, known)}`,
     }));
+}
+
+/** Compares without the prefix that all variables share: with it, any short name would be near. */
+function suggestVariable(variable: string, known: ReadonlySet<string>): string {
+  const bare = (name: string) => name.replace(/^CROFT_/, "");
+  const hint = suggest(bare(variable), [...known].map(bare));
+  return hint.replace("did you mean ", "did you mean CROFT_");
 }
 
 function isOtherVariable(variable: string): boolean {

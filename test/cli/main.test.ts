@@ -337,6 +337,30 @@ test("the first help page names the next commands", async () => {
   expect(group.out).not.toContain("explains a command");
 });
 
+test("a missing object of the forge is named in plain words, with a list that can help", async () => {
+  await using home = await temporaryHome();
+  const missing = (message: string) => ({ status: 404, body: { message, url: "" } });
+  await using daemon = await fakeDaemon({
+    "DELETE /api/v1/admin/users/nope": missing("user redirect does not exist [name: nope]"),
+    "GET /api/v1/repos/mira/notes/issues/9": missing("issue does not exist [id: 9, repo_id: 1]"),
+    "POST /api/v1/repos/mira/none/issues": missing("The target couldn't be found."),
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const errorOf = async (line: string) =>
+    (await runCli(`${line} --json`.split(" "), { home: home.path })).error();
+  expect(await errorOf("admin user delete nope --yes")).toMatchObject({
+    message: 'there is no user "nope"',
+    hint: '"croft admin user list" shows what there is',
+  });
+  expect(await errorOf("issue view mira/notes#9")).toMatchObject({
+    message: "there is no issue with the id 9",
+    hint: '"croft issue list mira/notes" shows what there is',
+  });
+  expect(await errorOf("issue create mira/none --title x")).toMatchObject({
+    hint: '"croft repo list" shows your repositories',
+  });
+});
+
 test("a missing name suggests the list command", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({

@@ -198,6 +198,10 @@ describe("mistakes", () => {
     expect(problemsOf({ env: { CROFT_PORT_FIEL: "/p" } }).join()).toContain(
       "did you mean CROFT_PORT_FILE?",
     );
+    // The prefix that all share makes no two names alike.
+    const far = problemsOf({ env: { CROFT_TOKEN: "t" } }).join();
+    expect(far).toContain("unknown environment variable CROFT_TOKEN");
+    expect(far).not.toContain("did you mean");
     for (const key of ["PORT", "croft_port", "CROFT_PORT"])
       expect(problemsOf({ fileText: `${key}: 1` }).join()).toContain("did you mean port?");
   });
