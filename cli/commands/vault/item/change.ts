@@ -11,12 +11,7 @@ import {
   type Task,
 } from "../../../support/batch.ts";
 import { createItemFinder, findItem } from "../../../support/find-item.ts";
-import {
-  type ItemAddress,
-  noSuchItem,
-  toAddressText,
-  toPathAddress,
-} from "../../../support/item-address.ts";
+import { type ItemAddress, toAddressText, toPathAddress } from "../../../support/item-address.ts";
 import {
   addIfMatchFlag,
   explainPrecondition,
@@ -27,6 +22,7 @@ import {
 import type { CommandModule } from "../../../tree/entry.ts";
 import { planTrees, toCopyPlan } from "./copy-tree.ts";
 import { assertVersion, explainFailure, findFolder } from "./lookup.ts";
+import { findMissingFolder, makeFolders } from "./make-folders.ts";
 import { moveAcross, type MovedItem, moveTreeAcross } from "./move-across.ts";
 import { createRetries, withRetries } from "./transfer.ts";
 
@@ -78,32 +74,17 @@ async function runItemMkdir(cli: CliContext, { folder, parents }: ItemMkdirOptio
     const same = { kind: "folder", provider_item_id: id, name, parent_ref: parentRef };
     return cli.output.isMachine ? cli.output.done(same, "") : undefined;
   }
-  let depth = folder.path.length - 1;
-  let parent = await finder.findIfThere({ ...folder, path: folder.path.slice(0, depth) });
-  while (parents && parent === undefined && depth > 0)
-    parent = await finder.findIfThere({ ...folder, path: folder.path.slice(0, --depth) });
-  if (parent === undefined) {
-    const above = toAddressText(folder.connection, folder.path.slice(0, depth));
+  const missing = await findMissingFolder(finder, folder);
+  if (missing.names.length > 1 && !parents) {
+    const above = toAddressText(folder.connection, folder.path.slice(0, -1));
     throw new CliError("not_found", `there is no ${above}`, {
       service: "vault",
       hint: "--parents creates it",
     });
   }
-  if (parent.item?.kind === "file")
-    throw noSuchItem(folder.connection, folder.path.slice(0, depth));
-  let { id } = parent;
-  for (const name of folder.path.slice(depth)) {
-    const { body } = await cli.client.call(vault.createFolder, {
-      params: { connection_id: parent.connection.id },
-      body: { parent_ref: id, name },
-    });
-    if (body.kind !== "folder")
-      throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
-    id = body.provider_item_id;
-    if (++depth < folder.path.length) continue;
-    const made = toAddressText(folder.connection, [...folder.path.slice(0, -1), body.name]);
-    await cli.output.done(body, `Made ${made}.`);
-  }
+  const body = await makeFolders(cli, missing);
+  const made = toAddressText(folder.connection, [...folder.path.slice(0, -1), body.name]);
+  await cli.output.done({ ...body }, `Made ${made}.`);
 }
 
 interface ItemRenameOptions {

@@ -8,11 +8,12 @@ import { unpagedList } from "../../../output/spec.ts";
 import type { Progress } from "../../../output/progress.ts";
 import { finishBatch, resultFields, runTasks } from "../../../support/batch.ts";
 import { createItemFinder } from "../../../support/find-item.ts";
-import { isConnectionAddress, toItemAddress } from "../../../support/item-address.ts";
+import { isConnectionAddress, noSuchItem, toItemAddress } from "../../../support/item-address.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import { carryOut, type Done, toTask } from "./carry-out.ts";
 import { createRemoteOrigin } from "./remote-origin.ts";
 import { findFolder } from "./lookup.ts";
+import { findMissingFolder, makeFolders, type MissingFolder } from "./make-folders.ts";
 import { createLocalSide } from "./sync-local.ts";
 import {
   planSync,
@@ -38,6 +39,7 @@ export const sync = {
     vault.listConnections,
     vault.listItems,
     vault.getItemDetail,
+    vault.createFolder,
     vault.createFolderBatch,
     vault.uploadItem,
     vault.uploadBatch,
@@ -56,7 +58,7 @@ export const sync = {
       .argument("<source>", "a local folder, or CONNECTION:/path")
       .argument(
         "<target>",
-        "the folder that is made the same; one of the two at least is CONNECTION:/path",
+        "the folder that is made the same, and created when missing; one of the two at least is CONNECTION:/path",
       )
       .option("--delete", "delete files and folders of the target that the source lacks")
       .action((source: string, target: string, flags: { readonly delete?: true }) =>
@@ -85,7 +87,8 @@ async function runItemSync(
   const platform = isBetween ? "linux" : cli.system.platform;
   const open = async (word: string, isSource: boolean): Promise<Side> => {
     if (isRemote(word)) {
-      const remote = await openRemote(retries.cli, word);
+      const { remote, missing } = await openRemote(retries.cli, word, isSource);
+      if (missing !== undefined) return { remote, missing, tree: new Map() };
       return { remote, tree: await readRemoteTree(retries.cli, remote, platform) };
     }
     const local = resolve(cli.system.workingDirectory, word);
@@ -107,7 +110,7 @@ async function runItemSync(
     });
   if (!cli.output.isMachine) cli.io.note(toPlanText(steps));
   if (deletions.length > 0) await cli.prompts.confirm(`Delete ${deletions.length} in ${target}?`);
-  const side = await openSide(retries, progress, from, to, changes.length > 0);
+  const side = await openSide(retries, progress, from, await made(cli, to), changes.length > 0);
   for (const { action, source: one } of changes)
     if (action === "copy" || action === "replace") progress.expect(one?.size ?? null);
   progress.expectNoMore();
@@ -133,8 +136,21 @@ async function runItemSync(
 
 /** One of the two folders, with its contents. */
 type Side =
-  | { readonly remote: SyncedFolder; readonly local?: undefined; readonly tree: Tree }
+  | {
+      readonly remote: SyncedFolder;
+      /** The folder does not exist yet; `remote` is the one above that does. */
+      readonly missing?: MissingFolder;
+      readonly local?: undefined;
+      readonly tree: Tree;
+    }
   | { readonly local: string; readonly remote?: undefined; readonly tree: Tree };
+
+/** Creates a missing target, with the folders above it, as a local one is created. */
+async function made(cli: CliContext, to: Side): Promise<Side> {
+  if (to.remote === undefined || to.missing === undefined) return to;
+  const { provider_item_id: id } = await makeFolders(cli, to.missing);
+  return { remote: { ...to.remote, id }, tree: to.tree };
+}
 
 async function openSide(
   retries: Retries,
@@ -171,7 +187,8 @@ function assertApart(from: Side, to: Side, word: string): void {
     outer.remote?.id === "" ||
     outer.remote?.id === inner.remote?.id ||
     [...outer.tree.values()].some(({ item }) => item?.provider_item_id === inner.remote?.id);
-  if (contains(from, to) || contains(to, from))
+  const isNew = to.remote !== undefined && to.missing !== undefined;
+  if (contains(from, to) || (!isNew && contains(to, from)))
     throw usageError(`${word} and the source overlap`, "name two folders apart from each other");
 }
 
@@ -185,16 +202,23 @@ function toPlanText(steps: readonly SyncStep[]): string {
   return `Plan: ${of("copy").length} to copy, ${of("replace").length} to replace (${toSizeText(bytes)}), ${of("delete").length} to delete, ${of("keep").length} are the same.`;
 }
 
-async function openRemote(cli: CliContext, word: string): Promise<SyncedFolder> {
+async function openRemote(
+  cli: CliContext,
+  word: string,
+  isSource: boolean,
+): Promise<{ readonly remote: SyncedFolder; readonly missing?: MissingFolder }> {
   const address = toItemAddress(word);
   const finder = createItemFinder(cli);
-  if (address.kind === "id" || (await finder.findIfThere(address)) !== undefined) {
+  const found =
+    address.kind === "path" ? await finder.findIfThere({ ...address, isFolder: false }) : undefined;
+  if (address.kind === "id" || found !== undefined) {
     const { connection, id } = await findFolder(cli, finder, word);
-    return { connectionId: connection.id, id };
+    return { remote: { connectionId: connection.id, id } };
   }
-  throw new CliError("not_found", `${word} is not there`, {
-    hint: `"croft vault item mkdir --parents ${word}" creates it`,
-  });
+  if (isSource) throw noSuchItem(address.connection, address.path, address.isFolder);
+  const missing = await findMissingFolder(finder, address);
+  const { connection, id } = missing.parent;
+  return { remote: { connectionId: connection.id, id }, missing };
 }
 
 async function assertLocal(path: string, word: string, isSource: boolean): Promise<void> {

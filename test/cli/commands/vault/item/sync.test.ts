@@ -85,6 +85,23 @@ describe("a sync from here to a connection", () => {
     });
   });
 
+  test("a missing target is created with the folders above it, by a dry run it is not", async () => {
+    await inWork("sync", { items: toItems({ "to/": "", file: "f" }), files: album }, async (at) => {
+      const dry = await at.go("album home:/to/new/deep --dry-run --json");
+      expect((dry.json() as { plan: object[] }).plan).toHaveLength(4);
+      expect(Object.keys(stored(at))).toEqual(["file", "to/"]);
+      const ran = await at.go("album home:/to/new/deep --delete --json");
+      expect(ran.code).toBe(0);
+      expect(stored(at)["to/new/deep/a.txt"]).toBe(album["album/a.txt"]);
+      // A source must exist, a file is no target, and a new folder in the source would be copied into itself.
+      expect((await at.go("home:/none album --json")).code).toBe(6);
+      expect((await at.go("album home:/file/ --json")).code).toBe(6);
+      expect((await at.go("home:/to home:/to/inner/x --json")).code).toBe(2);
+      expect((await at.go("home:/to/new home:/copy --json")).code).toBe(0);
+      expect(stored(at)["copy/deep/a.txt"]).toBe(album["album/a.txt"]);
+    });
+  });
+
   test("--dry-run prints the plan and changes nothing", async () => {
     const there = old(toItems({ "to/": "", "to/a.txt": "other", "to/y": "y" }));
     await inWork("sync", { items: there, files: album }, async (at) => {
