@@ -101,17 +101,20 @@ describe("an upload to the forge whose token is revoked before its end is not st
     },
   } as const;
 
-  test.each(Object.entries(uploads))("%s", async (name, { found, ...upload }) => {
-    const token = await people.newToken("mira", ["all"], name);
-    const status = await uploadSlowly({ ...upload, authorization: `token ${token}` }, () =>
-      daemon.request(`/api/v1/users/mira/tokens/${encodeURIComponent(name)}`, {
-        method: "DELETE",
-        basic: "mira:user-password",
-      }),
-    );
-    expect([0, 401]).toContain(status);
-    expect((await daemon.request(found, { token: people.tokenOf("mira") })).status).toBe(404);
-  });
+  test.each(Object.entries(uploads))(
+    "does not store an upload whose token is revoked before its end: %s",
+    async (name, { found, ...upload }) => {
+      const token = await people.newToken("mira", ["all"], name);
+      const status = await uploadSlowly({ ...upload, authorization: `token ${token}` }, () =>
+        daemon.request(`/api/v1/users/mira/tokens/${encodeURIComponent(name)}`, {
+          method: "DELETE",
+          basic: "mira:user-password",
+        }),
+      );
+      expect([0, 401]).toContain(status);
+      expect((await daemon.request(found, { token: people.tokenOf("mira") })).status).toBe(404);
+    },
+  );
 
   test.each(Object.entries(uploads))("but %s is with a valid one", async (_name, upload) => {
     const { found, ...rest } = upload;

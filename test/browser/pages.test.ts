@@ -43,7 +43,7 @@ withChromium.describe("the pages in a real browser", () => {
     ["light", 390],
     ["dark", 390],
   ] as const)(
-    "break no rule of axe and fit: %s, %i pixels wide",
+    "pages break no rule of axe and fit: %s, %i pixels wide",
     async (scheme, width) => {
       const context = await browser.newContext({
         colorScheme: scheme,

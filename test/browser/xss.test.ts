@@ -65,7 +65,7 @@ test("the corpus has enough vectors", () => {
 
 describe("rendered HTML is a fixed point of the sanitizer", () => {
   const again = createSanitizer({ kind: "rendered" });
-  test.each(modes)("%s", async (mode) => {
+  test.each(modes)("rendered HTML is a fixed point of the sanitizer: %s", async (mode) => {
     for (const { name, html } of await renderCorpus(mode))
       expect(again(html, mode === "markdown" ? "html" : "xhtml"), name).toBe(html);
   });

@@ -20,18 +20,18 @@ const groups = Map.groupBy(
 );
 
 describe("the generated pages match the commands", () => {
-  test.each([...groups.keys()])("docs/cli/%s.md", async (word) => {
+  test.each([...groups.keys()])("docs/cli/%s.md matches the commands", async (word) => {
     const page = toReferencePage(word, groups.get(word) ?? []);
     await expect(page).toMatchFileSnapshot(join(docs, "cli", `${word}.md`));
   });
 
-  test("docs/cli/common-flags.md", async () => {
+  test("docs/cli/common-flags.md matches the commands", async () => {
     const all = new Command();
     addCommonFlags(all, { list: true, write: true, destructive: true, bytes: true });
     await expect(toCommonFlagsPage(all)).toMatchFileSnapshot(join(docs, "cli", "common-flags.md"));
   });
 
-  test("docs/exit-codes.md", async () => {
+  test("docs/exit-codes.md matches the codes", async () => {
     await expect(toExitCodesPage()).toMatchFileSnapshot(join(docs, "exit-codes.md"));
   });
 

@@ -92,7 +92,7 @@ describe.each(lines)("croft %s", (line) => {
 
 describe("no command prompts without a terminal", () => {
   test.each(visible.map(({ line }) => line).filter((line) => !runsForever.has(line)))(
-    "by croft %s with --no-input on a terminal",
+    "croft %s prompts for nothing with --no-input on a terminal",
     async (line) => {
       await using home = await temporaryHome();
       await mkdir(join(home.path, "credentials"));

@@ -111,7 +111,7 @@ test("the registration token of a deleted repository registers no runner", async
 const workflow = "on: push\njobs: { a: { runs-on: scope, steps: [{ run: x }] } }\n";
 
 describe("a runner takes jobs of its level alone", () => {
-  test("of its repository, of its owner's repositories, or of all", async () => {
+  test("a runner takes jobs of its repository, of its owner's repositories, or of all", async () => {
     const one = createWorkflowRepository({ daemon, people, git }, "nora", "one");
     const two = createWorkflowRepository({ daemon, people, git }, "nora", "two");
     const far = createWorkflowRepository({ daemon, people, git }, "noah", "far");

@@ -89,18 +89,22 @@ const rows: readonly (readonly [
 ];
 
 describe("the matrix of a private repository", () => {
-  test.each(rows)("%s %s", async (method, path, body, needed, success, refused) => {
-    for (const caller of callers) {
-      const answer = await api(method, path, body, tokenOf(caller));
-      const { status } = answer;
-      // Callers who may not read the repository do not learn that it exists; routes for users answer strangers with 401.
-      if (!reaches(caller, "read"))
-        expect([caller, caller === "anonymous" ? [401, 404] : [404]].flat()).toContain(status);
-      else if (path.endsWith("/subscription"))
-        expect([caller, [success, refused]].flat()).toContain(status);
-      else expect([caller, status]).toEqual([caller, reaches(caller, needed) ? success : refused]);
-    }
-  });
+  test.each(rows)(
+    "a private repository admits only callers with the needed permission: %s %s",
+    async (method, path, body, needed, success, refused) => {
+      for (const caller of callers) {
+        const answer = await api(method, path, body, tokenOf(caller));
+        const { status } = answer;
+        // Callers who may not read the repository do not learn that it exists; routes for users answer strangers with 401.
+        if (!reaches(caller, "read"))
+          expect([caller, caller === "anonymous" ? [401, 404] : [404]].flat()).toContain(status);
+        else if (path.endsWith("/subscription"))
+          expect([caller, [success, refused]].flat()).toContain(status);
+        else
+          expect([caller, status]).toEqual([caller, reaches(caller, needed) ? success : refused]);
+      }
+    },
+  );
 
   test.each(callers)("clone and push over git as %s", async (caller) => {
     const address = new URL(`${daemon.url}/olga/hut.git`);
@@ -116,7 +120,7 @@ describe("the matrix of a private repository", () => {
     expect(pushed.exitCode === 0).toBe(reaches(caller, "write"));
   });
 
-  test("every caller's own permission", async () => {
+  test("shows every caller their own permission", async () => {
     for (const caller of callers) {
       if (caller === "anonymous" || caller === "site administrator") continue;
       const path = `${hut}/collaborators/${nameOf(caller)}/permission`;

@@ -55,7 +55,7 @@ describe("a form authenticates its request", () => {
     expect(await of(post({}, "", mira))).toBeNull();
   });
 
-  test("rather than the query", async () => {
+  test("the form wins over the query", async () => {
     const answer = await post({ token: mira }, `?token=${admin}`);
     expect(answer.json.user.login).toBe("mira");
   });
@@ -91,7 +91,7 @@ describe("a form authenticates its request", () => {
 });
 
 describe("bodies other than forms carry no credentials", () => {
-  test("JSON", async () => {
+  test("a JSON body carries no credentials", async () => {
     const answer = await daemon.request("/api/v1/repos/mira/plans/issues", {
       json: { title: "x", token: mira },
     });

@@ -288,7 +288,7 @@ describe("delivering", () => {
     each.headers["x-gitea-event"] === event && each.body.includes(part) && each.path === "/all";
   const addRepository = (name: string) => api("POST", "/admin/users/mira/repos", { name });
 
-  test("a new repository, signed, with the documented headers and payload", async () => {
+  test("delivers the creation of a repository, signed, with the documented headers and payload", async () => {
     await addRepository("first");
     const [request] = await receiver.waitFor(1, isFor("repository", "mira/first"));
     expect(request).toBeDefined();
@@ -408,7 +408,7 @@ describe("delivering", () => {
     });
   });
 
-  test("a new organization", async () => {
+  test("delivers the creation of an organization", async () => {
     await api("POST", "/admin/users/mira/orgs", { username: "league" });
     const [request] = await receiver.waitFor(1, isFor("organization", "league"));
     const payload = JSON.parse(request?.body ?? "");

@@ -39,7 +39,7 @@ async function newHooked(owner: string, events: readonly string[], type = "gitea
 }
 
 describe("issue events of webhooks", () => {
-  test("opened, edited, assigned, closed and reopened", async () => {
+  test("delivers that an issue is opened, edited, assigned, closed and reopened", async () => {
     const [mira, nora] = [await people.newUser(), await people.newUser()];
     const { path, sent } = await newHooked(mira, ["issues"]);
     const change = (json: object) => people.by(mira, "PATCH", `${path}/issues/1`, json);
@@ -119,7 +119,7 @@ describe("issue events of webhooks", () => {
     });
   });
 
-  test("in the words of chat services", async () => {
+  test("delivers events of issues in the formats of chat services", async () => {
     const mira = await people.newUser();
     const { path, sent } = await newHooked(mira, ["issues"], "discord");
     await people.by(mira, "POST", `${path}/issues`, { title: "Broken <gate>" });

@@ -71,7 +71,7 @@ describe("more slashes than needed are one", () => {
     ["//api/packages/mira/npm/-/ping", 200],
     ["//mira/today.git/info/refs?service=git-upload-pack", 200],
     ["//nobody/nothing", 404],
-  ])("%s", async (path, status) => {
+  ])("treats more slashes than needed as one: %s", async (path, status) => {
     expect((await daemon.request(path, { token })).status).toBe(status);
   });
 });

@@ -87,7 +87,7 @@ describe.each([
   });
 });
 
-test("fire for all repositories of their owner, and for no others", async () => {
+test("hooks of an owner fire for all repositories of the owner, and for no others", async () => {
   await people.by("mira", "POST", "/orgs/guild/hooks", hook("guild", ["repository", "issues"]));
   await people.by("mira", "POST", "/user/hooks", hook("mira", ["repository", "issues"]));
   await people.by("mira", "POST", "/orgs/guild/repos", { name: "hall" });

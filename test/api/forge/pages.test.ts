@@ -114,7 +114,7 @@ describe("a sign-in", () => {
     expect(site.status).toBe(403);
   });
 
-  test("leads nowhere but to this server", async () => {
+  test("a sign-in redirects to this server only", async () => {
     const mira = await newUser();
     for (const to of [
       "//evil.example",

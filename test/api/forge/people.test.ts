@@ -17,7 +17,7 @@ const send = (method: string, path: string, json?: unknown) =>
   app.request(`/api/v1${path}`, { token: app.token, method, json });
 
 describe("e-mails", () => {
-  test("all addresses, by address", async () => {
+  test("lists all e-mail addresses, sorted by address", async () => {
     const answer = await get("/admin/emails");
     expectWireShape("Email", answer.json);
     expect(answer.json.map(({ email }: { email: string }) => email)).toEqual([
@@ -131,7 +131,7 @@ describe("organizations", () => {
 });
 
 describe("badges", () => {
-  test("defining, giving, taking and deleting", async () => {
+  test("badges are defined, given, taken and deleted", async () => {
     const gold = await send("POST", "/admin/badges", {
       slug: "gold",
       description: "First",

@@ -311,26 +311,30 @@ jobs: { a: { runs-on: x, steps: [{ run: x }] } }
       "workflows/broken.yml:1: `on` is missing",
     ],
     ["a missing repository", "mira/nowhere/.gitea/workflows/a.yml@main", "", "may not read it"],
-  ])("%s", async (what, uses, rest, message) => {
-    const name = `wrong-${what.replaceAll(" ", "-")}`;
-    const repository = await newRepository(name);
-    await repository.push({
-      "ci.yml": `on: [push, workflow_call]\njobs:\n  a:\n    { uses: ${uses}${rest} }\n`,
-      "inner.yml": inner,
-      "plain.yml": "on: create\njobs: { a: { runs-on: x, steps: [{ run: x }] } }\n",
-      "broken.yml": "jobs: { a: { runs-on: x, steps: [{ run: x }] } }\n",
-    });
-    // The broken file makes a run of its own.
-    const run = await repository.waitForRuns(2);
-    const all = await repository.runs();
-    const called = all.find(({ path }) => String(path).startsWith("ci.yml"));
-    expect(called).toMatchObject({
-      conclusion: "failure",
-      error: expect.stringContaining(message),
-    });
-    if (what !== "a broken file") expect(called?.["error"]).toMatch(/^ci\.yml:4: jobs\.a\.uses: /);
-    expect(await repository.jobs(called?.id ?? run.id)).toEqual([]);
-  });
+  ])(
+    "a workflow that cannot be called makes a failed run: %s",
+    async (what, uses, rest, message) => {
+      const name = `wrong-${what.replaceAll(" ", "-")}`;
+      const repository = await newRepository(name);
+      await repository.push({
+        "ci.yml": `on: [push, workflow_call]\njobs:\n  a:\n    { uses: ${uses}${rest} }\n`,
+        "inner.yml": inner,
+        "plain.yml": "on: create\njobs: { a: { runs-on: x, steps: [{ run: x }] } }\n",
+        "broken.yml": "jobs: { a: { runs-on: x, steps: [{ run: x }] } }\n",
+      });
+      // The broken file makes a run of its own.
+      const run = await repository.waitForRuns(2);
+      const all = await repository.runs();
+      const called = all.find(({ path }) => String(path).startsWith("ci.yml"));
+      expect(called).toMatchObject({
+        conclusion: "failure",
+        error: expect.stringContaining(message),
+      });
+      if (what !== "a broken file")
+        expect(called?.["error"]).toMatch(/^ci\.yml:4: jobs\.a\.uses: /);
+      expect(await repository.jobs(called?.id ?? run.id)).toEqual([]);
+    },
+  );
 
   test("a value of the wrong type fails the job that calls", async () => {
     const repository = await newRepository("types");

@@ -83,18 +83,21 @@ describe("the matrix of teams and a private repository", () => {
     ["PUT", `${shed}/collaborators/olga2`, {}, "code", "admin"],
   ];
 
-  test.each(rows)("%s %s", async (method, path, body, unit, needed) => {
-    for (const name of names) {
-      const level = members[name][unit];
-      const { status } = await by(name, method, path, body);
-      const isKnown = members[name].code !== "none" || members[name].issues !== "none";
-      if (reaches(level, needed))
-        expect([name, status >= 200 && status !== 403 && status !== 404]).toEqual([name, true]);
-      else if (reaches(level, "read")) expect([name, status]).toEqual([name, 403]);
-      // Administration is refused to a member who sees the repository; another unit is not found.
-      else expect([name, status]).toEqual([name, isKnown && needed === "admin" ? 403 : 404]);
-    }
-  });
+  test.each(rows)(
+    "a private repository admits only team members with the needed permission: %s %s",
+    async (method, path, body, unit, needed) => {
+      for (const name of names) {
+        const level = members[name][unit];
+        const { status } = await by(name, method, path, body);
+        const isKnown = members[name].code !== "none" || members[name].issues !== "none";
+        if (reaches(level, needed))
+          expect([name, status >= 200 && status !== 403 && status !== 404]).toEqual([name, true]);
+        else if (reaches(level, "read")) expect([name, status]).toEqual([name, 403]);
+        // Administration is refused to a member who sees the repository; another unit is not found.
+        else expect([name, status]).toEqual([name, isKnown && needed === "admin" ? 403 : 404]);
+      }
+    },
+  );
 
   test("a repository shows its viewer's permissions on the code", async () => {
     for (const name of names) {

@@ -76,7 +76,7 @@ describe("the list of hooks", () => {
     ["?limit=0&page=-1", ["mira/alpha", "mira/bar", "nora/bar-2", "team/zeta"]],
     ["?limit=1000000000", ["mira/alpha", "mira/bar", "nora/bar-2", "team/zeta"]],
     ["?page=9223372036854775808", ["mira/alpha", "mira/bar", "nora/bar-2", "team/zeta"]],
-  ])("the page %s", async (query, names) => {
+  ])("the list returns the page %s", async (query, names) => {
     const answer = await list(query);
     expect(answer.json).toEqual(names);
     expect(answer.headers.get("x-total-count")).toBe("4");

@@ -151,7 +151,7 @@ describe("GET /admin/users", () => {
     ["source_id=7", []],
     ["source_id=nonsense", ["Bob", "admin", "alice", "carol", "dave"]],
     ["unknown=parameter", ["Bob", "admin", "alice", "carol", "dave"]],
-  ])("%s", async (query, expected) => {
+  ])("GET /admin/users filters and sorts by %s", async (query, expected) => {
     expect(await names(query)).toEqual(expected);
     expect((await list(query)).headers.get("x-total-count")).toBe(
       String(query.includes("limit") ? 5 : expected.length),

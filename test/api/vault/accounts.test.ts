@@ -166,7 +166,7 @@ describe("POST /api/auth/login", () => {
 });
 
 describe("POST /api/auth/refresh", () => {
-  test("exchanges the cookie, once", async () => {
+  test("a refresh exchanges the cookie once", async () => {
     const person = await signedIn();
     const first = person.refreshToken;
     const answer = await person.refresh();

@@ -169,15 +169,18 @@ describe("attack: going round the limit of an address", () => {
       "X-Client-IP": `192.0.2.${attempt}`,
     }),
   };
-  test.each(Object.entries(claims))("%s", async (_name, headers) => {
-    await using daemon = await startTestDaemon({ clock });
-    const answers = [];
-    for (let attempt = 0; attempt < 12; attempt += 1)
-      answers.push(await login(daemon, attempt, headers(attempt)));
-    expect(statuses(answers)).toEqual([...Array<number>(10).fill(401), 429, 429]);
-  });
+  test.each(Object.entries(claims))(
+    "counts a client under one address in spite of %s",
+    async (_name, headers) => {
+      await using daemon = await startTestDaemon({ clock });
+      const answers = [];
+      for (let attempt = 0; attempt < 12; attempt += 1)
+        answers.push(await login(daemon, attempt, headers(attempt)));
+      expect(statuses(answers)).toEqual([...Array<number>(10).fill(401), 429, 429]);
+    },
+  );
 
-  test("the forwarded header where no proxy is trusted", async () => {
+  test("ignores the forwarded header where no proxy is trusted", async () => {
     await using daemon = await startTestDaemon({ clock, env: { CROFT_TRUSTED_PROXIES: "none" } });
     const answers = [];
     for (let attempt = 0; attempt < 12; attempt += 1)
@@ -185,7 +188,7 @@ describe("attack: going round the limit of an address", () => {
     expect(count(answers, 401)).toBe(10);
   });
 
-  test("five reset mails an hour", async () => {
+  test("an address gets five reset mails an hour", async () => {
     await using daemon = await startTestDaemon({ clock });
     const answers = [];
     for (let attempt = 0; attempt < 6; attempt += 1)

@@ -175,21 +175,24 @@ describe("bodies that are no JSON object", () => {
   const malformed = { status: 422, json: { detail: [{ loc: ["body"] }] } };
 
   test.each(["", "{", "{'a':1}", "nul", '{"email":}', "\ufeff{", "{}{}", '{"a":1}\u0000', "NaN"])(
-    "%j",
+    "refuses a body that is not a JSON object: %j",
     async (body) => {
       expect(await send(body)).toMatchObject(malformed);
     },
   );
 
-  test.each(["null", "[]", "1", '"x"', "true", '[{"email":"x"}]'])("%s", async (body) => {
-    expect(await send(body)).toMatchObject(malformed);
-  });
+  test.each(["null", "[]", "1", '"x"', "true", '[{"email":"x"}]'])(
+    "refuses JSON that is not an object: %s",
+    async (body) => {
+      expect(await send(body)).toMatchObject(malformed);
+    },
+  );
 
-  test("bytes that are no UTF-8", async () => {
+  test("refuses bytes that are not UTF-8", async () => {
     expect(await send(new Uint8Array([0x7b, 0xff, 0xfe, 0x7d]))).toMatchObject(malformed);
   });
 
-  test("nested a hundred thousand deep", async () => {
+  test("refuses a body that is nested a hundred thousand deep", async () => {
     const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     expect(await send(deep)).toMatchObject(malformed);
     expect(await send(`{"email":${deep},"password":"x"}`)).toMatchObject({

@@ -274,7 +274,7 @@ describe("the main path", () => {
 });
 
 describe("connections", () => {
-  test("their whole life", async () => {
+  test("a connection is created, changed, listed and deleted", async () => {
     const place = await connect();
     const one = await place.get("");
     expect(one.json).toMatchObject({
@@ -425,7 +425,7 @@ describe("connections", () => {
 describe("bytes", () => {
   const bytes = randomBytes(700_000);
 
-  test("ranges, conditions and HEAD, cold and cached", async () => {
+  test("serves ranges, conditions and HEAD, cold and cached", async () => {
     const place = await connect();
     await writeFile(join(place.folder, "file.bin"), bytes);
     await place.list();
@@ -520,7 +520,7 @@ describe("bytes", () => {
     }
   });
 
-  test("an empty file", async () => {
+  test("serves an empty file", async () => {
     const place = await connect();
     expect((await place.upload("empty.txt", "")).json).toMatchObject({ kind: "uploaded", size: 0 });
     const got = await raw(place, item("empty.txt", "/download"));
@@ -825,7 +825,7 @@ describe("attack: names and ids", () => {
     },
   );
 
-  test("items called like actions, inside of each other", async () => {
+  test("reaches items that are named like actions, inside of each other", async () => {
     const place = await connect();
     await mkdir(join(place.folder, "open/rename"), { recursive: true });
     await writeFile(join(place.folder, "open/rename/open"), "x");

@@ -59,11 +59,14 @@ describe("success by status is not success by outcome", () => {
       "challenge_required",
       16,
     ],
-  ])("%s", (_what, status, body, code, exit) => {
-    expect(failureOf(status, body)).toEqual([code, exit]);
-  });
+  ])(
+    "a response with a status of success may report a failure: %s",
+    (_what, status, body, code, exit) => {
+      expect(failureOf(status, body)).toEqual([code, exit]);
+    },
+  );
 
-  test.each(aiFailures)("a failed test of an AI provider: %s", (code) => {
+  test.each(aiFailures)("reports a failed test of an AI provider: %s", (code) => {
     const failure = toFailure({
       service: "vault",
       status: 200,

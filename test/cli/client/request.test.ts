@@ -12,7 +12,7 @@ describe("an address", () => {
     ["a leading slash makes it one segment", "/docs/a.txt", "%2Fdocs%2Fa.txt"],
     ["a double slash too", "a//b", "a%2F%2Fb"],
     ["dots cannot walk up", "a/../../etc", "a%2F..%2F..%2Fetc"],
-  ])("of an item: %s", (_what, id, path) => {
+  ])("encodes the address of an item: %s", (_what, id, path) => {
     const address = toAddress(item, { connection_id: "c", item_id: id }, undefined);
     expect(address).toBe(`/api/cloud/connections/c/items/${path}/download`);
     // The address names the same item after a URL parser has normalized it.

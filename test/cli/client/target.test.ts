@@ -60,7 +60,7 @@ describe("the daemon is chosen by", () => {
     ["this home, when it runs", 5, "http://127.0.0.1:1111"],
     ["the configured port", 6, "http://127.0.0.1:8000"],
     ["the default port", 7, "http://127.0.0.1:7420"],
-  ])("%s", async (_what, taken, url) => {
+  ])("chooses the daemon by %s", async (_what, taken, url) => {
     expect(await targetWithout(order.slice(0, taken))).toBe(url);
   });
 });

@@ -165,30 +165,33 @@ describe("--if-absent", () => {
   test.each([
     ...commands.map((one) => ["mira", ...one] as const),
     ...ofAdministrators.map((one) => ["", ...one] as const),
-  ])("%s %s", async (user, line, again, difference) => {
-    const created = await croft(`${line} --if-absent`, user);
-    expect(created.code, created.err).toBe(0);
-    expect(created.err).not.toContain("exists already");
-    const { password, ...thing } = created.json() as { password?: string };
-    if (line.includes("--random-password")) expect(password).toMatch(/./);
+  ])(
+    "--if-absent creates a thing once, and names differences afterwards: as %s, %s",
+    async (user, line, again, difference) => {
+      const created = await croft(`${line} --if-absent`, user);
+      expect(created.code, created.err).toBe(0);
+      expect(created.err).not.toContain("exists already");
+      const { password, ...thing } = created.json() as { password?: string };
+      if (line.includes("--random-password")) expect(password).toMatch(/./);
 
-    const repeated = await croft(`${line} --if-absent`, user);
-    expect(repeated.code, repeated.err).toBe(0);
-    expect(repeated.err).toMatch(/exists already; nothing was changed\.\n$/);
-    expect(Object.keys(repeated.json() as object)).toEqual(Object.keys(thing));
-    expect(idOf(repeated.json())).toEqual(idOf(thing));
+      const repeated = await croft(`${line} --if-absent`, user);
+      expect(repeated.code, repeated.err).toBe(0);
+      expect(repeated.err).toMatch(/exists already; nothing was changed\.\n$/);
+      expect(Object.keys(repeated.json() as object)).toEqual(Object.keys(thing));
+      expect(idOf(repeated.json())).toEqual(idOf(thing));
 
-    const other = await croft(`${again} --if-absent`, user);
-    expect(other.code, other.err).toBe(0);
-    expect(idOf(other.json())).toEqual(idOf(thing));
-    expect(other.err).toContain(difference ?? "exists already; nothing was changed.");
+      const other = await croft(`${again} --if-absent`, user);
+      expect(other.code, other.err).toBe(0);
+      expect(idOf(other.json())).toEqual(idOf(thing));
+      expect(other.err).toContain(difference ?? "exists already; nothing was changed.");
 
-    // Without the flag the server decides; labels and milestones of one name may exist twice.
-    if (/^(?:label|milestone)/.test(line)) return;
-    const refused = await croft(line, user);
-    expect([5, 7, 12]).toContain(refused.code);
-    expect(refused.out).toBe("");
-  });
+      // Without the flag the server decides; labels and milestones of one name may exist twice.
+      if (/^(?:label|milestone)/.test(line)) return;
+      const refused = await croft(line, user);
+      expect([5, 7, 12]).toContain(refused.code);
+      expect(refused.out).toBe("");
+    },
+  );
 
   test("e-mail addresses that the account has are printed unchanged, and the others are added", async () => {
     const first = await croft("email add one@example.net --if-absent", "mira");
@@ -215,7 +218,7 @@ describe("--if-absent", () => {
 });
 
 describe("--if-absent does not hide other conflicts", () => {
-  test("an e-mail address of another user", async () => {
+  test("--if-absent reports the e-mail address of another user as a conflict", async () => {
     const line =
       "admin user create --username newcomer --email noor@example.org --random-password --if-absent";
     const ran = await croft(line);

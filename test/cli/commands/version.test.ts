@@ -85,6 +85,6 @@ test.each([
   ["1.10.0", "1.9.9", 1],
   ["0.1.0", "1.0.0", -1],
   ["1.0.0-rc.1", "1.0.0", -1],
-])("%s compared with %s", (a, b, sign) => {
+])("orders the version %s against %s", (a, b, sign) => {
   expect(Math.sign(compareVersions(a, b))).toBe(sign);
 });

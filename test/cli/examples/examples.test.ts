@@ -47,7 +47,7 @@ const all = Object.entries(examples)
   .flatMap(([, found]) => found.map(([, line]) => line));
 
 describe("examples run", () => {
-  test.each(all)("%s", async (line) => {
+  test.each(all)("the example runs: %s", async (line) => {
     await using home = await temporaryHome();
     const { words, input } = toShellLine(line);
     await writeWorkFiles(home.path);

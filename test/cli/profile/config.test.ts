@@ -32,17 +32,20 @@ const cases: readonly (readonly [
 ];
 
 describe("without a config file the settings are read without their declarations, to the same end:", () => {
-  test.each(cases)("%s", async (_what, env, flags) => {
-    await using home = await temporaryHome();
-    const all = { ...noFlags, ...flags };
-    const light = await readClientConfig(fakeSystem({ home: home.path, env }), all);
-    // Any other variable, here one that changes nothing, makes it read everything.
-    const full = await readClientConfig(
-      fakeSystem({ home: home.path, env: { ...env, CROFT_LOG_LEVEL: "info" } }),
-      all,
-    );
-    expect(light).toEqual(full);
-  });
+  test.each(cases)(
+    "settings without a config file are read to the same end: %s",
+    async (_what, env, flags) => {
+      await using home = await temporaryHome();
+      const all = { ...noFlags, ...flags };
+      const light = await readClientConfig(fakeSystem({ home: home.path, env }), all);
+      // Any other variable, here one that changes nothing, makes it read everything.
+      const full = await readClientConfig(
+        fakeSystem({ home: home.path, env: { ...env, CROFT_LOG_LEVEL: "info" } }),
+        all,
+      );
+      expect(light).toEqual(full);
+    },
+  );
 
   test.each<[string, Record<string, string>, Partial<CommonFlags>]>([
     ["CROFT_URL takes an address", { CROFT_URL: "ftp://x" }, {}],

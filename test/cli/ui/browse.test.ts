@@ -593,7 +593,7 @@ describe("looking", () => {
     test.each([
       [80, 24],
       [40, 12],
-    ])("at %d columns and %d rows", async (columns, rows) => {
+    ])("the search fits %d columns and %d rows", async (columns, rows) => {
       await inBrowser(
         tree(),
         async (screen) => {

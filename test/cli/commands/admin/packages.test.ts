@@ -34,13 +34,13 @@ function croft(line: string): Promise<Ran> {
 }
 
 describe("the line becomes options", () => {
-  test("of a list", async () => {
+  test("the filters of a list become options", async () => {
     expect(
       await optionsOf<PackageListOptions>(listPackages.define, ["--type", "npm", "--search", "x"]),
     ).toEqual({ type: "npm", search: "x" });
   });
 
-  test("of a version", async () => {
+  test("the name of a version becomes an option", async () => {
     const line = ["keeper", "npm", "@scope/name", "1.0.0"];
     expect(await optionsOf<PackageVersionOptions>(deletePackage.define, line)).toEqual({
       owner: "keeper",

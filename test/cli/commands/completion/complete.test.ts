@@ -227,7 +227,7 @@ describe("values are omitted without an error", () => {
     ["an unknown command", ["nonsense", ""]],
     ["no command", [""]],
     ["an argument that only the person knows", ["issue", "create", "mira/notes", ""]],
-  ])("%s", async (_case, words) => {
+  ])("completes nothing, without an error: %s", async (_case, words) => {
     await using home = await temporaryHome();
     expect(await complete(home.path, ...words)).toBe("");
   });
@@ -244,7 +244,7 @@ describe("values are omitted without an error", () => {
     await expect(readFile(join(home.path, "asked"))).rejects.toThrow("ENOENT");
   });
 
-  test("a refusal of the daemon", async () => {
+  test("completes nothing when the daemon refuses", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({ "GET /api/v1/admin/cron": { status: 403, body: {} } });
     await signIn(home.path, { url: daemon.url, forgeToken: "secret" });

@@ -349,7 +349,7 @@ describe("daemon backup to a bucket", () => {
 });
 
 describe("daemon restore of an archive on standard input", () => {
-  test("restores it", async () => {
+  test("restores an archive from standard input", async () => {
     await using home = await temporaryHome();
     const ran = await runCli(["daemon", "restore", "-", "--yes", "--json"], {
       home: home.path,

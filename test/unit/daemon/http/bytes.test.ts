@@ -183,7 +183,7 @@ describe("bytes that do not come", () => {
     expect(releases).toEqual(["whole", "current", "head", "failed"]);
   });
 
-  test("an empty file and one of unknown length", async () => {
+  test("serves an empty file and one of unknown length", async () => {
     expect(await get(streamed({ size: 0 }))).toMatchObject({ status: 200, body: "" });
     const unknown = await get(streamed({ size: undefined }), { range: "bytes=0-3" });
     expect([unknown.status, unknown.body, unknown.headers["content-length"]]).toEqual([

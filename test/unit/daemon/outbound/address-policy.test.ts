@@ -90,7 +90,7 @@ const table: readonly [string, boolean, boolean][] = [
 ];
 
 describe("the range table", () => {
-  test.each(table)("%s", (address, atHome, inPublic) => {
+  test.each(table)("classifies the address %s", (address, atHome, inPublic) => {
     expect({ home: permits("home", address), public: permits("public", address) }).toEqual({
       home: atHome,
       public: inPublic,

@@ -106,12 +106,15 @@ describe("precedence", () => {
       "/home/mira/.config/croft/config.yaml",
     ],
     [{}, 7420, "default", null],
-  ])("flag, variable, file, default: %#", (changes, value, source, origin) => {
-    const resolved = resolveSettings(input(changes));
-    expect(resolved.settings.port).toBe(value);
-    const port = resolved.values.find((entry) => entry.key === "port");
-    expect(port).toEqual({ key: "port", value, source, origin, secret: false });
-  });
+  ])(
+    "a flag wins over a variable, a file and the default: case %#",
+    (changes, value, source, origin) => {
+      const resolved = resolveSettings(input(changes));
+      expect(resolved.settings.port).toBe(value);
+      const port = resolved.values.find((entry) => entry.key === "port");
+      expect(port).toEqual({ key: "port", value, source, origin, secret: false });
+    },
+  );
 
   test("a _FILE twin gives the text of its file without the last line end", () => {
     const { settings, values } = resolveSettings(
@@ -245,7 +248,7 @@ describe("types", () => {
     ["1MiB", 1_048_576],
     ["1.5 GB", 1_500_000_000],
     ["2g", 2 ** 31],
-  ])("size %s", (given, bytes) => {
+  ])("parses the size %s", (given, bytes) => {
     expect(read(`max_upload_bytes: ${given}`).maxUploadBytes).toBe(bytes);
   });
 

@@ -99,7 +99,7 @@ describe("files without a text have a reason", () => {
     ["a cut Word document", docx(paragraph("text")).subarray(0, 300), "a.docx", "damaged"],
     ["broken XML", docx("<w:document xmlns:w='w'><w:p>"), "a.docx", "damaged"],
     ["a ZIP file of anything", zip({ "a.txt": "x" }), "a.zip", "unsupported_format"],
-  ] as const)("%s", async (_name, content, filename, reason) => {
+  ] as const)("states why a file has no text: %s", async (_name, content, filename, reason) => {
     expect(await read(content, filename)).toMatchObject(unreadable(reason));
   });
 });

@@ -111,7 +111,7 @@ describe("names", () => {
     [".dropbox.attr", "reserved_name"],
     [".dropbox.cache", undefined],
     ["..", "dot_name"],
-  ])("%j: %s", (name, rule) => expect(brokenDropboxRule(name)).toBe(rule));
+  ])("checks the name %j: %s", (name, rule) => expect(brokenDropboxRule(name)).toBe(rule));
 });
 
 describe("the meaning of an error", () => {
@@ -148,7 +148,7 @@ describe("the meaning of an error", () => {
     [{ ".tag": "internal_error" }, "offline"],
     [{ ".tag": "reset" }, "reset"],
     [{ ".tag": "something_new" }, "forbidden"],
-  ])("409 %j: %s", (error, kind) => expect(of(409, { error }).kind).toBe(kind));
+  ])("maps the error 409 %j to %s", (error, kind) => expect(of(409, { error }).kind).toBe(kind));
 
   test("the kind of an error is read from the summary where tags are missing", () => {
     expect(of(409, { error_summary: "path/conflict/file/..." }).kind).toBe("conflict");
@@ -170,7 +170,9 @@ describe("the meaning of an error", () => {
     [500, "offline"],
     [502, "offline"],
     [302, "offline"],
-  ])("%i without a body: %s", (status, kind) => expect(of(status).kind).toBe(kind));
+  ])("maps the status %i without a body to %s", (status, kind) =>
+    expect(of(status).kind).toBe(kind),
+  );
 
   test("a delay is taken from the header or the body", () => {
     expect(of(429, {}, { "retry-after": "300" })).toMatchObject({ retryAfterSeconds: 300 });
@@ -404,7 +406,7 @@ describe("uploads", () => {
     ["append_v2", "loseNext"],
     ["finish", "resetNext"],
     ["finish", "loseNext"],
-  ] as const)("outlive %s: %s", async (route, way) => {
+  ] as const)("uploads outlive %s: %s", async (route, way) => {
     await using opened = await open();
     opened.proxy[way](isRoute(`upload_session/${route}`));
     const item = done(await tryUpload(opened.provider, "", "large.bin", bytes));

@@ -161,7 +161,7 @@ describe("JSON of an answer", () => {
     ["a list", "[]", "offline"],
     ["null", "null", "offline"],
     ["nothing", "", "offline"],
-  ])("%s", async (_title, text, expected) => {
+  ])("parses the JSON of a response: %s", async (_title, text, expected) => {
     for (const encoding of ["identity", "gzip"]) {
       await using server = await answerOf((_, response) => {
         const body = encoding === "gzip" ? gzipSync(text) : text;

@@ -339,7 +339,7 @@ describe("uploads", () => {
     expect(await names()).toEqual(["large"]);
   });
 
-  test("query the session's offset when a response lacks it", async () => {
+  test("uploads query the session's offset when a response lacks it", async () => {
     const { proxy, provider, names } = await open();
     const isSecond = ({ headers }: ProxiedRequest) =>
       String(headers["content-range"]).startsWith(`bytes ${PIECE}-`);

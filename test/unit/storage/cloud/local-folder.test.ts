@@ -286,7 +286,7 @@ describe("where a root may lie", () => {
     ["above it", "..", "outside_allowed_roots"],
     ["missing", "nowhere", "folder_missing"],
     ["the own folder of another connection", "root/.croft/trash", "reserved_name"],
-  ])("refused: %s", async (_what, folder, reason) => {
+  ])("refuses a root: %s", async (_what, folder, reason) => {
     expect(await connect(folder)).toMatchObject({
       kind: "invalid_setting",
       setting: "root",

@@ -240,13 +240,16 @@ describe("the token endpoint", () => {
     [200, '{"access_token":"x"}', { kind: "ok", grant: { renewAt: undefined } }],
     [200, '{"access_token":"x","expires_in":30}', { kind: "ok", grant: { renewAt: 1_015_000 } }],
   ];
-  test.each(cases)("%i %s", async (status, body, expected) => {
-    const { deps, transport, settings } = await connectTo({ instead: () => [status, body] });
-    const by = { transport, clock: deps.clock, server: settings };
-    const outcome = await askForGrant(vendor, { grant_type: "refresh_token" }, by);
-    expect(outcome).toMatchObject(expected);
-    expect(JSON.stringify(outcome)).not.toMatch(/secret|html|127\.0/);
-  });
+  test.each(cases)(
+    "maps the status %i of the token endpoint: %s",
+    async (status, body, expected) => {
+      const { deps, transport, settings } = await connectTo({ instead: () => [status, body] });
+      const by = { transport, clock: deps.clock, server: settings };
+      const outcome = await askForGrant(vendor, { grant_type: "refresh_token" }, by);
+      expect(outcome).toMatchObject(expected);
+      expect(JSON.stringify(outcome)).not.toMatch(/secret|html|127\.0/);
+    },
+  );
 });
 
 describe("a token", () => {

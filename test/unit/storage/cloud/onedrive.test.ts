@@ -131,7 +131,7 @@ describe("names", () => {
     ["Desktop.ini", "reserved_name"],
     ["a_vti_b", "reserved_name"],
     ["~$report.docx", "reserved_name"],
-  ])("%j: %s", (name, rule) => expect(brokenOneDriveRule(name)).toBe(rule));
+  ])("checks the name %j: %s", (name, rule) => expect(brokenOneDriveRule(name)).toBe(rule));
 
   test("invalid names are refused before any request", async () => {
     await using opened = await open();
@@ -174,7 +174,9 @@ describe("the meaning of a status", () => {
     [403, { code: "quotaLimitReached" }, "quota_exceeded"],
     [509, {}, "rate_limited"],
     [302, {}, "offline"],
-  ])("%i with %j: %s", (status, error, kind) => expect(of(status, error).kind).toBe(kind));
+  ])("maps the status %i with %j to %s", (status, error, kind) =>
+    expect(of(status, error).kind).toBe(kind),
+  );
 
   test("a delay is passed on, and a 503 with a delay is not an outage", () => {
     const headers = { "retry-after": "120" };

@@ -33,7 +33,7 @@ describe("rows are remembered", () => {
     expect(reads()).toBe(2);
   });
 
-  test("until the next commit, and never longer than a moment", () => {
+  test("caches a row until the next commit, and never longer than its maximum age", () => {
     let now = 0;
     const { get, clear, reads } = memoOf(() => now);
     get(ask(["x"]));

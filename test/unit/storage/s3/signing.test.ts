@@ -31,7 +31,7 @@ function signatureOf(request: Partial<Signable>): string {
 }
 
 describe("the published examples", () => {
-  test("a range of an object", () => {
+  test("signs the published example of a range of an object", () => {
     expect(signatureOf({ path: "/test.txt", headers: { range: "bytes=0-9" } })).toBe(
       "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41",
     );
@@ -51,13 +51,13 @@ describe("the published examples", () => {
     ).toBe("98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd");
   });
 
-  test("a query without a value", () => {
+  test("signs the published example of a query without a value", () => {
     expect(signatureOf({ query: encodeQuery({ lifecycle: "" }) })).toBe(
       "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543",
     );
   });
 
-  test("a listing", () => {
+  test("signs the published example of a listing", () => {
     expect(signatureOf({ query: encodeQuery({ prefix: "J", "max-keys": "2" }) })).toBe(
       "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7",
     );

@@ -126,7 +126,7 @@ describe("connection add", () => {
     ["two dots are the folder above it", "../papers", "/papers"],
     ["a tilde is the home directory", "~/papers", "HOME/papers"],
     ["a name that begins with a tilde is a name", "~papers", "~papers"],
-  ])("paths of this machine: %s", async (_, root, expected) => {
+  ])("recognizes paths of this machine: %s", async (_, root, expected) => {
     const line = ["local_folder", "--name", "home", "--setting", `root=${root}`];
     const { sent, home } = await add(line);
     expect(sent).toMatchObject({ settings: { root: expected.replace("HOME", home) } });

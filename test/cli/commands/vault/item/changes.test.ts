@@ -419,7 +419,7 @@ describe("item view, open, analyze", () => {
     expect(ran.out).toBe(`${url}${body.url}\n`);
   });
 
-  test("analyze queues", async () => {
+  test("item analyze queues the analysis of an item", async () => {
     const body = { provider_item_id: "top.txt", analysis_status: "pending" };
     const { ran } = await go(["analyze", "home:/top.txt", "--json"], {
       [`POST ${base}/items/top.txt/analyze`]: { status: 202, body },

@@ -97,7 +97,7 @@ describe("an item's name", () => {
     ["home:/a//./b", { kind: "path", connection: "home", path: ["a", "b"], isFolder: false }],
     ["home:01HX", { kind: "id", connection: "home", id: "01HX" }],
     ["01HX", { kind: "id", connection: undefined, id: "01HX" }],
-  ])("%s", (word, address) => {
+  ])("resolves the name of an item: %s", (word, address) => {
     expect(toItemAddress(word)).toEqual(address);
   });
 

@@ -61,7 +61,7 @@ describe("names", () => {
     );
   });
 
-  test("the same rule, letter by letter", () => {
+  test("checks names by the same rule as a letter-by-letter check", () => {
     const letters = fc.string({
       unit: fc.constantFrom("a", "Z", "0", "-", ".", "_", " ", "/"),
       maxLength: 8,

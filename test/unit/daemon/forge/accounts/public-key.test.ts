@@ -93,20 +93,20 @@ describe("accepted keys", () => {
 });
 
 describe("refused keys", () => {
-  test("RSA below 3071 bits", () =>
+  test("refuses RSA keys below 3071 bits", () =>
     expect(refusal(lines.rsa2048)).toBe(
       "Invalid key content: key length is not enough: got 2048, needs 3071",
     ));
 
-  test("DSA", () =>
+  test("refuses DSA keys", () =>
     expect(refusal(lineOf("ssh-dss", "p", "q", "g", "y"))).toBe(
       "Invalid key content: key type is not allowed: dsa",
     ));
 
-  test("an unknown algorithm", () =>
+  test("refuses a key of an unknown algorithm", () =>
     expect(refusal(lineOf("ssh-future", "x"))).toBe("Unable to verify key content"));
 
-  test("a private key", () => {
+  test("refuses a private key", () => {
     const { privateKey } = generateKeyPairSync("ed25519");
     const pem = String(privateKey.export({ type: "pkcs8", format: "pem" }));
     expect(refusal(pem)).toBe("Invalid key content: the provided key is a private key");
@@ -120,7 +120,7 @@ describe("refused keys", () => {
       "Invalid key content: key type and content does not match: ssh-rsa - ssh-ed25519",
     ));
 
-  test("several keys", () =>
+  test("refuses several keys at once", () =>
     expect(refusal(`${lines.ed25519}\n${lines.p256}`)).toBe(
       "Invalid key content: only a single line with a single key please",
     ));
@@ -134,10 +134,10 @@ describe("refused keys", () => {
     );
   });
 
-  test("options of an authorized_keys line", () =>
+  test("refuses options of an authorized_keys line", () =>
     expect(refusal(`command="sh" ${lines.ed25519}`)).toMatch(/^Invalid key content/));
 
-  test("another encoding of a known key, which would pass as a second one", () => {
+  test("refuses another encoding of a known key, which would pass as a second one", () => {
     const blob = Buffer.from(lines.ed25519.split(" ")[1] ?? "", "base64");
     const longer = Buffer.concat([blob, Buffer.from([0])]).toString("base64");
     expect(refusal(`ssh-ed25519 ${longer}`)).toBe("Invalid key content: the key is damaged");

@@ -61,7 +61,9 @@ test.each(settingCorpus)("a runner gets $title", ({ top = "", job, is, file }) =
 });
 
 describe("a run ends according to its conditions", () => {
-  test.each(runCorpus)("$title", (given) => expect(endsOf(given)).toEqual(given.ends));
+  test.each(runCorpus)("ends a run according to its conditions: $title", (given) =>
+    expect(endsOf(given)).toEqual(given.ends),
+  );
 });
 
 /** Decides the jobs of a file one after the other, as the engine does when their needs have ended. */

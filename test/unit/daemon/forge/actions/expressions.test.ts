@@ -124,6 +124,6 @@ test.each([
   ["${{ !cancelled() }}", "failure", true],
   ["cancelled()", "cancelled", true],
   ["${{ github.actor }}", "success", true],
-] as const)("condition %s after %s", (condition, state, holds) => {
+] as const)("evaluates the condition %s after %s", (condition, state, holds) => {
   expect(evaluateCondition(condition, { contexts, state })).toBe(holds);
 });

@@ -28,7 +28,7 @@ test.each([
   [["!a"], "b", false],
   [["a\\*"], "a*", true],
   [["a\\*"], "ab", false],
-] as const)("%j on %s", (patterns, text, accepted) => {
+] as const)("matches the patterns %j against %s", (patterns, text, accepted) => {
   expect(compileFilter(patterns)?.(text)).toBe(accepted);
 });
 

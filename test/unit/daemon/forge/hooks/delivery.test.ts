@@ -222,7 +222,7 @@ describe("retries", () => {
 });
 
 describe("recipients of events", () => {
-  test("active hooks that selected the event, each once", async () => {
+  test("the recipients of an event are the active hooks that selected it, each once", async () => {
     await addHook();
     await addHook({ isActive: false });
     await addHook({ events: ["push"] });

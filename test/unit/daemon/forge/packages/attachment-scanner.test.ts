@@ -84,7 +84,7 @@ describe("malformed documents are refused", () => {
     ["invalid UTF-8", Buffer.from([0x22, 0xc0, 0xae, 0x22])],
     ["nesting without end", "[".repeat(100_000)],
     ["deep objects", '{"a":'.repeat(5000)],
-  ])("%s", async (_what, text) => {
+  ])("refuses a malformed document: %s", async (_what, text) => {
     for (const pieceLength of [3, 1 << 16])
       await expect(scan(text, pieceLength)).rejects.toSatisfy(refusal("invalid_argument"));
   });

@@ -365,7 +365,7 @@ describe("the pairs of the behaviour reference", () => {
     );
   });
 
-  test("ids of headings", async () => {
+  test("gives headings the ids of the behaviour reference", async () => {
     const ids: [string, string][] = [
       ["test(0)", "test0"],
       ["test：6 a", "test6-a"],

@@ -243,7 +243,7 @@ describe("front matter", () => {
 });
 
 describe("extensions", () => {
-  test("alerts, in any case and of every kind", async () => {
+  test("renders alerts in any case and of every kind", async () => {
     for (const kind of ["note", "tip", "important", "warning", "caution"])
       expect(await render(`> [!${kind}]\n> x`)).toMatch(
         new RegExp(

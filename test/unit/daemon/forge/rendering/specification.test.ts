@@ -74,12 +74,12 @@ const numbersOf = (deviations: readonly Deviation[]) =>
   deviations.flatMap(({ examples }) => examples).sort((one, other) => one - other);
 
 describe("the examples of the specifications, but for those that are listed with a reason", () => {
-  test("CommonMark 0.31", async () => {
+  test("renders the examples of CommonMark 0.31", async () => {
     expect(commonmark).toHaveLength(652);
     expect(await findDeviating(commonmark)).toEqual(numbersOf(commonmarkDeviations));
   });
 
-  test("GitHub Flavored Markdown 0.29", async () => {
+  test("renders the examples of GitHub Flavored Markdown 0.29", async () => {
     expect(gfm.testCases).toHaveLength(677);
     expect(await findDeviating(gfm.testCases)).toEqual(numbersOf(gfmDeviations));
   });

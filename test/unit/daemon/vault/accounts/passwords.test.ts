@@ -24,7 +24,7 @@ describe("the strength of a password", () => {
     ["Abcdefghijkl-", "a digit"],
     ["Abcdefghi1234", "a special character"],
     ["Äbcdéfghi1234", "a special character"],
-  ])("%s lacks %s", (password, wish) => {
+  ])("the password %s lacks %s", (password, wish) => {
     expect(() => assertStrong(password)).toThrow(`Password must have ${wish}`);
   });
 

@@ -158,7 +158,7 @@ const changes: [string, Verb, (scene: Scene) => Promise<RouteReply>][] = [
 describe("a change that the provider refuses", () => {
   for (const [name, verb, act] of changes)
     for (const [failure, status, body] of failures)
-      test(`${name}: ${failure.kind}`, async () => {
+      test(`maps the failure of a change: ${name}, ${failure.kind}`, async () => {
         await using scene = await openScene();
         const times = Array<Failure>(10).fill(failure);
         scene.storage.fail(verb, ...times);

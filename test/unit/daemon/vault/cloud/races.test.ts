@@ -97,18 +97,21 @@ describe("an item that replaces a listed folder", () => {
     return { t, mira, id, browse };
   }
 
-  test.each(["through the service", "by hand"])("a folder, after deleting %s", async (how) => {
-    const { t, mira, id, browse } = await open();
-    await using _ = t;
-    if (how === "by hand") await rm(join(t.files, "a"), { recursive: true });
-    else await t.cloud.changes.delete(mira, { connection_id: id, item_id: "a" });
-    await browse();
-    await mkdir(join(t.files, "a/b"), { recursive: true });
-    await writeFile(join(t.files, "a/b/new"), "1");
-    await browse();
-    expect((await browse("a")).items.map(({ name }) => name)).toEqual(["b"]);
-    expect((await browse("a/b")).items.map(({ name }) => name)).toEqual(["new"]);
-  });
+  test.each(["through the service", "by hand"])(
+    "an item replaces a listed folder after deleting %s",
+    async (how) => {
+      const { t, mira, id, browse } = await open();
+      await using _ = t;
+      if (how === "by hand") await rm(join(t.files, "a"), { recursive: true });
+      else await t.cloud.changes.delete(mira, { connection_id: id, item_id: "a" });
+      await browse();
+      await mkdir(join(t.files, "a/b"), { recursive: true });
+      await writeFile(join(t.files, "a/b/new"), "1");
+      await browse();
+      expect((await browse("a")).items.map(({ name }) => name)).toEqual(["b"]);
+      expect((await browse("a/b")).items.map(({ name }) => name)).toEqual(["new"]);
+    },
+  );
 
   test("a file: the items of the folder are no longer found", async () => {
     const { t, browse } = await open();

@@ -92,7 +92,7 @@ describe("new names", () => {
     ["folder", "␛x", "reserved_name"],
     ["folder", "x␛", "reserved_name"],
     ["x".repeat(1000), "y".repeat(30), "path_too_long"],
-  ])("below %j %j breaks the rule %s", (parent, name, rule) => {
+  ])("refuses below %j the name %j by the rule %s", (parent, name, rule) => {
     expect(refuseName("", parent, name)).toEqual({ kind: "invalid_name", rule });
   });
 

@@ -38,7 +38,7 @@ test("uses the strongest known hash, and no unknown one", () => {
     expect(findDigest(parseChallenges(header))).toBeUndefined();
 });
 
-test("the example of RFC 7616, 3.9.1", () => {
+test("computes the example of RFC 7616, 3.9.1", () => {
   const cnonce = "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ";
   const parts =
     'realm="http-auth@example.org", qop="auth, auth-int", nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v", opaque="FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS"';

@@ -303,15 +303,18 @@ describe("connecting", () => {
     [503, { "retry-after": "9", "x-nextcloud-maintenance-mode": "1" }, { kind: "offline" }],
   ];
 
-  test.each(refusals)("%i %o", async (status, headers, expected) => {
-    const { outcome, requests } = await connect((_request, response) => {
-      response.writeHead(status, headers).end("secret text");
-    }, "none");
-    expect(outcome).toMatchObject(expected as object);
-    expect(JSON.stringify(outcome)).not.toContain("secret");
-    // One request to get the challenge, one with credentials.
-    expect(requests).toEqual(["PROPFIND /b%20x/", "PROPFIND /b%20x/"]);
-  });
+  test.each(refusals)(
+    "maps the status %i at connecting to %o",
+    async (status, headers, expected) => {
+      const { outcome, requests } = await connect((_request, response) => {
+        response.writeHead(status, headers).end("secret text");
+      }, "none");
+      expect(outcome).toMatchObject(expected as object);
+      expect(JSON.stringify(outcome)).not.toContain("secret");
+      // One request to get the challenge, one with credentials.
+      expect(requests).toEqual(["PROPFIND /b%20x/", "PROPFIND /b%20x/"]);
+    },
+  );
 
   test("connecting with facts sends no request", async () => {
     const { outcome, requests } = await connect((_request, response) => {

@@ -8,7 +8,7 @@ const row = (number: number, tag: string, ...cells: string[]) =>
 const table = (...rows: string[]) => `<table class="data-table">${rows.join("")}</table>`;
 
 describe("tables", () => {
-  test("the pairs of the behaviour reference", async () => {
+  test("renders the table pairs of the behaviour reference", async () => {
     expect(await show("a.csv", "a")).toBe(table(row(1, "th", "a")));
     expect(await show("a.csv", "1;2\n3;4")).toBe(
       table(row(1, "th", "1", "2"), row(2, "td", "3", "4")),

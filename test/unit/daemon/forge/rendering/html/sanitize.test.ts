@@ -8,7 +8,7 @@ const author = createSanitizer({ kind: "author" });
 const clean = (html: string) => author(html, "html");
 
 describe("the allowlist", () => {
-  test("the pairs of the behaviour reference", () => {
+  test("sanitizes the pairs of the behaviour reference", () => {
     const unchanged = (html: string) => [html, html] as const;
     const facts = [
       [
@@ -133,7 +133,7 @@ describe("the allowlist", () => {
 
 describe("lists of images", () => {
   test.each(["a.png", "a.png 1x, b.png 2x", "a.png 1x,b.png 1.5x", "a,b.png 640w, c.png 1200w"])(
-    "%s stays",
+    "keeps the list of images %s",
     (list) => {
       expect(clean(`<source srcset="${list}">`)).toBe(
         `<source srcset="${list.replaceAll("x,b", "x, b")}">`,
