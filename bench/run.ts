@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-// `npm run bench`: every benchmark in turn, each in a process of its own. `npm run bench -- storage` runs those named so.
+// `npm run bench`: runs every benchmark, one after the other, each in its own process. `npm run bench -- storage` runs only the named ones.
 const wanted = process.argv.slice(2);
 const names = (await readdir(import.meta.dirname))
   .filter((name) => name.endsWith(".bench.ts"))

@@ -19,7 +19,7 @@ export interface PartFiles {
   hash(id: string): Promise<string>;
   /** Opens the file; the stream closes it. */
   open(id: string): Promise<Readable>;
-  /** Removes the file. Removing a missing one is no error. */
+  /** Removes the file. Removing a missing one is not an error. */
   remove(id: string): Promise<void>;
 }
 

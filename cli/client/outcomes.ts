@@ -8,7 +8,7 @@ import { asObject, type JsonObject } from "../support/json-object.ts";
 export interface ResponseFacts {
   readonly service: "forge" | "vault";
   readonly status: number;
-  /** The parsed body; undefined when it is no JSON. */
+  /** The parsed body; undefined when it is not JSON. */
   readonly body: unknown;
   readonly requestId: string | undefined;
   readonly retryAfter: string | undefined;

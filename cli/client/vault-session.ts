@@ -182,7 +182,7 @@ function notSignedIn(): CliError {
   });
 }
 
-/** The value that a body holds; undefined when it is no JSON. */
+/** The value that a body holds; undefined when it is not JSON. */
 export function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString("utf8")) as unknown;

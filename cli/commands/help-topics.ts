@@ -110,7 +110,7 @@ still an error: an e-mail address of another user, an organization of others. "t
 secret of an existing token cannot be shown again.
 
 --wait ends with 0 when what was started has succeeded, with 1 and error.code task_failed when it has not, and with 8 after
-the timeout: it then goes on, and the hint names the command that shows it. The wait outlasts a restart of the daemon.
+the timeout: it then continues, and the hint names the command that shows it. The wait outlasts a restart of the daemon.
 
 --if-match guards "vault item rename", "move", "delete", "edit" and "upload" (where it replaces a single file). "vault item
 view ITEM --jq .etag" prints the version. When another client was faster, nothing is changed: exit code 7, error.code stale,

@@ -148,7 +148,7 @@ export const examples: Examples = {
   "admin badge create": [
     [
       "Create a badge",
-      'croft admin badge create maintainer --description "Looks after a repository"',
+      'croft admin badge create maintainer --description "Maintains a repository"',
     ],
     [
       "Create a badge with a picture",

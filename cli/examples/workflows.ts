@@ -97,7 +97,7 @@ export const examples: Examples = {
     ["Show the request only", "croft runner enable 5 --dry-run"],
   ],
   "runner disable": [
-    ["Disable a runner; its present job goes on", "croft runner disable 5"],
+    ["Disable a runner; its current job continues", "croft runner disable 5"],
     ["Show the request only", "croft runner disable 5 --dry-run"],
   ],
   "runner delete": [

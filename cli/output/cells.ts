@@ -70,7 +70,7 @@ const minute = 60;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** `3 hours ago`, `in 2 days`, `just now`; a text that is no time stays as it is. */
+/** `3 hours ago`, `in 2 days`, `just now`; a text that is not a time stays as it is. */
 export function toAgo(value: string | number, now: number): string {
   const at = typeof value === "number" ? value : Date.parse(value);
   if (Number.isNaN(at)) return String(value);

@@ -79,7 +79,7 @@ export function createOutput({
     columnNames ??= known;
   }
 
-  /** Returns the fields that it names. @throws CliError `usage` when it is no template */
+  /** Returns the fields that it names. @throws CliError `usage` when it is not a template */
   async function checkTemplate(template: string): Promise<readonly string[]> {
     const { compileTemplate, toTemplateFields } = await import("./template.ts");
     compileTemplate(template);

@@ -36,7 +36,7 @@ export interface NewRunner {
 const USUAL_IMAGE = "docker://node:22-bookworm";
 
 /**
- * Registers a runner and keeps it in this home, in the place of an earlier one. @throws CliError `usage` for invalid labels
+ * Registers a runner and keeps it in this home, where it replaces an earlier one. @throws CliError `usage` for invalid labels
  * and patterns, `invalid` when the daemon refuses the token
  */
 export async function registerRunner(cli: CliContext, wanted: NewRunner): Promise<RunnerState> {

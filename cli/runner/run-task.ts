@@ -45,7 +45,7 @@ export interface TaskDeps {
   readonly architecture: string;
   /** Aborted when the runner stops: the job is cancelled. */
   readonly stopping: AbortSignal;
-  /** Aborted when the runner waits no longer for the daemon. */
+  /** Aborted when the runner stops waiting for the daemon. */
   readonly abandoned: AbortSignal;
 }
 

@@ -66,7 +66,7 @@ export function createItemFinder(cli: CliContext): ItemFinder {
         if (item === undefined) return undefined;
         found = { connection, id: item.provider_item_id, item };
       }
-      // A slash at the end is no part of a file's name.
+      // A slash at the end is not part of a file's name.
       return address.isFolder && found.item?.kind === "file" ? undefined : found;
     },
   };

@@ -57,7 +57,7 @@ export function findInstalledCroft({
     .find((file) => existsSync(file) && !isInNpxCache(realpathSync(file)));
 }
 
-/** Arguments of Node that are no paths stay as they are. */
+/** Arguments of Node that are not paths stay as they are. */
 function toRealPath(word: string): string {
   return isInNpxCache(word) && existsSync(word) ? realpathSync(word) : word;
 }

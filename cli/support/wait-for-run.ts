@@ -5,7 +5,7 @@ import { CliError } from "../errors.ts";
 import type { RunName } from "./run-name.ts";
 import { waitUntilEnded } from "./wait.ts";
 
-/** Conclusions that are no failure. */
+/** Conclusions other than a failure. */
 const goodEnds: ReadonlySet<string> = new Set(["success", "skipped", "neutral"]);
 
 /** Waits for the end of a run and returns it. @throws CliError `not_finished` after the timeout */

@@ -88,14 +88,14 @@ export async function waitUntilEnded<T>(cli: CliContext, waiting: Waiting<T>): P
         throw new CliError(
           "not_finished",
           `${title} has not ended within ${(timeout ?? 0) / 1000} s${state === "" ? "" : ` (${state})`}`,
-          { hint: `it goes on; "${lookWith}" shows it` },
+          { hint: `it continues; "${lookWith}" shows it` },
         );
       await cli.system.sleep(Math.min(pause, left), cli.signal);
     }
   } catch (error) {
     show("");
     if (cli.signal.aborted && !cli.output.isMachine)
-      cli.io.note(`${toSentence(title)} goes on; "${lookWith}" shows it.`);
+      cli.io.note(`${toSentence(title)} continues; "${lookWith}" shows it.`);
     throw error;
   }
 }

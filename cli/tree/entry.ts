@@ -10,7 +10,7 @@ export interface CommandModule {
   /** Its output in machine modes; `croft schema` shows it. */
   readonly output: OutputSpec;
   /**
-   * Whether it changes something and so takes `--dry-run`. Without it, whether it calls an operation that is no GET. False
+   * Whether it changes something and so takes `--dry-run`. Without it, whether it calls an operation that is not a GET. False
    * where all of these only read.
    */
   readonly writes?: boolean;

@@ -123,7 +123,7 @@ export function drawFailure(failure: CliError, size: Size, style: Style): readon
     ...words(toSentence(failure.message)).map(style.red),
     ...(failure.details.hint === undefined ? [] : words(toSentence(failure.details.hint))),
     "",
-    ...words("R tries again, q leaves.").map(style.dim),
+    ...words("R tries again, q quits.").map(style.dim),
   ];
 }
 
@@ -160,8 +160,8 @@ function hintsOf({ question, hints }: Frame): readonly KeyHint[] {
         ["n", "no"],
       ]
     : [
-        ["Enter", "goes on"],
-        ["Esc", "leaves it"],
+        ["Enter", "continues"],
+        ["Esc", "cancels"],
       ];
 }
 

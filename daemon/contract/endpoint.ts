@@ -189,7 +189,7 @@ export interface Endpoint<
   readonly body?: Body;
   /** Lets the operation use the disk space that is kept for cleaning up a full disk, as every DELETE may. */
   readonly mayUseReserve?: true;
-  /** Whether it changes nothing although it is no GET, because its input is too large for a query. */
+  /** Whether it changes nothing although it is not a GET, because its input is too large for a query. */
   readonly onlyReads?: true;
   /** Whether no part of the request reaches the database: path and body may contain NUL and unpaired surrogates. */
   readonly isTransient?: true;

@@ -130,7 +130,7 @@ function openParser(message: IncomingMessage, options: FilePartsOptions) {
       headers: message.headers as BusboyHeaders,
       limits: {
         files: filesMax,
-        // Counts parts that are no files: a boundary takes seven bytes, and the parser fifty microseconds for it.
+        // Counts parts that are not files: a boundary takes seven bytes, and the parser fifty microseconds for it.
         parts: filesMax + 1,
         fileSize: fileBytesMax,
         headerPairs: HEADER_PAIRS_MAX,

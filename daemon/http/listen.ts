@@ -21,7 +21,7 @@ export interface Timeouts {
   readonly headers: number;
   /** Time without a byte in either direction. A client that waits for the first byte of its response is not idle. */
   readonly idle: number;
-  /** Time for a whole request; 0 is no limit. */
+  /** Time for a whole request; 0 means no limit. */
   readonly request: number;
 }
 

@@ -15,7 +15,7 @@ export function suggest(word: string, known: readonly string[]): string {
     : "";
 }
 
-/** Fewer letters are no abbreviation of one word. */
+/** Fewer letters do not abbreviate one word. */
 const prefixMin = 3;
 
 /** The Damerau-Levenshtein distance: insertions, deletions, substitutions and swaps of neighbours. */

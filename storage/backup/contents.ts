@@ -33,7 +33,7 @@ export const backupInfo = z.object({
   created_at: z.string(),
 });
 
-/** Bytes at the beginning of an archive that tell whether it is a backup. */
+/** Bytes at the beginning of an archive that identify it as a backup. */
 export const HEAD_BYTES = 2048;
 
 /**

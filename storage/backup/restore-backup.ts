@@ -97,7 +97,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
   }
 }
 
-/** Returns undefined for a file that is no JSON. */
+/** Returns undefined for a file that is not JSON. */
 async function readJson(path: string): Promise<unknown> {
   const text = await readFile(path, "utf8");
   try {
@@ -141,7 +141,7 @@ async function unpack(
       const isFolder = type === "directory";
       if (isFolder ? !isContent(`${path}/x`) : type !== "file" || !isContent(path))
         throw damaged(`it holds ${JSON.stringify(name)}`);
-      if (isComplete) throw damaged("it goes on after its end");
+      if (isComplete) throw damaged("it has bytes after its end");
       const at = join(stage, path);
       if (isFolder) {
         await mkdir(at, { recursive: true, mode: 0o700 });

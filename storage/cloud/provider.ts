@@ -329,7 +329,7 @@ export interface CloudProvider {
       readonly session?: SessionStore | undefined;
     },
   ): Promise<ItemOutcome>;
-  /** Discards a saved session with its bytes. One that is over or cannot be reached is no error. */
+  /** Discards a saved session with its bytes. One that is over or cannot be reached is not an error. */
   discardSession?(input: Call & { readonly session: string }): Promise<void>;
   /**
    * Replaces the bytes of a file in one step under its name, if its version is the expected one; `stale` otherwise. The

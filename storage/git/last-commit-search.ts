@@ -147,7 +147,7 @@ function getNewest(
   let newest: CommitKey | undefined;
   let highest = -1;
   for (const key of frontier.keys()) {
-    // The graph has all ancestors of its commits: a commit that it lacks is none of them.
+    // The graph has all ancestors of its commits: a commit that it lacks is not an ancestor.
     if (typeof key === "string") return key;
     if (frontier.size === 1) return key;
     const generation = graph?.generationOf(key) ?? 0;

@@ -37,7 +37,7 @@ Register-ArgumentCompleter -Native -CommandName croft -ScriptBlock {
   $table = @{
 ${table.join("\n")}
   }
-  # Values of flags; those that croft must be asked for are null.
+  # Values of flags; those that only croft can list are null.
   $fixed = @{
 ${fixed.join("\n")}
   }

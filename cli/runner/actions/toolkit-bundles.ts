@@ -2,7 +2,7 @@ import { readFile, realpath, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isWithin } from "../places/host-place.ts";
 
-/** Larger files are no bundles of an action. */
+/** Larger files are not bundles of an action. */
 const BUNDLE_BYTES_MAX = 64 * 1024 * 1024;
 /** Only the artifact client has this error, and throws it for servers that it takes for GitHub Enterprise. */
 const REFUSAL = "GHESNotSupportedError";

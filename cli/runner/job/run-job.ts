@@ -122,7 +122,7 @@ function createStepSummaries({ sendSummary, masker, log }: RunJobDeps) {
       text = "";
       isSent = true;
     },
-    /** A summary that cannot be sent is no reason for a job to fail. */
+    /** A summary that cannot be sent is not a reason for a job to fail. */
     async send(): Promise<void> {
       if (isSent) return;
       isSent = true;

@@ -114,7 +114,7 @@ export async function runProgram(run: StepRun, program: StepProgram): Promise<Pe
   };
 }
 
-/** A summary that cannot be kept is no reason for a step to fail. */
+/** A summary that cannot be kept is not a reason for a step to fail. */
 async function keepSummary({ addSummary, log }: JobSession, files: CommandFiles): Promise<void> {
   try {
     addSummary(await readSummary(files));

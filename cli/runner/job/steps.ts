@@ -23,7 +23,7 @@ export async function runSteps(
   for (const [index, step] of steps.entries()) {
     const current = { ...step, actionName: names[index] ?? "" };
     const outcome = await runStep(session, frame, current, () => observer?.started(index));
-    // As Gitea's runner: a step that failed is shown as failed, also when the job goes on.
+    // As Gitea's runner: a step that failed is shown as failed, also when the job continues.
     await observer?.ended(index, outcome.outcome);
     if (step.id !== undefined) frame.results.set(step.id, outcome);
     if (outcome.conclusion === "failure") frame.hasFailed = true;

@@ -56,7 +56,7 @@ export const activityShape = z.object({
 });
 export type WireActivity = z.output<typeof activityShape>;
 
-/** A day in UTC; anything else is no filter. */
+/** A day in UTC; anything else is not a filter. */
 const date = queryText.meta({ format: "date" });
 const query = z.object({ ...paging, date });
 const replies = { 200: z.array(activityShape), ...signedInReplies, 404: apiError } as const;

@@ -151,7 +151,7 @@ export const queryFlag = z.preprocess(
   z.boolean(),
 );
 
-/** Absent or empty is no filter; everything but the words for true is false. */
+/** Absent or empty is not a filter; everything but the words for true is false. */
 export const optionalQueryFlag = z.preprocess((value: QueryValue) => {
   const word = first(value) ?? "";
   return word === "" ? undefined : isTrueWord(word);

@@ -71,7 +71,7 @@ export interface JobDetails {
   readonly steps: readonly ActionStep[];
 }
 
-/** Which runs a list shows; empty texts are no filter. */
+/** Which runs a list shows; empty texts do not filter. */
 export interface RunQuery extends PageWindow {
   readonly event: string;
   readonly branch: string;

@@ -27,7 +27,7 @@ import {
 } from "../repositories/repository-lists.service.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
 
-/** A page of a feed; `date` is a day such as `2026-11-23`, in UTC. Any other text is no filter. */
+/** A page of a feed; `date` is a day such as `2026-11-23`, in UTC. Any other text is not a filter. */
 export interface FeedWindow extends PageWindow {
   readonly date: string;
 }

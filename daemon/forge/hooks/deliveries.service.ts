@@ -26,7 +26,7 @@ import { getHook, type HookHome } from "./hooks.service.ts";
  * an issue.
  */
 export interface DeliveryLog {
-  /** Returns a page of a hook's deliveries, newest first, and the count of all. An unknown state is no filter. */
+  /** Returns a page of a hook's deliveries, newest first, and the count of all. An unknown state is not a filter. */
   list(
     home: HookHome,
     hookId: HookId,

@@ -38,7 +38,7 @@ export function createIssueLabels({
       }
     },
 
-    /** Adds labels by id or name; unknown ones are ignored. A label takes the place of another one of its exclusive scope. */
+    /** Adds labels by id or name; unknown ones are ignored. A label replaces another one of its exclusive scope. */
     add: (path: IssuePath, caller: ForgeCaller, wanted: readonly (number | string)[]) =>
       change(path, caller, wanted, (before, given) => [...before, ...given]),
 

@@ -157,7 +157,7 @@ function showPasswordChange({ session, viewer }: PageContext, failed?: string): 
       <>
         <h1>Change your password</h1>
         {viewer?.mustChangePassword ? (
-          <p>You must change your password before you can go on.</p>
+          <p>You must change your password before you can continue.</p>
         ) : null}
         {failed === undefined ? null : (
           <p className="error" role="alert">

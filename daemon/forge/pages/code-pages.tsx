@@ -155,7 +155,7 @@ export async function findPlace(context: PageContext, params: PageParams): Promi
   const [first] = segments;
   if (!["branch", "tag", "commit"].includes(kind) || first === undefined) throw notFound();
   if (segments.length === 1) {
-    // `main~1` is no branch, though the list of commits would take it.
+    // `main~1` is not a branch, though the list of commits would take it.
     if (!isRefName(toRef({ kind, ref: first }))) throw notFound();
     return { kind, ref: first, path: "" };
   }

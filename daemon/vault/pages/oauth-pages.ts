@@ -55,7 +55,7 @@ export function createOauthConfirmPage(confirm: OauthConfirm): Page {
     referrerPolicy: "same-origin",
     body: `<h1>${escapeHtml(heading)}</h1>
 <p>${sentence}</p>
-<p>Whoever signs in to ${strong(handle)} can then read, change and delete the files of this storage. Connect only if both accounts are yours. Otherwise close this window: nothing is stored.</p>
+<p>Everyone who signs in to ${strong(handle)} can then read, change and delete the files of this storage. Connect only if both accounts are yours. Otherwise close this window: nothing is stored.</p>
 <form method="post" action="callback" enctype="multipart/form-data">
 ${field("state", confirm.state)}
 ${field("token", confirm.token)}

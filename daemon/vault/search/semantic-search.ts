@@ -112,7 +112,7 @@ export function createSemanticSearch({
 /** Cosine similarity of vectors of length one; undefined for a damaged row of another length. */
 function toSimilarity(query: Float32Array, stored: Uint8Array): number | undefined {
   if (stored.byteLength !== query.byteLength) return undefined;
-  // Copied, because the bytes of a row may begin at any offset; `slice` of a `Buffer`, as PostgreSQL's driver returns, is no copy.
+  // Copied, because the bytes of a row may begin at any offset; `slice` of a `Buffer`, as PostgreSQL's driver returns, is not a copy.
   const vector = new Float32Array(new Uint8Array(stored).buffer);
   let sum = 0;
   for (let at = 0; at < query.length; at += 1) sum += (query[at] ?? 0) * (vector[at] ?? 0);

@@ -75,7 +75,7 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
       path = graph.toNextPage(asText(link) ?? "");
       if (path === undefined) return strange("strange_next_page");
     }
-    // A file has no children either: an empty listing is no evidence that the item is a folder.
+    // A file has no children either: an empty listing is not evidence that the item is a folder.
     if (gathered.size === 0 && folder !== "") {
       const seen = await look(folder, signal);
       if (seen.kind !== "ok") return toListFailure(seen);

@@ -64,7 +64,7 @@ export async function listFolder(
     throw error;
   }
   if (self === "file") return { kind: "stale", note: "file" };
-  // A response without the folder itself is no evidence that it exists.
+  // A response without the folder itself is not evidence that it exists.
   if (self === undefined && gathered.size === 0) return offline("empty_multistatus");
   const gone = await removeAll(core, segments, remains.slice(0, LEFTOVERS_OF_LISTING_MAX), signal);
   return { kind: "ok", items: gathered.values().filter((item) => !gone.has(item)) };

@@ -90,7 +90,7 @@ export async function insertUpload(
   );
 }
 
-/** Deletes an upload. Deleting a missing one is no error. */
+/** Deletes an upload. Deleting a missing one is not an error. */
 export async function deleteUpload(db: Queries, id: string): Promise<void> {
   await db.run("DELETE FROM vault_uploads WHERE id = ?", id);
 }

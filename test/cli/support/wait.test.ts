@@ -93,7 +93,7 @@ test("ends with exit code 8 and the next step after the timeout", async () => {
   expect(ran.error()).toMatchObject({
     code: "not_finished",
     message: "run 7 of ada/notes has not ended within 60 s (in_progress)",
-    hint: 'it goes on; "croft run watch ada/notes/7" shows it',
+    hint: 'it continues; "croft run watch ada/notes/7" shows it',
   });
 });
 
@@ -139,7 +139,7 @@ test("Ctrl-C ends the wait and reports that the run continues", async () => {
   await signIn(home.path, { url: daemon.url, forgeToken: "t" });
   const system: FakeSystem = fakeSystem({ home: home.path, env: { CROFT_URL: daemon.url } });
   expect(await runMain([...workflow, "--wait"], system)).toBe(130);
-  expect(system.written.err()).toContain('goes on; "croft run watch ada/notes/7" shows it.');
+  expect(system.written.err()).toContain('continues; "croft run watch ada/notes/7" shows it.');
   expect(system.written.out()).toBe("");
 });
 

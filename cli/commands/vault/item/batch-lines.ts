@@ -11,7 +11,7 @@ export interface BatchLine {
 }
 
 /**
- * Yields the lines of an answer as they arrive. Throws `unexpected_answer` for a line that is no answer, and the error of the
+ * Yields the lines of an answer as they arrive. Throws `unexpected_answer` for a line that is not an answer, and the error of the
  * stream when the connection breaks.
  */
 export async function* readBatchLines<L extends BatchLine>(stream: Readable): AsyncGenerator<L> {
@@ -21,7 +21,7 @@ export async function* readBatchLines<L extends BatchLine>(stream: Readable): As
   if (stream.errored !== null) throw stream.errored;
 }
 
-/** Parses one line. Throws `unexpected_answer` when it is no JSON or has no status. */
+/** Parses one line. Throws `unexpected_answer` when it is not JSON or has no status. */
 export function parseBatchLine<L extends BatchLine>(text: string): L {
   const line = parseObject(text);
   if (isLine<L>(line)) return line;

@@ -154,7 +154,7 @@ export function toOpened(download: ByteDownload): OpenedDownload {
 /** Returns the error for a connection that repeatedly closes early. */
 export function toInterrupted(name: string, bytes: number, total: number | undefined): CliError {
   const of = total === undefined ? "" : ` of ${total}`;
-  return new CliError("provider_failed", `${name}: it breaks off after ${bytes}${of} bytes`, {
+  return new CliError("provider_failed", `${name}: the stream ended after ${bytes}${of} bytes`, {
     service: "vault",
   });
 }

@@ -227,6 +227,6 @@ async function assertLocal(path: string, word: string, isSource: boolean): Promi
   if (found === undefined) throw new CliError("file_error", `${word} is not there`);
   const command = isSource ? "upload" : "download";
   throw new CliError("file_error", `${word} is not a folder`, {
-    hint: `name a folder; "croft vault item ${command} --help" tells how to copy single files`,
+    hint: `name a folder; "croft vault item ${command} --help" explains how to copy single files`,
   });
 }

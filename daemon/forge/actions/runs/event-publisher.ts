@@ -44,7 +44,7 @@ export interface EventPublisherDeps {
 
 /**
  * Returns a publisher that also starts the workflows of an event, by a job in the same transaction: their files are read
- * from git. Changes by a job start none, which would go on for ever.
+ * from git. Changes by a job start no workflow: that could loop for ever.
  */
 export function createEventPublisher(deps: EventPublisherDeps): HookPublisher {
   const { publisher, enqueue, newUuid, urls } = deps;

@@ -97,7 +97,7 @@ export function createEventWorkflows(deps: EventWorkflowsDeps) {
     }
   }
 
-  /** Two workflows that start each other would go on for ever. */
+  /** Two workflows that start each other would loop for ever. */
   async function followsTooMany(payload: Mapping): Promise<boolean> {
     let event: unknown = payload;
     for (let following = 0; following < FOLLOWING_MAX; following += 1) {

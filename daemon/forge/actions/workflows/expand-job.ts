@@ -19,7 +19,7 @@ export interface ExpandedJob {
   readonly labels: readonly string[];
   readonly matrix: Combination;
   readonly failFast: boolean;
-  /** Jobs of the matrix that run at a time; 0 is no limit. */
+  /** Jobs of the matrix that run at a time; 0 means no limit. */
   readonly maxParallel: number;
   /** 0 when the file sets no timeout. */
   readonly timeoutMinutes: number;

@@ -200,7 +200,7 @@ export function passSecrets(
   );
 }
 
-/** Reads a mapping of values that are no lists and no mappings. */
+/** Reads a mapping of values that are neither lists nor mappings. */
 function readScalars(
   reader: WorkflowReader,
   value: ExpressionValue | undefined,

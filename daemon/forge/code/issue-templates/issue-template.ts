@@ -91,7 +91,7 @@ function splitHead(text: string): readonly [head: string | undefined, content: s
   return [lines.slice(1, end).join("\n"), lines.slice(end + 1).join("\n")];
 }
 
-/** Returns undefined for a head that is no mapping. */
+/** Returns undefined for a head that is not a mapping. */
 function parseHead(head: string): Mapping | undefined {
   try {
     const { value } = parseYaml(head);

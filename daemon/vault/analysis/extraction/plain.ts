@@ -18,7 +18,7 @@ export function extractHtml(html: string, sink: TextSink): void {
     onopentagname(name) {
       if (HIDDEN.has(name) && name !== "head") hidden += 1;
       if (BLOCKS.test(name)) sink.breakLine();
-      // The number of a footnote is no part of the word before it; the 2 of a square metre is.
+      // The number of a footnote is not part of the word before it; the 2 of a square metre is.
       if (name === "sup") superscripts += 1;
       if (name === "a") links += 1;
       if ((name === "sup" || name === "a") && superscripts > 0 && links > 0) sink.add(" ");

@@ -7,7 +7,7 @@ import type { TextSink } from "./text-sink.ts";
 /** Deepest nesting of groups; real documents stay below 50. */
 const DEPTH_MAX = 256;
 
-/** Groups whose content is no text of the document. */
+/** Groups whose content is not text of the document. */
 const HIDDEN = new Set([
   ...["fonttbl", "colortbl", "stylesheet", "info", "filetbl", "listtable", "revtbl", "template"],
   ...["pict", "nonshppict", "objdata", "fldinst", "xe", "tc", "sp", "shprslt", "private", "atnid"],
@@ -25,7 +25,7 @@ const CHARACTERS: Readonly<Record<string, string>> = {
 };
 
 interface Group {
-  /** The group belongs to the document and is no table of fonts, picture or the like. */
+  /** The group belongs to the document and is not a table of fonts, picture or the like. */
   readonly isText: boolean;
   readonly isFontTable: boolean;
   /** Characters are marked as hidden or deleted. */
@@ -100,7 +100,7 @@ export function extractRtf(bytes: Uint8Array, sink: TextSink): UnreadableReason 
       at += 1;
     } else if (byte === CLOSE) {
       close();
-      // Bytes after the document are no part of it.
+      // Bytes after the document are not part of it.
       if (parents.length === 0) return finish(text, undefined);
       at += 1;
     } else if (byte === BACKSLASH) {

@@ -133,13 +133,13 @@ function isBuiltInDate(id: number): boolean {
   );
 }
 
-/** Undefined without a pattern. Quoted and escaped letters, colours and conditions are no part of the pattern. */
+/** Undefined without a pattern. Quoted and escaped letters, colours and conditions are not part of the pattern. */
 function isDatePattern(pattern: string | undefined): boolean | undefined {
   const letters = pattern?.replace(/"[^"]*"|\\.|\[[^\]]*\]|General/gi, "");
   return letters === undefined ? undefined : /[dmyhs]/i.test(letters);
 }
 
-/** Writes a number of days as a date, a time or both; a number that is no date stays as it is. */
+/** Writes a number of days as a date, a time or both; a number that is not a date stays as it is. */
 function toDate(raw: string, epochDay: number): string {
   const serial = Number(raw);
   if (raw === "" || !(serial >= 0 && serial < SERIAL_END)) return raw;

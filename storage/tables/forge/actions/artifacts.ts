@@ -149,7 +149,7 @@ export async function countRunArtifacts(
 }
 
 /**
- * Makes a pending artifact ready and drops its blocks. It takes the place of the ready artifact of the same run, attempt
+ * Makes a pending artifact ready and drops its blocks. It replaces the ready artifact of the same run, attempt
  * and name. Returns whether it was pending.
  */
 export async function completeArtifact(

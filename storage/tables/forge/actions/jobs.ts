@@ -40,7 +40,7 @@ export interface ActionJob {
   /** Undefined for jobs with steps, and until the job is expanded. */
   readonly call: ActionCall | undefined;
   readonly failFast: boolean;
-  /** 0 is no limit. */
+  /** 0 means no limit. */
   readonly maxParallel: number;
   /** 0 when the file sets no timeout. */
   readonly timeoutMinutes: number;
@@ -216,7 +216,7 @@ export async function listAbandonedJobs(
   return rows.map(toJob);
 }
 
-/** Which jobs a list shows; an absent member is no filter. */
+/** Which jobs a list shows; an absent member is not a filter. */
 export interface JobFilter {
   readonly repositoryId?: RepositoryId;
   readonly ownedBy?: OwnedBy;

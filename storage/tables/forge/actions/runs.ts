@@ -173,7 +173,7 @@ export async function listGroup(
   return rows.map(toRun);
 }
 
-/** Which runs a list shows; an absent member is no filter. */
+/** Which runs a list shows; an absent member is not a filter. */
 export interface RunFilter {
   readonly repositoryId?: RepositoryId;
   readonly ownedBy?: OwnedBy;

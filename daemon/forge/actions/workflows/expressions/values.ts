@@ -30,7 +30,7 @@ export function toNumber(value: ExpressionValue): number {
   if (typeof value === "number") return value;
   if (typeof value !== "string") return Number.NaN;
   const text = value.trim();
-  // Binary numbers are none of the public description.
+  // The public description has no binary numbers.
   return text === "" ? 0 : /^0b/i.test(text) ? Number.NaN : Number(text);
 }
 
