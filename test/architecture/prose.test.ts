@@ -71,6 +71,16 @@ test("every folder of the repository that a comment or document names exists", (
   expect(findIn(prose, named, (name) => folders.has(name.replace(/\/$/, "")))).toEqual([]);
 });
 
+test("the map in ARCHITECTURE.md has every folder of the rooms, the APIs and the vault's cloud", () => {
+  const map = readFileSync(join(root, "ARCHITECTURE.md"), "utf8").split("## Import rules")[0] ?? "";
+  const mapped = /^(?:cli|daemon|storage|daemon\/(?:forge|vault)|daemon\/vault\/cloud)\/[\w-]+$/;
+  const folders = new Set(listPaths(["cli", "daemon", "storage"]).flatMap(ancestors));
+  const missing = [...folders].filter(
+    (folder) => mapped.test(folder) && !map.includes(`${basename(folder)}/`),
+  );
+  expect(missing).toEqual([]);
+});
+
 test("every name in backticks in a comment or document occurs in the code", () => {
   const words = collectWords();
   const isKnown = (span: string) => {

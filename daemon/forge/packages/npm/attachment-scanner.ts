@@ -37,6 +37,9 @@ interface Level {
  * tarball in base64, often hundreds of megabytes. It decodes the content of that member to `sink`, replaces it with an
  * empty string, and buffers the rest, up to `bytesMax`. It tracks only the nesting; `finish` parses the rest and
  * detects invalid JSON, because only quoted base64 was removed.
+ *
+ * No library: @streamparser/json yields a string when it is complete, so it holds a tarball of 100 MiB in memory as one
+ * string of 104,857,600 characters.
  */
 export function createDocumentScanner(sink: AttachmentSink, bytesMax: number): DocumentScanner {
   const kept: Buffer[] = [];
