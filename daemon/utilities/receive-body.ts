@@ -1,4 +1,4 @@
-import type { Readable } from "node:stream";
+import type { Readable, Transform } from "node:stream";
 import type { ObjectFacts, ObjectStore, ObjectWriter } from "../../storage/objects/object-store.ts";
 import { AppError } from "../errors.ts";
 
@@ -52,6 +52,28 @@ export async function* readChunks(body: Readable): AsyncGenerator<Buffer> {
     if (next.done === true) return;
     yield next.value;
   }
+}
+
+/**
+ * Pipes a body into the stream that a provider reads. When the reader stops early, the rest of the body is discarded, so
+ * that the client gets to read its response. A body that is aborted destroys the stream with an error.
+ */
+export function pipeBody(content: Readable, stream: Transform): void {
+  const abort = () => {
+    if (!content.readableEnded)
+      stream.destroy(content.errored ?? new Error("the upload was aborted"));
+  };
+  content.once("error", abort);
+  content.once("close", abort);
+  stream.once("close", () => {
+    content.unpipe(stream);
+    content.resume();
+  });
+  // A provider that refuses the upload early reads nothing: an error without a listener would end the process.
+  stream.on("error", () => undefined);
+  // It may have been aborted while the connection was looked up: then it emits no further event.
+  if (content.destroyed) abort();
+  else content.pipe(stream);
 }
 
 /** The sealed bytes of a writer. */

@@ -11,6 +11,7 @@ import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
 import type { DownloadResult, ItemBytes } from "../cloud/bytes/bytes.service.ts";
 import type { NewStoredFile, StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
+import { pipeBody } from "../../utilities/receive-body.ts";
 
 /** The location of a new document, for its row. */
 export type StoredFacts = Pick<
@@ -106,20 +107,7 @@ function toHashed(
       done(null, chunk);
     },
   });
-  // The reader learns from this stream that the body was aborted, and the client gets to read its response.
-  const abort = () => {
-    if (!content.readableEnded)
-      stream.destroy(content.errored ?? new Error("the upload was aborted"));
-  };
-  content.once("error", abort);
-  content.once("close", abort);
-  stream.once("close", () => {
-    content.unpipe(stream);
-    content.resume();
-  });
-  stream.on("error", () => undefined);
-  if (content.destroyed) abort();
-  else content.pipe(stream);
+  pipeBody(content, stream);
   let digest: string | undefined;
   // A transaction may run again, and a hash ends once.
   return { stream, sha256: () => (digest ??= hash.digest("hex")) };

@@ -21,6 +21,7 @@ import { findParent, recordNewItem, toItemOwner } from "../items/item-records.ts
 import type { ChangeRecorder, RecordingFailed } from "./change-recorder.ts";
 import { toRelistJob } from "./relist-job.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
+import { pipeBody } from "../../../utilities/receive-body.ts";
 
 /** A file on its way in. The stream is consumed or drained in any case. */
 export interface Upload {
@@ -218,10 +219,7 @@ export function createUploads(
   }
 }
 
-/**
- * Returns the stream that a provider gets, and how many bytes went through it. When the provider gives up early, the rest of
- * the body is discarded, so that the client gets to read its response. A body that is cut destroys the stream with an error.
- */
+/** Returns the stream that a provider reads, and the number of bytes that went through it. */
 function passOn(content: Readable): { readonly stream: Readable; readonly bytes: () => number } {
   let bytes = 0;
   const stream = new Transform({
@@ -231,21 +229,7 @@ function passOn(content: Readable): { readonly stream: Readable; readonly bytes:
       done(null, chunk);
     },
   });
-  const abort = () => {
-    if (!content.readableEnded)
-      stream.destroy(content.errored ?? new Error("the upload was aborted"));
-  };
-  content.once("error", abort);
-  content.once("close", abort);
-  stream.once("close", () => {
-    content.unpipe(stream);
-    content.resume();
-  });
-  // A provider that refuses the upload early reads nothing: an error without a listener would end the process.
-  stream.on("error", () => undefined);
-  // It may have been aborted while the connection was looked up: then it emits no further event.
-  if (content.destroyed) abort();
-  else content.pipe(stream);
+  pipeBody(content, stream);
   return { stream, bytes: () => bytes };
 }
 
