@@ -57,7 +57,7 @@ export interface TestAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body parsed; undefined when it is no JSON. */
+  /** The parsed body; undefined when it is not JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
   readonly json: any;
 }

@@ -98,18 +98,18 @@ export function createAccount(api: DropboxApi): Account {
       place.startsWith("/") ? look(place, signal) : lookById(place, signal),
 
     async lookWithParent(id, signal) {
-      const seen = await lookById(id, signal);
-      return seen.kind === "ok" ? withParent(seen.found, signal) : seen;
+      const current = await lookById(id, signal);
+      return current.kind === "ok" ? withParent(current.found, signal) : current;
     },
 
     withParent,
 
     async pathOfFolder(id, signal) {
       if (id === "") return { kind: "ok", path: "" };
-      const seen = await lookById(id, signal);
-      if (seen.kind !== "ok") return seen;
-      return seen.found.kind === "folder"
-        ? { kind: "ok", path: seen.found.path }
+      const current = await lookById(id, signal);
+      if (current.kind !== "ok") return current;
+      return current.found.kind === "folder"
+        ? { kind: "ok", path: current.found.path }
         : { kind: "stale", note: "no_folder" };
     },
 

@@ -38,9 +38,9 @@ const MOVE_WAIT_MS = 250;
 export function createChanges({ api, account, deps }: ChangesDeps): Changes {
   /** Returns the current item if it is unchanged since the caller saw it. */
   async function lookExpected(id: string, expected: Expected, signal: AbortSignal) {
-    const seen = await account.lookWithParent(id, signal);
-    if (seen.kind !== "ok") return toEarlyFailure(seen, toChangeFailure);
-    return isExpected(seen.item, expected) ? seen : ({ kind: "stale" } as const);
+    const current = await account.lookWithParent(id, signal);
+    if (current.kind !== "ok") return toEarlyFailure(current, toChangeFailure);
+    return isExpected(current.item, expected) ? current : ({ kind: "stale" } as const);
   }
 
   /** Moves an item to a path that must be free. The id moves with it, so the item's identity is certain. */
@@ -124,9 +124,9 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
     async rename(id, name, expected, signal) {
       const rule = brokenDropboxRule(name);
       if (rule !== undefined) return { kind: "invalid_name", rule };
-      const seen = await lookExpected(id, expected, signal);
-      if (seen.kind !== "ok") return seen;
-      const { found, item } = seen;
+      const current = await lookExpected(id, expected, signal);
+      if (current.kind !== "ok") return current;
+      const { found, item } = current;
       if (found.name === name) return { kind: "ok", item };
       const renamed = isSameSpelling(found.name, name)
         ? await respell(found, name, signal)
@@ -136,9 +136,9 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
 
     async move(id, parent, expected, signal) {
       if (parent === id) return refuseDestination("self_destination");
-      const seen = await lookExpected(id, expected, signal);
-      if (seen.kind !== "ok") return seen;
-      const { found, item } = seen;
+      const current = await lookExpected(id, expected, signal);
+      if (current.kind !== "ok") return current;
+      const { found, item } = current;
       if (item.parent === parent) return { kind: "ok", item };
       const folder = await account.pathOfFolder(parent, signal);
       if (folder.kind === "stale") return refuseDestination("not_a_folder");
@@ -150,9 +150,9 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
     },
 
     async remove(id, expected, signal) {
-      const seen = await lookExpected(id, expected, signal);
-      if (seen.kind !== "ok") return seen;
-      const { rev } = seen.found;
+      const current = await lookExpected(id, expected, signal);
+      if (current.kind !== "ok") return current;
+      const { rev } = current.found;
       const guard = rev === undefined ? {} : { parent_rev: rev };
       const answer = await api.ask("files/delete_v2", { path: id, ...guard }, signal);
       if (answer.kind === "ok") return { kind: "ok", how: "trashed" };

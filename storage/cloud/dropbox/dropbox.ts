@@ -81,8 +81,8 @@ function createDropbox(
     capabilities: by.capabilities,
     list: ({ folder, signal }) => account.list(folder, signal),
     async stat({ id, signal }) {
-      const seen = await account.lookWithParent(id, signal);
-      return seen.kind === "ok" ? { kind: "ok", item: seen.item } : toLookFailure(seen);
+      const current = await account.lookWithParent(id, signal);
+      return current.kind === "ok" ? { kind: "ok", item: current.item } : toLookFailure(current);
     },
     read: (input) => readFile(api, account, input),
     createFolder: ({ parent, name, signal }) =>

@@ -49,10 +49,10 @@ export async function readFile(
 
   /** A 416 states neither the length nor whether the short file is still the requested version. */
   async function behindTheEnd(): Promise<ReadOutcome> {
-    const seen = await account.look(id, signal);
-    if (seen.kind !== "ok") return toLookFailure(seen);
-    if (version !== undefined && version !== seen.found.rev) return { kind: "changed" };
-    return { kind: "range_not_satisfiable", size: seen.found.size ?? 0 };
+    const current = await account.look(id, signal);
+    if (current.kind !== "ok") return toLookFailure(current);
+    if (version !== undefined && version !== current.found.rev) return { kind: "changed" };
+    return { kind: "range_not_satisfiable", size: current.found.size ?? 0 };
   }
 
   return open(true);

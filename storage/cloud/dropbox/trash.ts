@@ -79,8 +79,9 @@ export function createTrash(deps: {
         if (restored.kind !== "ok" && restored.kind !== "offline") return toChangeFailure(restored);
         const found = restored.kind === "ok" ? toDropboxItem(restored.value, "file") : undefined;
         if (found !== undefined) return { kind: "ok", item: toProviderItem(found, parent) };
-        const seen = await account.look(path, signal);
-        if (seen.kind === "ok") return { kind: "ok", item: toProviderItem(seen.found, parent) };
+        const current = await account.look(path, signal);
+        if (current.kind === "ok")
+          return { kind: "ok", item: toProviderItem(current.found, parent) };
         return { kind: "unknown_outcome", note: "lost" };
       }),
   };

@@ -69,9 +69,9 @@ export async function upload(input: Upload, deps: UploadDeps): Promise<ItemOutco
 export async function replace(input: Replacement, deps: UploadDeps): Promise<ItemOutcome> {
   const { id, expected, content, size, signal } = input;
   try {
-    const seen = await deps.account.lookWithParent(id, signal);
-    if (seen.kind !== "ok") return toEarlyFailure(seen, toChangeFailure);
-    const { found, item } = seen;
+    const current = await deps.account.lookWithParent(id, signal);
+    if (current.kind !== "ok") return toEarlyFailure(current, toChangeFailure);
+    const { found, item } = current;
     if (item.kind === "folder") return { kind: "unsupported", reason: "folder" };
     if (!isExpected(item, expected)) return { kind: "stale" };
     if (found.rev === undefined) return { kind: "unsupported", reason: "no_revision" };

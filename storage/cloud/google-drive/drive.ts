@@ -86,7 +86,7 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
     },
 
     async list(folder, name, signal, filesMax) {
-      const gathered = createListedItems<DriveFile>(filesMax);
+      const listed = createListedItems<DriveFile>(filesMax);
       const named = name === undefined ? "" : ` and name = '${quoted(name)}'`;
       const query = {
         q: `'${quoted(drive.realId(folder))}' in parents and trashed = false${named}`,
@@ -113,14 +113,14 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
           if (file === undefined) return strange;
           // `name =` ignores case; a page may repeat items that moved while it was read.
           const isMeant = name === undefined || file.item.name === name;
-          const failure = isMeant ? gathered.add(file.item, file) : undefined;
+          const failure = isMeant ? listed.add(file.item, file) : undefined;
           if (failure !== undefined) return failure;
         }
-        const failure = gathered.endPage();
+        const failure = listed.endPage();
         if (failure !== undefined) return failure;
         page = asText(nextPageToken);
       } while (page !== undefined);
-      return { kind: "ok", files: gathered.values() };
+      return { kind: "ok", files: listed.values() };
     },
 
     async change(call, signal) {

@@ -27,13 +27,13 @@ export async function listFolder(
   const items: ProviderItem[] = [];
   for (let at = 0; at < names.length; at += CONCURRENT_STATS) {
     if (signal.aborted) return { kind: "offline", sent: false, note: "aborted" };
-    const seen = names.slice(at, at + CONCURRENT_STATS).map(async (name) => {
+    const batch = names.slice(at, at + CONCURRENT_STATS).map(async (name) => {
       if (name === undefined) return undefined;
       const looked = await unless(["ENOENT"], lstat(folder.at(name), { bigint: true }));
       // An entry that disappears between reading the folder and reading the entry is left out.
       return looked.ok ? reader.toItem(id, name, looked.value) : undefined;
     });
-    for (const item of await Promise.all(seen)) if (item !== undefined) items.push(item);
+    for (const item of await Promise.all(batch)) if (item !== undefined) items.push(item);
   }
   return { kind: "ok", items };
 }

@@ -150,16 +150,16 @@ export async function openNextcloud(
       if (kept !== undefined) await unfinished.discard(kept.folder);
     },
     replace: (input) =>
-      replaceFile(core, input, permits, (replacement, seen) =>
-        facts.chunks && seen.strongTag !== undefined
-          ? replaceInPieces(uploads, replacement, seen)
+      replaceFile(core, input, permits, (replacement, current) =>
+        facts.chunks && current.strongTag !== undefined
+          ? replaceInPieces(uploads, replacement, current)
           : swapFile(provider, replacement, deps),
       ),
     delete(input) {
       const permanently = input.permanently === true;
       const headers = permanently ? { "x-nc-skip-trashbin": "true" } : {};
-      return deleteItem(core, { ...input, headers }, permits, async (seen) => {
-        const { fileId, permissions } = seen;
+      return deleteItem(core, { ...input, headers }, permits, async (current) => {
+        const { fileId, permissions } = current;
         if (!facts.trash || fileId === undefined) return { kind: "ok", how: "permanent" };
         if (permanently) {
           // Servers that do not know the header have moved it to the trash.

@@ -44,9 +44,9 @@ export function createChanges(
     signal: AbortSignal,
   ): Promise<ItemOutcome> {
     if (expected.etag !== undefined && !isHeaderValue(expected.etag)) return { kind: "stale" };
-    const seen = await drive.look(id, signal);
-    if (seen.kind !== "ok") return toEarlyFailure(seen, toChangeFailure);
-    const { item } = seen.found;
+    const current = await drive.look(id, signal);
+    if (current.kind !== "ok") return toEarlyFailure(current, toChangeFailure);
+    const { item } = current.found;
     return isExpected(item, expected) ? { kind: "ok", item } : { kind: "stale" };
   }
 
@@ -140,20 +140,20 @@ export function createChanges(
     async rename(id, name, expected, signal) {
       const rule = brokenOneDriveRule(name);
       if (rule !== undefined) return { kind: "invalid_name", rule };
-      const seen = await lookExpected(id, expected, signal);
-      if (seen.kind !== "ok" || seen.item.name === name) return seen;
-      const renamed = await setName(seen.item, name, signal);
-      if (!isSameSpelling(seen.item.name, name)) return withName(renamed, name);
+      const current = await lookExpected(id, expected, signal);
+      if (current.kind !== "ok" || current.item.name === name) return current;
+      const renamed = await setName(current.item, name, signal);
+      if (!isSameSpelling(current.item.name, name)) return withName(renamed, name);
       if (renamed.kind === "ok")
         return renamed.item.name === name ? renamed : respell(renamed.item, name, signal);
-      return renamed.kind === "conflict" ? respell(seen.item, name, signal) : renamed;
+      return renamed.kind === "conflict" ? respell(current.item, name, signal) : renamed;
     },
 
     async move(id, parent, expected, signal) {
       if (parent === id) return refuseDestination("self_destination");
-      const seen = await lookExpected(id, expected, signal);
-      if (seen.kind !== "ok" || seen.item.parent === parent) return seen;
-      const { item } = seen;
+      const current = await lookExpected(id, expected, signal);
+      if (current.kind !== "ok" || current.item.parent === parent) return current;
+      const { item } = current;
       if (parent !== "") {
         const target = await drive.look(parent, signal);
         if (target.kind !== "ok") return toEarlyFailure(target, toChangeFailure);
@@ -181,8 +181,8 @@ export function createChanges(
     async remove(id, expected, permanently, signal) {
       if (permanently && !facts.canDeleteForGood)
         return { kind: "unsupported", reason: "permanent_delete" };
-      const seen = await lookExpected(id, expected, signal);
-      if (seen.kind !== "ok") return seen;
+      const current = await lookExpected(id, expected, signal);
+      if (current.kind !== "ok") return current;
       const how = permanently ? "permanent" : "trashed";
       const send = (etag: string | undefined) =>
         graph.call({
@@ -191,11 +191,11 @@ export function createChanges(
           headers: etag === undefined ? {} : { "if-match": etag },
           signal,
         });
-      let answer = await send(seen.item.etag);
+      let answer = await send(current.item.etag);
       if (answer.kind === "stale") {
         // Some drives refuse the precondition of a delete although it holds.
         const again = await drive.look(id, signal);
-        if (again.kind === "ok" && again.found.item.etag === seen.item.etag)
+        if (again.kind === "ok" && again.found.item.etag === current.item.etag)
           answer = await send(undefined);
       }
       if (answer.kind === "ok") return { kind: "ok", how };
@@ -211,9 +211,9 @@ export function createChanges(
     signal: AbortSignal,
   ): Promise<Failure> {
     if (parent === "") return failure;
-    const seen = await drive.look(parent, signal);
-    const isFolder = seen.kind === "ok" && seen.found.item.kind === "folder";
-    return seen.kind === "not_found" || (seen.kind === "ok" && !isFolder)
+    const current = await drive.look(parent, signal);
+    const isFolder = current.kind === "ok" && current.found.item.kind === "folder";
+    return current.kind === "not_found" || (current.kind === "ok" && !isFolder)
       ? { kind: "stale", note: "parent_gone" }
       : failure;
   }

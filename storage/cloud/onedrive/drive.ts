@@ -53,7 +53,7 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
 
   async function list(folder: string, signal: AbortSignal): Promise<ListOutcome> {
     if (!isPossibleId(folder)) return { kind: "stale", note: "impossible_id" };
-    const gathered = createListedItems<ProviderItem>();
+    const listed = createListedItems<ProviderItem>();
     let path: string | undefined = `${addressOf(folder)}/children${fields}&$top=${PAGE_ITEMS}`;
     while (path !== undefined) {
       const answer = await graph.call({ method: "GET", path, signal });
@@ -65,10 +65,10 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
         if (raw?.["deleted"] !== undefined) continue;
         const found = raw && toDriveItem(raw, rootId, folder);
         if (found === undefined) return strange("strange_item");
-        const failure = gathered.add(found.item, { ...found.item, parent: folder });
+        const failure = listed.add(found.item, { ...found.item, parent: folder });
         if (failure !== undefined) return failure;
       }
-      const failure = gathered.endPage();
+      const failure = listed.endPage();
       if (failure !== undefined) return failure;
       const link = answer.value["@odata.nextLink"];
       if (link === undefined || link === null) break;
@@ -76,12 +76,12 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
       if (path === undefined) return strange("strange_next_page");
     }
     // A file has no children either: an empty listing is not evidence that the item is a folder.
-    if (gathered.size === 0 && folder !== "") {
-      const seen = await look(folder, signal);
-      if (seen.kind !== "ok") return toListFailure(seen);
-      if (seen.found.item.kind !== "folder") return { kind: "stale", note: "no_folder" };
+    if (listed.size === 0 && folder !== "") {
+      const current = await look(folder, signal);
+      if (current.kind !== "ok") return toListFailure(current);
+      if (current.found.item.kind !== "folder") return { kind: "stale", note: "no_folder" };
     }
-    return { kind: "ok", items: gathered.values() };
+    return { kind: "ok", items: listed.values() };
   }
 
   return {

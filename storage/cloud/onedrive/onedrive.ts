@@ -84,8 +84,8 @@ function createOneDrive(
     capabilities,
     list: ({ folder, signal }) => drive.list(folder, signal),
     async stat({ id, signal }) {
-      const seen = await drive.look(id, signal);
-      return seen.kind === "ok" ? { kind: "ok", item: seen.found.item } : seen;
+      const current = await drive.look(id, signal);
+      return current.kind === "ok" ? { kind: "ok", item: current.found.item } : current;
     },
     read: (input) => readFile(graph, drive, input),
     createFolder: ({ parent, name, signal }) => changes.createFolder(parent, name, signal),

@@ -25,9 +25,9 @@ export async function replace(input: Replacement, deps: UploadDeps): Promise<Ite
     if (expected.etag !== undefined && !isHeaderValue(expected.etag)) return { kind: "stale" };
     // The service requires the length with every fragment.
     if (size === undefined) return { kind: "unsupported", reason: "length_needed" };
-    const seen = await deps.drive.look(id, signal);
-    if (seen.kind !== "ok") return toEarlyFailure(seen, toChangeFailure);
-    const before = seen.found;
+    const current = await deps.drive.look(id, signal);
+    if (current.kind !== "ok") return toEarlyFailure(current, toChangeFailure);
+    const before = current.found;
     if (before.item.kind === "folder") return { kind: "unsupported", reason: "folder" };
     if (!isExpected(before.item, expected)) return { kind: "stale" };
     return size <= deps.sizes.simpleBytesMax

@@ -49,7 +49,7 @@ export async function* pagesOf(
   query: Readonly<Record<string, string>> & { readonly prefix: string },
   signal: AbortSignal,
 ): AsyncGenerator<KeyPage | Failure, void, undefined> {
-  const seen = new Set<string>();
+  const current = new Set<string>();
   let next: Readonly<Record<string, string>> = {};
   let before = "";
   let empty = 0;
@@ -70,8 +70,8 @@ export async function* pagesOf(
     const token = JSON.stringify(next);
     characters += token.length;
     const isEndless = empty > EMPTY_PAGES_MAX || characters > TOKEN_CHARACTERS_MAX;
-    if (isEndless || seen.has(token)) return yield broken("listing_without_end");
-    seen.add(token);
+    if (isEndless || current.has(token)) return yield broken("listing_without_end");
+    current.add(token);
   }
 }
 
@@ -182,7 +182,7 @@ export async function listFolder(
   if (prefix === undefined) return { kind: "stale", note: "impossible_id" };
   const files = new Map<string, ProviderItem>();
   const folders = new Set<string>();
-  const gathered = createListedItems();
+  const listed = createListedItems();
   let exists = folder === "";
   for await (const page of pagesOf(store, { prefix, delimiter: "/" }, signal)) {
     if (page.kind !== "ok") return page;
@@ -200,7 +200,7 @@ export async function listFolder(
       const name = toLeaf(store, entry.key);
       const item = toFileItem(folder, name, entry);
       files.set(name, item);
-      const failure = gathered.add(item, undefined);
+      const failure = listed.add(item, undefined);
       if (failure !== undefined) return failure;
     }
     const prefixes = await keepLive(store, page.prefixes, signal);
@@ -210,10 +210,10 @@ export async function listFolder(
       const name = toLeaf(store, below.slice(0, -1));
       if (folder === "" && name === OWN_FOLDER) continue;
       folders.add(name);
-      const failure = gathered.add(toFolderItem(folder, name), undefined);
+      const failure = listed.add(toFolderItem(folder, name), undefined);
       if (failure !== undefined) return failure;
     }
-    const failure = gathered.endPage();
+    const failure = listed.endPage();
     if (failure !== undefined) return failure;
   }
   if (!exists) return { kind: "stale" };

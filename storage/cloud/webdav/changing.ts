@@ -10,7 +10,7 @@ import { judge, refusedName, relocate, undone } from "./relocate.ts";
 /** The permissions of an account on an item, if the server states them: saves requests that would be refused. */
 export type Permits = (
   action: "rename" | "move" | "delete" | "replace",
-  seen: DavItem,
+  current: DavItem,
 ) => Failure | undefined;
 
 export async function createFolder(
@@ -110,7 +110,7 @@ async function change(
     from: place.segments,
     to: [...parent, name],
     expected,
-    refuse: (seen) => permits(action, seen),
+    refuse: (current) => permits(action, current),
     signal,
   });
   return outcome;
@@ -126,7 +126,7 @@ export async function deleteItem(
     readonly headers?: Readonly<Record<string, string>>;
   },
   permits: Permits,
-  finish: (seen: DavItem) => Promise<DeleteOutcome>,
+  finish: (current: DavItem) => Promise<DeleteOutcome>,
 ): Promise<DeleteOutcome> {
   const { signal } = input;
   const place = toPlaceOf(input.id);

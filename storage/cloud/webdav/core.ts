@@ -45,7 +45,7 @@ export function createDavCore(input: {
   async function look(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome> {
     const parent = segments.slice(0, -1);
     const name = segments.at(-1) ?? "";
-    let seen: DavItem | undefined;
+    let current: DavItem | undefined;
     let refused: number | undefined;
     const place: DavPlace = { segments, isFolder: segments.length === 0 };
     const outcome = await client.propfind(
@@ -56,13 +56,13 @@ export function createDavCore(input: {
           // On a server that mixes spellings, this finds the item's own.
           const listed = path?.at(-1);
           const spelt = listed !== undefined && isSameSpelling(listed, name) ? listed : name;
-          seen ??= toDavItem(parent.join("/"), spelt, response, serverNow, facts);
+          current ??= toDavItem(parent.join("/"), spelt, response, serverNow, facts);
         }
       },
     );
     if (outcome.kind === "refused") return toRefusal(outcome.answer, place);
     if (outcome.kind !== "ok") return outcome;
-    if (seen !== undefined) return { kind: "ok", seen };
+    if (current !== undefined) return { kind: "ok", seen: current };
     return refused === undefined
       ? { kind: "offline", sent: true, note: "empty_multistatus" }
       : toRefusal({ status: refused, headers: {} }, place);

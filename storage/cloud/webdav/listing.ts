@@ -27,7 +27,7 @@ export async function listFolder(
 ): Promise<ListOutcome> {
   const segments = toSegments(folder);
   if (segments === undefined) return { kind: "stale", note: "impossible_id" };
-  const gathered = createListedItems<ProviderItem>();
+  const listed = createListedItems<ProviderItem>();
   const remains: ProviderItem[] = [];
   let self: "folder" | "file" | undefined;
   try {
@@ -53,7 +53,7 @@ export async function listFolder(
         const { item } = toDavItem(folder, name, response, serverNow, core.facts);
         if (isRemainder(name, core.deps)) remains.push(item);
         if (isHidden(name, item.modifiedAt, serverNow)) return;
-        const failure = gathered.add(item, item);
+        const failure = listed.add(item, item);
         if (failure !== undefined) throw new Useless(failure);
       },
     );
@@ -65,9 +65,9 @@ export async function listFolder(
   }
   if (self === "file") return { kind: "stale", note: "file" };
   // A response without the folder itself is not evidence that it exists.
-  if (self === undefined && gathered.size === 0) return offline("empty_multistatus");
+  if (self === undefined && listed.size === 0) return offline("empty_multistatus");
   const gone = await removeAll(core, segments, remains.slice(0, LEFTOVERS_OF_LISTING_MAX), signal);
-  return { kind: "ok", items: gathered.values().filter((item) => !gone.has(item)) };
+  return { kind: "ok", items: listed.values().filter((item) => !gone.has(item)) };
 }
 
 /** Removes leftovers of uploads and probes of a daemon that died. Ignores failures. */

@@ -28,7 +28,7 @@ export async function relocate(
     readonly to: readonly string[];
     readonly expected: Expected;
     /** Refuses operations that the item's permissions forbid. */
-    readonly refuse?: (seen: DavItem) => Failure | undefined;
+    readonly refuse?: (current: DavItem) => Failure | undefined;
     readonly signal: AbortSignal;
   },
 ): Promise<ItemOutcome> {

@@ -22,7 +22,7 @@ const WEAK_TAGS_MS = [500, 1_500];
 const ATTEMPTS_MAX = 2;
 
 /** Replaces a file in another way, with the bytes that were read and those that follow. */
-export type Otherwise = (replacement: Replacement, seen: DavItem) => Promise<ItemOutcome>;
+export type Otherwise = (replacement: Replacement, current: DavItem) => Promise<ItemOutcome>;
 
 /**
  * Replaces the bytes of a short file by one request with the precondition `If-Match`. Longer files, and those whose tag no
@@ -41,17 +41,25 @@ export async function replaceFile(
     const { segments, name } = place;
     const found = await findExpected(core, segments, input);
     if (found.kind !== "ok") return found;
-    const { seen } = found;
-    const refusal = permits("replace", seen);
+    const { seen: current } = found;
+    const refusal = permits("replace", current);
     if (refusal !== undefined) return refusal;
     const body = await openBody(input, ONE_REQUEST_BYTES);
     const { bytes } = body;
     const rest = () => ({ ...input, content: body.stream });
-    if (bytes === undefined || seen.strongTag === undefined) return await otherwise(rest(), seen);
+    if (bytes === undefined || current.strongTag === undefined)
+      return await otherwise(rest(), current);
     const outcome = await core.alone([segments], () =>
-      putOver(core, { segments, name, seen, bytes, type: typeOf({ ...input, name }), signal }),
+      putOver(core, {
+        segments,
+        name,
+        seen: current,
+        bytes,
+        type: typeOf({ ...input, name }),
+        signal,
+      }),
     );
-    return outcome === "useless_tag" ? await otherwise(rest(), seen) : outcome;
+    return outcome === "useless_tag" ? await otherwise(rest(), current) : outcome;
   } finally {
     content.destroy();
   }
@@ -87,7 +95,7 @@ async function putOver(
     readonly signal: AbortSignal;
   },
 ): Promise<ItemOutcome | "useless_tag"> {
-  const { segments, name, seen, bytes, type, signal } = put;
+  const { segments, name, seen: current, bytes, type, signal } = put;
   for (let attempt = 1; ; attempt++) {
     const answer = await core.client.send({
       method: "PUT",
@@ -95,7 +103,7 @@ async function putOver(
       headers: {
         "content-type": type,
         "content-length": String(bytes.byteLength),
-        "if-match": seen.strongTag ?? "",
+        "if-match": current.strongTag ?? "",
       },
       body: bytes,
       signal,
@@ -107,7 +115,7 @@ async function putOver(
     const now = await core.lookAfter(segments, signal);
     if (now.kind === "not_found") return { kind: "stale", note: "gone" };
     if (now.kind !== "ok") return { kind: "unknown_outcome", note: "look_failed" };
-    const isSameAsBefore = now.seen.item.version === seen.item.version;
+    const isSameAsBefore = now.seen.item.version === current.item.version;
     if (answered.kind === "accepted")
       return isOther(now.seen, name, bytes.byteLength)
         ? { kind: "unknown_outcome", note: "other_bytes" }
