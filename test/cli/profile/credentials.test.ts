@@ -102,15 +102,23 @@ describe("files", () => {
     expect((await stat(profiles)).mode & 0o777).toBe(0o600);
   });
 
-  test("files that are damaged are named, and nothing is overwritten", async () => {
+  test.each([
+    "{",
+    "[]",
+    '{"current":1,"profiles":{}}',
+    '{"current":"default","profiles":{"default":7}}',
+    '{"current":"default","profiles":{"default":{"id":"a","url":7}}}',
+    '{"current":"default","profiles":{"default":{"id":"a","forge":{}}}}',
+    '{"current":"default","profiles":{"default":{"id":"a","store":"cloud"}}}',
+  ])("a damaged file of profiles is named, and not overwritten: %s", async (text) => {
     await using home = await temporaryHome();
-    await writeFile(join(home.path, "profiles.json"), "{");
+    await writeFile(join(home.path, "profiles.json"), text);
     const ran = await runCli(["profile", "list", "--json"], { home: home.path });
     expect(ran.error()).toMatchObject({
       code: "invalid_config",
       message: `${home.path}/profiles.json is damaged`,
     });
-    expect(await readFile(join(home.path, "profiles.json"), "utf8")).toBe("{");
+    expect(await readFile(join(home.path, "profiles.json"), "utf8")).toBe(text);
   });
 
   test("files with a damaged entry ask for a new login", async () => {
