@@ -50,10 +50,10 @@ export const doctor = {
  */
 async function runDoctor(cli: CliContext, { check }: DoctorOptions): Promise<void> {
   const findings: Finding[] = [];
-  for (const [name, look] of looks) {
-    const finding = await examine(cli, name, look);
+  for (const [name, runCheck] of checks) {
+    const finding = await examine(cli, name, runCheck);
     const [settings] = findings;
-    // Every later look reads the settings first and fails of them with the same words.
+    // Every later check reads the settings first and fails with the same message.
     if (settings?.status === "failed" && settings.message === finding.message)
       findings.push({ ...finding, message: "the settings cannot be read", hint: null });
     else findings.push(finding);
@@ -96,27 +96,27 @@ function toReport(findings: readonly Finding[], { columns: width, style }: Io): 
 }
 
 /** One check: returns its finding or throws. A warning starts with its mark. */
-type Look = (cli: CliContext) => Promise<string | Warning>;
+type Check = (cli: CliContext) => Promise<string | Warning>;
 
 interface Warning {
   readonly warning: string;
   readonly hint: string;
 }
 
-const looks: readonly (readonly [string, Look])[] = [
-  ["settings", lookAtSettings],
-  ["profile", lookAtProfile],
-  ["keyring", lookAtKeyring],
-  ["credentials", lookAtStore],
-  ["master key", lookAtMasterKey],
-  ["daemon", lookAtDaemon],
-  ["forge", (cli) => lookAtSignIn(cli, "forge")],
-  ["vault", (cli) => lookAtSignIn(cli, "vault")],
+const checks: readonly (readonly [string, Check])[] = [
+  ["settings", checkSettings],
+  ["profile", checkProfile],
+  ["keyring", checkKeyring],
+  ["credentials", checkStore],
+  ["master key", checkMasterKey],
+  ["daemon", checkDaemon],
+  ["forge", (cli) => checkSignIn(cli, "forge")],
+  ["vault", (cli) => checkSignIn(cli, "vault")],
 ];
 
-async function examine(cli: CliContext, name: string, look: Look): Promise<Finding> {
+async function examine(cli: CliContext, name: string, check: Check): Promise<Finding> {
   try {
-    const found = await look(cli);
+    const found = await check(cli);
     return typeof found === "string"
       ? { check: name, status: "ok", message: found, hint: null }
       : { check: name, status: "warning", message: found.warning, hint: found.hint };
@@ -128,20 +128,20 @@ async function examine(cli: CliContext, name: string, look: Look): Promise<Findi
   }
 }
 
-async function lookAtSettings(cli: CliContext): Promise<string> {
+async function checkSettings(cli: CliContext): Promise<string> {
   const { readAllSettings } = await import("../profile/settings.ts");
   const { values, paths } = readAllSettings(cli.system, cli.flags, {});
   const changed = values.filter(({ source }) => source !== "default").length;
   return `${paths.configFile} and the environment are in order; settings that are not the default: ${changed}`;
 }
 
-async function lookAtProfile(cli: CliContext): Promise<string> {
+async function checkProfile(cli: CliContext): Promise<string> {
   const { name } = await cli.profiles.inUse();
   const { url } = await cli.client.target();
   return `${name}, for ${url}`;
 }
 
-async function lookAtKeyring(cli: CliContext): Promise<string | Warning> {
+async function checkKeyring(cli: CliContext): Promise<string | Warning> {
   try {
     await probeStore(createMachineKeyring(cli), Buffer.from(cli.system.random(16)).toString("hex"));
     return "stores secrets";
@@ -153,7 +153,7 @@ async function lookAtKeyring(cli: CliContext): Promise<string | Warning> {
   }
 }
 
-async function lookAtStore(cli: CliContext): Promise<string | Warning> {
+async function checkStore(cli: CliContext): Promise<string | Warning> {
   const profile = await cli.profiles.inUse();
   const { kind } = await cli.credentials.storeOf(profile);
   if (profile.store === null) return "none are stored yet";
@@ -166,7 +166,7 @@ async function lookAtStore(cli: CliContext): Promise<string | Warning> {
 }
 
 /** Reports the place of the master key of this home, and whether the key exists. */
-async function lookAtMasterKey(cli: CliContext): Promise<string | Warning> {
+async function checkMasterKey(cli: CliContext): Promise<string | Warning> {
   const { readAllSettings } = await import("../profile/settings.ts");
   const { paths, settings } = readAllSettings(cli.system, cli.flags, {});
   const folder = join(paths.dataDirectory, "keys");
@@ -205,7 +205,7 @@ async function readKeyRecord(
   return { source: String(source), account: String(account) };
 }
 
-async function lookAtDaemon(cli: CliContext): Promise<string | Warning> {
+async function checkDaemon(cli: CliContext): Promise<string | Warning> {
   const { url } = await cli.client.target();
   const { status, body: readiness } = await cli.client.probe("/readyz");
   const { paths } = await cli.config();
@@ -226,10 +226,7 @@ async function lookAtDaemon(cli: CliContext): Promise<string | Warning> {
   };
 }
 
-async function lookAtSignIn(
-  cli: CliContext,
-  service: "forge" | "vault",
-): Promise<string | Warning> {
+async function checkSignIn(cli: CliContext, service: "forge" | "vault"): Promise<string | Warning> {
   const path = service === "forge" ? "/api/v1/user" : "/api/auth/me";
   try {
     await cli.client.authorizer.authorization(service);

@@ -1,6 +1,6 @@
 /** Tracks background work, so that shutdown can wait for it. */
 export interface Background {
-  /** Tracks a promise. A rejection is reported to `onError` with `what`, the name of the operation, and is not rethrown. */
+  /** Tracks a promise. A rejection is reported to `onError` with `task`, the name of the operation, and is not rethrown. */
   add(work: Promise<unknown>, task: string): void;
   /** Resolves when no tracked work is left, including work that was added in the meantime. */
   idle(): Promise<void>;

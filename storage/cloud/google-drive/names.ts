@@ -17,7 +17,7 @@ export interface Names {
     signal: AbortSignal,
   ): Promise<{ readonly kind: "ok"; readonly isFree: boolean } | DriveFailure>;
   /**
-   * Determines which item keeps a name that `mine` has just taken. `unknown` when Drive is unreachable, or does not list the
+   * Determines which item keeps a name that `own` has just taken. `unknown` when Drive is unreachable, or does not list the
    * item in time: no other item was found.
    */
   resolveConflict(own: DriveFile, signal: AbortSignal): Promise<"mine" | "theirs" | "unknown">;

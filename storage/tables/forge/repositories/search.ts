@@ -92,7 +92,7 @@ function toCondition(dialect: Database["dialect"], search: RepositorySearch): Co
       dialect === "sqlite" ? `INSTR(${text}, ?) > 0` : `STRPOS(${text}, ?) > 0`;
     const isOfTopics = search.isOfTopics === true;
     const topic = isOfTopics ? "t.name = ?" : contains("t.name");
-    const looks = words.flatMap((word): Condition[] => {
+    const conditions = words.flatMap((word): Condition[] => {
       const inTopic = `r.id IN (SELECT t.repository_id FROM forge_repository_topics t WHERE ${topic})`;
       const [owner = "", name, ...more] = word.split("/");
       const isFullName = name !== undefined && more.length === 0;
@@ -112,7 +112,10 @@ function toCondition(dialect: Database["dialect"], search: RepositorySearch): Co
       ];
       return [{ sql: inTopic, values: [word] }, ...(isOfTopics ? [] : own)];
     });
-    add(looks.map(({ sql }) => sql).join(" OR "), ...looks.flatMap(({ values }) => values));
+    add(
+      conditions.map(({ sql }) => sql).join(" OR "),
+      ...conditions.flatMap(({ values }) => values),
+    );
   }
   return {
     sql: parts.map(({ sql }) => `(${sql})`).join(" AND "),
