@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ARTIFACT_SERVICE } from "../../../daemon/contract/api-of.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
@@ -143,7 +143,7 @@ describe("a task of workflows", () => {
     expect([zip.status, zip.json.message]).toEqual([404, "Artifact has expired"]);
     await runTask("cleanup_packages");
     // The jump of the clock may have started the task already, and then the route does not wait for it.
-    await vi.waitUntil(async () => (await objects()) === 1);
+    await expect.poll(objects).toBe(1);
     expect((await log()).text).toContain("kept for a while");
     expect((await repository.get(`/jobs/${job?.id}`)).steps[0]).toMatchObject({
       log_index: 0,
@@ -163,7 +163,7 @@ describe("a task of workflows", () => {
     expect(await repository.runs()).toEqual([]);
     expect(await artifacts()).toEqual([]);
     await runTask("cleanup_packages");
-    await vi.waitUntil(async () => (await objects()) === 0);
+    await expect.poll(objects).toBe(0);
     // Logs and runs are deleted once, and a second call changes nothing.
     await runTask("cleanup_actions");
   });

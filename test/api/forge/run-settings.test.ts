@@ -33,10 +33,13 @@ interface ShownRun {
 async function pushTwice(name: string, settings: string): Promise<readonly ShownRun[]> {
   const file = `on: push\n${settings}\njobs: { a: { runs-on: none, steps: [{ run: 'true' }] } }\n`;
   await workflows.push(name, { ".gitea/workflows/a.yml": file, ".gitea/workflows/b.yml": file });
-  return vi.waitUntil(async () => {
-    const { json } = await people.api("GET", `/repos/mira/${name}/actions/runs`);
-    return json.workflow_runs.length === 2 && json.workflow_runs.toReversed();
-  });
+  return vi.waitUntil(
+    async () => {
+      const { json } = await people.api("GET", `/repos/mira/${name}/actions/runs`);
+      return json.workflow_runs.length === 2 && json.workflow_runs.toReversed();
+    },
+    { timeout: 20_000 },
+  );
 }
 
 test("the name of a run may have its number, and is one line", async () => {
