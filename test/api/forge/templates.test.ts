@@ -38,7 +38,7 @@ describe("ignore files", () => {
   test("lists ignore files by name in byte order, also for anonymous callers", async () => {
     const { status, json, headers } = await get("/gitignore/templates");
     expect(status).toBe(200);
-    expect(json.length).toBeGreaterThanOrEqual(270);
+    expect(json.length).toBeGreaterThanOrEqual(278);
     expect(json).toEqual(expect.arrayContaining(["Flutter", "IAR", "NotesOnly", "UiPath"]));
     expect((await get("/gitignore/templates/Flutter")).json.source).toContain(".dart_tool/\n");
     expect(json).toEqual([...json].sort());
@@ -57,6 +57,26 @@ describe("ignore files", () => {
       ]),
     );
     expect(headers.get("x-total-count")).toBeNull();
+  });
+
+  test.each([
+    ["AutomationStudio", "Binaries/"],
+    ["ECU-TEST", "TestReports/"],
+    ["Firebase", ".firebase/"],
+    ["Hexo", "db.json"],
+    ["OpenTofu", "*.tfstate"],
+    ["Perl6", ".precomp"],
+    ["ReScript", "/lib/"],
+    ["Terragrunt", ".terragrunt-cache"],
+    // Links to another file in the collection.
+    ["Clojure", "/target/"],
+    ["Fortran", "*.mod"],
+    ["Kotlin", "*.class"],
+    ["Octave", "*.asv"],
+  ])("the ignore file of %s has patterns", async (file, pattern) => {
+    const { source } = (await get(`/gitignore/templates/${file}`)).json;
+    expect(source.split("\n")).toContain(pattern);
+    expect(source).not.toMatch(/\.gitignore\s*$/);
   });
 
   test("ignore files are returned by their exact name, with any characters in it", async () => {
