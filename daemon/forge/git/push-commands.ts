@@ -29,6 +29,8 @@ export interface CommandsReader {
    * else, also for what git may accept: signed pushes (`push-cert`), upper-case ids.
    */
   read(chunk: Buffer): PushCommands | "malformed" | undefined;
+  /** Returns the capabilities that the client has named so far. */
+  capabilities(): ReadonlySet<string>;
 }
 
 /** Creates a reader of lists of at most `bytesMax`. */
@@ -73,6 +75,7 @@ export function createCommandsReader(bytesMax: number): CommandsReader {
       rest = bytes.subarray(at);
       return size > bytesMax ? "malformed" : undefined;
     },
+    capabilities: () => capabilities,
   };
 }
 

@@ -90,5 +90,14 @@ export function toRefusal({ commands, capabilities }: PushCommands, reason: stri
   return Buffer.from(bands.join("") + FLUSH);
 }
 
+/** Returns a message that git prints before it exits with an error, in place of a report. */
+export function toFatalMessage(capabilities: ReadonlySet<string>, reason: string): Buffer {
+  return Buffer.from(
+    capabilities.has("side-band-64k")
+      ? toPktLine(`\u0003${reason}\n`)
+      : toPktLine(`ERR ${reason}\n`),
+  );
+}
+
 /** Characters of one packet; names of refs may take three bytes for one. */
 const BAND_MAX = 16_000;

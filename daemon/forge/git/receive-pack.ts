@@ -8,7 +8,7 @@ import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import { pipeBody } from "./request-body.ts";
 import type { RecordPush, PushOptions } from "./record-push.ts";
 import { type PushCommands, createCommandsReader, readReport } from "./push-commands.ts";
-import { type PushGuard, toRefusal } from "./push-guard.ts";
+import { type PushGuard, toFatalMessage, toRefusal } from "./push-guard.ts";
 import type { PushJournal, PushNote } from "./push-journal.ts";
 
 export interface ReceivePackDeps {
@@ -30,6 +30,8 @@ interface PushBody {
 
 /** Longest list of commands; a push with a longer one is refused, because nothing could be checked before git moves refs. */
 const COMMANDS_BYTES_MAX = 16 * 1024 * 1024;
+const UNREADABLE =
+  "croft: the list of refs is too long or cannot be read; push fewer refs at a time, without --signed";
 const REPORT_BYTES_MAX = 16 * 1024 * 1024;
 /** `receive.maxInputSize` limits the pack alone and reports that to the client; this limits the whole body. */
 const ALLOWANCE_BYTES = COMMANDS_BYTES_MAX;
@@ -67,7 +69,10 @@ export function createReceivePack(deps: ReceivePackDeps) {
           push = commands.read(chunk);
           if (push === undefined) return undefined;
           // Git may understand what this parser does not, and would move refs that nobody has checked.
-          if (push === "malformed") return Promise.reject(new Error("the push is unreadable"));
+          if (push === "malformed") {
+            response.write(toFatalMessage(commands.capabilities(), UNREADABLE));
+            return Promise.reject(new Error("the push is unreadable"));
+          }
           if (push.commands.length === 0) return undefined;
           return begin(push);
         },

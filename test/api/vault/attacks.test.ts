@@ -126,6 +126,28 @@ describe("attack: guessing passwords of one address", () => {
       status: 429,
     });
   });
+
+  test("exactly the attempts that are left of 60 parallel ones are checked, and a right code among the others is refused", async () => {
+    let now = Date.UTC(2026, 10, 20, 9, 30);
+    await using daemon = await startTestDaemon({ clock: () => now });
+    const person = createPerson(daemon, "mira", "198.51.100.1");
+    await person.register();
+    await person.signIn();
+    const { secret } = (await person.request("/api/auth/totp/setup")).json;
+    await person.request("/api/auth/totp/enable", { json: { code: totpCode(secret, now) } });
+    now += 60_000;
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, index) =>
+        createPerson(daemon, "mira", `198.51.100.${index + 10}`).signIn({
+          totp_code: index === 59 ? totpCode(secret, now) : String(index).padStart(6, "0"),
+        }),
+      ),
+    );
+    // Ten in fifteen minutes; the sign-in that turned the second factor on was one.
+    expect(count(answers, 401)).toBe(9);
+    expect(count(answers, 429)).toBe(51);
+    expect(answers.at(-1)).toMatchObject({ status: 429 });
+  });
 });
 
 describe("attack: going round the limit of an address", () => {
