@@ -46,6 +46,19 @@ export function createHostCheck(
   };
 }
 
+/**
+ * Rewrites a target in absolute form, which clients send to proxies and servers must accept (RFC 9112, 3.2.2), to the
+ * path and query. A target whose host is not the one of `Host` stays as it is, and the check refuses it.
+ */
+export function rewriteAbsoluteTarget(request: IncomingMessage): void {
+  const target = request.url ?? "/";
+  if (target.startsWith("/")) return;
+  const [, authority, path = ""] = /^https?:\/\/([^/?#]+)([/?].*)?$/i.exec(target) ?? [];
+  if (authority === undefined || authority.toLowerCase() !== request.headers.host?.toLowerCase())
+    return;
+  request.url = path.startsWith("/") ? path : `/${path}`;
+}
+
 /** Returns the loopback names with a port, as clients write them. */
 export function loopbackHosts(port: number): string[] {
   const names = ["localhost", "127.0.0.1", "[::1]"];

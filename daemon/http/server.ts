@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler, type H3 } from "h3";
 import type { Api, RenderedError, ServerRequest } from "./handle.ts";
-import type { HostRefusal } from "./host-check.ts";
+import { type HostRefusal, rewriteAbsoluteTarget } from "./host-check.ts";
 import { writeAnswer } from "./replies.ts";
 import { closeAfterUnreadBody } from "./request-body.ts";
 
@@ -40,6 +40,7 @@ export function createNodeHandler<Name extends string>(options: HandlerOptions<N
     Object.values<MountedApi>(options.apis).map(({ app, api }) => [api, toNodeHandler(app)]),
   );
   return (message, response) => {
+    rewriteAbsoluteTarget(message);
     options.onRequest(message, response);
     const target = message.url ?? "/";
     const queryAt = target.indexOf("?");

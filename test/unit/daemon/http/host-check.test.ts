@@ -1,6 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
-import { createHostCheck, loopbackHosts } from "../../../../daemon/http/host-check.ts";
+import {
+  createHostCheck,
+  loopbackHosts,
+  rewriteAbsoluteTarget,
+} from "../../../../daemon/http/host-check.ts";
 
 const check = createHostCheck({
   allowedHosts: [...loopbackHosts(7420), "croft.example", "named.example:8443"],
@@ -52,12 +56,45 @@ describe("attack: DNS rebinding and Host confusion", () => {
     expect(check(request({ host }))?.status).toBe(421);
   });
 
-  test("refuses a second Host header and a target in absolute form", () => {
+  test("refuses a second Host header and a target with another host", () => {
     const twice = ["Host", "localhost:7420", "hOsT", "evil.example"];
     expect(check(request({ host: "localhost:7420" }, { rawHeaders: twice }))?.status).toBe(421);
     const absolute = request({ host: "localhost:7420" }, { url: "http://evil.example/api" });
     expect(check(absolute)?.status).toBe(421);
   });
+});
+
+describe("a target in absolute form", () => {
+  const rewritten = (url: string, host = "localhost:7420") => {
+    const message = request({ host }, { url });
+    rewriteAbsoluteTarget(message);
+    return { url: message.url, status: check(message)?.status };
+  };
+
+  test.each([
+    ["http://localhost:7420/api/v1/version?a=b", "/api/v1/version?a=b"],
+    ["HTTP://LOCALHOST:7420/x//y", "/x//y"],
+    ["https://localhost:7420", "/"],
+    ["http://localhost:7420?q=1", "/?q=1"],
+    ["http://localhost:7420//evil.example/x", "//evil.example/x"],
+  ])("%s is the path when its host is that of Host", (url, path) =>
+    expect(rewritten(url)).toEqual({ url: path, status: undefined }),
+  );
+
+  test.each([
+    "http://evil.example/api",
+    "http://localhost:7421/",
+    "http://user@localhost:7420/",
+    "http://localhost:7420@evil.example/",
+    "http://localhost:7420#/api",
+    "http:///api",
+    "ftp://localhost:7420/",
+    "localhost:7420",
+    "*",
+  ])("%s is refused with 421", (url) => expect(rewritten(url)).toEqual({ url, status: 421 }));
+
+  test("a host that is not allowed is refused, though Host names it too", () =>
+    expect(rewritten("http://evil.example/api", "evil.example").status).toBe(421));
 });
 
 describe("attack: cross-site request from a browser", () => {
