@@ -163,10 +163,10 @@ export const queryInteger = z.preprocess((value: QueryValue, context) => {
   return toInteger(value) ?? 0;
 }, z.int().default(0));
 
-/** Refuses a number in another notation, such as `0x10`, `1e2` or `1.0`: it must not be taken for an absent one. */
+/** Refuses a number in another notation, such as `0x10`, `1e2`, `1.0` or ` 1`: it must not be taken for an absent one. */
 function assertDecimal(value: QueryValue, context: z.core.$RefinementCtx): void {
-  const word = first(value)?.trim().replace(/^[+-]/, "") ?? "";
-  if (word === "" || /^\d+$/.test(word) || Number.isNaN(Number(word))) return;
+  const word = first(value)?.replace(/^[+-]/, "") ?? "";
+  if (word.trim() === "" || /^\d+$/.test(word) || Number.isNaN(Number(word))) return;
   context.addIssue({
     code: "custom",
     message: "a number in a query must be written in decimal digits",
@@ -186,7 +186,7 @@ export function isTrueWord(word: string): boolean {
 
 /** A whole number in base 10 that a double holds exactly, or undefined. */
 export function toInteger(value: QueryValue): number | undefined {
-  const word = first(value)?.trim();
+  const word = first(value);
   if (word === undefined || !/^[+-]?\d{1,19}$/.test(word)) return undefined;
   const number = Number(word);
   return Number.isSafeInteger(number) ? number : undefined;

@@ -193,9 +193,17 @@ describe("GET /admin/users", () => {
     expect(headers.get("access-control-expose-headers")).toBe("X-Total-Count");
   });
 
-  test.each(["page=0", "page=-1", "page=x", "limit=0", "limit=-5", "limit=x", "limit=1000000000"])(
-    "%s counts as absent or is clamped",
-    async (query) => expect((await list(query)).json).toHaveLength(5),
+  test.each([
+    "page=0",
+    "page=-1",
+    "page=x",
+    "limit=0",
+    "limit=-5",
+    "limit=x",
+    "limit=%20",
+    "limit=1000000000",
+  ])("%s counts as absent or is clamped", async (query) =>
+    expect((await list(query)).json).toHaveLength(5),
   );
 
   test.each(["page=9223372036854775807", "page=9007199254740991&limit=50"])(
@@ -211,6 +219,9 @@ describe("GET /admin/users", () => {
     "limit=0x10",
     "limit=1E2",
     "limit=0o7",
+    "limit=%201",
+    "page=1%0A",
+    "page=+1",
     "source_id=0x0",
     "source_id=0e1",
   ])("%s is refused: the number is not in decimal digits", async (query) =>
