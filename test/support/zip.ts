@@ -1,16 +1,27 @@
 import { crc32, deflateRawSync } from "node:zlib";
 
-/** Makes a ZIP file of these entries. `size` lies about an entry's unpacked size. */
-export function zip(
-  entries: Readonly<Record<string, string | { readonly content: string; readonly size: number }>>,
-): Buffer<ArrayBuffer> {
+interface ZipEntry {
+  readonly content: string;
+  /** Lies about the unpacked size. */
+  readonly size?: number;
+  /** Type and permissions on Unix, such as 0o120777 for a symbolic link. */
+  readonly mode?: number;
+}
+
+/** Makes a ZIP file of these entries. */
+export function zip(entries: Readonly<Record<string, string | ZipEntry>>): Buffer<ArrayBuffer> {
   const locals: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;
   for (const [name, entry] of Object.entries(entries)) {
-    const content = Buffer.from(typeof entry === "string" ? entry : entry.content);
+    const {
+      content: text,
+      size: stated,
+      mode = 0,
+    } = typeof entry === "string" ? { content: entry } : entry;
+    const content = Buffer.from(text);
     const packed = deflateRawSync(content, { level: 9 });
-    const size = typeof entry === "string" ? content.length : entry.size;
+    const size = stated ?? content.length;
     const head = Buffer.alloc(26);
     head.writeUInt16LE(20, 0);
     head.writeUInt16LE(8, 4);
@@ -20,6 +31,7 @@ export function zip(
     head.writeUInt16LE(Buffer.byteLength(name), 22);
     const local = Buffer.concat([Buffer.from("PK\u0003\u0004"), head, Buffer.from(name), packed]);
     const central = Buffer.alloc(14);
+    central.writeUInt32LE(mode * 0x1_0000, 6);
     central.writeUInt32LE(offset, 10);
     directory.push(
       Buffer.concat([
