@@ -160,7 +160,7 @@ async function measureListings(): Promise<void> {
     ...storage.type,
     connect: async () => ({
       kind: "ok",
-      facts: {},
+      probeResult: {},
       provider: {
         ...client,
         list: async () => ({

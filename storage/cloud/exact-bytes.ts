@@ -35,16 +35,20 @@ export function toExactBytes(
     const start = range?.start ?? 0;
     const total = part?.[3] === "*" || part === null ? size : Number(part[3]);
     const end = Math.min(range?.end ?? Infinity, (total ?? Infinity) - 1);
-    const given = Number(part?.[2]) + 1 - start;
-    const length = Math.min(given, end + 1 - start);
+    const available = Number(part?.[2]) + 1 - start;
+    const length = Math.min(available, end + 1 - start);
     const isShort = Number.isFinite(end) && Number(part?.[2]) < end;
     if (!isPlain || part === null || Number(part[1]) !== start || isShort || length < 1) {
       answer.discard();
       return { kind: "ask_for_whole" };
     }
     // Some servers return more than the requested range, such as the whole file for its first byte.
-    const stream = answer.stream(given);
-    return { kind: "ok", length, stream: length < given ? cut(stream, 0, length, false) : stream };
+    const stream = answer.stream(available);
+    return {
+      kind: "ok",
+      length,
+      stream: length < available ? cut(stream, 0, length, false) : stream,
+    };
   }
   const declared = toLength(headers["content-length"]);
   const whole = isPlain ? (declared ?? size) : size;
@@ -108,7 +112,7 @@ function cut(
   endsThere: boolean,
 ): Readable {
   const end = length === undefined ? Infinity : start + length;
-  async function* wanted() {
+  async function* section() {
     let at = 0;
     // Held back until it is certain that no unexpected bytes follow.
     let held: Buffer | undefined;
@@ -127,7 +131,7 @@ function cut(
     if (at < end && length !== undefined) throw broken("shorter_than_said");
     if (held !== undefined) yield held;
   }
-  return toStream(source, wanted());
+  return toStream(source, section());
 }
 
 function toStream(source: Readable, bytes: AsyncIterable<Buffer>): Readable {

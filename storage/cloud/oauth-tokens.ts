@@ -73,8 +73,8 @@ export function createTokens(
       if (outcome.kind === "ok") return keep(toCredentials(outcome.grant, used));
       if (outcome.kind !== "reauth") return notSent(outcome);
       // With rotating refresh tokens, the other process's renewal has invalidated ours.
-      const kept = await findNewer(refused);
-      if (kept !== undefined) return { kind: "ok", token: kept };
+      const newer = await findNewer(refused);
+      if (newer !== undefined) return { kind: "ok", token: newer };
       if (current[REFRESH_TOKEN] !== used) continue;
       over = outcome;
       return outcome;

@@ -27,7 +27,7 @@ export interface CloudProviderType {
   /** The capabilities of this kind of storage at best. A connection may support less: see `CloudProvider.capabilities`. */
   readonly capabilities: ProviderCapabilities;
   /**
-   * Opens a connection. Without `facts` it probes the storage and returns the facts to save; with `facts` it sends no
+   * Opens a connection. Without `probeResult` it probes the storage and returns the result to save; with one it sends no
    * request and cannot be offline. Never retries, never logs, holds no
    * resource that `close` does not free.
    */
@@ -119,11 +119,11 @@ export type Guarding = "atomic" | "emulated" | "no";
 
 export type Credentials = Readonly<Record<string, string>>;
 /** Results of probing a storage: plain values, saved with the connection and passed to `connect` again. */
-export type Facts = Readonly<Record<string, string | number | boolean>>;
-/** The fact that identifies the account, where a provider states it: a connection never moves to another account. */
-export const ACCOUNT_FACT = "account";
-/** The fact that displays that account: an e-mail address or a name. */
-export const ACCOUNT_NAME_FACT = "account_name";
+export type ProbeResult = Readonly<Record<string, string | number | boolean>>;
+/** The member of a probe result that identifies the account, where a provider states it: a connection never moves to another account. */
+export const PROBED_ACCOUNT = "account";
+/** The member that displays that account: an e-mail address or a name. */
+export const PROBED_ACCOUNT_NAME = "account_name";
 /** Server settings by their names in code; undefined for unset ones. */
 export type ServerSettings = Readonly<Record<string, string | undefined>>;
 
@@ -134,7 +134,7 @@ export interface ConnectRequest {
   /** By `SettingSpec.name`, secret; or the result of `OAuthSpec.exchange`. */
   readonly credentials: Credentials;
   /** The result of an earlier `connect` of this connection; undefined to probe. */
-  readonly facts: Facts | undefined;
+  readonly probeResult: ProbeResult | undefined;
   /** `local_folder`: the allowed folders of the root. Undefined: anywhere below `ProviderDeps.localRoots`. */
   readonly localFolders?: LocalFolderAccess | undefined;
   /** Saves renewed credentials. An adapter awaits it before it uses them, so that a crash does not lose them. */
@@ -197,7 +197,7 @@ export interface ProviderDeps {
 }
 
 export type ConnectOutcome =
-  | { readonly kind: "ok"; readonly provider: CloudProvider; readonly facts: Facts }
+  | { readonly kind: "ok"; readonly provider: CloudProvider; readonly probeResult: ProbeResult }
   | ConnectFailure;
 
 /** The item that the caller expects. The adapter returns `stale` when any field is known to differ. */
@@ -254,7 +254,9 @@ export type QuotaOutcome =
       readonly totalBytes: number | undefined;
     }
   | Failure;
-export type CheckOutcome = { readonly kind: "ok"; readonly facts: Facts } | ConnectFailure;
+export type CheckOutcome =
+  | { readonly kind: "ok"; readonly probeResult: ProbeResult }
+  | ConnectFailure;
 
 /**
  * Keeps the session of one upload at the provider, so that a later call of the same upload continues it. A call with it that
@@ -355,7 +357,7 @@ export interface CloudProvider {
   /** The deleted items. Absent where the provider cannot list them. */
   readonly trash?: Trash;
   quota(input: Call): Promise<QuotaOutcome>;
-  /** Checks that the storage is reachable, accepts the credentials and is the same. Probes again and returns the facts. */
+  /** Checks that the storage is reachable, accepts the credentials and is the same. Probes again and returns the result. */
   check(input: Call): Promise<CheckOutcome>;
   /** Releases all resources. Further calls are bugs. */
   close(): Promise<void>;

@@ -156,9 +156,9 @@ function createReader(handlers: XmlHandlers, limits: XmlLimits) {
   };
   let hasBegun = false;
   return {
-    write(given: string): void {
+    write(chunk: string): void {
       // Some servers print empty lines before the declaration, which the standard forbids.
-      const text = hasBegun ? given : given.replace(/^[ \t\r\n]+/, "");
+      const text = hasBegun ? chunk : chunk.replace(/^[ \t\r\n]+/, "");
       hasBegun ||= text !== "";
       for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {
         const piece = text.slice(at, at + PIECE_CHARACTERS);

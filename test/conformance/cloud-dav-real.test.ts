@@ -23,11 +23,11 @@ cloudProviderSuite("webdav, a real server", {
     ...(dav?.capabilities.versionResolutionMs === 0
       ? {}
       : { 15: "changes of one size within one second look alike on this server" }),
-    ...(dav?.facts["refuses_orphans"] === false
+    ...(dav?.probeResult["refuses_orphans"] === false
       ? { 31: "this server creates the missing folders of a file, so a deleted one comes back" }
       : {}),
   },
-  refusesName: (name) => dav?.facts["whole_destinations"] === false && /[?;]/.test(name),
+  refusesName: (name) => dav?.probeResult["whole_destinations"] === false && /[?;]/.test(name),
   needs: { isThere: dav !== undefined, reason: REAL_DAV.webdav },
 });
 

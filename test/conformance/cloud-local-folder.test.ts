@@ -67,7 +67,7 @@ async function connect(root: string): Promise<CloudProvider> {
       connectionId: "c",
       settings: { root },
       credentials: {},
-      facts: undefined,
+      probeResult: undefined,
       saveCredentials: async () => undefined,
       signal: new AbortController().signal,
     },

@@ -1,5 +1,5 @@
 import { afterAll } from "vitest";
-import { s3Capabilities } from "../../storage/cloud/s3/facts.ts";
+import { s3Capabilities } from "../../storage/cloud/s3/findings.ts";
 import { findMoto, MOTO, startMoto } from "../support/cloud/s3-servers.ts";
 import { cloudProviderSuite } from "./cloud-provider.suite.ts";
 

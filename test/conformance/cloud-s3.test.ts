@@ -1,4 +1,4 @@
-import { s3Capabilities } from "../../storage/cloud/s3/facts.ts";
+import { s3Capabilities } from "../../storage/cloud/s3/findings.ts";
 import type { S3ServerOptions } from "../stand-ins/s3-server.ts";
 import { findRealBucket, REAL_BUCKET } from "../support/cloud/s3-real-server.ts";
 import {

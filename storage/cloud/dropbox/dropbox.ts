@@ -3,13 +3,13 @@ import { openSignedIn } from "../oauth-sender.ts";
 import type { Tokens } from "../oauth-tokens.ts";
 import { toEndpoint, type OAuthVendor } from "../oauth.ts";
 import {
-  ACCOUNT_FACT,
-  ACCOUNT_NAME_FACT,
+  PROBED_ACCOUNT,
+  PROBED_ACCOUNT_NAME,
   type CheckOutcome,
   type CloudProvider,
   type ConnectOutcome,
   type ConnectRequest,
-  type Facts,
+  type ProbeResult,
   type ProviderCapabilities,
   type ProviderDeps,
   type QuotaOutcome,
@@ -43,21 +43,21 @@ export async function openDropbox(
   const { tokens, sender } = openSignedIn(by.vendor, request, deps, Object.values(services));
   const around = { ...by, tokens };
   const api = createDropboxApi({ sender, ...services, clock: deps.clock });
-  const known = request.facts;
-  if (known !== undefined && typeof known[ACCOUNT_FACT] === "string")
-    return { kind: "ok", provider: createDropbox(api, known, deps, around), facts: known };
+  const known = request.probeResult;
+  if (known !== undefined && typeof known[PROBED_ACCOUNT] === "string")
+    return { kind: "ok", provider: createDropbox(api, known, deps, around), probeResult: known };
   const looked = await lookAt(api, request.signal);
   if (looked.kind !== "ok") return looked;
   return {
     kind: "ok",
-    provider: createDropbox(api, looked.facts, deps, around),
-    facts: looked.facts,
+    provider: createDropbox(api, looked.probeResult, deps, around),
+    probeResult: looked.probeResult,
   };
 }
 
 function createDropbox(
   api: DropboxApi,
-  facts: Facts,
+  probeResult: ProbeResult,
   deps: ProviderDeps,
   by: {
     readonly tokens: Tokens;
@@ -69,7 +69,7 @@ function createDropbox(
   const changes = createChanges({ api, account, deps });
   // Concurrent changes of one account fail with too_many_write_operations.
   const withAccountLock = <T>(work: () => Promise<T>): Promise<T> =>
-    deps.locks.withLocks([`dropbox ${String(facts[ACCOUNT_FACT])}`], work);
+    deps.locks.withLocks([`dropbox ${String(probeResult[PROBED_ACCOUNT])}`], work);
   const uploadDeps = {
     api,
     account,
@@ -106,7 +106,8 @@ function createDropbox(
 
     async check({ signal }): Promise<CheckOutcome> {
       const looked = await lookAt(api, signal);
-      const isSame = looked.kind !== "ok" || looked.facts[ACCOUNT_FACT] === facts[ACCOUNT_FACT];
+      const isSame =
+        looked.kind !== "ok" || looked.probeResult[PROBED_ACCOUNT] === probeResult[PROBED_ACCOUNT];
       // Another user has signed in: the items of this connection are not theirs.
       return isSame ? looked : { kind: "reauth", note: "other_account" };
     },
@@ -123,8 +124,8 @@ async function lookAt(api: DropboxApi, signal: AbortSignal): Promise<CheckOutcom
   const id = asText(answer.value["account_id"]);
   if (id === undefined) return { kind: "offline", sent: true, note: "strange_account" };
   const name = asText(answer.value["email"]);
-  const named = name === undefined ? {} : { [ACCOUNT_NAME_FACT]: name };
-  return { kind: "ok", facts: { [ACCOUNT_FACT]: id, ...named } };
+  const named = name === undefined ? {} : { [PROBED_ACCOUNT_NAME]: name };
+  return { kind: "ok", probeResult: { [PROBED_ACCOUNT]: id, ...named } };
 }
 
 /** A team's members share its space, unless they have been assigned their own. */

@@ -124,11 +124,11 @@ interface Before {
 
 /** Asks the session of an earlier call for its offset; without one the upload begins at the start. */
 async function resume(
-  { parent, name, session: kept, signal }: Upload,
+  { parent, name, session: sessionStore, signal }: Upload,
   deps: UploadDeps,
 ): Promise<Before | Failure> {
   const none: Before = { kind: "ok", session: undefined, offset: 0, there: undefined };
-  const session = kept?.saved;
+  const session = sessionStore?.saved;
   if (session === undefined) return none;
   // Its first piece is in the session already: an append at the start is refused with the offset that it has.
   const argument = { cursor: { session_id: session, offset: 0 }, close: false };
@@ -187,9 +187,9 @@ async function append(
   };
   let at = piece.start;
   const answer = await again(signal, deps, async () => {
-    const said = await send(at);
-    const standing = standingWithin(said, piece, at);
-    if (standing === undefined) return said;
+    const answer = await send(at);
+    const standing = standingWithin(answer, piece, at);
+    if (standing === undefined) return answer;
     at = standing;
     return at === end ? { kind: "ok", value: {} } : send(at);
   });
@@ -198,12 +198,14 @@ async function append(
 
 /** Returns the offset within a piece after a partial upload; undefined for any other response. */
 function standingWithin(
-  said: ApiAnswer,
+  answer: ApiAnswer,
   { start, bytes }: Piece,
   sentFrom: number,
 ): number | undefined {
-  if (said.kind !== "incorrect_offset" || said.offset === sentFrom) return undefined;
-  return said.offset >= start && said.offset <= start + bytes.length ? said.offset : undefined;
+  if (answer.kind !== "incorrect_offset" || answer.offset === sentFrom) return undefined;
+  return answer.offset >= start && answer.offset <= start + bytes.length
+    ? answer.offset
+    : undefined;
 }
 
 /** Sends the last request: creates the file under its name, which must be free, or replaces the version of `over`. */
@@ -229,7 +231,7 @@ async function commit(
     const rest = piece.bytes.subarray(at - piece.start);
     const hash = { content_hash: hashContent(rest) };
     const cursor = { session_id: session, offset: at };
-    const said =
+    const answer =
       session === undefined
         ? await deps.api.send("files/upload", { ...commitInfo, ...hash }, rest, signal)
         : await deps.api.send(
@@ -238,15 +240,15 @@ async function commit(
             rest,
             signal,
           );
-    mayHaveLanded ||= said.kind === "offline" && said.sent;
-    return said;
+    mayHaveLanded ||= answer.kind === "offline" && answer.sent;
+    return answer;
   };
   // The session has the bytes even of a request that failed to create the file.
   let at = piece.start;
   const answer = await again(signal, deps, async () => {
-    const said = await send(at);
-    const standing = standingWithin(said, piece, at);
-    if (standing === undefined) return said;
+    const answer = await send(at);
+    const standing = standingWithin(answer, piece, at);
+    if (standing === undefined) return answer;
     at = standing;
     return send(at);
   });

@@ -4,13 +4,13 @@ import { openSignedIn } from "../oauth-sender.ts";
 import type { Tokens } from "../oauth-tokens.ts";
 import { brokenNameRule, type Failure } from "../outcomes.ts";
 import {
-  ACCOUNT_FACT,
-  ACCOUNT_NAME_FACT,
+  PROBED_ACCOUNT,
+  PROBED_ACCOUNT_NAME,
   LISTING_ITEMS_MAX,
   type CloudProvider,
   type ConnectOutcome,
   type ConnectRequest,
-  type Facts,
+  type ProbeResult,
   type ProviderCapabilities,
   type ProviderDeps,
 } from "../provider.ts";
@@ -61,24 +61,29 @@ export async function openGoogleDrive(input: {
     clock: deps.clock,
     headTimeoutMs: tuning.headTimeoutMs,
   });
-  const { facts } = request;
-  if (facts !== undefined)
+  const { probeResult } = request;
+  if (probeResult !== undefined)
     return {
       kind: "ok",
-      provider: createGoogleDrive(api, facts, { capabilities, tuning, deps, tokens }),
-      facts,
+      provider: createGoogleDrive(api, probeResult, { capabilities, tuning, deps, tokens }),
+      probeResult,
     };
   const looked = await lookAround(api, request.signal);
   if (looked.kind !== "ok") return looked;
-  const provider = createGoogleDrive(api, looked.facts, { capabilities, tuning, deps, tokens });
-  return { kind: "ok", provider, facts: looked.facts };
+  const provider = createGoogleDrive(api, looked.probeResult, {
+    capabilities,
+    tuning,
+    deps,
+    tokens,
+  });
+  return { kind: "ok", provider, probeResult: looked.probeResult };
 }
 
 /** Returns the drive's owner, and the id of its root. */
 async function lookAround(
   api: DriveApi,
   signal: AbortSignal,
-): Promise<{ readonly kind: "ok"; readonly facts: Facts } | Failure> {
+): Promise<{ readonly kind: "ok"; readonly probeResult: ProbeResult } | Failure> {
   const [about, root] = await Promise.all([
     api.ask({
       method: "GET",
@@ -100,8 +105,8 @@ async function lookAround(
   if (typeof account !== "string" || rootId === undefined)
     return { kind: "offline", sent: true, note: "strange_answer" };
   const name = asText(user?.["emailAddress"]);
-  const named = name === undefined ? {} : { [ACCOUNT_NAME_FACT]: name };
-  return { kind: "ok", facts: { [ACCOUNT_FACT]: account, ...named, root: rootId } };
+  const named = name === undefined ? {} : { [PROBED_ACCOUNT_NAME]: name };
+  return { kind: "ok", probeResult: { [PROBED_ACCOUNT]: account, ...named, root: rootId } };
 }
 
 function userOf(about: JsonObject): JsonObject | undefined {
@@ -110,7 +115,7 @@ function userOf(about: JsonObject): JsonObject | undefined {
 
 function createGoogleDrive(
   api: DriveApi,
-  facts: Facts,
+  probeResult: ProbeResult,
   {
     capabilities,
     tuning,
@@ -123,7 +128,7 @@ function createGoogleDrive(
     readonly tokens: Tokens;
   },
 ): CloudProvider {
-  const rootId = String(facts["root"]);
+  const rootId = String(probeResult["root"]);
   const drive = createDrive(api, rootId, tuning.pageSize);
   const names = createNames(drive, deps.sleep);
   const { sleep, newId } = deps;
@@ -201,7 +206,8 @@ function createGoogleDrive(
 
     async check({ signal }) {
       const looked = await lookAround(api, signal);
-      const isSame = looked.kind !== "ok" || looked.facts[ACCOUNT_FACT] === facts[ACCOUNT_FACT];
+      const isSame =
+        looked.kind !== "ok" || looked.probeResult[PROBED_ACCOUNT] === probeResult[PROBED_ACCOUNT];
       return isSame ? looked : { kind: "reauth", note: "other_account" };
     },
 

@@ -102,7 +102,7 @@ async function relocate(
     let after = await put(drive, before, place, signal);
     if (isAgain(after, tries)) continue;
     if (isLostResponse(after) && !signal.aborted) {
-      const landed = await whatLanded(drive, before, place, signal);
+      const landed = await findOutcome(drive, before, place, signal);
       if (landed.kind === "not_there" && tries < TRIES_MAX) continue;
       after = landed.kind === "not_there" ? after : landed;
     }
@@ -145,7 +145,7 @@ function put(
 }
 
 /** Determines whether a change with a lost response has happened. */
-async function whatLanded(
+async function findOutcome(
   drive: Drive,
   before: DriveFile,
   place: Place,

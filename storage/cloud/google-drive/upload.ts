@@ -37,10 +37,10 @@ export async function upload(input: Upload, deps: UploadDeps): Promise<ItemOutco
   // It may fail before it is read; the error is rethrown to the reader.
   content.on("error", () => undefined);
   try {
-    const kept = toSavedSession(input.session?.saved);
-    const begun = await begin(deps.drive, deps.names, parent, name, signal, kept?.id);
+    const savedSession = toSavedSession(input.session?.saved);
+    const begun = await begin(deps.drive, deps.names, parent, name, signal, savedSession?.id);
     if (begun.kind !== "ok") return begun;
-    return await send(input, begun.item, kept?.url, deps);
+    return await send(input, begun.item, savedSession?.url, deps);
   } catch (error) {
     if (signal.aborted && content.errored === null) return aborted;
     throw error;
@@ -63,8 +63,8 @@ function toSavedSession(saved: string | undefined): SavedSession | undefined {
 
 /** Discards a saved session. */
 export async function discardSession(saved: string, drive: Drive): Promise<void> {
-  const kept = toSavedSession(saved);
-  if (kept !== undefined) await cancelSession(kept.url, drive);
+  const savedSession = toSavedSession(saved);
+  if (savedSession !== undefined) await cancelSession(savedSession.url, drive);
 }
 
 /** How far an earlier call came: its session and the offset there, or the file. */
@@ -92,14 +92,14 @@ async function resume(
 async function send(
   input: Upload,
   item: NewItem,
-  keptUrl: string | undefined,
+  savedUrl: string | undefined,
   deps: UploadDeps,
 ): Promise<ItemOutcome> {
   const { signal, parent } = input;
   const { drive, names } = deps;
   const md5 = createHash("md5");
   let size = 0;
-  const before = keptUrl === undefined ? { offset: 0 } : await resume(keptUrl, item, input, deps);
+  const before = savedUrl === undefined ? { offset: 0 } : await resume(savedUrl, item, input, deps);
   let { session, made }: Progress = before;
   if (made !== undefined && made.kind !== "ok") return refuse(drive, made, parent, signal);
   let mayHaveLanded = false;

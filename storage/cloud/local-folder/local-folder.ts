@@ -5,7 +5,7 @@ import type { Failure } from "../outcomes.ts";
 import {
   type CloudProvider,
   type ConnectOutcome,
-  type Facts,
+  type ProbeResult,
   type LocalFolderAccess,
   type ProviderCapabilities,
   type ProviderDeps,
@@ -37,7 +37,7 @@ export interface LocalFolderRequest {
   readonly root: string;
   /** Undefined: the root may be anywhere below the local roots. */
   readonly access: LocalFolderAccess | undefined;
-  readonly facts: Facts | undefined;
+  readonly probeResult: ProbeResult | undefined;
   readonly capabilities: ProviderCapabilities;
 }
 
@@ -49,18 +49,18 @@ export async function openLocalFolder(
   const access = request.access ?? allowLocalRoots(deps.localRoots);
   const place = await placeRoot(request.root, access, deps.ownFolders);
   if ("kind" in place) return place;
-  if (request.facts !== undefined)
+  if (request.probeResult !== undefined)
     return {
       kind: "ok",
-      provider: createLocalFolder(place, request.facts, request.capabilities, deps),
-      facts: request.facts,
+      provider: createLocalFolder(place, request.probeResult, request.capabilities, deps),
+      probeResult: request.probeResult,
     };
   const looked = await lookAt(place, undefined, deps);
   if (looked.kind === "ok")
     return {
       kind: "ok",
-      provider: createLocalFolder(place, looked.facts, request.capabilities, deps),
-      facts: looked.facts,
+      provider: createLocalFolder(place, looked.probeResult, request.capabilities, deps),
+      probeResult: looked.probeResult,
     };
   return looked.kind === "stale"
     ? { kind: "invalid_setting", setting: "root", reason: "folder_missing" }
@@ -69,23 +69,23 @@ export async function openLocalFolder(
 
 function createLocalFolder(
   place: RootPlace,
-  facts: Facts,
+  probeResult: ProbeResult,
   best: ProviderCapabilities,
   deps: ProviderDeps,
 ): CloudProvider {
   const capabilities: ProviderCapabilities = {
     ...best,
-    caseSensitive: facts["case_sensitive"] !== false,
-    normalisationSensitive: facts["normalisation_sensitive"] !== false,
+    caseSensitive: probeResult["case_sensitive"] !== false,
+    normalisationSensitive: probeResult["normalisation_sensitive"] !== false,
   };
 
-  const reader = createItemReader(facts["birth_times"] === true, deps.clock);
+  const reader = createItemReader(probeResult["birth_times"] === true, deps.clock);
   let recovery: Promise<void> | undefined;
 
   /** Recovers unfinished operations of an earlier run. If that fails, the next call retries. */
   async function recover(root: Folder): Promise<void> {
     try {
-      if (facts["writable"] === true) await cleanUp(root, deps);
+      if (probeResult["writable"] === true) await cleanUp(root, deps);
     } catch (error) {
       toFailure(error);
       recovery = undefined;
@@ -95,7 +95,7 @@ function createLocalFolder(
   /** Runs `work` with the root open, and maps a failed system call to its outcome. */
   async function below<T>(work: (root: Folder) => Promise<T>): Promise<T | Failure> {
     try {
-      const root = await openRoot(place, facts);
+      const root = await openRoot(place, probeResult);
       try {
         await (recovery ??= recover(root));
         return await work(root);
@@ -342,7 +342,7 @@ function createLocalFolder(
         } as const;
       }),
 
-    check: () => lookAt(place, facts, deps),
+    check: () => lookAt(place, probeResult, deps),
     close: async () => undefined,
   };
 
@@ -384,13 +384,13 @@ function createLocalFolder(
   }
 }
 
-async function lookAt(place: RootPlace, facts: Facts | undefined, deps: ProviderDeps) {
+async function lookAt(place: RootPlace, probeResult: ProbeResult | undefined, deps: ProviderDeps) {
   try {
-    return await using(openRoot(place, facts), async (root) => {
+    return await using(openRoot(place, probeResult), async (root) => {
       await readdir(root.self);
       const found = await probeRoot(root, deps.newId);
       if (found["writable"] === true) await cleanUp(root, deps);
-      return { kind: "ok", facts: found } as const;
+      return { kind: "ok", probeResult: found } as const;
     });
   } catch (error) {
     if (error instanceof RootGone)

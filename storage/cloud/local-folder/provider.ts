@@ -34,12 +34,12 @@ export const localFolder: CloudProviderType = {
     versionResolutionMs: 0,
     uploadNeedsSize: false,
   },
-  connect: ({ settings, facts, localFolders }, deps) =>
+  connect: ({ settings, probeResult, localFolders }, deps) =>
     openLocalFolder(
       {
         root: settings["root"] ?? "",
         access: localFolders,
-        facts,
+        probeResult,
         capabilities: localFolder.capabilities,
       },
       deps,

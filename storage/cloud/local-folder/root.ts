@@ -12,7 +12,7 @@ import {
 import { isAbsolute, resolve } from "node:path";
 import { segmentsBelow } from "../../path-segments.ts";
 import type { ConnectFailure } from "../outcomes.ts";
-import type { Facts, LocalFolder, LocalFolderAccess } from "../provider.ts";
+import type { ProbeResult, LocalFolder, LocalFolderAccess } from "../provider.ts";
 import { openBelow, openTrusted, type Anchoring, type Folder } from "./anchor.ts";
 import { errnoOf, unless } from "./errno.ts";
 import { isOwn, OWN_FOLDER } from "./paths.ts";
@@ -50,13 +50,13 @@ export async function placeRoot(
 ): Promise<RootPlace | ConnectFailure> {
   const [first] = own;
   if (first === undefined && !isAbsolute(setting)) return refused(ownRefusal ?? "no_allowed_roots");
-  const wanted = first === undefined ? setting : resolve(toPath(first), setting);
+  const absolute = first === undefined ? setting : resolve(toPath(first), setting);
   for (const folder of [...own, ...granted]) {
     const real = await unless(["ENOENT", "ENOTDIR", "EACCES"], realpath(folder.root));
     if (!real.ok) continue;
     const below =
-      segmentsBelow(toPath(folder), wanted) ??
-      segmentsBelow(resolve(real.value, ...folder.segments), wanted);
+      segmentsBelow(toPath(folder), absolute) ??
+      segmentsBelow(resolve(real.value, ...folder.segments), absolute);
     if (below === undefined) continue;
     const segments = [...folder.segments, ...below];
     if (segments.some((segment) => isOwn(segment))) return refused("reserved_name");
@@ -71,8 +71,11 @@ function toPath({ root, segments }: LocalFolder): string {
   return resolve(root, ...segments);
 }
 
-/** Opens the root. Throws `RootGone` when it is missing, or does not match `facts`. */
-export async function openRoot(place: RootPlace, facts: Facts | undefined): Promise<Folder> {
+/** Opens the root. Throws `RootGone` when it is missing, or does not match `probeResult`. */
+export async function openRoot(
+  place: RootPlace,
+  probeResult: ProbeResult | undefined,
+): Promise<Folder> {
   let root: Folder;
   try {
     const trusted = await openTrusted(place.trusted, place.anchoring);
@@ -82,14 +85,14 @@ export async function openRoot(place: RootPlace, facts: Facts | undefined): Prom
       await trusted.close();
     }
   } catch (error) {
-    if (facts !== undefined && ["ENOENT", "ENOTDIR"].includes(errnoOf(error) ?? ""))
+    if (probeResult !== undefined && ["ENOENT", "ENOTDIR"].includes(errnoOf(error) ?? ""))
       throw new RootGone(error);
     throw error;
   }
   // A restored backup has other inode numbers but the marker; an empty mount point has neither.
-  if (facts !== undefined && !hasIdentity(root, facts)) {
+  if (probeResult !== undefined && !hasIdentity(root, probeResult)) {
     const marker = await readMarker(root);
-    if (marker === undefined || marker !== facts["marker"]) {
+    if (marker === undefined || marker !== probeResult["marker"]) {
       await root.close();
       throw new RootGone();
     }
@@ -114,28 +117,28 @@ export async function openOwn(root: Folder, kind: "tmp" | "trash" | "staging"): 
   }
 }
 
-/** Returns the facts of a root: its identity, and how its file system compares names. */
-export async function probeRoot(root: Folder, newId: () => string): Promise<Facts> {
-  const facts = { ino: String(root.ino), case_sensitive: true, normalisation_sensitive: true };
+/** Probes a root: its identity, and how its file system compares names. */
+export async function probeRoot(root: Folder, newId: () => string): Promise<ProbeResult> {
+  const defaults = { ino: String(root.ino), case_sensitive: true, normalisation_sensitive: true };
   try {
     const tmp = await openOwn(root, "tmp");
     try {
       const marker = await writeMarker(root, newId());
       const compared = await compareNames(tmp, newId());
       const born = compared.birth_times ? { born: String(root.born) } : {};
-      return { ...facts, ...compared, ...born, marker, writable: true };
+      return { ...defaults, ...compared, ...born, marker, writable: true };
     } finally {
       await tmp.close();
     }
   } catch (error) {
     // A read-only folder can be connected as well.
     if (!["EACCES", "EPERM", "EROFS"].includes(errnoOf(error) ?? "")) throw error;
-    return { ...facts, writable: false };
+    return { ...defaults, writable: false };
   }
 }
 
 /** The top folders of all disks of a kind share one inode number: only the creation time distinguishes two disks. */
-function hasIdentity(root: Folder, { ino, born }: Facts): boolean {
+function hasIdentity(root: Folder, { ino, born }: ProbeResult): boolean {
   return ino === String(root.ino) && (born === undefined || born === String(root.born));
 }
 

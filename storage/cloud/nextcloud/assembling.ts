@@ -35,7 +35,7 @@ const POLLS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 30_000, 30_000, 30
 export async function assemble(
   { core, client }: { readonly core: DavCore; readonly client: DavClient },
   folder: string,
-  wanted: ChunkedUpload,
+  upload: ChunkedUpload,
   headers: Readonly<Record<string, string>> & { readonly destination: string },
   signal: AbortSignal,
   isContinued: boolean,
@@ -46,9 +46,9 @@ export async function assemble(
       place: { segments: [folder, ".file"], isFolder: false },
       headers: {
         ...headers,
-        "oc-total-length": String(wanted.size),
-        ...toCondition(wanted, headers.destination),
-        "x-oc-mtime": String(wanted.seconds),
+        "oc-total-length": String(upload.size),
+        ...toCondition(upload, headers.destination),
+        "x-oc-mtime": String(upload.seconds),
       },
       headTimeoutMs: ASSEMBLING_MS,
       signal,
@@ -59,8 +59,8 @@ export async function assemble(
       (answered.kind === "refused" && answered.status === 423);
     // A server refuses the second of two requests when the first has succeeded.
     if (!isUnderWay)
-      return determineOutcome(core, wanted, answered, signal, isContinued || attempt > 1);
-    const waited = await waitForFile(core, client, folder, wanted, signal);
+      return determineOutcome(core, upload, answered, signal, isContinued || attempt > 1);
+    const waited = await waitForFile(core, client, folder, upload, signal);
     if (waited !== "still_not_there") return waited;
     if (attempt >= 2)
       return answered.kind === "lost"
@@ -72,16 +72,16 @@ export async function assemble(
 /** The outcome when a file has the name that an earlier call may have completed: ours has exactly the sent bytes. */
 export async function recognize(
   core: DavCore,
-  wanted: ChunkedUpload,
+  upload: ChunkedUpload,
   body: UploadBody,
   taken: Failure,
   signal: AbortSignal,
 ): Promise<ItemOutcome> {
   // Reading counts and hashes the bytes.
   for await (const _ of body.stream);
-  const found = await core.look(wanted.segments, signal);
-  return found.kind === "ok" && (await isOurs(core, found.seen, wanted, signal))
-    ? { kind: "ok", item: found.seen.item }
+  const found = await core.look(upload.segments, signal);
+  return found.kind === "ok" && (await isOurs(core, found.davItem, upload, signal))
+    ? { kind: "ok", item: found.davItem.item }
     : taken;
 }
 
@@ -100,20 +100,20 @@ async function waitForFile(
   core: DavCore,
   client: DavClient,
   folder: string,
-  wanted: ChunkedUpload,
+  upload: ChunkedUpload,
   signal: AbortSignal,
 ): Promise<ItemOutcome | "still_not_there"> {
   for (const waitMs of [0, ...POLLS_MS]) {
     if (waitMs > 0 && !(await pause(core.deps, waitMs, signal)))
       return { kind: "unknown_outcome", note: "aborted" };
-    const found = await core.look(wanted.segments, signal);
-    if (found.kind === "ok" && found.seen.item.version !== wanted.over?.item.version)
-      return (await isOurs(core, found.seen, wanted, signal))
-        ? { kind: "ok", item: found.seen.item }
-        : toTaken(wanted, found.seen);
+    const found = await core.look(upload.segments, signal);
+    if (found.kind === "ok" && found.davItem.item.version !== upload.over?.item.version)
+      return (await isOurs(core, found.davItem, upload, signal))
+        ? { kind: "ok", item: found.davItem.item }
+        : toTaken(upload, found.davItem);
     if (found.kind === "reauth") return found;
     if (found.kind !== "not_found" && found.kind !== "ok") continue;
-    const gone = await core.refuseParent(wanted.parent, signal);
+    const gone = await core.refuseParent(upload.parent, signal);
     if (gone?.kind === "stale") return gone;
     const pieces = await client.propfind(
       { place: { segments: [folder], isFolder: true }, depth: "0", props: [], signal },
@@ -121,9 +121,9 @@ async function waitForFile(
     );
     if (pieces.kind === "refused" && pieces.answer.status === 404) {
       // The chunks disappear the moment the file appears.
-      const last = await core.look(wanted.segments, signal);
-      return last.kind === "ok" && (await isOurs(core, last.seen, wanted, signal))
-        ? { kind: "ok", item: last.seen.item }
+      const last = await core.look(upload.segments, signal);
+      return last.kind === "ok" && (await isOurs(core, last.davItem, upload, signal))
+        ? { kind: "ok", item: last.davItem.item }
         : { kind: "unknown_outcome", note: "pieces_gone" };
     }
   }
@@ -132,27 +132,27 @@ async function waitForFile(
 
 export async function determineOutcome(
   core: DavCore,
-  wanted: ChunkedUpload,
+  upload: ChunkedUpload,
   answered: Answered,
   signal: AbortSignal,
   wasAskedBefore = false,
 ): Promise<ItemOutcome> {
   if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
   if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
-  const found = await core.lookAfter(wanted.segments, signal);
+  const found = await core.lookAfter(upload.segments, signal);
   if (found.kind === "ok") {
-    const { item } = found.seen;
+    const { item } = found.davItem;
     const mayBeOurs = answered.kind !== "refused" || wasAskedBefore;
     const isMade =
       answered.kind === "accepted" ||
-      (mayBeOurs && (await isOurs(core, found.seen, wanted, signal)));
-    if (!isMade) return toTaken(wanted, found.seen);
-    return isOther(found.seen, item.name, wanted.size)
+      (mayBeOurs && (await isOurs(core, found.davItem, upload, signal)));
+    if (!isMade) return toTaken(upload, found.davItem);
+    return isOther(found.davItem, item.name, upload.size)
       ? { kind: "unknown_outcome", note: "other_bytes" }
       : { kind: "ok", item };
   }
   if (found.kind !== "not_found") return { kind: "unknown_outcome", note: "look_failed" };
-  const gone = await core.refuseParent(wanted.parent, signal);
+  const gone = await core.refuseParent(upload.parent, signal);
   if (gone !== undefined)
     return gone.kind === "invalid_destination" ? { kind: "stale", note: "parent_is_a_file" } : gone;
   if (answered.kind === "refused") return refusedName(answered.status, answered.failure);
@@ -172,11 +172,11 @@ function toTaken({ over }: ChunkedUpload, { item }: DavItem): Failure {
 async function isOurs(
   core: DavCore,
   { item }: DavItem,
-  wanted: ChunkedUpload,
+  upload: ChunkedUpload,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (item.kind !== "file" || item.size !== wanted.size) return false;
-  if (item.modifiedAt === wanted.seconds * 1000) return true;
+  if (item.kind !== "file" || item.size !== upload.size) return false;
+  if (item.modifiedAt === upload.seconds * 1000) return true;
   const read = await readFile(core, { id: item.id, version: item.version, signal });
   if (read.kind !== "ok") return false;
   const held = createHash("sha256");
@@ -186,7 +186,7 @@ async function isOurs(
     if (error instanceof StreamAborted || signal.aborted) return false;
     throw error;
   }
-  return held.digest().equals(wanted.sent.copy().digest());
+  return held.digest().equals(upload.sent.copy().digest());
 }
 
 export async function judgeAnswer(

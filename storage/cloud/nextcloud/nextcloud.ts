@@ -14,10 +14,10 @@ import type { DavBase } from "../webdav/address.ts";
 import { deleteItem, type Permits } from "../webdav/changing.ts";
 import { createDavClient } from "../webdav/client.ts";
 import { createDavCore } from "../webdav/core.ts";
-import { FACTS_VERSION, lookAtRoot, toCapabilities } from "../webdav/probe.ts";
+import { PROBE_VERSION, lookAtRoot, toCapabilities } from "../webdav/probe.ts";
 import { replaceFile } from "../webdav/replacing.ts";
 import { createDavVerbs, type WebDavRequest } from "../webdav/webdav.ts";
-import { discover, toDavBase, toServerBase, type ServerFacts } from "./server.ts";
+import { discover, toDavBase, toServerBase, type ServerDetails } from "./server.ts";
 import { createTrash } from "./trash-items.ts";
 import { createCloudTrash } from "./trash.ts";
 import { toSavedChunks } from "./saved-chunks.ts";
@@ -65,19 +65,19 @@ export async function openNextcloud(
   async function check(signal: AbortSignal): Promise<CheckOutcome> {
     const found = await discover(clientOf(server), signal);
     if (found.kind !== "ok") return found;
-    const { facts } = found;
+    const { details } = found;
     const setting = below.length === 0 ? "url" : "root";
-    const root = await lookAtRoot(filesOf(facts.user), deps, signal, setting);
+    const root = await lookAtRoot(filesOf(details.user), deps, signal, setting);
     if (root.kind !== "ok") return root;
     return {
       kind: "ok",
-      facts: {
-        ...root.facts,
-        ...facts,
+      probeResult: {
+        ...root.probeResult,
+        ...details,
         // Every write creates a new etag; ownCloud derives its etags from whole seconds.
-        etag: facts.product === "nextcloud" ? "fine" : "coarse",
+        etag: details.product === "nextcloud" ? "fine" : "coarse",
         // Chunked uploads need no length; a single request does.
-        chunked_upload: facts.chunks,
+        chunked_upload: details.chunks,
         if_match: true,
         // The server normalizes names to NFC.
         normalisation_sensitive: false,
@@ -85,22 +85,22 @@ export async function openNextcloud(
     };
   }
 
-  const known = request.facts;
+  const known = request.probeResult;
   const looked =
-    known?.["version"] === FACTS_VERSION
-      ? ({ kind: "ok", facts: known } as const)
+    known?.["version"] === PROBE_VERSION
+      ? ({ kind: "ok", probeResult: known } as const)
       : await check(request.signal);
   if (looked.kind !== "ok") return looked;
-  const facts = looked.facts as ServerFacts;
-  const isOwnCloud = facts.product === "owncloud";
-  const core = createDavCore({ client: filesOf(facts.user), facts, deps });
+  const details = looked.probeResult as ServerDetails;
+  const isOwnCloud = details.product === "owncloud";
+  const core = createDavCore({ client: filesOf(details.user), probeResult: details, deps });
   const trashClient = clientOf(
     isOwnCloud
-      ? toDavBase(server, "trash-bin", facts.user)
-      : toDavBase(server, "trashbin", facts.user, "trash"),
+      ? toDavBase(server, "trash-bin", details.user)
+      : toDavBase(server, "trashbin", details.user, "trash"),
   );
   const trash = createCloudTrash(trashClient);
-  const uploadsClient = clientOf(toDavBase(server, "uploads", facts.user));
+  const uploadsClient = clientOf(toDavBase(server, "uploads", details.user));
   const anyDestination = core.client.destination({ segments: ["upload"], isFolder: false });
   const unfinished = createUnfinishedUploads(uploadsClient, anyDestination, deps);
   const uploads = {
@@ -108,50 +108,51 @@ export async function openNextcloud(
     client: uploadsClient,
     unfinished,
     pieceBytes: request.pieceBytes,
-    chunks: facts.chunks,
+    chunks: details.chunks,
   };
   const verbs = createDavVerbs(core, permits);
   const capabilities: ProviderCapabilities = {
-    ...toCapabilities(request.capabilities, facts),
-    trash: facts.trash,
+    ...toCapabilities(request.capabilities, details),
+    trash: details.trash,
   };
 
   const provider: CloudProvider = {
     ...verbs,
     capabilities,
-    ...(facts.trash && {
+    ...(details.trash && {
       trash: createTrash({
         core,
         listed: trashClient,
         restoring: isOwnCloud
           ? undefined
-          : clientOf(toDavBase(server, "trashbin", facts.user, "restore")),
+          : clientOf(toDavBase(server, "trashbin", details.user, "restore")),
         below,
       }),
     }),
     async list(input) {
       const listed = await verbs.list(input);
-      if (listed.kind === "ok" && facts.chunks) await unfinished.sweep(input.signal);
+      if (listed.kind === "ok" && details.chunks) await unfinished.sweep(input.signal);
       return listed;
     },
     createFolder: async (input) =>
-      refuseName(input.name, facts) ?? verbs.createFolder({ ...input, name: compose(input.name) }),
+      refuseName(input.name, details) ??
+      verbs.createFolder({ ...input, name: compose(input.name) }),
     rename: async (input) =>
-      refuseName(input.name, facts) ?? verbs.rename({ ...input, name: compose(input.name) }),
+      refuseName(input.name, details) ?? verbs.rename({ ...input, name: compose(input.name) }),
     async upload(input) {
-      const refusal = refuseName(input.name, facts);
+      const refusal = refuseName(input.name, details);
       if (refusal === undefined)
         return uploadToCloud(uploads, { ...input, name: compose(input.name) });
       input.content.destroy();
       return refusal;
     },
     async discardSession({ session }) {
-      const kept = toSavedChunks(session);
-      if (kept !== undefined) await unfinished.discard(kept.folder);
+      const savedChunks = toSavedChunks(session);
+      if (savedChunks !== undefined) await unfinished.discard(savedChunks.folder);
     },
     replace: (input) =>
       replaceFile(core, input, permits, (replacement, current) =>
-        facts.chunks && current.strongTag !== undefined
+        details.chunks && current.strongTag !== undefined
           ? replaceInPieces(uploads, replacement, current)
           : swapFile(provider, replacement, deps),
       ),
@@ -160,7 +161,7 @@ export async function openNextcloud(
       const headers = permanently ? { "x-nc-skip-trashbin": "true" } : {};
       return deleteItem(core, { ...input, headers }, permits, async (current) => {
         const { fileId, permissions } = current;
-        if (!facts.trash || fileId === undefined) return { kind: "ok", how: "permanent" };
+        if (!details.trash || fileId === undefined) return { kind: "ok", how: "permanent" };
         if (permanently) {
           // Servers that do not know the header have moved it to the trash.
           const lies = await trash.find(fileId, input.signal);
@@ -169,14 +170,14 @@ export async function openNextcloud(
         }
         // External storage may have no trash.
         const isMounted = permissions?.includes("M") === true;
-        const isKept = !isMounted || (await trash.find(fileId, input.signal)) !== undefined;
-        return { kind: "ok", how: isKept ? "trashed" : "permanent" };
+        const isInTrash = !isMounted || (await trash.find(fileId, input.signal)) !== undefined;
+        return { kind: "ok", how: isInTrash ? "trashed" : "permanent" };
       });
     },
     check: ({ signal }) => check(signal),
     close: async () => undefined,
   };
-  return { kind: "ok", provider: withFinishedRenames(provider, deps), facts };
+  return { kind: "ok", provider: withFinishedRenames(provider, deps), probeResult: details };
 }
 
 /** Returns the failure of an operation that the item's permissions forbid, so that no request is sent. */
@@ -185,8 +186,8 @@ const permits: Permits = (action, { permissions }): Failure | undefined =>
     ? undefined
     : { kind: "forbidden", note: "permissions" };
 
-function refuseName(name: string, facts: ServerFacts): Failure | undefined {
-  if ([...facts.forbidden].some((character) => name.includes(character)))
+function refuseName(name: string, details: ServerDetails): Failure | undefined {
+  if ([...details.forbidden].some((character) => name.includes(character)))
     return { kind: "invalid_name", rule: "forbidden_character" };
   return Buffer.byteLength(name) > NAME_BYTES_MAX
     ? { kind: "invalid_name", rule: "too_long" }

@@ -33,21 +33,21 @@ export function toSavedChunks(saved: string | undefined): SavedChunks | undefine
 /** Asks the server which chunks it has. `client` is that of the user's folder of uploads. */
 export async function listChunks(
   client: DavClient,
-  kept: SavedChunks,
+  saved: SavedChunks,
   signal: AbortSignal,
 ): Promise<ContinuedChunks | Failure> {
   const sizes = new Map<string, number>();
   const looked = await client.propfind(
-    { place: { segments: [kept.folder], isFolder: true }, depth: "1", props: [LENGTH], signal },
+    { place: { segments: [saved.folder], isFolder: true }, depth: "1", props: [LENGTH], signal },
     ({ props }, path) => {
       const size = Number(props.get(`{${LENGTH.uri}}${LENGTH.local}`) ?? Number.NaN);
       if (path !== undefined && Number.isSafeInteger(size)) sizes.set(path.at(-1) ?? "", size);
     },
   );
-  if (looked.kind === "ok") return { kind: "continued", ...kept, sizes };
+  if (looked.kind === "ok") return { kind: "continued", ...saved, sizes };
   if (looked.kind === "offline") return looked;
   const { status } = looked.answer;
-  if (status === 404) return { kind: "continued", ...kept, sizes: undefined };
+  if (status === 404) return { kind: "continued", ...saved, sizes: undefined };
   return status === 401
     ? { kind: "reauth", note: "uploads" }
     : { kind: "offline", sent: true, note: `status_${status}` };

@@ -1,12 +1,12 @@
 import type { ConnectFailure } from "../outcomes.ts";
-import type { Facts } from "../provider.ts";
+import type { ProbeResult } from "../provider.ts";
 import { asObject, asText, readJsonObject, type JsonObject } from "../json.ts";
 import { ADDRESS_REFUSED } from "../transport.ts";
 import { toBase, type DavBase } from "../webdav/address.ts";
 import type { DavClient } from "../webdav/client.ts";
 
-/** The server's capabilities and the signed-in user, as facts of the connection. */
-export interface ServerFacts extends Facts {
+/** The server's capabilities and the signed-in user, as the probe result of the connection. */
+export interface ServerDetails extends ProbeResult {
   readonly product: "nextcloud" | "owncloud";
   readonly server_version: string;
   /** The user id, which may differ from the login name. */
@@ -43,7 +43,7 @@ export function toDavBase(server: DavBase, ...segments: readonly string[]): DavB
 export async function discover(
   client: DavClient,
   signal: AbortSignal,
-): Promise<{ readonly kind: "ok"; readonly facts: ServerFacts } | ConnectFailure> {
+): Promise<{ readonly kind: "ok"; readonly details: ServerDetails } | ConnectFailure> {
   const notThere = { kind: "invalid_setting", setting: "url", reason: "not_nextcloud" } as const;
 
   async function ask(segments: readonly string[]) {
@@ -88,10 +88,10 @@ export async function discover(
   if (id === undefined) return notThere;
   const response = await askOcs("capabilities");
   if (response.kind !== "ok") return response;
-  return { kind: "ok", facts: toFacts(status.value, id, response.value) };
+  return { kind: "ok", details: toDetails(status.value, id, response.value) };
 }
 
-function toFacts(status: JsonObject, user: string, document: JsonObject): ServerFacts {
+function toDetails(status: JsonObject, user: string, document: JsonObject): ServerDetails {
   const capabilities = asObject(document["capabilities"]);
   const files = asObject(capabilities?.["files"]);
   const dav = asObject(capabilities?.["dav"]);

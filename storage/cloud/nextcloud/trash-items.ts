@@ -112,9 +112,9 @@ export function createTrash(places: TrashPlaces): Trash {
         else if (!answer.sent) return answer;
         const restored = await core.lookAfter(found.path, signal);
         if (restored.kind === "ok") {
-          const isOurs = found.fileId === undefined || restored.seen.fileId === found.fileId;
+          const isOurs = found.fileId === undefined || restored.davItem.fileId === found.fileId;
           return isOurs
-            ? { kind: "ok", item: restored.seen.item }
+            ? { kind: "ok", item: restored.davItem.item }
             : { kind: "conflict", existingName: found.item.name };
         }
         if (restored.kind === "not_found") return { kind: "stale", note: "not_restored" };

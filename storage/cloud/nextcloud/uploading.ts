@@ -57,22 +57,22 @@ export async function uploadToCloud(uploads: CloudUploads, upload: Upload): Prom
     const { core, pieceBytes } = uploads;
     const place = toUploadPlace(core, upload);
     if (place.kind !== "ok") return place;
-    const wanted = toChunkedUpload(core, place);
-    const body = await openBody(upload, Math.min(SMALL_BYTES, pieceBytes), wanted.see);
-    if (body.bytes !== undefined) return await uploadWhole(uploads, upload, wanted, body);
+    const chunked = toChunkedUpload(core, place);
+    const body = await openBody(upload, Math.min(SMALL_BYTES, pieceBytes), chunked.see);
+    if (body.bytes !== undefined) return await uploadWhole(uploads, upload, chunked, body);
     const { session, signal } = upload;
-    const kept = toSavedChunks(session?.saved);
-    const before = kept && (await listChunks(uploads.client, kept, signal));
+    const savedChunks = toSavedChunks(session?.saved);
+    const before = savedChunks && (await listChunks(uploads.client, savedChunks, signal));
     if (before !== undefined && before.kind !== "continued") return before;
-    const refusal = await refuseTaken(core, wanted.segments, signal);
+    const refusal = await refuseTaken(core, chunked.segments, signal);
     if (refusal?.kind === "conflict" && before !== undefined)
-      return await recognize(core, wanted, body, refusal, signal);
+      return await recognize(core, chunked, body, refusal, signal);
     if (refusal !== undefined) return refusal;
     if (!uploads.chunks || (upload.size !== undefined && upload.size <= pieceBytes))
-      return await uploadWhole(uploads, upload, wanted, body);
+      return await uploadWhole(uploads, upload, chunked, body);
     if (before?.sizes !== undefined)
-      return await uploadPieces(before.folder, uploads, upload, wanted, body, before);
-    const send = (folder: string) => uploadPieces(folder, uploads, upload, wanted, body);
+      return await uploadPieces(before.folder, uploads, upload, chunked, body, before);
+    const send = (folder: string) => uploadPieces(folder, uploads, upload, chunked, body);
     return session === undefined
       ? await uploads.unfinished.withFolder(send)
       : await send(toSavedFolder(core.deps));
@@ -94,10 +94,10 @@ export async function replaceInPieces(
   const upload: Upload = { ...input, parent, name };
   const place = toUploadPlace(uploads.core, upload);
   if (place.kind !== "ok") return place;
-  const wanted = toChunkedUpload(uploads.core, place, over);
-  const body = await openBody(upload, 0, wanted.see);
+  const chunked = toChunkedUpload(uploads.core, place, over);
+  const body = await openBody(upload, 0, chunked.see);
   return uploads.unfinished.withFolder((folder) =>
-    uploadPieces(folder, uploads, upload, wanted, body),
+    uploadPieces(folder, uploads, upload, chunked, body),
   );
 }
 
@@ -109,7 +109,7 @@ function toChunkedUpload(
   const { parent, segments } = place;
   // The server stores the given time: with the size it identifies our file after a lost response.
   const seconds = Math.floor(core.deps.clock() / 1000);
-  const wanted = {
+  const chunked = {
     parent,
     segments,
     over,
@@ -117,41 +117,41 @@ function toChunkedUpload(
     size: 0,
     sent: createHash("sha256"),
     see(chunk: Uint8Array) {
-      wanted.size += chunk.byteLength;
-      wanted.sent.update(chunk);
+      chunked.size += chunk.byteLength;
+      chunked.sent.update(chunk);
     },
   };
-  return wanted;
+  return chunked;
 }
 
 async function uploadWhole(
   { core }: CloudUploads,
   upload: Upload,
-  wanted: ChunkedUpload,
+  chunked: ChunkedUpload,
   body: UploadBody,
 ): Promise<ItemOutcome> {
   const size = body.bytes?.byteLength ?? upload.size;
   if (size === undefined) return { kind: "unsupported", reason: "length_required" };
   const answer = await core.client.send({
     method: "PUT",
-    place: { segments: wanted.segments, isFolder: false },
+    place: { segments: chunked.segments, isFolder: false },
     headers: {
       "content-type": typeOf(upload),
       "content-length": String(size),
       "if-none-match": "*",
-      "x-oc-mtime": String(wanted.seconds),
+      "x-oc-mtime": String(chunked.seconds),
     },
     body: body.bytes ?? body.stream,
     signal: upload.signal,
   });
-  return determineOutcome(core, wanted, await judgeAnswer(core, answer), upload.signal);
+  return determineOutcome(core, chunked, await judgeAnswer(core, answer), upload.signal);
 }
 
 async function uploadPieces(
   folder: string,
   uploads: CloudUploads,
   upload: Upload,
-  wanted: ChunkedUpload,
+  chunked: ChunkedUpload,
   body: UploadBody,
   continued?: ContinuedChunks,
 ): Promise<ItemOutcome> {
@@ -161,7 +161,7 @@ async function uploadPieces(
     continued?.pieceBytes ??
     Math.max(uploads.pieceBytes, Math.ceil((upload.size ?? 0) / PIECES_MAX));
   const headers = {
-    destination: core.client.destination({ segments: wanted.segments, isFolder: false }),
+    destination: core.client.destination({ segments: chunked.segments, isFolder: false }),
     ...(upload.size === undefined ? {} : { "oc-total-length": String(upload.size) }),
   };
   if (continued === undefined) {
@@ -189,15 +189,16 @@ async function uploadPieces(
         // Servers throttle clients that repeat a refused request.
         isOver = refused.kind === "reauth";
         if (isPlain(refused)) return refused;
-        const gone = await core.refuseParent(wanted.parent, signal);
+        const gone = await core.refuseParent(chunked.parent, signal);
         return gone?.kind === "stale" ? gone : refused;
       }
     }
-    const outcome = await core.alone([wanted.segments], async () => {
+    const outcome = await core.alone([chunked.segments], async () => {
       const taken =
-        wanted.over === undefined ? await refuseTaken(core, wanted.segments, signal) : undefined;
+        chunked.over === undefined ? await refuseTaken(core, chunked.segments, signal) : undefined;
       return (
-        taken ?? (await assemble(uploads, folder, wanted, headers, signal, continued !== undefined))
+        taken ??
+        (await assemble(uploads, folder, chunked, headers, signal, continued !== undefined))
       );
     });
     isOver = outcome.kind === "ok" || outcome.kind === "reauth";

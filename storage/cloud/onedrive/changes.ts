@@ -34,7 +34,11 @@ export interface Changes {
 export function createChanges(
   graph: Graph,
   drive: Drive,
-  facts: { readonly driveId: string; readonly rootId: string; readonly canDeleteForGood: boolean },
+  capabilities: {
+    readonly driveId: string;
+    readonly rootId: string;
+    readonly canDeleteForGood: boolean;
+  },
   deps: Pick<ProviderDeps, "home" | "newId" | "locks">,
 ): Changes {
   /** Returns the current item if it is unchanged since the caller saw it. */
@@ -163,9 +167,9 @@ export function createChanges(
         if (typeof isWithin !== "boolean") return toEarlyFailure(isWithin, toChangeFailure);
         if (isWithin) return refuseDestination("descendant_destination");
       }
-      const parentId = parent === "" ? facts.rootId : parent;
+      const parentId = parent === "" ? capabilities.rootId : parent;
       // Only the parent: with a name in the same request, some drives apply only half of the change.
-      const body = { parentReference: { driveId: facts.driveId, id: parentId } };
+      const body = { parentReference: { driveId: capabilities.driveId, id: parentId } };
       const answer = await patch(item, body, signal);
       const isThere = (now: ProviderItem) => now.parent === parent;
       if (answer.kind !== "ok")
@@ -179,7 +183,7 @@ export function createChanges(
     },
 
     async remove(id, expected, permanently, signal) {
-      if (permanently && !facts.canDeleteForGood)
+      if (permanently && !capabilities.canDeleteForGood)
         return { kind: "unsupported", reason: "permanent_delete" };
       const current = await lookExpected(id, expected, signal);
       if (current.kind !== "ok") return current;

@@ -15,7 +15,7 @@ export function toGraphFailure(
   const codes = codesOf(body);
   const word = toCodeWord(codes[0] ?? "");
   const note = word === undefined ? String(status) : `${status} ${word}`;
-  const has = (...wanted: readonly string[]) => wanted.some((code) => codes.includes(code));
+  const has = (...expected: readonly string[]) => expected.some((code) => codes.includes(code));
 
   const limited = { retryAfterSeconds: retryAfterSeconds(headers, nowMs), note } as const;
   // 509 is the bandwidth limit of SharePoint.

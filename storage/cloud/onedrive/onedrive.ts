@@ -3,13 +3,13 @@ import type { Tokens } from "../oauth-tokens.ts";
 import { toEndpoint, type OAuthVendor } from "../oauth.ts";
 import { asCount, asObject, asText } from "../json.ts";
 import {
-  ACCOUNT_FACT,
-  ACCOUNT_NAME_FACT,
+  PROBED_ACCOUNT,
+  PROBED_ACCOUNT_NAME,
   type CheckOutcome,
   type CloudProvider,
   type ConnectOutcome,
   type ConnectRequest,
-  type Facts,
+  type ProbeResult,
   type ProviderCapabilities,
   type ProviderDeps,
   type QuotaOutcome,
@@ -44,21 +44,21 @@ export async function openOneDrive(
   const { tokens, sender } = openSignedIn(by.vendor, request, deps, [root]);
   const around = { ...by, tokens };
   const graph = createGraph({ sender, root, clock: deps.clock });
-  const known = request.facts;
+  const known = request.probeResult;
   if (known !== undefined && isComplete(known))
-    return { kind: "ok", provider: createOneDrive(graph, known, deps, around), facts: known };
+    return { kind: "ok", provider: createOneDrive(graph, known, deps, around), probeResult: known };
   const looked = await lookAt(graph, request.signal);
   if (looked.kind !== "ok") return looked;
   return {
     kind: "ok",
-    provider: createOneDrive(graph, looked.facts, deps, around),
-    facts: looked.facts,
+    provider: createOneDrive(graph, looked.probeResult, deps, around),
+    probeResult: looked.probeResult,
   };
 }
 
 function createOneDrive(
   graph: Graph,
-  facts: Facts,
+  probeResult: ProbeResult,
   deps: ProviderDeps,
   by: {
     readonly tokens: Tokens;
@@ -66,11 +66,11 @@ function createOneDrive(
     readonly sizes: UploadSizes;
   },
 ): CloudProvider {
-  const [driveId, rootId] = [String(facts["drive_id"]), String(facts["root_id"])];
+  const [driveId, rootId] = [String(probeResult["drive_id"]), String(probeResult["root_id"])];
   const capabilities: ProviderCapabilities = {
     ...by.capabilities,
-    permanentDelete: by.capabilities.permanentDelete && facts["drive_type"] !== "personal",
-    quota: facts["tells_quota"] === true,
+    permanentDelete: by.capabilities.permanentDelete && probeResult["drive_type"] !== "personal",
+    quota: probeResult["tells_quota"] === true,
   };
   const drive = createDrive(graph, driveId, rootId);
   const changes = createChanges(
@@ -113,7 +113,7 @@ function createOneDrive(
 
     async check({ signal }): Promise<CheckOutcome> {
       const looked = await lookAt(graph, signal);
-      if (looked.kind !== "ok" || looked.facts["drive_id"] === driveId) return looked;
+      if (looked.kind !== "ok" || looked.probeResult["drive_id"] === driveId) return looked;
       // Another user has signed in: the items of this connection are not theirs.
       return { kind: "reauth", note: "other_drive" };
     },
@@ -141,19 +141,19 @@ async function lookAt(graph: Graph, signal: AbortSignal): Promise<CheckOutcome> 
     return { kind: "offline", sent: true, note: "strange_drive" };
   const owner = asObject(asObject(drive.value["owner"])?.["user"]);
   const name = asText(owner?.["email"]) ?? asText(owner?.["displayName"]);
-  const facts: Facts = {
-    [ACCOUNT_FACT]: driveId,
-    ...(name === undefined ? {} : { [ACCOUNT_NAME_FACT]: name }),
+  const probeResult: ProbeResult = {
+    [PROBED_ACCOUNT]: driveId,
+    ...(name === undefined ? {} : { [PROBED_ACCOUNT_NAME]: name }),
     drive_id: driveId,
     root_id: rootId,
     drive_type: asText(drive.value["driveType"]) ?? "unknown",
     tells_quota: toQuota(drive.value["quota"]).totalBytes !== undefined,
   };
-  return { kind: "ok", facts };
+  return { kind: "ok", probeResult };
 }
 
-function isComplete(facts: Facts): boolean {
-  return typeof facts["drive_id"] === "string" && typeof facts["root_id"] === "string";
+function isComplete(probeResult: ProbeResult): boolean {
+  return typeof probeResult["drive_id"] === "string" && typeof probeResult["root_id"] === "string";
 }
 
 /** Some sites report zero for every number, which means unknown. */

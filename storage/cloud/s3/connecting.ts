@@ -3,24 +3,24 @@ import type { ConnectFailure } from "../outcomes.ts";
 import type { ConnectOutcome, ConnectRequest, ProviderDeps } from "../provider.ts";
 import { createBucketClient, toRegion, type BucketAddress } from "../../s3/client.ts";
 import type { S3Limits, Store } from "./context.ts";
-import { toFindings, toCapabilities } from "./facts.ts";
+import { toFindings, toCapabilities } from "./findings.ts";
 import { createKeys } from "./keys.ts";
 import { createS3, lookAt } from "./s3.ts";
 import type { SharedListings } from "./shared-listings.ts";
 
-/** Opens a bucket: from saved facts, or by probing without them. */
+/** Opens a bucket: from a saved probe result, or by probing without them. */
 export async function connectS3(
   request: ConnectRequest,
   deps: ProviderDeps,
   limits: S3Limits,
   listings: SharedListings,
 ): Promise<ConnectOutcome> {
-  const { settings, credentials, facts, connectionId, signal } = request;
+  const { settings, credentials, probeResult, connectionId, signal } = request;
   const address = toAddress(settings, credentials);
   if ("kind" in address) return address;
   const root = toRoot(settings["prefix"] ?? "");
   if (typeof root === "object") return root;
-  const findings = toFindings(facts ?? {}, address.region);
+  const findings = toFindings(probeResult ?? {}, address.region);
   const store: Store = {
     client: createBucketClient(toRegion(address, findings.region), deps),
     keys: createKeys(root),
@@ -32,13 +32,13 @@ export async function connectS3(
     scope: `s3:${address.endpoint}/${address.bucket}`,
     listings,
   };
-  if (facts !== undefined)
-    return { kind: "ok", provider: createS3(store, toCapabilities(findings), false), facts };
+  if (probeResult !== undefined)
+    return { kind: "ok", provider: createS3(store, toCapabilities(findings), false), probeResult };
   const looked = await lookAt(store, signal);
   if (looked.kind !== "ok") return toSettingFailure(looked);
-  const found = toFindings(looked.facts, address.region);
+  const found = toFindings(looked.probeResult, address.region);
   const provider = createS3({ ...store, findings: found }, toCapabilities(found), true);
-  return { kind: "ok", provider, facts: looked.facts };
+  return { kind: "ok", provider, probeResult: looked.probeResult };
 }
 
 function toAddress(

@@ -28,7 +28,7 @@ export const NEW_COPY_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Properties of an object that a multipart copy must set again. */
-const KEPT_HEADERS =
+const COPIED_HEADERS =
   /^(content-(type|encoding|language|disposition)|cache-control|expires|x-amz-meta-.+|x-amz-storage-class)$/;
 
 /**
@@ -90,13 +90,15 @@ async function copyAtOnce(store: Store, { from, source, to, signal }: Copy): Pro
 
 async function copyInParts(store: Store, copy: Copy): Promise<Changed | Failure> {
   const { from, source, to, signal } = copy;
-  const kept = Object.entries(source.headers).filter(([name]) => KEPT_HEADERS.test(name));
+  const copiedHeaders = Object.entries(source.headers).filter(([name]) =>
+    COPIED_HEADERS.test(name),
+  );
   // Other characters cannot be signed unchanged, and dropping them would lose metadata.
-  if (kept.some(([, value]) => !/^[ -~]*$/.test(value)))
+  if (copiedHeaders.some(([, value]) => !/^[ -~]*$/.test(value)))
     return { kind: "unsupported", reason: "odd_properties" };
   return uploadInParts(
     store,
-    { key: to, headers: Object.fromEntries(kept), signal },
+    { key: to, headers: Object.fromEntries(copiedHeaders), signal },
     async (uploadId) => {
       const parts: Part[] = [];
       const { copyPartBytes } = store.limits;

@@ -186,8 +186,8 @@ async function recoverMove(
       return undefined;
     if (modifiedAt !== undefined && now.source.modifiedAt !== modifiedAt) return undefined;
     const parent = from.slice(0, from.lastIndexOf("/") + 1);
-    const kept = await keepFolder(store, parent, from, signal);
-    if (kept !== undefined) return kept;
+    const failure = await keepFolder(store, parent, from, signal);
+    if (failure !== undefined) return failure;
     const removed = await removeObject(store, { key: from, etag, signal });
     return removed.kind === "refused" ? toChangeFailure(removed.failure) : undefined;
   });

@@ -32,7 +32,7 @@ export interface PartUpload {
 }
 
 /** How long a kept upload can be resumed; its caller discards it earlier. */
-const KEPT_MS = 72 * 3_600_000;
+const RESUMABLE_MS = 72 * 3_600_000;
 /** Aborting ignores the caller's signal: an upload without a record would stay forever. */
 const ABORT_MS = 15_000;
 
@@ -50,7 +50,7 @@ export async function uploadInParts(
 ): Promise<Changed | Failure> {
   const { client } = store;
   const { key, session, continued, partBytes = 0 } = upload;
-  const keptUntil = session === undefined ? {} : { keptUntil: store.deps.clock() + KEPT_MS };
+  const keptUntil = session === undefined ? {} : { keptUntil: store.deps.clock() + RESUMABLE_MS };
   const announced = continued && { uploadId: continued.uploadId, ...keptUntil };
   const beginning = AbortSignal.timeout(BEGINNING_MS);
   return withJournal(
@@ -65,14 +65,14 @@ export async function uploadInParts(
         return uploadId;
       }
       let isOver = false;
-      let isKept = continued !== undefined;
+      let isSaved = continued !== undefined;
       try {
         if (continued === undefined) {
           const unwritten = await journal.rewrite({ kind: "upload", key, uploadId, ...keptUntil });
           if (unwritten !== undefined) return unwritten;
-          const kept: SavedUpload = { key, uploadId, partBytes, entry: journal.key };
-          await session?.save(JSON.stringify(kept));
-          isKept = session !== undefined;
+          const saved: SavedUpload = { key, uploadId, partBytes, entry: journal.key };
+          await session?.save(JSON.stringify(saved));
+          isSaved = session !== undefined;
         }
         const parts = await sendParts(uploadId);
         if (!isParts(parts)) return parts;
@@ -81,7 +81,7 @@ export async function uploadInParts(
         return completed;
       } finally {
         isOver ||=
-          !isKept &&
+          !isSaved &&
           (await abortUpload(client, key, uploadId, AbortSignal.timeout(ABORT_MS))) === undefined;
         // Recovery aborts an upload that could not be aborted here.
         if (isOver) await journal.end();

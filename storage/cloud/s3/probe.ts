@@ -76,37 +76,37 @@ async function probeGuards(
   { key, other, etag }: { readonly key: string; readonly other: string; readonly etag: string },
   signal: AbortSignal,
 ): Promise<Guards | Failure> {
-  const isSame = async (at: string, wanted: string): Promise<boolean | Refused> => {
+  const isSame = async (at: string, expectedEtag: string): Promise<boolean | Refused> => {
     const head = await findObject(store, at, signal);
     if (head?.kind === "refused") return head;
-    return head?.etag === wanted;
+    return head?.etag === expectedEtag;
   };
   /** Enforced: the request was refused, and the existing object is still there. */
-  const isKept = async (
+  const isEnforced = async (
     sent: { readonly kind: string } | Refused,
     at: string,
-    wanted: string,
+    expectedEtag: string,
   ): Promise<boolean | Refused> => {
     if (sent.kind !== "refused") return false;
     const refused = sent as Refused;
     // Neither a connection error nor invalid credentials prove anything.
     if (refused.status === 0 || refused.failure.kind === "reauth") return refused;
     return ["changed", "stale"].includes(refused.failure.kind) || refused.status === 409
-      ? isSame(at, wanted)
+      ? isSame(at, expectedEtag)
       : false;
   };
   const found = { ...NO_GUARDS } as { -readonly [name in keyof Guards]: boolean };
-  const note = (name: keyof Guards, kept: boolean | Refused): Failure | undefined => {
-    if (typeof kept === "object") return toChangeFailure(kept.failure);
-    found[name] = kept;
+  const note = (name: keyof Guards, outcome: boolean | Refused): Failure | undefined => {
+    if (typeof outcome === "object") return toChangeFailure(outcome.failure);
+    found[name] = outcome;
     return undefined;
   };
 
   const overwritten = await put(store, key, "2", { "if-none-match": "*" }, signal);
-  let failed = note("put", await isKept(overwritten, key, etag));
+  let failed = note("put", await isEnforced(overwritten, key, etag));
   if (failed !== undefined) return failed;
   const replacing = await put(store, key, "2", { "if-match": NO_TAG }, signal);
-  failed = note("replace", await isKept(replacing, key, etag));
+  failed = note("replace", await isEnforced(replacing, key, etag));
   if (failed !== undefined) return failed;
   const second = await put(store, other, "22", {}, signal);
   if (second.kind === "refused") return toChangeFailure(second.failure);
@@ -119,12 +119,12 @@ async function probeGuards(
   if (source?.kind !== "object") return gone(source);
   const asSource = toSourceHeaders(store, key, source.etag);
   const changed = await copy({ ...asSource, "x-amz-copy-source-if-match": NO_TAG });
-  failed = note("copySource", await isKept(changed, other, otherTag));
+  failed = note("copySource", await isEnforced(changed, other, otherTag));
   if (failed !== undefined) return failed;
   const there = await findObject(store, other, signal);
   if (there?.kind !== "object") return gone(there);
   const replaced = await copy({ ...asSource, ...NEW_COPY_HEADERS });
-  failed = note("copyDestination", await isKept(replaced, other, there.etag));
+  failed = note("copyDestination", await isEnforced(replaced, other, there.etag));
   if (failed !== undefined) return failed;
   const multipart = await probeMultipart(store, key, signal);
   if ("kind" in multipart)
@@ -140,7 +140,7 @@ async function probeGuards(
     headers: { "if-match": NO_TAG },
     signal,
   });
-  failed = note("remove", await isKept(removed, other, last.etag));
+  failed = note("remove", await isEnforced(removed, other, last.etag));
   return failed ?? found;
 }
 
@@ -246,11 +246,11 @@ async function probeSpelling(
 function toSpelling(
   page: ListedPage,
   text: string | undefined,
-  wanted: string,
+  expected: string,
 ): Spelling | undefined {
   if (text === undefined) return undefined;
   const spellings: readonly Spelling[] = page.isEncoded ? ["form", "percent", "none"] : ["none"];
-  return spellings.find((spelling) => decodeKey(text, spelling) === wanted);
+  return spellings.find((spelling) => decodeKey(text, spelling) === expected);
 }
 
 function put(

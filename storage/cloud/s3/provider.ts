@@ -5,7 +5,7 @@
 import type { CloudProviderType } from "../provider.ts";
 import { connectS3 } from "./connecting.ts";
 import type { S3Limits } from "./context.ts";
-import { s3Capabilities } from "./facts.ts";
+import { s3Capabilities } from "./findings.ts";
 import { createSharedListings } from "./shared-listings.ts";
 
 const MIB = 1024 * 1024;

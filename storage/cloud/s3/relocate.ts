@@ -88,8 +88,8 @@ async function copyThenDelete(
     const failed = await journal.rewrite({ ...entry, copied: made.etag });
     if (failed !== undefined) return undoCopy(store, to.key, made, failed, signal);
   }
-  const kept = await keepFolder(store, toPrefix(from), from, signal);
-  if (kept !== undefined) return undoCopy(store, to.key, made, kept, signal);
+  const failure = await keepFolder(store, toPrefix(from), from, signal);
+  if (failure !== undefined) return undoCopy(store, to.key, made, failure, signal);
   const there = await isThereBeside(store, to.parentPrefix, to.key, signal);
   if (there !== true)
     return undoCopy(

@@ -34,8 +34,8 @@ export async function remove(store: Store, removal: Removal): Promise<DeleteOutc
   const parentPrefix = store.keys.toFolderPrefix(parent);
   if (parentPrefix === undefined) return { kind: "stale", note: "impossible_id" };
   const leaving = found.kind === "file" ? found.key : found.prefix;
-  const kept = await keepFolder(store, parentPrefix, leaving, signal);
-  if (kept !== undefined) return kept;
+  const failure = await keepFolder(store, parentPrefix, leaving, signal);
+  if (failure !== undefined) return failure;
   return found.kind === "file"
     ? removeFile(store, found.key, found.head.etag, removal)
     : removeFolder(store, found.prefix, removal);

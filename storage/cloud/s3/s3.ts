@@ -2,7 +2,7 @@ import type { Failure } from "../outcomes.ts";
 import type { CheckOutcome, CloudProvider, ProviderCapabilities } from "../provider.ts";
 import { putNew, removeObject } from "./changing.ts";
 import { find, hasKeys, toLockKey, type Store } from "./context.ts";
-import { toFacts } from "./facts.ts";
+import { toProbeResult } from "./findings.ts";
 import { recoverJournal } from "./journal.ts";
 import { discardUpload } from "./saved-upload.ts";
 import { refuseName, splitId } from "./keys.ts";
@@ -139,7 +139,7 @@ export async function lookAt(store: Store, signal: AbortSignal): Promise<CheckOu
     ? await recoverJournal({ ...store, findings }, true, signal)
     : undefined;
   return failed === undefined || failed === "pending"
-    ? { kind: "ok", facts: toFacts(findings) }
+    ? { kind: "ok", probeResult: toProbeResult(findings) }
     : failed;
 }
 

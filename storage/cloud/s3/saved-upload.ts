@@ -43,9 +43,9 @@ export async function continueUpload(
   key: string,
   signal: AbortSignal,
 ): Promise<ContinuedUpload | Failure | undefined> {
-  const kept = toSavedUpload(session?.saved);
-  if (kept?.key !== key) return undefined;
-  const { uploadId } = kept;
+  const savedUpload = toSavedUpload(session?.saved);
+  if (savedUpload?.key !== key) return undefined;
+  const { uploadId } = savedUpload;
   const parts = new Map<number, { etag: string; size: number }>();
   let after = "0";
   for (let pages = 0; pages < PAGES_MAX; pages++) {
@@ -53,13 +53,13 @@ export async function continueUpload(
     const sent = await store.client.send({ method: "GET", key, query, signal });
     if (sent.kind === "refused")
       return sent.status === 404
-        ? { kind: "continued", ...kept, parts: undefined }
+        ? { kind: "continued", ...savedUpload, parts: undefined }
         : toChangeFailure(sent.failure);
     const page = await readParts(sent.answer);
     if (page.kind !== "ok") return page;
     for (const { number, etag, size } of page.parts)
       parts.set(number, { etag: unquote(etag), size });
-    if (page.next === undefined) return { kind: "continued", ...kept, parts };
+    if (page.next === undefined) return { kind: "continued", ...savedUpload, parts };
     after = page.next;
   }
   return { kind: "offline", sent: true, note: "parts_without_end" };
@@ -71,8 +71,8 @@ export async function discardUpload(
   saved: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const kept = toSavedUpload(saved);
-  if (kept === undefined) return;
-  const failed = await abortUpload(store.client, kept.key, kept.uploadId, signal);
-  if (failed === undefined) await purge(store, kept.entry, signal);
+  const savedUpload = toSavedUpload(saved);
+  if (savedUpload === undefined) return;
+  const failed = await abortUpload(store.client, savedUpload.key, savedUpload.uploadId, signal);
+  if (failed === undefined) await purge(store, savedUpload.entry, signal);
 }

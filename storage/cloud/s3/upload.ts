@@ -173,8 +173,10 @@ function putWhole(store: Store, { to, over, contentType, signal }: Upload, body:
 }
 
 /** Returns a media type that is valid in a header and signed unchanged. */
-function toContentType(given: string | undefined, name: string): string | undefined {
-  return given !== undefined && /^[!-~][ -~]{0,199}$/.test(given) ? given : contentTypeOf(name);
+function toContentType(contentType: string | undefined, name: string): string | undefined {
+  return contentType !== undefined && /^[!-~][ -~]{0,199}$/.test(contentType)
+    ? contentType
+    : contentTypeOf(name);
 }
 
 /** Finds an object with exactly our bytes after a lost response. Undefined: it is missing, or another one. */

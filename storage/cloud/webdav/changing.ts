@@ -18,7 +18,7 @@ export async function createFolder(
   input: { readonly parent: string; readonly name: string; readonly signal: AbortSignal },
 ): Promise<ItemOutcome> {
   const { name, signal } = input;
-  const refusal = refuseName(name, core.facts);
+  const refusal = refuseName(name, core.probeResult);
   if (refusal !== undefined) return refusal;
   const parent = toSegments(input.parent);
   if (parent === undefined) return { kind: "stale", note: "impossible_id" };
@@ -39,9 +39,9 @@ export async function createFolder(
     if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
     const found = await core.lookAfter(segments, signal);
     if (found.kind === "ok") {
-      const isOurs = answered.kind !== "refused" && found.seen.item.kind === "folder";
+      const isOurs = answered.kind !== "refused" && found.davItem.item.kind === "folder";
       return isOurs
-        ? { kind: "ok", item: found.seen.item }
+        ? { kind: "ok", item: found.davItem.item }
         : { kind: "conflict", existingName: name };
     }
     if (found.kind !== "not_found") return { kind: "unknown_outcome", note: "look_failed" };
@@ -92,11 +92,11 @@ async function change(
   const place = toPlaceOf(id);
   if (place === undefined) return { kind: "stale", note: "impossible_id" };
   const name = input.name ?? place.name;
-  const refusal = input.name === undefined ? undefined : refuseName(name, core.facts);
+  const refusal = input.name === undefined ? undefined : refuseName(name, core.probeResult);
   if (refusal !== undefined) return refusal;
   const parent = input.parent === undefined ? place.parent : toSegments(input.parent);
   if (parent === undefined) return { kind: "stale", note: "impossible_id" };
-  const cut = refuseTarget([...parent, name], core.facts);
+  const cut = refuseTarget([...parent, name], core.probeResult);
   if (cut !== undefined) return cut;
   // Some servers accept a move below itself and lose the tree, so it is never sent.
   if (input.parent !== undefined) {
@@ -135,17 +135,17 @@ export async function deleteItem(
     const before = await core.look(place.segments, signal);
     if (before.kind === "not_found") return { kind: "stale", note: "gone" };
     if (before.kind !== "ok") return beforehand(before);
-    if (!isExpected(before.seen, input.expected)) return { kind: "stale", note: "changed" };
-    const refusal = permits("delete", before.seen);
+    if (!isExpected(before.davItem, input.expected)) return { kind: "stale", note: "changed" };
+    const refusal = permits("delete", before.davItem);
     if (refusal !== undefined) return refusal;
-    let guards = core.facts["if_match"] === true && before.seen.strongTag !== undefined;
+    let guards = core.probeResult["if_match"] === true && before.davItem.strongTag !== undefined;
     for (let attempt = 1; ; attempt++) {
       const answer = await core.client.send({
         method: "DELETE",
-        place: { segments: place.segments, isFolder: before.seen.item.kind === "folder" },
+        place: { segments: place.segments, isFolder: before.davItem.item.kind === "folder" },
         headers: {
           ...input.headers,
-          ...(guards ? { "if-match": before.seen.strongTag ?? "" } : {}),
+          ...(guards ? { "if-match": before.davItem.strongTag ?? "" } : {}),
         },
         signal,
       });
@@ -159,9 +159,14 @@ export async function deleteItem(
       if (after.kind === "not_found")
         return answered.kind === "refused" && answered.status === 404
           ? { kind: "stale", note: "gone" }
-          : finish(before.seen);
+          : finish(before.davItem);
       if (after.kind !== "ok") return { kind: "unknown_outcome", note: "look_failed" };
-      if (!isExpected(after.seen, { kind: before.seen.item.kind, etag: before.seen.item.etag }))
+      if (
+        !isExpected(after.davItem, {
+          kind: before.davItem.item.kind,
+          etag: before.davItem.item.etag,
+        })
+      )
         return { kind: "stale", note: "changed" };
       if (answered.kind === "refused" && answered.status === 412 && guards && attempt < 2) {
         guards = false;
@@ -183,7 +188,7 @@ export async function refuseTaken(
   const gone = toStale(await core.refuseParent(segments.slice(0, -1), signal));
   if (gone !== undefined) return gone;
   const found = await core.look(segments, signal);
-  if (found.kind === "ok") return { kind: "conflict", existingName: found.seen.item.name };
+  if (found.kind === "ok") return { kind: "conflict", existingName: found.davItem.item.name };
   return found.kind === "not_found" ? undefined : beforehand(found);
 }
 

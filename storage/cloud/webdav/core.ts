@@ -1,5 +1,5 @@
 import { brokenNameRule, isWaitedFor, type Failure } from "../outcomes.ts";
-import type { Facts, ProviderDeps } from "../provider.ts";
+import type { ProbeResult, ProviderDeps } from "../provider.ts";
 import { nameBelow, toPath, type DavPlace } from "./address.ts";
 import type { DavClient, PropName } from "./client.ts";
 import { isSameSpelling } from "../comparison.ts";
@@ -11,14 +11,14 @@ import { isTemporaryName } from "./temporary.ts";
 const LOOK_AGAIN_MS = [200, 800];
 
 export type LookOutcome =
-  | { readonly kind: "ok"; readonly seen: DavItem }
+  | { readonly kind: "ok"; readonly davItem: DavItem }
   | { readonly kind: "not_found" }
   | Failure;
 
 /** The dependencies that the operations of one connection share. */
 export interface DavCore {
   readonly client: DavClient;
-  readonly facts: Facts;
+  readonly probeResult: ProbeResult;
   readonly deps: ProviderDeps;
   /** The properties to request of every item. */
   readonly props: readonly PropName[];
@@ -36,11 +36,11 @@ export interface DavCore {
 
 export function createDavCore(input: {
   readonly client: DavClient;
-  readonly facts: Facts;
+  readonly probeResult: ProbeResult;
   readonly deps: ProviderDeps;
 }): DavCore {
-  const { client, facts, deps } = input;
-  const props = facts["product"] === undefined ? davProps : [...davProps, ...cloudProps];
+  const { client, probeResult, deps } = input;
+  const props = probeResult["product"] === undefined ? davProps : [...davProps, ...cloudProps];
 
   async function look(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome> {
     const parent = segments.slice(0, -1);
@@ -56,13 +56,13 @@ export function createDavCore(input: {
           // On a server that mixes spellings, this finds the item's own.
           const listed = path?.at(-1);
           const spelt = listed !== undefined && isSameSpelling(listed, name) ? listed : name;
-          current ??= toDavItem(parent.join("/"), spelt, response, serverNow, facts);
+          current ??= toDavItem(parent.join("/"), spelt, response, serverNow, probeResult);
         }
       },
     );
     if (outcome.kind === "refused") return toRefusal(outcome.answer, place);
     if (outcome.kind !== "ok") return outcome;
-    if (current !== undefined) return { kind: "ok", seen: current };
+    if (current !== undefined) return { kind: "ok", davItem: current };
     return refused === undefined
       ? { kind: "offline", sent: true, note: "empty_multistatus" }
       : toRefusal({ status: refused, headers: {} }, place);
@@ -78,7 +78,7 @@ export function createDavCore(input: {
 
   return {
     client,
-    facts,
+    probeResult,
     deps,
     props,
     look,
@@ -97,7 +97,7 @@ export function createDavCore(input: {
       const found = await look(segments, signal);
       if (found.kind === "not_found") return { kind: "stale", note: "parent_gone" };
       if (found.kind !== "ok") return beforehand(found);
-      return found.seen.item.kind === "folder"
+      return found.davItem.item.kind === "folder"
         ? undefined
         : { kind: "invalid_destination", reason: "not_a_folder" };
     },
@@ -111,7 +111,8 @@ export function createDavCore(input: {
         work,
       ),
 
-    mixesSpellings: facts["case_sensitive"] === false || facts["normalisation_sensitive"] === false,
+    mixesSpellings:
+      probeResult["case_sensitive"] === false || probeResult["normalisation_sensitive"] === false,
   };
 }
 
@@ -132,8 +133,8 @@ export function beforehand<T extends Failure>(failure: T): T {
 }
 
 /** Refuses a name that breaks the common rules, equals a temporary name of ours, or would be hidden in listings. */
-export function refuseName(name: string, facts: Facts): Failure | undefined {
-  const rule = brokenNameRule(name) ?? ownRule(name, facts);
+export function refuseName(name: string, probeResult: ProbeResult): Failure | undefined {
+  const rule = brokenNameRule(name) ?? ownRule(name, probeResult);
   return rule === undefined ? undefined : { kind: "invalid_name", rule };
 }
 
@@ -141,32 +142,37 @@ export function refuseName(name: string, facts: Facts): Failure | undefined {
  * Refuses a target that the server would not understand: some take `?` and `;` for the end of a destination even when they
  * are encoded, and move the file to the name in front of it.
  */
-export function refuseTarget(segments: readonly string[], facts: Facts): Failure | undefined {
-  return segments.some((segment) => isCut(segment, facts))
+export function refuseTarget(
+  segments: readonly string[],
+  probeResult: ProbeResult,
+): Failure | undefined {
+  return segments.some((segment) => isCut(segment, probeResult))
     ? { kind: "invalid_name", rule: "reserved_character" }
     : undefined;
 }
 
-function isCut(segment: string, facts: Facts): boolean {
-  return facts["whole_destinations"] === false && /[?;]/.test(segment);
+function isCut(segment: string, probeResult: ProbeResult): boolean {
+  return probeResult["whole_destinations"] === false && /[?;]/.test(segment);
 }
 
-function ownRule(name: string, facts: Facts): string | undefined {
+function ownRule(name: string, probeResult: ProbeResult): string | undefined {
   if (isTemporaryName(name)) return "reserved_name";
-  if (isCut(name, facts)) return "reserved_character";
-  return facts["shows_dot_names"] === false && name.startsWith(".") ? "hidden_name" : undefined;
+  if (isCut(name, probeResult)) return "reserved_character";
+  return probeResult["shows_dot_names"] === false && name.startsWith(".")
+    ? "hidden_name"
+    : undefined;
 }
 
 /** Returns a child's name as in the listing of `folder`; the server may have its base at another path. */
 export function nameInListing(
-  core: Pick<DavCore, "client" | "facts">,
+  core: Pick<DavCore, "client" | "probeResult">,
   folder: readonly string[],
   segments: readonly string[],
 ): string | undefined {
-  const seenBase = core.facts["href_base"];
+  const hrefBase = core.probeResult["href_base"];
   const base =
-    typeof seenBase === "string"
-      ? seenBase.split("/").filter((segment) => segment !== "")
+    typeof hrefBase === "string"
+      ? hrefBase.split("/").filter((segment) => segment !== "")
       : core.client.base.segments;
   return nameBelow([...base, ...folder], segments);
 }

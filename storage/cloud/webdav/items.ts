@@ -1,5 +1,5 @@
 import { contentTypeOf } from "../content-type.ts";
-import type { Expected, Facts } from "../provider.ts";
+import type { Expected, ProbeResult } from "../provider.ts";
 import type { ProviderItem } from "../item.ts";
 import type { PropName } from "./client.ts";
 import type { DavResponse } from "./multistatus.ts";
@@ -46,7 +46,7 @@ export function toDavItem(
   name: string,
   response: DavResponse,
   serverNow: number,
-  facts: Facts,
+  probeResult: ProbeResult,
 ): DavItem {
   const { isFolder, props } = response;
   const text = (local: string, uri = DAV) => {
@@ -60,7 +60,7 @@ export function toDavItem(
   const fileId = text("fileid", OWNCLOUD);
   // Without a tag, only size and time distinguish versions.
   const content = tag ?? `${size}-${modifiedAt}`;
-  const isCoarse = tag === undefined || facts["etag"] !== "fine";
+  const isCoarse = tag === undefined || probeResult["etag"] !== "fine";
   const isUnsettled =
     isCoarse && (modifiedAt === undefined || serverNow - modifiedAt < COARSE_CLOCK_MS);
   return {

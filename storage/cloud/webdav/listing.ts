@@ -50,7 +50,7 @@ export async function listFolder(
           return;
         }
         if (response.status === 404 || response.status === 410) return;
-        const { item } = toDavItem(folder, name, response, serverNow, core.facts);
+        const { item } = toDavItem(folder, name, response, serverNow, core.probeResult);
         if (isRemainder(name, core.deps)) remains.push(item);
         if (isHidden(name, item.modifiedAt, serverNow)) return;
         const failure = listed.add(item, item);
@@ -102,7 +102,7 @@ async function explain(
   const found = await core.look(segments, signal);
   if (found.kind === "not_found") return { kind: "stale", note: "gone" };
   if (found.kind === "invalid_name") return found;
-  return found.kind === "ok" && found.seen.item.kind === "file"
+  return found.kind === "ok" && found.davItem.item.kind === "file"
     ? { kind: "stale", note: "file" }
     : failure;
 }

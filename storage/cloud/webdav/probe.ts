@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
 import type { ConnectFailure, Failure } from "../outcomes.ts";
-import type { Facts, ProviderCapabilities, ProviderDeps } from "../provider.ts";
+import type { ProbeResult, ProviderCapabilities, ProviderDeps } from "../provider.ts";
 import { ADDRESS_REFUSED } from "../transport.ts";
 import type { DavPlace } from "./address.ts";
 import type { DavClient } from "./client.ts";
@@ -10,22 +10,25 @@ import { davProps, plainTag, quotaProps, toCount } from "./items.ts";
 import type { DavResponse } from "./multistatus.ts";
 import { withTemporaryName } from "./temporary.ts";
 
-/** Version of the facts: facts of another version are probed again. */
-export const FACTS_VERSION = 4;
+/** Version of the probe result: a result of another version is probed again. */
+export const PROBE_VERSION = 4;
 
 /** Time-out of an upload of a few bytes without a length: some servers wait for a length that never comes. */
 const CHUNKS_TIMEOUT_MS = 10_000;
 
 /** Returns the capabilities of a connection from its probe. */
-export function toCapabilities(best: ProviderCapabilities, facts: Facts): ProviderCapabilities {
+export function toCapabilities(
+  best: ProviderCapabilities,
+  probeResult: ProbeResult,
+): ProviderCapabilities {
   return {
     ...best,
-    caseSensitive: facts["case_sensitive"] !== false,
-    normalisationSensitive: facts["normalisation_sensitive"] !== false,
-    quota: facts["quota"] === true,
-    range: facts["range"] !== false,
-    versionResolutionMs: facts["etag"] === "fine" ? 0 : 1_000,
-    uploadNeedsSize: facts["chunked_upload"] !== true,
+    caseSensitive: probeResult["case_sensitive"] !== false,
+    normalisationSensitive: probeResult["normalisation_sensitive"] !== false,
+    quota: probeResult["quota"] === true,
+    range: probeResult["range"] !== false,
+    versionResolutionMs: probeResult["etag"] === "fine" ? 0 : 1_000,
+    uploadNeedsSize: probeResult["chunked_upload"] !== true,
   };
 }
 
@@ -36,7 +39,7 @@ export async function lookAtRoot(
   signal: AbortSignal,
   /** The setting that names the folder. */
   setting: "url" | "root",
-): Promise<{ readonly kind: "ok"; readonly facts: Facts } | ConnectFailure> {
+): Promise<{ readonly kind: "ok"; readonly probeResult: ProbeResult } | ConnectFailure> {
   let root: { readonly response: DavResponse; readonly path: readonly string[] } | undefined;
   const outcome = await client.propfind(
     {
@@ -66,8 +69,8 @@ export async function lookAtRoot(
   const hrefBase = root.path.join("/");
   return {
     kind: "ok",
-    facts: {
-      version: FACTS_VERSION,
+    probeResult: {
+      version: PROBE_VERSION,
       quota: readQuota(root.response) !== undefined,
       ...(own === hrefBase ? {} : { href_base: hrefBase }),
     },
@@ -93,16 +96,16 @@ export async function probe(
   client: DavClient,
   deps: ProviderDeps,
   signal: AbortSignal,
-): Promise<{ readonly kind: "ok"; readonly facts: Facts } | Failure> {
+): Promise<{ readonly kind: "ok"; readonly probeResult: ProbeResult } | Failure> {
   for (const dotNames of [true, false]) {
     const probed = await withTemporaryName(deps, { dot_names: dotNames }, (name) =>
       probeIn(name, client, deps, signal),
     );
     if (probed.kind !== "ok") return probed;
-    if (probed.facts["writable"] === true)
-      return { kind: "ok", facts: { ...probed.facts, dot_names: dotNames } };
+    if (probed.probeResult["writable"] === true)
+      return { kind: "ok", probeResult: { ...probed.probeResult, dot_names: dotNames } };
   }
-  return { kind: "ok", facts: { writable: false } };
+  return { kind: "ok", probeResult: { writable: false } };
 }
 
 async function probeIn(
@@ -110,7 +113,7 @@ async function probeIn(
   client: DavClient,
   deps: ProviderDeps,
   signal: AbortSignal,
-): Promise<{ readonly kind: "ok"; readonly facts: Facts } | Failure> {
+): Promise<{ readonly kind: "ok"; readonly probeResult: ProbeResult } | Failure> {
   const at = (name: string): DavPlace => ({ segments: [folder, name], isFolder: false });
   const own: DavPlace = { segments: [folder], isFolder: true };
 
@@ -180,7 +183,7 @@ async function probeIn(
     return listed.kind !== "ok" || isShown;
   }
 
-  async function findOut(): Promise<Facts> {
+  async function findOut(): Promise<ProbeResult> {
     if ((await put("a", "one")).status >= 300) return { writable: false };
     const before = await tagOf("a");
     await put("a", "two");
@@ -253,9 +256,10 @@ async function probeIn(
   }
 
   try {
-    if ((await ask("MKCOL", own)).status !== 201) return { kind: "ok", facts: { writable: false } };
+    if ((await ask("MKCOL", own)).status !== 201)
+      return { kind: "ok", probeResult: { writable: false } };
     try {
-      return { kind: "ok", facts: await findOut() };
+      return { kind: "ok", probeResult: await findOut() };
     } finally {
       const gone = await client.send({ method: "DELETE", place: own, signal });
       if (gone.kind === "answered") gone.discard();

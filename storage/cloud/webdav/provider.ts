@@ -52,7 +52,7 @@ export const webdav: CloudProviderType = {
 
 /** The settings of a connection, with their names in code. */
 export function toWebDavRequest(
-  { settings, credentials, facts, signal }: ConnectRequest,
+  { settings, credentials, probeResult, signal }: ConnectRequest,
   capabilities: ProviderCapabilities,
 ): WebDavRequest {
   return {
@@ -60,7 +60,7 @@ export function toWebDavRequest(
     root: settings["root"] ?? "",
     username: settings["username"] ?? "",
     password: credentials["password"] ?? "",
-    facts,
+    probeResult,
     capabilities,
     signal,
   };

@@ -25,7 +25,7 @@ export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadO
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const found = await core.look(place.segments, signal);
     if (found.kind !== "ok") return found;
-    const { item, strongTag } = found.seen;
+    const { item, strongTag } = found.davItem;
     if (item.kind === "folder") return { kind: "unsupported", reason: "no_bytes" };
     if (version !== undefined && version !== item.version) return { kind: "changed" };
     const { size } = item;
@@ -93,7 +93,7 @@ async function hasChanged(
   signal: AbortSignal,
 ): Promise<boolean> {
   const found = await core.look(segments, signal);
-  return found.kind !== "ok" || found.seen.item.version !== before.version;
+  return found.kind !== "ok" || found.davItem.item.version !== before.version;
 }
 
 /** Returns why the bytes may be of two versions. */
@@ -106,7 +106,7 @@ async function refuseMixture(
   const found = await core.lookAfter(segments, signal);
   if (found.kind === "not_found") return { kind: "changed", note: "gone" };
   if (found.kind !== "ok") return found;
-  return found.seen.item.version === before.version ? undefined : { kind: "changed" };
+  return found.davItem.item.version === before.version ? undefined : { kind: "changed" };
 }
 
 /** Returns whether the response's length differs from the looked-up version. */

@@ -37,22 +37,22 @@ export async function relocate(
     const source = await core.look(from, signal);
     if (source.kind === "not_found") return { kind: "stale", note: "gone" };
     if (source.kind !== "ok") return beforehand(source);
-    if (!isExpected(source.seen, move.expected)) return { kind: "stale", note: "changed" };
+    if (!isExpected(source.davItem, move.expected)) return { kind: "stale", note: "changed" };
     const isSamePlace = from.join("/") === to.join("/");
-    if (isSamePlace) return { kind: "ok", item: source.seen.item };
-    const refusal = move.refuse?.(source.seen);
+    if (isSamePlace) return { kind: "ok", item: source.davItem.item };
+    const refusal = move.refuse?.(source.davItem);
     if (refusal !== undefined) return refusal;
     const parent = to.slice(0, -1);
     if (parent.join("/") !== from.slice(0, -1).join("/")) {
       const refused = await core.refuseParent(parent, signal);
       if (refused !== undefined) return refused;
     } else if (core.mixesSpellings && isSameSpelling(from.at(-1) ?? "", to.at(-1) ?? "")) {
-      return respell(core, source.seen, from, to, signal);
+      return respell(core, source.davItem, from, to, signal);
     }
     const target = await core.look(to, signal);
-    if (target.kind === "ok") return { kind: "conflict", existingName: target.seen.item.name };
+    if (target.kind === "ok") return { kind: "conflict", existingName: target.davItem.item.name };
     if (target.kind !== "not_found") return beforehand(target);
-    return moveOnto(core, { source: source.seen, from, to, signal });
+    return moveOnto(core, { source: source.davItem, from, to, signal });
   });
 }
 
@@ -71,7 +71,7 @@ export async function moveOnto(
     readonly signal: AbortSignal;
   },
 ): Promise<ItemOutcome> {
-  let guards = core.facts["if_match"] === true;
+  let guards = core.probeResult["if_match"] === true;
   for (let attempt = 1; ; attempt++) {
     const answered = await sendMove(core, { ...move, guards });
     if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
@@ -172,21 +172,22 @@ async function determineOutcome(
   if (target.kind === "invalid_name") return target;
   if (!isLooked(target)) return { kind: "unknown_outcome", note: "look_failed" };
   const isDone = move.isGuarded === true && answered.kind === "accepted" && target.kind === "ok";
-  if (isDone && isSameItem(move.source, target.seen)) return { kind: "ok", item: target.seen.item };
+  if (isDone && isSameItem(move.source, target.davItem))
+    return { kind: "ok", item: target.davItem.item };
   const source = await core.lookAfter(move.from, move.signal);
   if (!isLooked(source)) return { kind: "unknown_outcome", note: "look_failed" };
   if (source.kind === "not_found") {
     if (target.kind === "not_found") return { kind: "stale", note: "gone" };
-    return isSameItem(move.source, target.seen)
-      ? { kind: "ok", item: target.seen.item }
+    return isSameItem(move.source, target.davItem)
+      ? { kind: "ok", item: target.davItem.item }
       : { kind: "stale", note: "another_took_the_name" };
   }
   if (target.kind === "ok")
     // The source may be a new item at the old path.
-    return answered.kind === "accepted" && isSameItem(move.source, target.seen)
-      ? { kind: "ok", item: target.seen.item }
-      : { kind: "conflict", existingName: target.seen.item.name };
-  if (!isExpected(source.seen, { kind: move.source.item.kind, etag: move.source.item.etag }))
+    return answered.kind === "accepted" && isSameItem(move.source, target.davItem)
+      ? { kind: "ok", item: target.davItem.item }
+      : { kind: "conflict", existingName: target.davItem.item.name };
+  if (!isExpected(source.davItem, { kind: move.source.item.kind, etag: move.source.item.etag }))
     return { kind: "stale", note: "changed" };
   return (await core.refuseParent(move.to.slice(0, -1), move.signal)) ?? "nothing_happened";
 }

@@ -41,7 +41,7 @@ export async function replaceFile(
     const { segments, name } = place;
     const found = await findExpected(core, segments, input);
     if (found.kind !== "ok") return found;
-    const { seen: current } = found;
+    const { davItem: current } = found;
     const refusal = permits("replace", current);
     if (refusal !== undefined) return refusal;
     const body = await openBody(input, ONE_REQUEST_BYTES);
@@ -53,7 +53,7 @@ export async function replaceFile(
       putOver(core, {
         segments,
         name,
-        seen: current,
+        davItem: current,
         bytes,
         type: typeOf({ ...input, name }),
         signal,
@@ -70,15 +70,15 @@ async function findExpected(
   core: DavCore,
   segments: readonly string[],
   { expected, signal }: Replacement,
-): Promise<{ readonly kind: "ok"; readonly seen: DavItem } | Failure> {
+): Promise<{ readonly kind: "ok"; readonly davItem: DavItem } | Failure> {
   for (let attempt = 0; ; attempt++) {
     const found = await core.look(segments, signal);
     if (found.kind === "not_found") return { kind: "stale", note: "gone" };
     if (found.kind !== "ok") return beforehand(found);
-    if (found.seen.item.kind === "folder") return { kind: "unsupported", reason: "folder" };
-    if (!isExpected(found.seen, expected)) return { kind: "stale", note: "changed" };
+    if (found.davItem.item.kind === "folder") return { kind: "unsupported", reason: "folder" };
+    if (!isExpected(found.davItem, expected)) return { kind: "stale", note: "changed" };
     // The tag of a file that has not been written for a while stays weak.
-    const isYoung = found.seen.strongTag === undefined && found.seen.item.unsettled === true;
+    const isYoung = found.davItem.strongTag === undefined && found.davItem.item.unsettled === true;
     const waitMs = isYoung ? WEAK_TAGS_MS[attempt] : undefined;
     if (waitMs === undefined || !(await pause(core.deps, waitMs, signal))) return found;
   }
@@ -89,13 +89,13 @@ async function putOver(
   put: {
     readonly segments: readonly string[];
     readonly name: string;
-    readonly seen: DavItem;
+    readonly davItem: DavItem;
     readonly bytes: Buffer;
     readonly type: string;
     readonly signal: AbortSignal;
   },
 ): Promise<ItemOutcome | "useless_tag"> {
-  const { segments, name, seen: current, bytes, type, signal } = put;
+  const { segments, name, davItem: current, bytes, type, signal } = put;
   for (let attempt = 1; ; attempt++) {
     const answer = await core.client.send({
       method: "PUT",
@@ -115,11 +115,11 @@ async function putOver(
     const now = await core.lookAfter(segments, signal);
     if (now.kind === "not_found") return { kind: "stale", note: "gone" };
     if (now.kind !== "ok") return { kind: "unknown_outcome", note: "look_failed" };
-    const isSameAsBefore = now.seen.item.version === current.item.version;
+    const isSameAsBefore = now.davItem.item.version === current.item.version;
     if (answered.kind === "accepted")
-      return isOther(now.seen, name, bytes.byteLength)
+      return isOther(now.davItem, name, bytes.byteLength)
         ? { kind: "unknown_outcome", note: "other_bytes" }
-        : { kind: "ok", item: now.seen.item };
+        : { kind: "ok", item: now.davItem.item };
     if (answered.kind === "refused") {
       if (!isSameAsBefore) return { kind: "stale", note: "changed" };
       return answered.status === 412 ? "useless_tag" : answered.failure;
@@ -127,8 +127,8 @@ async function putOver(
     if (!isSameAsBefore)
       // Other bytes may come from another client, or be the first part of these on a server that keeps incomplete
       // uploads.
-      return (await holds(core, now.seen, bytes, signal))
-        ? { kind: "ok", item: now.seen.item }
+      return (await holds(core, now.davItem, bytes, signal))
+        ? { kind: "ok", item: now.davItem.item }
         : { kind: "unknown_outcome", note: "changed_meanwhile" };
     if (attempt === ATTEMPTS_MAX) return undone(answered);
   }

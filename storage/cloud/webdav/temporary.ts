@@ -1,4 +1,4 @@
-import type { Facts, ProviderDeps } from "../provider.ts";
+import type { ProbeResult, ProviderDeps } from "../provider.ts";
 
 /** Parses a temporary name: of this daemon, and of any. */
 const TEMPORARY_NAME = /^\.?croft-(?:([a-z0-9]{1,32})-)?[0-9a-f-]{36}\.tmp$/i;
@@ -12,11 +12,11 @@ type Deps = Pick<ProviderDeps, "home" | "newId" | "locks">;
  */
 export function withTemporaryName<T>(
   deps: Deps,
-  facts: Facts,
+  probeResult: ProbeResult,
   work: (name: string) => Promise<T>,
 ): Promise<T> {
   // Some servers hide or refuse names that begin with a dot.
-  const name = `${facts["dot_names"] === false ? "" : "."}croft-${deps.home}-${deps.newId()}.tmp`;
+  const name = `${probeResult["dot_names"] === false ? "" : "."}croft-${deps.home}-${deps.newId()}.tmp`;
   return deps.locks.withLocks([toLockKey(name)], () => work(name));
 }
 

@@ -47,7 +47,7 @@ export async function uploadFile(core: DavCore, upload: Upload): Promise<ItemOut
       const refusal = await refuseTaken(core, place.segments, upload.signal);
       if (refusal !== undefined) return refusal;
     }
-    return await withTemporaryName(core.deps, core.facts, (name) =>
+    return await withTemporaryName(core.deps, core.probeResult, (name) =>
       uploadBy([...place.parent, name], place, core, upload, body),
     );
   } finally {
@@ -56,8 +56,8 @@ export async function uploadFile(core: DavCore, upload: Upload): Promise<ItemOut
 }
 
 /** Whether the server enforces that a move does not overwrite, and refuses a file below a missing folder. */
-function refusesByItself({ facts }: DavCore): boolean {
-  return facts["refuses_overwrite"] === true && facts["refuses_orphans"] === true;
+function refusesByItself({ probeResult }: DavCore): boolean {
+  return probeResult["refuses_overwrite"] === true && probeResult["refuses_orphans"] === true;
 }
 
 async function uploadBy(
@@ -90,10 +90,10 @@ async function uploadBy(
       const found = await core.look(temporary, signal);
       if (found.kind === "not_found") return { kind: "offline", sent: false, note: "not_kept" };
       if (found.kind !== "ok") return found;
-      if (isOther(found.seen, upload.name, body.length()))
+      if (isOther(found.davItem, upload.name, body.length()))
         return { kind: "offline", sent: true, note: "other_bytes" };
       const { segments: to } = place;
-      return moveOnto(core, { source: found.seen, from: temporary, to, isGuarded, signal });
+      return moveOnto(core, { source: found.davItem, from: temporary, to, isGuarded, signal });
     });
     if (outcome.kind === "ok") remains = "nothing";
     return outcome.kind === "stale"
@@ -115,12 +115,12 @@ export function toUploadPlace(
       readonly segments: readonly string[];
     }
   | Failure {
-  const refusal = refuseName(name, core.facts);
+  const refusal = refuseName(name, core.probeResult);
   if (refusal !== undefined) return refusal;
   const parent = toSegments(parentId);
   if (parent === undefined) return { kind: "stale", note: "impossible_id" };
   const segments = [...parent, name];
-  return refuseTarget(segments, core.facts) ?? { kind: "ok", parent, segments };
+  return refuseTarget(segments, core.probeResult) ?? { kind: "ok", parent, segments };
 }
 
 /** Returns the media type of a new file, since the server sees a temporary name. */
@@ -167,7 +167,7 @@ async function isWhole(
 ): Promise<boolean> {
   if (!isCut || upload.signal.aborted || !body.isComplete()) return false;
   const found = await core.lookAfter(segments, upload.signal);
-  return found.kind === "ok" && found.seen.item.size === body.length();
+  return found.kind === "ok" && found.davItem.item.size === body.length();
 }
 
 async function explainStale(core: DavCore, parent: readonly string[], signal: AbortSignal) {

@@ -3,7 +3,7 @@ import type {
   CheckOutcome,
   CloudProvider,
   ConnectOutcome,
-  Facts,
+  ProbeResult,
   ProviderCapabilities,
   ProviderDeps,
   QuotaOutcome,
@@ -18,7 +18,7 @@ import { createDavCore, type DavCore } from "./core.ts";
 import { toFailure } from "./failures.ts";
 import { quotaProps } from "./items.ts";
 import { listFolder } from "./listing.ts";
-import { FACTS_VERSION, lookAtRoot, probe, readQuota, toCapabilities } from "./probe.ts";
+import { PROBE_VERSION, lookAtRoot, probe, readQuota, toCapabilities } from "./probe.ts";
 import { readFile } from "./reading.ts";
 import { replaceFile } from "./replacing.ts";
 import { uploadFile } from "./uploading.ts";
@@ -29,7 +29,7 @@ export interface WebDavRequest {
   readonly root: string;
   readonly username: string;
   readonly password: string;
-  readonly facts: Facts | undefined;
+  readonly probeResult: ProbeResult | undefined;
   readonly capabilities: ProviderCapabilities;
   readonly signal: AbortSignal;
 }
@@ -44,43 +44,48 @@ export async function openWebDav(
   // Basic authentication ends the user name at the first colon.
   if (request.username.includes(":"))
     return { kind: "invalid_setting", setting: "username", reason: "has_colon" };
-  const clientOf = (facts: Facts) => createClient(placed.base, request, facts, deps);
+  const clientOf = (probeResult: ProbeResult) =>
+    createClient(placed.base, request, probeResult, deps);
   const check = (signal: AbortSignal) =>
-    findFacts(clientOf, deps, request.root === "" ? "url" : "root", signal);
-  const { facts } = request;
+    detect(clientOf, deps, request.root === "" ? "url" : "root", signal);
+  const { probeResult } = request;
   const found =
-    facts?.["version"] === FACTS_VERSION
-      ? ({ kind: "ok", facts } as const)
+    probeResult?.["version"] === PROBE_VERSION
+      ? ({ kind: "ok", probeResult } as const)
       : await check(request.signal);
   if (found.kind !== "ok") return found;
-  const core = createDavCore({ client: clientOf(found.facts), facts: found.facts, deps });
+  const core = createDavCore({
+    client: clientOf(found.probeResult),
+    probeResult: found.probeResult,
+    deps,
+  });
   const provider = withFinishedRenames(
-    createWebDav(core, toCapabilities(request.capabilities, found.facts), check),
+    createWebDav(core, toCapabilities(request.capabilities, found.probeResult), check),
     deps,
   );
-  return { kind: "ok", provider, facts: found.facts };
+  return { kind: "ok", provider, probeResult: found.probeResult };
 }
 
 function createClient(
   base: DavBase,
   request: WebDavRequest,
-  facts: Facts,
+  probeResult: ProbeResult,
   deps: ProviderDeps,
 ): DavClient {
   return createDavClient({
     base,
     username: request.username,
     password: request.password,
-    signing: facts["signing"] === "digest" ? "digest" : "basic",
+    signing: probeResult["signing"] === "digest" ? "digest" : "basic",
     newId: deps.newId,
     transport: createTransport(deps.guarded),
     clock: deps.clock,
-    usesPathDestination: facts["path_destination"] === true,
+    usesPathDestination: probeResult["path_destination"] === true,
   });
 }
 
-async function findFacts(
-  clientOf: (facts: Facts) => DavClient,
+async function detect(
+  clientOf: (probeResult: ProbeResult) => DavClient,
   deps: ProviderDeps,
   setting: "url" | "root",
   signal: AbortSignal,
@@ -96,7 +101,7 @@ async function findFacts(
   if (root.kind !== "ok") return root;
   const probed = await probe(client, deps, signal);
   return probed.kind === "ok"
-    ? { kind: "ok", facts: { ...root.facts, ...probed.facts, signing } }
+    ? { kind: "ok", probeResult: { ...root.probeResult, ...probed.probeResult, signing } }
     : probed;
 }
 
@@ -115,7 +120,7 @@ function createWebDav(
     check: ({ signal }) => check(signal),
     close: async () => undefined,
   };
-  if (core.facts["if_match_on_put"] !== true) return provider;
+  if (core.probeResult["if_match_on_put"] !== true) return provider;
   return {
     ...provider,
     replace: (input) =>
@@ -137,7 +142,7 @@ export function createDavVerbs(
       const place = toPlaceOf(id);
       if (place === undefined) return { kind: "not_found", note: "impossible_id" };
       const found = await core.look(place.segments, signal);
-      return found.kind === "ok" ? { kind: "ok", item: found.seen.item } : found;
+      return found.kind === "ok" ? { kind: "ok", item: found.davItem.item } : found;
     },
 
     read: (input) => readFile(core, input),

@@ -40,7 +40,7 @@ export interface Connection {
   readonly isBelowLocalRoots: boolean;
   /** Sealed. */
   readonly credentials: string;
-  readonly facts: Readonly<Record<string, string | number | boolean>> | undefined;
+  readonly probeResult: Readonly<Record<string, string | number | boolean>> | undefined;
   /** Undefined until the storage has been opened once since it was connected or checked. */
   readonly capabilities: Capabilities | undefined;
   readonly status: ConnectionStatus;
@@ -58,7 +58,7 @@ export type ConnectionChanges = Partial<
     | "displayName"
     | "settings"
     | "credentials"
-    | "facts"
+    | "probeResult"
     | "capabilities"
     | "status"
     | "generation"
@@ -264,10 +264,10 @@ function toConnection(row: ConnectionRow): Connection {
     settings: parseColumn(settingsSchema, row.settings, "vault_connections.settings"),
     isBelowLocalRoots: row.is_below_local_roots === 1,
     credentials: row.credentials,
-    facts:
+    probeResult:
       row.facts === null
         ? undefined
-        : parseColumn(factsSchema, row.facts, "vault_connections.facts"),
+        : parseColumn(probeResultSchema, row.facts, "vault_connections.facts"),
     capabilities:
       row.capabilities === null
         ? undefined
@@ -282,7 +282,7 @@ function toConnection(row: ConnectionRow): Connection {
 }
 
 const settingsSchema = z.record(z.string(), z.string());
-const factsSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+const probeResultSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 const guarantee = z.enum(["atomic", "emulated", "none"]);
 export const capabilitiesSchema: z.ZodType<Capabilities> = z.object({
   createOnly: guarantee,
@@ -308,7 +308,7 @@ function toRow(connection: Connection): Record<string, string | number | null> {
       displayName: connection.displayName,
       settings: connection.settings,
       credentials: connection.credentials,
-      facts: connection.facts,
+      probeResult: connection.probeResult,
       capabilities: connection.capabilities,
       status: connection.status,
       generation: connection.generation,
@@ -326,8 +326,8 @@ function toPartialRow(changes: {
   if (changes.displayName !== undefined) row["display_name"] = changes.displayName;
   if (changes.settings !== undefined) row["settings"] = JSON.stringify(changes.settings);
   if (changes.credentials !== undefined) row["credentials"] = changes.credentials;
-  if ("facts" in changes)
-    row["facts"] = changes.facts === undefined ? null : JSON.stringify(changes.facts);
+  if ("probeResult" in changes)
+    row["facts"] = changes.probeResult === undefined ? null : JSON.stringify(changes.probeResult);
   if ("capabilities" in changes)
     row["capabilities"] =
       changes.capabilities === undefined ? null : JSON.stringify(changes.capabilities);

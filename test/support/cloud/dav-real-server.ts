@@ -6,7 +6,7 @@ import { toDavBase, toServerBase } from "../../../storage/cloud/nextcloud/server
 import type {
   CloudProvider,
   CloudProviderType,
-  Facts,
+  ProbeResult,
   ProviderCapabilities,
 } from "../../../storage/cloud/provider.ts";
 import { createTransport } from "../../../storage/cloud/transport.ts";
@@ -21,7 +21,7 @@ import { testProviderDeps } from "./vault-cloud.ts";
 export interface RealDavServer {
   /** As the server was found. */
   readonly capabilities: ProviderCapabilities;
-  readonly facts: Facts;
+  readonly probeResult: ProbeResult;
   readonly pieceBytes: number;
   /** Creates a folder of its own on the server and connects it twice. Disposing of it deletes the folder. */
   open(): Promise<CloudSubject>;
@@ -49,13 +49,13 @@ export async function findRealDavServer(
   if (!url || !username || !password) return undefined;
   const type: CloudProviderType = kind === "webdav" ? webdav : createNextcloudType(PIECE_BYTES);
 
-  async function connect(root: string, agent: Agent, facts: Facts | undefined) {
+  async function connect(root: string, agent: Agent, probeResult: ProbeResult | undefined) {
     const outcome = await type.connect(
       {
         connectionId: randomUUID(),
         settings: { url: url ?? "", root, username: username ?? "" },
         credentials: { password: password ?? "" },
-        facts,
+        probeResult,
         saveCredentials: async () => undefined,
         signal: calm,
       },
@@ -65,16 +65,16 @@ export async function findRealDavServer(
     return outcome;
   }
 
-  function clientOf(base: DavBase, facts: Facts, agent: Agent): DavClient {
+  function clientOf(base: DavBase, probeResult: ProbeResult, agent: Agent): DavClient {
     return createDavClient({
       base,
       username: username ?? "",
       password: password ?? "",
-      signing: facts["signing"] === "digest" ? "digest" : "basic",
+      signing: probeResult["signing"] === "digest" ? "digest" : "basic",
       newId: randomUUID,
       transport: createTransport(agent),
       clock: Date.now,
-      usesPathDestination: facts["path_destination"] === true,
+      usesPathDestination: probeResult["path_destination"] === true,
     });
   }
 
@@ -85,11 +85,11 @@ export async function findRealDavServer(
   };
   const firstAgent = new Agent();
   const first = await connect("", firstAgent, undefined);
-  const basesOf = (root: string) => toBases(kind, url, String(first.facts["user"]), root);
+  const basesOf = (root: string) => toBases(kind, url, String(first.probeResult["user"]), root);
 
   return {
     capabilities: first.provider.capabilities,
-    facts: first.facts,
+    probeResult: first.probeResult,
     pieceBytes: PIECE_BYTES,
 
     async open() {
@@ -97,11 +97,11 @@ export async function findRealDavServer(
       const made = await first.provider.createFolder({ parent: "", name: root, signal: calm });
       if (made.kind !== "ok") throw new Error(JSON.stringify(made));
       const agent = new Agent();
-      const { provider, facts } = await connect(root, agent, undefined);
-      const { provider: other } = await connect(root, agent, facts);
+      const { provider, probeResult } = await connect(root, agent, undefined);
+      const { provider: other } = await connect(root, agent, probeResult);
       const bases = basesOf(root);
-      const files = clientOf(bases.files, facts, agent);
-      const trash = bases.trash && clientOf(bases.trash, facts, agent);
+      const files = clientOf(bases.files, probeResult, agent);
+      const trash = bases.trash && clientOf(bases.trash, probeResult, agent);
       return {
         provider,
         other,
@@ -116,7 +116,7 @@ export async function findRealDavServer(
         async leftovers() {
           const names = await listTemporary(files, provider, "");
           if (bases.uploads === undefined) return names;
-          const uploads = await listNames(clientOf(bases.uploads, facts, agent), []);
+          const uploads = await listNames(clientOf(bases.uploads, probeResult, agent), []);
           return [...names, ...uploads.filter((name) => name.startsWith("croft-"))];
         },
         ...(trash === undefined ? {} : { restoreLast: () => restoreLast(trash) }),

@@ -5,7 +5,7 @@ import type {
   CloudProviderType,
   ConnectOutcome,
   Credentials,
-  Facts,
+  ProbeResult,
 } from "../../../storage/cloud/provider.ts";
 import type { CloudSubject, Faults } from "../../conformance/cloud-provider.suite.ts";
 import { startFaultProxy } from "./fault-proxy.ts";
@@ -37,13 +37,13 @@ export async function makeDavSubject(backend: DavBackend): Promise<CloudSubject>
     ...(backend.isReal === true ? { sleep: (ms: number) => sleep(ms) } : {}),
     guarded: proxy.impatient(agent),
   };
-  async function connect(facts: Facts | undefined) {
+  async function connect(probeResult: ProbeResult | undefined) {
     const outcome: ConnectOutcome = await backend.type.connect(
       {
         connectionId: "c",
         settings: backend.settings(proxy.origin),
         credentials: backend.credentials,
-        facts,
+        probeResult,
         saveCredentials: async () => undefined,
         signal: new AbortController().signal,
       },
@@ -52,8 +52,8 @@ export async function makeDavSubject(backend: DavBackend): Promise<CloudSubject>
     if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
     return outcome;
   }
-  const { provider, facts } = await connect(undefined);
-  const { provider: other } = await connect(facts);
+  const { provider, probeResult } = await connect(undefined);
+  const { provider: other } = await connect(probeResult);
   const { clear = () => undefined } = backend.faults ?? {};
   return {
     provider,

@@ -297,7 +297,7 @@ export function createMemoryStorage(
           usedBytes: 10,
           totalBytes: capabilities.quota ? 100 : undefined,
         })),
-      check: () => call("check", async () => ({ kind: "ok", facts: {} })),
+      check: () => call("check", async () => ({ kind: "ok", probeResult: {} })),
       close: async () => undefined,
     };
   }
@@ -315,7 +315,7 @@ export function createMemoryStorage(
       connect: async ({ credentials }) =>
         credentials["secret"] === "wrong"
           ? { kind: "reauth" }
-          : { kind: "ok", provider: connect(), facts: {} },
+          : { kind: "ok", provider: connect(), probeResult: {} },
     },
     fail: (verb, ...failures) => ordered.set(verb, [...(ordered.get(verb) ?? []), ...failures]),
     recover() {

@@ -1,10 +1,10 @@
 import { Agent } from "undici";
 import { createBucketClient } from "../../../storage/s3/client.ts";
-import { toFindings, toCapabilities } from "../../../storage/cloud/s3/facts.ts";
+import { toFindings, toCapabilities } from "../../../storage/cloud/s3/findings.ts";
 import { s3 } from "../../../storage/cloud/s3/provider.ts";
 import type {
   CloudProvider,
-  Facts,
+  ProbeResult,
   ProviderCapabilities,
 } from "../../../storage/cloud/provider.ts";
 import type { CloudSubject } from "../../conformance/cloud-provider.suite.ts";
@@ -38,7 +38,7 @@ export async function findRealBucket(
   } = environment;
   if (!endpoint || !bucket || !id || !secret) return undefined;
 
-  async function connect(prefix: string, agent: Agent, facts: Facts | undefined) {
+  async function connect(prefix: string, agent: Agent, probeResult: ProbeResult | undefined) {
     const outcome = await s3.connect(
       {
         connectionId: crypto.randomUUID(),
@@ -50,7 +50,7 @@ export async function findRealBucket(
           prefix,
         },
         credentials: { access_key_id: id ?? "", secret_access_key: secret ?? "" },
-        facts,
+        probeResult,
         saveCredentials: async () => undefined,
         signal: calm,
       },
@@ -62,11 +62,11 @@ export async function findRealBucket(
 
   const deps = { ...testProviderDeps("", Date.now), newId: () => crypto.randomUUID() };
   const first = new Agent();
-  const { facts } = await connect("", first, undefined);
+  const { probeResult } = await connect("", first, undefined);
   await first.destroy();
 
   return {
-    capabilities: toCapabilities(toFindings(facts, region)),
+    capabilities: toCapabilities(toFindings(probeResult, region)),
 
     async open() {
       const prefix = `suite/${crypto.randomUUID()}`;
@@ -74,15 +74,15 @@ export async function findRealBucket(
       const client = createBucketClient(
         {
           endpoint,
-          region: String(facts["region"]),
+          region: String(probeResult["region"]),
           bucket,
           isPathStyle: style === "true",
           keys: { accessKeyId: id, secretAccessKey: secret, sessionToken: undefined },
         },
         { guarded: agent, clock: Date.now },
       );
-      const provider: CloudProvider = (await connect(prefix, agent, facts)).provider;
-      const other = (await connect(prefix, agent, facts)).provider;
+      const provider: CloudProvider = (await connect(prefix, agent, probeResult)).provider;
+      const other = (await connect(prefix, agent, probeResult)).provider;
       return {
         provider,
         other,

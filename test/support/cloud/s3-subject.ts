@@ -2,7 +2,7 @@ import { Agent } from "undici";
 import type { CloudSubject, Faults } from "../../conformance/cloud-provider.suite.ts";
 import type { S3Limits } from "../../../storage/cloud/s3/context.ts";
 import { createS3Type } from "../../../storage/cloud/s3/provider.ts";
-import type { CloudProvider, Facts, ProviderDeps } from "../../../storage/cloud/provider.ts";
+import type { CloudProvider, ProbeResult, ProviderDeps } from "../../../storage/cloud/provider.ts";
 import { createLocks } from "../../../storage/locks.ts";
 import { startS3Server, type S3Server, type S3ServerOptions } from "../../stand-ins/s3-server.ts";
 import { networkFaults, startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
@@ -28,12 +28,12 @@ export const allFaults: readonly (keyof Faults)[] = [...networkFaults, ...server
 export interface S3Subject extends CloudSubject {
   readonly server: S3Server;
   readonly proxy: FaultProxy | undefined;
-  /** The facts that connecting determined. */
-  readonly facts: Facts;
+  /** The result of the probe. */
+  readonly probeResult: ProbeResult;
   readonly deps: ProviderDeps;
-  /** Opens another connection: with the known facts, as after a start of the daemon, or with a new probe. */
+  /** Opens another connection: with the known probe result, as after a start of the daemon, or with a new probe. */
   connect(options?: {
-    readonly facts?: Facts | undefined;
+    readonly probeResult?: ProbeResult | undefined;
     readonly connectionId?: string;
     /** Of another daemon. */
     readonly home?: string;
@@ -68,9 +68,9 @@ export async function openS3Subject(options: S3SubjectOptions = {}): Promise<S3S
     guarded: proxy?.impatient(agent) ?? agent,
   };
   const type = createS3Type(options.limits ?? SMALL_PARTS);
-  let facts: Facts = {};
+  let probeResult: ProbeResult = {};
   const connect: S3Subject["connect"] = async ({
-    facts: known,
+    probeResult: known,
     connectionId = "one",
     home,
     deps: own = deps,
@@ -91,27 +91,27 @@ export async function openS3Subject(options: S3SubjectOptions = {}): Promise<S3S
             ? {}
             : { session_token: server.key.sessionToken }),
         },
-        facts: known,
+        probeResult: known,
         saveCredentials: async () => undefined,
         signal: new AbortController().signal,
       },
       home === undefined ? own : { ...own, home, locks: createLocks() },
     );
     if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
-    facts = outcome.facts;
+    probeResult = outcome.probeResult;
     return outcome.provider;
   };
   const root = options.prefix === undefined ? "" : `${options.prefix}/`;
   const provider = await connect();
-  const other = await connect({ facts, connectionId: "two" });
+  const other = await connect({ probeResult, connectionId: "two" });
   return {
     provider,
     other,
     server,
     proxy,
     deps,
-    get facts() {
-      return facts;
+    get probeResult() {
+      return probeResult;
     },
     connect,
     async overwrite(id, bytes) {

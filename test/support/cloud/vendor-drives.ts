@@ -81,7 +81,7 @@ function toRequest(
     connectionId: "c",
     settings: {},
     credentials: { access_token: accessToken, refresh_token: refreshToken },
-    facts: undefined,
+    probeResult: undefined,
     saveCredentials: async () => undefined,
     signal: new AbortController().signal,
     ...way.request,

@@ -12,8 +12,8 @@ import {
 import { findVaultUser, type VaultUser } from "../../../../storage/tables/vault/users.ts";
 import { SCOPE_MISSING } from "../../../../storage/cloud/oauth.ts";
 import {
-  ACCOUNT_FACT,
-  ACCOUNT_NAME_FACT,
+  PROBED_ACCOUNT,
+  PROBED_ACCOUNT_NAME,
   type ProviderDeps,
 } from "../../../../storage/cloud/provider.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
@@ -242,7 +242,9 @@ export function createAuthorization(
         return {
           kind: "confirm",
           providerName,
-          vendorAccount: String(tried.facts[ACCOUNT_NAME_FACT] ?? tried.facts[ACCOUNT_FACT] ?? ""),
+          vendorAccount: String(
+            tried.probeResult[PROBED_ACCOUNT_NAME] ?? tried.probeResult[PROBED_ACCOUNT] ?? "",
+          ),
           displayName: begun.displayName ?? providerName,
           handle: user.handle,
           isReconnect: begun.connectionId !== undefined,
@@ -282,7 +284,7 @@ const grantSchema: z.ZodType<SignInTrial> = z.object({
   kind: z.literal("ok"),
   connectionId: z.string().brand<"ConnectionId">(),
   isNew: z.boolean(),
-  facts: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+  probeResult: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
   capabilities: capabilitiesSchema,
   quota: z.object({
     quotaUsedBytes: z.number().exactOptional(),
@@ -298,7 +300,9 @@ function openGrant(
   stateHash: string,
 ): SignInTrial | undefined {
   try {
-    return grantSchema.parse(JSON.parse(keys.openText(GRANT_PURPOSE, grant, rowOf(stateHash))));
+    const text = keys.openText(GRANT_PURPOSE, grant, rowOf(stateHash));
+    // Undefined, too, for a page of another version of croft.
+    return grantSchema.safeParse(JSON.parse(text)).data;
   } catch (error) {
     if (error instanceof SealError) return undefined;
     throw error;

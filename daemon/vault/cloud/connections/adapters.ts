@@ -5,7 +5,7 @@ import type {
   CloudProviderType,
   ConnectOutcome,
   Credentials,
-  Facts,
+  ProbeResult,
   LocalFolderAccess,
   ProviderDeps,
 } from "../../../../storage/cloud/provider.ts";
@@ -130,7 +130,7 @@ export function createAdapters(
         ? await localFolders.getAccess(connection.userId, { create: false })
         : undefined,
       credentials: unsealCredentials(keys, connection),
-      facts: connection.facts,
+      probeResult: connection.probeResult,
       saveCredentials: async (renewed) => {
         const { id, generation } = connection;
         await renewCredentials(db, {
@@ -157,7 +157,7 @@ export function createAdapters(
 
   async function connect(
     input: Parameters<Adapters["connect"]>[0] & {
-      readonly facts?: Facts | undefined;
+      readonly probeResult?: ProbeResult | undefined;
       readonly loadCredentials?: () => Promise<Credentials | undefined>;
     },
   ): Promise<ConnectOutcome> {
@@ -168,7 +168,7 @@ export function createAdapters(
         connectionId,
         settings,
         credentials,
-        facts: input.facts,
+        probeResult: input.probeResult,
         localFolders,
         saveCredentials,
         ...(loadCredentials === undefined ? {} : { loadCredentials }),

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ConnectFailure } from "../../../../storage/cloud/outcomes.ts";
 import {
-  ACCOUNT_FACT,
+  PROBED_ACCOUNT,
   type CloudProviderType,
   type Credentials,
-  type Facts,
+  type ProbeResult,
   type ProviderDeps,
 } from "../../../../storage/cloud/provider.ts";
 import {
@@ -164,7 +164,7 @@ export function createConnections(
       settings,
       isBelowLocalRoots: false,
       credentials: sealCredentials(deps.keys, id, tried.credentials),
-      facts: tried.facts,
+      probeResult: tried.probeResult,
       capabilities: tried.capabilities,
       status: "connected",
       generation: 1,
@@ -194,7 +194,7 @@ export function createConnections(
       ...others,
       ...tried.quota,
       credentials: sealCredentials(deps.keys, connection.id, tried.credentials),
-      facts: tried.facts,
+      probeResult: tried.probeResult,
       capabilities: tried.capabilities,
       status: "connected",
       generation: connection.generation + 1,
@@ -222,7 +222,9 @@ export function createConnections(
     const input = { connectionId, type, settings, credentials, localFolders: folders };
     const tried = await tryStorage(adapters, input);
     if (tried.kind !== "ok") return tried;
-    return isOtherAccount(connection.facts, tried.facts) ? { kind: "other_account" } : tried;
+    return isOtherAccount(connection.probeResult, tried.probeResult)
+      ? { kind: "other_account" }
+      : tried;
   }
 
   async function getAgain(connection: Connection): Promise<Connection> {
@@ -378,15 +380,15 @@ export function createConnections(
       const outcome = await provider.check({ signal: new AbortController().signal });
       const quota = outcome.kind === "ok" ? await readQuota(provider) : {};
       const hasChanged =
-        outcome.kind === "ok" && !isDeepStrictEqual(outcome.facts, connection.facts);
+        outcome.kind === "ok" && !isDeepStrictEqual(outcome.probeResult, connection.probeResult);
       await updateConnection(db, id, {
         ...quota,
-        ...(outcome.kind === "ok" ? { facts: outcome.facts } : {}),
+        ...(outcome.kind === "ok" ? { probeResult: outcome.probeResult } : {}),
         ...(hasChanged ? { capabilities: undefined } : {}),
         status: statusAfterCheck(outcome),
         lastCheckedAt: clock(),
       });
-      // The open storage works by its earlier facts: the next call opens it by the new ones.
+      // The open storage works by its earlier probe result: the next call opens it by the new one.
       if (hasChanged) await adapters.forget(id);
       return getAgain(connection);
     },
@@ -394,7 +396,7 @@ export function createConnections(
 }
 
 /** Returns whether two sign-ins are of different accounts, as far as both are known: items of one must not count as the other's. */
-function isOtherAccount(before: Connection["facts"], after: Facts): boolean {
-  const [known, now] = [before?.[ACCOUNT_FACT], after[ACCOUNT_FACT]];
+function isOtherAccount(before: Connection["probeResult"], after: ProbeResult): boolean {
+  const [known, now] = [before?.[PROBED_ACCOUNT], after[PROBED_ACCOUNT]];
   return known !== undefined && now !== undefined && known !== now;
 }

@@ -3,7 +3,7 @@ import type {
   CloudProvider,
   CloudProviderType,
   Credentials,
-  Facts,
+  ProbeResult,
   LocalFolderAccess,
 } from "../../../../storage/cloud/provider.ts";
 import type {
@@ -17,7 +17,7 @@ import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 /** The result of probing a storage. */
 export interface Trial {
   readonly kind: "ok";
-  readonly facts: Facts;
+  readonly probeResult: ProbeResult;
   readonly capabilities: Capabilities;
   readonly quota: ConnectionChanges;
   /** Those that were given, or the ones that the provider renewed them to with their first use. */
@@ -46,7 +46,7 @@ export async function tryStorage(
   try {
     const quota = await readQuota(outcome.provider);
     const capabilities = toCapabilities(outcome.provider.capabilities);
-    return { kind: "ok", facts: outcome.facts, capabilities, quota, credentials };
+    return { kind: "ok", probeResult: outcome.probeResult, capabilities, quota, credentials };
   } finally {
     await outcome.provider.close();
   }

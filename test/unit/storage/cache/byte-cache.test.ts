@@ -82,7 +82,7 @@ async function openTestCache(limit = 64 * MIB): Promise<TestCache> {
     displayName: "",
     settings: {},
     credentials: "",
-    facts: undefined,
+    probeResult: undefined,
     isBelowLocalRoots: false,
     capabilities: undefined,
     status: "connected",

@@ -223,7 +223,7 @@ describe("attack: answers that a vendor would not give", () => {
         connectionId: "c",
         settings: {},
         credentials: { access_token: "very.secret", refresh_token: "r" },
-        facts: { account: "a" },
+        probeResult: { account: "a" },
         saveCredentials: async () => undefined,
         signal: calm,
       },
@@ -488,7 +488,7 @@ describe("too many requests", () => {
 describe("connecting", () => {
   test("another person's account is not taken for the same storage", async () => {
     await using server = await startDropboxServer();
-    const request = { facts: { account: "another" } };
+    const request = { probeResult: { account: "another" } };
     const provider = await connectDropbox(server, { dispatcher: agent, request });
     expect(await provider.check({ signal: calm })).toMatchObject({ kind: "reauth" });
   });

@@ -55,7 +55,7 @@ describe("attack: a vendor with an endless listing", () => {
           connectionId: "c",
           settings: {},
           credentials: { access_token: "t", refresh_token: "r" },
-          facts: { account: "a", root: "root", drive_id: "d", root_id: "root" },
+          probeResult: { account: "a", root: "root", drive_id: "d", root_id: "root" },
           saveCredentials: async () => undefined,
           signal,
         },

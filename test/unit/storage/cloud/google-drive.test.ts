@@ -43,7 +43,7 @@ async function open(options: GoogleDriveServerOptions = {}) {
         connectionId: "c",
         settings: {},
         credentials: { access_token: accessToken, refresh_token: refreshToken },
-        facts: undefined,
+        probeResult: undefined,
         saveCredentials: async () => undefined,
         signal: calm,
       },

@@ -99,7 +99,7 @@ const vendors: Readonly<Record<string, Vendor>> = {
             connectionId: "c",
             settings: { url: proxy.origin, username: account.username, root: "" },
             credentials: { password: account.password },
-            facts: undefined,
+            probeResult: undefined,
             saveCredentials: async () => undefined,
             signal: calm,
           },
@@ -130,11 +130,11 @@ const vendors: Readonly<Record<string, Vendor>> = {
     async open() {
       const limits = { ...SMALL_PARTS, partBytes: PIECE };
       const subject = await openS3Subject({ isProxied: true, limits, server: { pageEntries: 1 } });
-      const { proxy, facts } = subject;
+      const { proxy, probeResult } = subject;
       if (proxy === undefined) throw new Error("the subject has no proxy");
       return {
         proxy,
-        connect: () => subject.connect({ facts }),
+        connect: () => subject.connect({ probeResult }),
         [Symbol.asyncDispose]: () => subject[Symbol.asyncDispose](),
       };
     },

@@ -24,7 +24,11 @@ import { toFailure } from "../../../../storage/cloud/local-folder/errno.ts";
 import { relocate, respell } from "../../../../storage/cloud/local-folder/relocate.ts";
 import { localFolder } from "../../../../storage/cloud/local-folder/provider.ts";
 import { createItemReader } from "../../../../storage/cloud/local-folder/versions.ts";
-import type { CloudProvider, Facts, ProviderDeps } from "../../../../storage/cloud/provider.ts";
+import type {
+  CloudProvider,
+  ProbeResult,
+  ProviderDeps,
+} from "../../../../storage/cloud/provider.ts";
 import { tickAfter } from "../../../support/storage/file-clock.ts";
 import { skipUnless } from "../../../support/skip.ts";
 import { testProviderDeps } from "../../../support/cloud/vault-cloud.ts";
@@ -38,7 +42,7 @@ const hasOtherDisk =
 let outside: string;
 let root: string;
 let provider: CloudProvider;
-let facts: Facts;
+let probeResult: ProbeResult;
 
 beforeEach(async () => {
   const home = await mkdtemp(join(tmpdir(), "croft-local-"));
@@ -49,7 +53,7 @@ beforeEach(async () => {
   await writeFile(join(outside, "secret.txt"), "secret");
   const outcome = await connect(root);
   if (outcome.kind !== "ok") throw new Error(outcome.kind);
-  ({ provider, facts } = outcome);
+  ({ provider, probeResult } = outcome);
 });
 
 afterEach(async () => {
@@ -60,7 +64,7 @@ afterEach(async () => {
 
 /** The same storage after a start of the daemon. */
 async function restart(more: Partial<ProviderDeps> = {}): Promise<CloudProvider> {
-  const outcome = await connect(root, more, facts);
+  const outcome = await connect(root, more, probeResult);
   if (outcome.kind !== "ok") throw new Error(outcome.kind);
   return outcome.provider;
 }
@@ -70,13 +74,13 @@ async function list(storage: CloudProvider) {
   expect(listed.kind).toBe("ok");
 }
 
-function connect(folder: string, more: Partial<ProviderDeps> = {}, known?: Facts) {
+function connect(folder: string, more: Partial<ProviderDeps> = {}, known?: ProbeResult) {
   return localFolder.connect(
     {
       connectionId: "c",
       settings: { root: folder },
       credentials: {},
-      facts: known,
+      probeResult: known,
       saveCredentials: async () => undefined,
       signal,
     },
@@ -323,7 +327,7 @@ describe("where a root may lie", () => {
 
   test("a root that is another folder than before is offline, and no item counts as deleted", async () => {
     await writeFile(join(root, "file.txt"), "x");
-    const again = await connect("root", {}, facts);
+    const again = await connect("root", {}, probeResult);
     if (again.kind !== "ok") throw new Error(again.kind);
     await rename(root, `${root}-unmounted`);
     expect((await again.provider.list({ folder: "", signal })).kind).toBe("offline");
@@ -339,7 +343,7 @@ describe("where a root may lie", () => {
   });
 
   test("another disk in place of the root is offline, although the top folders of both have the same inode", async () => {
-    const other = { ...facts, born: "1", marker: "another" };
+    const other = { ...probeResult, born: "1", marker: "another" };
     const again = await connect("root", {}, other);
     if (again.kind !== "ok") throw new Error(again.kind);
     expect((await again.provider.list({ folder: "", signal })).kind).toBe("offline");
@@ -349,7 +353,7 @@ describe("where a root may lie", () => {
     execFileSync("cp", ["-a", root, `${root}-copy`]);
     await rm(root, { recursive: true });
     await rename(`${root}-copy`, root);
-    const again = await connect("root", {}, facts);
+    const again = await connect("root", {}, probeResult);
     if (again.kind !== "ok") throw new Error(again.kind);
     expect((await again.provider.list({ folder: "", signal })).kind).toBe("ok");
   });

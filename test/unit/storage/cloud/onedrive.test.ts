@@ -290,7 +290,7 @@ describe("attack: answers that a vendor would not give", () => {
         connectionId: "c",
         settings: {},
         credentials: { access_token: "very.secret", refresh_token: "r" },
-        facts: { drive_id: "d", root_id: "r", drive_type: "personal", tells_quota: true },
+        probeResult: { drive_id: "d", root_id: "r", drive_type: "personal", tells_quota: true },
         saveCredentials: async () => undefined,
         signal: calm,
       },
@@ -596,15 +596,20 @@ describe("connecting", () => {
     const checked = await provider.check({ signal: calm });
     if (checked.kind !== "ok") throw new Error(checked.kind);
     const before = business.requests();
-    const way = { dispatcher: agent, request: { facts: checked.facts } };
+    const way = { dispatcher: agent, request: { probeResult: checked.probeResult } };
     expect((await connectOneDrive(business, way)).capabilities).toEqual(provider.capabilities);
     expect(business.requests()).toBe(before);
   });
 
   test("another person's drive is not taken for the same storage", async () => {
     await using server = await startOneDriveServer();
-    const facts = { drive_id: "another", root_id: "r", drive_type: "personal", tells_quota: true };
-    const provider = await connectOneDrive(server, { dispatcher: agent, request: { facts } });
+    const probeResult = {
+      drive_id: "another",
+      root_id: "r",
+      drive_type: "personal",
+      tells_quota: true,
+    };
+    const provider = await connectOneDrive(server, { dispatcher: agent, request: { probeResult } });
     expect(await provider.check({ signal: calm })).toMatchObject({ kind: "reauth" });
   });
 

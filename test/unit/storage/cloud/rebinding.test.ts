@@ -105,7 +105,7 @@ describe("attack: a server's name leads to a forbidden address after it was conn
           {
             connectionId: "c",
             ...toInput(name.url),
-            facts: undefined,
+            probeResult: undefined,
             saveCredentials: async () => undefined,
             signal,
           },

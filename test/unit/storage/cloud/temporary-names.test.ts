@@ -33,7 +33,7 @@ const storages: Record<string, () => Promise<Storage>> = {
             connectionId: "c",
             settings: { url: `${proxy.origin}/dav`, username: davUser.username },
             credentials: { password: davUser.password },
-            facts: undefined,
+            probeResult: undefined,
             saveCredentials: async () => undefined,
             signal: new AbortController().signal,
           },

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { Agent } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
 import { createNextcloudType } from "../../../../../storage/cloud/nextcloud/provider.ts";
-import type { Facts } from "../../../../../storage/cloud/provider.ts";
+import type { ProbeResult } from "../../../../../storage/cloud/provider.ts";
 import { startDavStandIn } from "../../../../stand-ins/dav-server.ts";
 import { startNextcloud, type NextcloudOptions } from "../../../../stand-ins/nextcloud-server.ts";
 import { startFaultProxy, type ProxiedRequest } from "../../../../support/cloud/fault-proxy.ts";
@@ -19,7 +19,11 @@ const nextcloud = createNextcloudType(100);
 
 async function connect(
   url: string,
-  more: { readonly facts?: Facts; readonly root?: string; readonly password?: string } = {},
+  more: {
+    readonly probeResult?: ProbeResult;
+    readonly root?: string;
+    readonly password?: string;
+  } = {},
 ) {
   const agent = new Agent();
   closers.push(async () => agent.destroy());
@@ -28,7 +32,7 @@ async function connect(
       connectionId: "c",
       settings: { url, username: anna.username, root: more.root ?? "" },
       credentials: { password: more.password ?? anna.password },
-      facts: more.facts,
+      probeResult: more.probeResult,
       saveCredentials: async () => undefined,
       signal,
     },
@@ -51,13 +55,13 @@ async function start(options: Partial<NextcloudOptions> = {}) {
   );
   const outcome = await connect(proxy.origin + (options.base ?? ""));
   if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
-  const { provider, facts } = outcome;
+  const { provider, probeResult } = outcome;
   const { store } = server.dav;
   return {
     server,
     proxy,
     provider,
-    facts,
+    probeResult,
     names: () => [...server.files.children.values()].map(({ name }) => name),
     pieces: () => server.uploads.children.size,
     put: (name: string, text = "x") => store.add(server.files, name, "file", Buffer.from(text)),
@@ -75,8 +79,8 @@ async function start(options: Partial<NextcloudOptions> = {}) {
 
 describe("connecting", () => {
   test("determines the user and the capabilities of the server", async () => {
-    const { facts, provider, proxy } = await start();
-    expect(facts).toMatchObject({
+    const { probeResult, provider, proxy } = await start();
+    expect(probeResult).toMatchObject({
       product: "nextcloud",
       server_version: "31.0.5",
       user: "anna 1",
@@ -120,10 +124,10 @@ describe("connecting", () => {
       expect((await connect(proxy.origin + path)).kind).toBe("ok");
   });
 
-  test("connecting with facts sends no request", async () => {
-    const { proxy, facts } = await start();
+  test("connecting with a probe result sends no request", async () => {
+    const { proxy, probeResult } = await start();
     const before = proxy.log.length;
-    expect((await connect(proxy.origin, { facts })).kind).toBe("ok");
+    expect((await connect(proxy.origin, { probeResult })).kind).toBe("ok");
     expect(proxy.log.length).toBe(before);
   });
 

@@ -1,6 +1,6 @@
 import { Agent } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Facts } from "../../../../../storage/cloud/provider.ts";
+import type { ProbeResult } from "../../../../../storage/cloud/provider.ts";
 import { s3 } from "../../../../../storage/cloud/s3/provider.ts";
 import { calm, tryUpload } from "../../../../conformance/cloud-provider/acting.ts";
 import {
@@ -42,7 +42,7 @@ async function connect(
         secret_access_key: server.key.secret,
         ...credentials,
       },
-      facts: undefined,
+      probeResult: undefined,
       saveCredentials: async () => undefined,
       signal: calm,
     },
@@ -59,8 +59,8 @@ async function connected(...args: Parameters<typeof connect>) {
 
 describe("servers that differ from Amazon's", () => {
   test("servers that differ from Amazon's may name the document element of a multipart upload otherwise", async () => {
-    const { facts } = await connected(await start({ otherElements: true }));
-    expect(facts).toMatchObject({ conditional_multipart: true });
+    const { probeResult } = await connected(await start({ otherElements: true }));
+    expect(probeResult).toMatchObject({ conditional_multipart: true });
   });
 
   test("servers that differ from Amazon's may refuse a name with status 400: an invalid name, not an outage", async () => {
@@ -78,8 +78,8 @@ describe("servers that differ from Amazon's", () => {
 describe("the probe of a server", () => {
   test("probing a bucket finds its capabilities and leaves no objects", async () => {
     const server = await start({ isVersioned: true });
-    const { facts } = await connected(server);
-    expect(facts).toEqual({
+    const { probeResult } = await connected(server);
+    expect(probeResult).toEqual({
       region: "us-east-1",
       conditional_put: true,
       lists_deleted_folders: false,
@@ -102,8 +102,8 @@ describe("the probe of a server", () => {
     "conditions that are %s",
     async (conditions) => {
       const server = await start({ conditions });
-      const { facts, provider } = await connected(server);
-      expect(facts).toMatchObject({
+      const { probeResult, provider } = await connected(server);
+      expect(probeResult).toMatchObject({
         conditional_put: false,
         conditional_multipart: false,
         conditional_copy_source: false,
@@ -126,9 +126,9 @@ describe("the probe of a server", () => {
     ["keys", "form", "none"],
     ["none", "none", "none"],
   ] as const)("how %s encoding spells names", async (encoding, key_spelling, prefix_spelling) => {
-    const { facts } = await connected(await start({ encoding }));
+    const { probeResult } = await connected(await start({ encoding }));
     // A probe with a plus sign and a space tells the two ways apart.
-    expect(facts).toMatchObject({ key_spelling, prefix_spelling });
+    expect(probeResult).toMatchObject({ key_spelling, prefix_spelling });
   });
 
   test("a read-only bucket can be connected, without changes", async () => {
@@ -138,8 +138,8 @@ describe("the probe of a server", () => {
       status: 403,
       code: "AccessDenied",
     });
-    const { provider, facts } = await connected(server);
-    expect(facts).toMatchObject({ writable: false });
+    const { provider, probeResult } = await connected(server);
+    expect(probeResult).toMatchObject({ writable: false });
     const listed = await provider.list({ folder: "", signal: calm });
     expect(listed).toMatchObject({ kind: "ok", items: [{ name: "file.txt" }] });
     expect((await tryUpload(provider, "", "new.txt", "x")).kind).toBe("forbidden");
@@ -151,8 +151,8 @@ describe("the region", () => {
     "the region is taken from the server's response, once (redirect: %s)",
     async (redirectsRegions) => {
       const server = await start({ region: "eu-central-1", redirectsRegions });
-      const { facts, provider } = await connected(server);
-      expect(facts["region"]).toBe("eu-central-1");
+      const { probeResult, provider } = await connected(server);
+      expect(probeResult["region"]).toBe("eu-central-1");
       expect((await tryUpload(provider, "", "new.txt", "x")).kind).toBe("ok");
     },
   );
@@ -167,13 +167,13 @@ describe("the region", () => {
       const headers = { ...(options.headers as Record<string, string>), host };
       return dispatch({ ...options, origin: server.origin, headers }, handler);
     });
-    const open = (facts: Facts | undefined) =>
+    const open = (probeResult: ProbeResult | undefined) =>
       s3.connect(
         {
           connectionId: "one",
           settings: { endpoint: "http://s3.amazonaws.com", bucket: server.bucket },
           credentials: { access_key_id: server.key.id, secret_access_key: server.key.secret },
-          facts,
+          probeResult,
           saveCredentials: async () => undefined,
           signal: calm,
         },
@@ -187,7 +187,7 @@ describe("the region", () => {
       "s3.eu-west-1.amazonaws.com",
     ]);
     hosts.length = 0;
-    const again = await open(first.facts);
+    const again = await open(first.probeResult);
     if (again.kind !== "ok") throw new Error(again.kind);
     expect((await again.provider.list({ folder: "", signal: calm })).kind).toBe("ok");
     expect(new Set(hosts)).toEqual(new Set(["s3.eu-west-1.amazonaws.com"]));
@@ -347,7 +347,7 @@ describe("settings", () => {
           path_style: "false",
         },
         credentials: { access_key_id: server.key.id, secret_access_key: server.key.secret },
-        facts: undefined,
+        probeResult: undefined,
         saveCredentials: async () => undefined,
         signal: calm,
       },

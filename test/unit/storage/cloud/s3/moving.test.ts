@@ -25,7 +25,7 @@ async function open(options: S3SubjectOptions = {}) {
   subject = await openS3Subject({ isProxied: true, ...options });
   const { proxy } = subject;
   if (proxy === undefined) throw new Error("the proxy is not running");
-  return { ...subject, proxy, facts: subject.facts };
+  return { ...subject, proxy, probeResult: subject.probeResult };
 }
 
 const isOwn = ({ path }: ProxiedRequest) => path.includes("/.croft/");
@@ -60,7 +60,7 @@ describe.each(Object.entries(servers))("a rename on a server that %s", (_name, s
     "that a daemon's death interrupted at %s leaves a complete file",
     async (_step, accept) => {
       const subject = await open({ server });
-      const { provider, proxy, leftovers, connect, facts } = subject;
+      const { provider, proxy, leftovers, connect, probeResult } = subject;
       const file = await put(provider, "", "before.txt", "content");
       // From this step on the proxy refuses every request, as after a kill of the process.
       proxy.after(accept, async () => proxy.faults.refuse());
@@ -69,13 +69,13 @@ describe.each(Object.entries(servers))("a rename on a server that %s", (_name, s
       const contents = Object.values(await tree(provider));
       expect(contents.length).toBeGreaterThan(0);
       expect(new Set(contents)).toEqual(new Set(["content"]));
-      const again = await connect({ facts });
+      const again = await connect({ probeResult });
       const recovered = await list(again, "");
       expect(recovered).toHaveLength(1);
       if (outcome.kind === "ok") expect(recovered[0]?.name).toBe("after.txt");
       // Without a copy the entry stays until the server cannot be copying any more.
       subject.server.store.age(16 * 60_000);
-      await list(await connect({ facts }), "");
+      await list(await connect({ probeResult }), "");
       expect(await leftovers()).toEqual([]);
     },
   );
@@ -116,7 +116,7 @@ describe("a copy", () => {
   });
 
   test("a multipart copy has another etag, which the journal records: the source is deleted when the daemon restarts", async () => {
-    const { provider, proxy, connect, facts, leftovers } = await open();
+    const { provider, proxy, connect, probeResult, leftovers } = await open();
     const file = await put(provider, "", "large.bin", "x".repeat(550_000));
     expect(file.etag).toMatch(/-3$/);
     let written = 0;
@@ -127,7 +127,7 @@ describe("a copy", () => {
     expect((await rename(provider, file, "renamed.bin")).kind).not.toBe("ok");
     proxy.faults.clear();
     expect(await names(provider, "")).toEqual(["large.bin", "renamed.bin"]);
-    expect(await names(await connect({ facts }), "")).toEqual(["renamed.bin"]);
+    expect(await names(await connect({ probeResult }), "")).toEqual(["renamed.bin"]);
     expect(await leftovers()).toEqual([]);
   });
 });
@@ -147,25 +147,25 @@ describe("a daemon that dies during the copy", () => {
   }
 
   test("finishes the rename on its next start although the copy has an unknown tag", async () => {
-    const { connect, facts, leftovers, finishCopy } = await dieBeforeCopy();
+    const { connect, probeResult, leftovers, finishCopy } = await dieBeforeCopy();
     finishCopy();
-    expect(await names(await connect({ facts }), "")).toEqual(["renamed.bin"]);
+    expect(await names(await connect({ probeResult }), "")).toEqual(["renamed.bin"]);
     expect(await leftovers()).toEqual([]);
   });
 
   test("keeps the journal entry while the server may still be copying", async () => {
-    const { connect, facts, leftovers, finishCopy } = await dieBeforeCopy();
-    expect(await names(await connect({ facts }), "")).toEqual(["large.bin"]);
+    const { connect, probeResult, leftovers, finishCopy } = await dieBeforeCopy();
+    expect(await names(await connect({ probeResult }), "")).toEqual(["large.bin"]);
     expect(await leftovers()).toHaveLength(1);
     finishCopy();
-    expect(await names(await connect({ facts }), "")).toEqual(["renamed.bin"]);
+    expect(await names(await connect({ probeResult }), "")).toEqual(["renamed.bin"]);
     expect(await leftovers()).toEqual([]);
   });
 
   test("keeps both files if another client stored other bytes under the new name", async () => {
-    const { connect, facts, leftovers, finishCopy } = await dieBeforeCopy();
+    const { connect, probeResult, leftovers, finishCopy } = await dieBeforeCopy();
     finishCopy(Buffer.alloc(550_000, "y"));
-    expect(await names(await connect({ facts }), "")).toEqual(["large.bin", "renamed.bin"]);
+    expect(await names(await connect({ probeResult }), "")).toEqual(["large.bin", "renamed.bin"]);
     expect(await leftovers()).toEqual([]);
   });
 });
@@ -203,7 +203,7 @@ describe("another client", () => {
   });
 
   test("equal content that another client puts at the old place is kept, despite the journal of a dead daemon", async () => {
-    const { provider, proxy, connect, facts, server, leftovers } = await open();
+    const { provider, proxy, connect, probeResult, server, leftovers } = await open();
     const file = await put(provider, "", "before.txt", "content");
     proxy.after(steps["the delete of the source"], async () => proxy.faults.refuse());
     await rename(provider, file, "after.txt");
@@ -213,7 +213,7 @@ describe("another client", () => {
     server.store.put("before.txt", Buffer.from("content"), {});
     const again = server.store.current("before.txt");
     if (again !== undefined) Object.assign(again, { modifiedAt: again.modifiedAt + 60_000 });
-    expect(await tree(await connect({ facts }))).toEqual({
+    expect(await tree(await connect({ probeResult }))).toEqual({
       "before.txt": "content",
       "after.txt": "content",
     });
@@ -221,10 +221,10 @@ describe("another client", () => {
   });
 
   test("another daemon that lists the same connection does not complete a running move", async () => {
-    const { provider, proxy, connect, facts, leftovers } = await open();
+    const { provider, proxy, connect, probeResult, leftovers } = await open();
     const file = await put(provider, "", "before.txt", "content");
     proxy.after(steps["the copy"], async () => {
-      expect(await names(await connect({ facts, home: "elsewhere" }), "")).toHaveLength(2);
+      expect(await names(await connect({ probeResult, home: "elsewhere" }), "")).toHaveLength(2);
     });
     expect((await rename(provider, file, "after.txt")).kind).toBe("ok");
     expect(await tree(provider)).toEqual({ "after.txt": "content" });
@@ -232,7 +232,7 @@ describe("another client", () => {
   });
 
   test("forged journal entries cannot delete objects that are not verified copies", async () => {
-    const { provider, server, connect, facts } = await open({ prefix: "root" });
+    const { provider, server, connect, probeResult } = await open({ prefix: "root" });
     await put(provider, "", "a.txt", "a");
     await put(provider, "", "b.txt", "b");
     server.store.put("secret", Buffer.from("outside"), {});
@@ -258,7 +258,7 @@ describe("another client", () => {
         {},
       );
     server.store.put("root/.croft/journal/one/home-bytes", Buffer.from([0, 255, 3]), {});
-    expect(await tree(await connect({ facts }))).toEqual({ "a.txt": "a", "b.txt": "b" });
+    expect(await tree(await connect({ probeResult }))).toEqual({ "a.txt": "a", "b.txt": "b" });
     expect(server.store.current("secret")).toBeDefined();
   });
 });

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
-import type { CloudProvider, Facts } from "../../../../../storage/cloud/provider.ts";
+import type { CloudProvider, ProbeResult } from "../../../../../storage/cloud/provider.ts";
 import { s3 } from "../../../../../storage/cloud/s3/provider.ts";
 import {
   calm,
@@ -293,12 +293,12 @@ describe("a server with false responses", () => {
   async function connectTo(
     answer: RequestListener,
     work: (provider: CloudProvider) => Promise<void>,
-    more: Facts = {},
+    more: ProbeResult = {},
   ) {
     const server = createServer(answer).listen(0, "127.0.0.1");
     await once(server, "listening");
     try {
-      const { deps, facts } = await open();
+      const { deps, probeResult } = await open();
       const outcome = await s3.connect(
         {
           connectionId: "one",
@@ -308,7 +308,7 @@ describe("a server with false responses", () => {
             prefix: "root",
           },
           credentials: { access_key_id: "id", secret_access_key: "secret" },
-          facts: { ...facts, writable: false, ...more },
+          probeResult: { ...probeResult, writable: false, ...more },
           saveCredentials: async () => undefined,
           signal: calm,
         },

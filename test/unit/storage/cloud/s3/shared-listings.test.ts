@@ -23,7 +23,7 @@ async function open(): Promise<S3Subject & { tick(ms: number): void; connected: 
   subject = opened;
   let now = Date.now();
   const deps = { ...opened.deps, clock: () => now };
-  const connected = await opened.connect({ deps, facts: opened.facts });
+  const connected = await opened.connect({ deps, probeResult: opened.probeResult });
   await mkdir(connected, "", "in");
   return Object.assign(opened, { connected, tick: (ms: number) => void (now += ms) });
 }

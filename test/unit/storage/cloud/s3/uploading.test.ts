@@ -31,7 +31,7 @@ async function open(options: S3SubjectOptions = {}) {
   subject = await openS3Subject({ isProxied: true, ...options });
   const { proxy } = subject;
   if (proxy === undefined) throw new Error("the proxy is not running");
-  return { ...subject, proxy, facts: subject.facts };
+  return { ...subject, proxy, probeResult: subject.probeResult };
 }
 
 const isOwn = ({ path }: ProxiedRequest) => path.includes("/.croft/");
@@ -48,11 +48,13 @@ const { "the beginning": _beginning, ...lossless } = steps;
 const DAY_MS = 86_400_000;
 
 test("a bucket that requires checksums of writes gets them", async () => {
-  const { provider, server, connect, facts } = await open({ server: { wantsChecksums: true } });
+  const { provider, server, connect, probeResult } = await open({
+    server: { wantsChecksums: true },
+  });
   const made = await tryUpload(provider, "", "small.txt", "small");
   if (made.kind !== "ok") throw new Error(made.kind);
   const large = pattern(900_000);
-  const again = await connect({ facts });
+  const again = await connect({ probeResult });
   expect((await tryUpload(again, "", "large.bin", large)).kind).toBe("ok");
   expect((await rename(again, made.item, "renamed.txt")).kind).toBe("ok");
   await mkdir(again, "", "folder");
@@ -153,14 +155,14 @@ describe("an upload in parts", () => {
   });
 
   test("a multipart upload of a dead daemon is aborted by the next one, and by no other connection", async () => {
-    const { provider, proxy, connect, facts, leftovers, server } = await open();
+    const { provider, proxy, connect, probeResult, leftovers, server } = await open();
     proxy.after(steps["a part"], async () => proxy.faults.refuse());
     expect((await tryUpload(provider, "", "file.bin", pattern(900_000))).kind).toBe("offline");
     proxy.faults.clear();
     expect(server.store.uploads.size).toBe(1);
-    await tree(await connect({ facts, connectionId: "another" }));
+    await tree(await connect({ probeResult, connectionId: "another" }));
     expect(server.store.uploads.size).toBe(1);
-    await tree(await connect({ facts }));
+    await tree(await connect({ probeResult }));
     expect(await leftovers()).toEqual([]);
   });
 
@@ -170,7 +172,7 @@ describe("an upload in parts", () => {
   ] as const)(
     "whose daemon died after %s is found and aborted by the next one",
     async (step, when) => {
-      const { provider, proxy, connect, facts, leftovers, server } = await open();
+      const { provider, proxy, connect, probeResult, leftovers, server } = await open();
       const die = async () => proxy.faults.refuse();
       let entries = 0;
       if (when === "after") proxy.after(steps["the beginning"], die);
@@ -180,13 +182,13 @@ describe("an upload in parts", () => {
       );
       proxy.faults.clear();
       expect(server.store.uploads.size).toBe(1);
-      expect(await tree(await connect({ facts }))).toEqual({});
+      expect(await tree(await connect({ probeResult }))).toEqual({});
       expect(await leftovers()).toEqual([]);
     },
   );
 
   test("an upload of another client under the same name is kept when leftovers of a dead daemon are aborted", async () => {
-    const { provider, proxy, connect, facts, server } = await open();
+    const { provider, proxy, connect, probeResult, server } = await open();
     const { uploads } = server.store;
     const hour = 3_600_000;
     proxy.after(steps["the beginning"], async () => proxy.faults.refuse());
@@ -197,14 +199,14 @@ describe("an upload in parts", () => {
     uploads.set("later", { ...begun, startedAt: begun.startedAt + hour });
     uploads.set("longer", { ...begun, key: "file.bin.part" });
     proxy.faults.clear();
-    await tree(await connect({ facts }));
+    await tree(await connect({ probeResult }));
     expect([...uploads.keys()]).toEqual(["earlier", "later", "longer"]);
     expect(ours).not.toMatch(/earlier|later|longer/);
   });
 
   test("that another daemon has started in the same connection is kept until it is a week old", async () => {
-    const { provider, proxy, connect, facts, server, leftovers } = await open();
-    const elsewhere = await connect({ facts, home: "elsewhere" });
+    const { provider, proxy, connect, probeResult, server, leftovers } = await open();
+    const elsewhere = await connect({ probeResult, home: "elsewhere" });
     await uploadDuring(provider, async () => {
       await tree(elsewhere);
       expect((await elsewhere.check({ signal: calm })).kind).toBe("ok");
@@ -212,21 +214,21 @@ describe("an upload in parts", () => {
     proxy.after(steps["a part"], async () => proxy.faults.refuse());
     await tryUpload(provider, "", "dead.bin", pattern(900_000));
     proxy.faults.clear();
-    await tree(await connect({ facts, home: "third" }));
+    await tree(await connect({ probeResult, home: "third" }));
     expect(server.store.uploads.size).toBe(1);
     server.store.age(8 * DAY_MS);
-    await tree(await connect({ facts, home: "third" }));
+    await tree(await connect({ probeResult, home: "third" }));
     expect(await leftovers()).toEqual([]);
   });
 
   test.each(["home", "elsewhere"])(
     "a multipart upload of %s continues while the leftover of a lost response under the same name is aborted",
     async (home) => {
-      const { provider, proxy, connect, facts, leftovers } = await open();
+      const { provider, proxy, connect, probeResult, leftovers } = await open();
       proxy.loseNext(steps["the beginning"]);
       expect((await tryUpload(provider, "", "file.bin", pattern(900_000))).kind).toBe("offline");
       expect(await leftovers()).toHaveLength(2);
-      const again = home === "home" ? provider : await connect({ facts, home });
+      const again = home === "home" ? provider : await connect({ probeResult, home });
       await uploadDuring(again, async () => {
         expect((await provider.check({ signal: calm })).kind).toBe("ok");
       });

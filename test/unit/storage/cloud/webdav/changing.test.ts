@@ -29,7 +29,7 @@ async function start(quirks: DavQuirks = {}) {
       connectionId: "c",
       settings: { url: `${proxy.origin}/dav`, username: anna.username },
       credentials: { password: anna.password },
-      facts: undefined,
+      probeResult: undefined,
       saveCredentials: async () => undefined,
       signal,
     },
@@ -49,7 +49,7 @@ async function start(quirks: DavQuirks = {}) {
     store,
     root,
     provider: outcome.provider,
-    facts: outcome.facts,
+    probeResult: outcome.probeResult,
     names: () => [...root.children.values()].map(({ name }) => name).sort(),
     put: (name: string, text = "x") => store.add(root, name, "file", Buffer.from(text)),
     requests: () => proxy.log.slice(mark).map((line) => line.replace(/ .*/, "")),
@@ -102,9 +102,9 @@ describe("a move", () => {
   });
 
   test("a move whose precondition fails although the item is unchanged is retried without the precondition", async () => {
-    const { proxy, put, rename, requests, facts } = await start();
+    const { proxy, put, rename, requests, probeResult } = await start();
     put("a");
-    expect(facts["if_match"]).toBe(true);
+    expect(probeResult["if_match"]).toBe(true);
     proxy.answerNext(isMove, 412);
     expect((await rename("a", "b")).kind).toBe("ok");
     expect(requests().filter((method) => method === "MOVE")).toHaveLength(2);
@@ -269,8 +269,8 @@ describe("an upload", () => {
 });
 
 test("a server that refuses dotfiles gets temporary names without a dot", async () => {
-  const { upload, facts, names, proxy } = await start({ refusesDotNames: true });
-  expect(facts).toMatchObject({ writable: true, dot_names: false });
+  const { upload, probeResult, names, proxy } = await start({ refusesDotNames: true });
+  expect(probeResult).toMatchObject({ writable: true, dot_names: false });
   expect((await upload("a", "x")).kind).toBe("ok");
   expect(names()).toEqual(["a"]);
   expect(proxy.log.some((line) => /^PUT \/dav\/croft-home-[0-9a-f-]{36}\.tmp$/.test(line))).toBe(
@@ -282,8 +282,10 @@ test("a server that refuses dotfiles gets temporary names without a dot", async 
 });
 
 test("no dotfiles are created on a server that does not list them", async () => {
-  const { upload, rename, provider, facts, names, put } = await start({ hidesDotNames: true });
-  expect(facts).toMatchObject({ dot_names: true, shows_dot_names: false });
+  const { upload, rename, provider, probeResult, names, put } = await start({
+    hidesDotNames: true,
+  });
+  expect(probeResult).toMatchObject({ dot_names: true, shows_dot_names: false });
   put("a");
   const hidden = { kind: "invalid_name", rule: "hidden_name" };
   expect(await upload(".b", "x")).toEqual(hidden);
@@ -291,14 +293,14 @@ test("no dotfiles are created on a server that does not list them", async () => 
   expect(await provider.createFolder({ parent: "", name: ".b", signal })).toEqual(hidden);
   expect((await upload("b", "x")).kind).toBe("ok");
   expect(names()).toEqual(["a", "b"]);
-  expect((await start()).facts).toMatchObject({ shows_dot_names: true });
+  expect((await start()).probeResult).toMatchObject({ shows_dot_names: true });
 });
 
 test("a server that truncates destinations gets none with a question mark or semicolon", async () => {
-  const { upload, rename, provider, facts, names, put, root, store } = await start({
+  const { upload, rename, provider, probeResult, names, put, root, store } = await start({
     cutsDestinations: true,
   });
-  expect(facts).toMatchObject({ whole_destinations: false });
+  expect(probeResult).toMatchObject({ whole_destinations: false });
   put("a");
   store.add(root, "x?y", "folder");
   const refused = { kind: "invalid_name", rule: "reserved_character" };
@@ -319,7 +321,7 @@ test("a server that truncates destinations gets none with a question mark or sem
     }),
   ).toEqual(refused);
   expect(names()).toEqual(["a", "x?y"]);
-  expect((await start()).facts).toMatchObject({ whole_destinations: true });
+  expect((await start()).probeResult).toMatchObject({ whole_destinations: true });
 });
 
 test("the next listing deletes the leftovers of an interrupted upload, but not those of another daemon", async () => {
@@ -405,7 +407,12 @@ test("deleting: a lost answer is looked after, a newcomer is spared", async () =
 
 test("connecting leaves no files, and tests the declared capabilities of a server", async () => {
   const good = await start();
-  expect(good.facts).toMatchObject({ etag: "fine", if_match: true, range: true, dot_names: true });
+  expect(good.probeResult).toMatchObject({
+    etag: "fine",
+    if_match: true,
+    range: true,
+    dot_names: true,
+  });
   expect(good.names()).toEqual([]);
   const bad = await start({
     ignoresConditions: true,
@@ -413,7 +420,7 @@ test("connecting leaves no files, and tests the declared capabilities of a serve
     wantsPathDestination: true,
     mixesSpellings: true,
   });
-  expect(bad.facts).toMatchObject({
+  expect(bad.probeResult).toMatchObject({
     etag: "none",
     if_match: false,
     path_destination: true,

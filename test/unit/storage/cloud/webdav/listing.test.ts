@@ -3,9 +3,9 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { Agent } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
-import type { CloudProvider, Facts } from "../../../../../storage/cloud/provider.ts";
+import type { CloudProvider, ProbeResult } from "../../../../../storage/cloud/provider.ts";
 import { webdav } from "../../../../../storage/cloud/webdav/provider.ts";
-import { FACTS_VERSION } from "../../../../../storage/cloud/webdav/probe.ts";
+import { PROBE_VERSION } from "../../../../../storage/cloud/webdav/probe.ts";
 import { testProviderDeps } from "../../../../support/cloud/vault-cloud.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -14,12 +14,12 @@ afterEach(async () => {
 });
 
 const signal = new AbortController().signal;
-const plainFacts: Facts = { version: FACTS_VERSION, writable: true, etag: "fine" };
+const plainFacts: ProbeResult = { version: PROBE_VERSION, writable: true, etag: "fine" };
 
 /** A connection to `/b x` of a server that says whatever `answer` does. */
 async function connect(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
-  facts: Facts | "none" = plainFacts,
+  probeResult: ProbeResult | "none" = plainFacts,
 ) {
   const requests: string[] = [];
   const server = createServer((request, response) => {
@@ -42,7 +42,7 @@ async function connect(
       connectionId: "c",
       settings: { url: `${origin}/b x/`, username: "anna" },
       credentials: { password: "secret" },
-      facts: facts === "none" ? undefined : facts,
+      probeResult: probeResult === "none" ? undefined : probeResult,
       saveCredentials: async () => undefined,
       signal,
     },
@@ -51,20 +51,20 @@ async function connect(
   return { outcome, requests, origin };
 }
 
-async function open(body: string, facts?: Facts): Promise<CloudProvider> {
+async function open(body: string, probeResult?: ProbeResult): Promise<CloudProvider> {
   const { outcome } = await connect((_request, response) => {
     response.writeHead(207, {
       "content-type": 'text/xml; charset="utf-8"',
       date: "Sat, 21 Nov 2026 15:16:15 GMT",
     });
     response.end(body);
-  }, facts);
+  }, probeResult);
   if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
   return outcome.provider;
 }
 
-async function list(body: string, facts?: Facts) {
-  const provider = await open(body, facts);
+async function list(body: string, probeResult?: ProbeResult) {
+  const provider = await open(body, probeResult);
   return provider.list({ folder: "", signal });
 }
 
@@ -316,7 +316,7 @@ describe("connecting", () => {
     },
   );
 
-  test("connecting with facts sends no request", async () => {
+  test("connecting with a probe result sends no request", async () => {
     const { outcome, requests } = await connect((_request, response) => {
       response.writeHead(500).end();
     });
@@ -331,7 +331,7 @@ describe("connecting", () => {
     }, "none");
     expect(outcome).toMatchObject({
       kind: "ok",
-      facts: { writable: false },
+      probeResult: { writable: false },
       provider: { capabilities: { quota: false, versionResolutionMs: 1_000 } },
     });
   });
@@ -347,7 +347,7 @@ describe("connecting", () => {
         connectionId: "c",
         settings: { url: "http://169.254.169.254/", username: "anna" },
         credentials: { password: "secret" },
-        facts: undefined,
+        probeResult: undefined,
         saveCredentials: async () => undefined,
         signal,
       },

@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { Agent } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
 import { webdav } from "../../../../../storage/cloud/webdav/provider.ts";
-import { FACTS_VERSION } from "../../../../../storage/cloud/webdav/probe.ts";
+import { PROBE_VERSION } from "../../../../../storage/cloud/webdav/probe.ts";
 import { testProviderDeps } from "../../../../support/cloud/vault-cloud.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -64,7 +64,7 @@ async function open(
         username: "anna",
       },
       credentials: { password: "secret" },
-      facts: { version: FACTS_VERSION, writable: true, etag: "fine" },
+      probeResult: { version: PROBE_VERSION, writable: true, etag: "fine" },
       saveCredentials: async () => undefined,
       signal,
     },

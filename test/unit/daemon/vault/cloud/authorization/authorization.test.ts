@@ -28,7 +28,7 @@ function createSignedInType() {
     },
     async connect(request) {
       requests.push(request);
-      return { kind: "ok", provider: storage.connect(), facts: {} };
+      return { kind: "ok", provider: storage.connect(), probeResult: {} };
     },
   };
   return { type, requests, exchanged };

@@ -1,4 +1,4 @@
-import type { Facts, ProviderCapabilities } from "../provider.ts";
+import type { ProbeResult, ProviderCapabilities } from "../provider.ts";
 import type { Findings, Spelling } from "./context.ts";
 
 /** The best capabilities of this kind of storage: a server that enforces every condition, and a bucket with versions. */
@@ -33,8 +33,8 @@ export function toCapabilities({ guards, isVersioned }: Findings): ProviderCapab
   };
 }
 
-/** Returns the findings as facts of the connection. */
-export function toFacts(findings: Findings): Facts {
+/** Returns the findings as the probe result of the connection. */
+export function toProbeResult(findings: Findings): ProbeResult {
   const { guards, region, isVersioned, isWritable, keySpelling, prefixSpelling } = findings;
   const { listsDeletedFolders } = findings;
   return {
@@ -54,11 +54,11 @@ export function toFacts(findings: Findings): Facts {
   };
 }
 
-/** Reads the findings back from facts. Missing ones count as not proved. */
-export function toFindings(facts: Facts, region: string): Findings {
-  const is = (name: string) => facts[name] === true;
+/** Reads the findings back from a probe result. Missing ones count as not proved. */
+export function toFindings(probeResult: ProbeResult, region: string): Findings {
+  const is = (name: string) => probeResult[name] === true;
   return {
-    region: typeof facts["region"] === "string" ? facts["region"] : region,
+    region: typeof probeResult["region"] === "string" ? probeResult["region"] : region,
     guards: {
       put: is("conditional_put"),
       multipart: is("conditional_multipart"),
@@ -70,13 +70,13 @@ export function toFindings(facts: Facts, region: string): Findings {
     },
     isVersioned: is("versioned"),
     // Unknown until the next probe of an old connection: assumed, because hiding such a folder costs only requests.
-    listsDeletedFolders: is("versioned") && facts["lists_deleted_folders"] !== false,
+    listsDeletedFolders: is("versioned") && probeResult["lists_deleted_folders"] !== false,
     isWritable: is("writable"),
-    keySpelling: toSpelling(facts["key_spelling"]),
-    prefixSpelling: toSpelling(facts["prefix_spelling"]),
+    keySpelling: toSpelling(probeResult["key_spelling"]),
+    prefixSpelling: toSpelling(probeResult["prefix_spelling"]),
   };
 }
 
-function toSpelling(fact: Facts[string] | undefined): Spelling {
-  return fact === "percent" || fact === "none" ? fact : "form";
+function toSpelling(value: ProbeResult[string] | undefined): Spelling {
+  return value === "percent" || value === "none" ? value : "form";
 }
