@@ -85,8 +85,8 @@ async function measureExtraction({ serve }: BenchHome): Promise<void> {
     const address = `${daemon.url}/api/documents?status=${status}&per_page=1`;
     return (await call<{ total: number }>(address, "GET", undefined, bearer)).total;
   };
-  const untilRead = async (wanted: number) => {
-    while ((await count("ready")) < wanted) {
+  const untilRead = async (expected: number) => {
+    while ((await count("ready")) < expected) {
       if ((await count("classification_failed")) > 0) throw new Error("a file was not read");
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }

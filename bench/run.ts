@@ -3,10 +3,10 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
 // `npm run bench`: runs every benchmark, one after the other, each in its own process. `npm run bench -- storage` runs only the named ones.
-const wanted = process.argv.slice(2);
+const requested = process.argv.slice(2);
 const names = (await readdir(import.meta.dirname))
   .filter((name) => name.endsWith(".bench.ts"))
-  .filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
+  .filter((name) => requested.length === 0 || requested.some((part) => name.includes(part)))
   .toSorted();
 
 for (const name of names) {

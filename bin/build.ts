@@ -98,9 +98,9 @@ async function newestBelow(path: string): Promise<number> {
   return Math.max(stats.mtimeMs, ...times);
 }
 
-async function timed(what: string, work: () => Promise<void>): Promise<void> {
+async function timed(step: string, work: () => Promise<void>): Promise<void> {
   const startedAt = performance.now();
   await work();
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
-  console.log(`built ${what} in ${seconds} s`);
+  console.log(`built ${step} in ${seconds} s`);
 }

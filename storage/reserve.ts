@@ -30,7 +30,7 @@ export interface Reserve {
 export function createReserve(path: string): Reserve {
   const locks = createLocks();
   const exclusively = <T>(work: () => Promise<T>) => locks.withLocks([path], work);
-  const keptBytes = async () => (await stat(path).catch(() => undefined))?.size ?? 0;
+  const reservedBytes = async () => (await stat(path).catch(() => undefined))?.size ?? 0;
   const freeBytes = async () => {
     const { bavail, bsize } = await statfs(dirname(path));
     return bavail * bsize;
@@ -51,11 +51,11 @@ export function createReserve(path: string): Reserve {
 
   return {
     async hasSpace() {
-      return (await keptBytes()) === RESERVE_BYTES && (await freeBytes()) >= FULL_BELOW_BYTES;
+      return (await reservedBytes()) === RESERVE_BYTES && (await freeBytes()) >= FULL_BELOW_BYTES;
     },
     spend(failure, work) {
       return exclusively(async () => {
-        if ((await keptBytes()) === 0) throw failure;
+        if ((await reservedBytes()) === 0) throw failure;
         await rm(path, { force: true });
         try {
           return await work();
@@ -67,9 +67,9 @@ export function createReserve(path: string): Reserve {
     },
     refill() {
       return exclusively(async () => {
-        const kept = await keptBytes();
-        if (kept === RESERVE_BYTES) return;
-        if (kept + (await freeBytes()) < FREE_FACTOR * RESERVE_BYTES) return;
+        const reserved = await reservedBytes();
+        if (reserved === RESERVE_BYTES) return;
+        if (reserved + (await freeBytes()) < FREE_FACTOR * RESERVE_BYTES) return;
         await occupy();
       });
     },

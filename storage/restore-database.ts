@@ -44,13 +44,13 @@ export async function restoreDatabase(
     await copyFile(copy, fresh, constants.COPYFILE_EXCL);
     await prepareCopy(fresh, copy, clock);
     await syncFile(fresh);
-    const kept = await keepPresent(database, await freeName(backups, copyTime(clock())));
+    const replaced = await keepPresent(database, await freeName(backups, copyTime(clock())));
     // The old log must not be read into the new file.
     await rm(`${database}-wal`, { force: true });
     await rm(`${database}-shm`, { force: true });
     await rename(fresh, database);
     await syncFolder(dirname(database));
-    return { copy, kept };
+    return { copy, kept: replaced };
   } catch (error) {
     for (const end of ENDS) await rm(fresh + end, { force: true });
     throw error instanceof StorageError ? error : toFileStorageError(error, copy);

@@ -130,14 +130,15 @@ export function createNightlyBackup(
   newId: () => string,
 ): ((signal: AbortSignal) => Promise<void>) | undefined {
   const { settings, clock } = input;
-  const { backupFolder: folder, backupUrl: place, backupKept: kept } = settings;
+  const { backupFolder: folder, backupUrl: place, backupKept: backupCount } = settings;
   if ((folder === undefined && place === undefined) || settings.databaseUrl !== undefined)
     return undefined;
   const passphrase = settings.backupPassphrase;
   return async (signal) => {
     const home = { ...toHome(input), mark: "nightly", passphrase };
     const toFolder = async () => {
-      if (folder !== undefined) await writeNightlyBackup({ ...home, folder, kept, signal });
+      if (folder !== undefined)
+        await writeNightlyBackup({ ...home, folder, count: backupCount, signal });
     };
     const toBucket = async () => {
       if (place === undefined) return;
@@ -147,7 +148,7 @@ export function createNightlyBackup(
         await backups.put({ now: home.now, home: id, bytes }, (write) =>
           writeBackup({ ...home, write }),
         );
-        await backups.prune(id, kept);
+        await backups.prune(id, backupCount);
       });
     };
     const failures: unknown[] = [];
@@ -232,8 +233,8 @@ async function findSource(
       open: () => backups.open(backup),
     };
   const known = there.length === 0 ? "there are none" : `the newest is ${there.at(-1)?.name}`;
-  const wanted = name === "latest" ? "backup" : `backup ${JSON.stringify(name)}`;
-  throw new AppError("not_found", `there is no ${wanted} in ${folder}; ${known}`);
+  const description = name === "latest" ? "backup" : `backup ${JSON.stringify(name)}`;
+  throw new AppError("not_found", `there is no ${description} in ${folder}; ${known}`);
 }
 
 /** The newest backup. Refuses to choose between the scheduled backups of several homes. */

@@ -253,7 +253,7 @@ function ownTasks(deps: ScheduledTasksDeps): readonly CronTask[] {
               void (await backUpDatabase(db, {
                 folder: directory.backups,
                 temporaryFolder: directory.tmp,
-                kept: BACKUPS_KEPT,
+                count: BACKUPS_KEPT,
                 now: clock(),
               })),
           },

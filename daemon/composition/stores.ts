@@ -166,7 +166,7 @@ async function openStoresOnce(
         const copy = await copyBeforeMigration(database, version, {
           folder: directory.backups,
           temporaryFolder: directory.tmp,
-          kept: MIGRATION_COPIES_KEPT,
+          count: MIGRATION_COPIES_KEPT,
           now: clock(),
         });
         log.info({ copy }, "copied the database before updating its schema");

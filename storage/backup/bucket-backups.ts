@@ -44,10 +44,10 @@ export interface BucketBackups {
   /** Opens a backup. The stream is resumed when the connection breaks, and ends with `StorageError` `busy` when that fails. */
   open(backup: BucketBackup): Promise<Readable>;
   /**
-   * Deletes the oldest scheduled backups of a home beyond `kept`, and returns how many. An object that begins unlike the
+   * Deletes the oldest scheduled backups of a home beyond `count`, and returns how many. An object that begins unlike the
    * backup that it is named after stays.
    */
-  prune(home: string, kept: number): Promise<number>;
+  prune(home: string, count: number): Promise<number>;
 }
 
 export interface BucketBackupsDeps {
@@ -142,9 +142,9 @@ export function createBucketBackups(deps: BucketBackupsDeps): BucketBackups {
       return withStorageErrors(resumable(first, span, openFrom, resumes));
     },
 
-    async prune(home, kept) {
+    async prune(home, count) {
       const own = (await list()).filter((backup) => backup.home === home);
-      const old = own.slice(0, Math.max(0, own.length - kept));
+      const old = own.slice(0, Math.max(0, own.length - count));
       let deleted = 0;
       for (const backup of old) {
         const { name } = backup;

@@ -9,20 +9,20 @@ export interface NightlyBackupOptions extends Omit<BackupOptions, "target" | "wr
   /** The folder of the backups; it is created. Other files in it stay untouched. */
   readonly folder: string;
   /** The number of backups to keep, this one included. */
-  readonly kept: number;
+  readonly count: number;
   readonly signal: AbortSignal;
 }
 
 const NAME = /^croft-home-\d{8}-\d{6}\.tar$/;
 
 /**
- * Writes a backup of the home to `croft-home-YYYYMMDD-HHMMSS.tar` (UTC) and deletes the oldest ones beyond `kept`, as far as they begin like
+ * Writes a backup of the home to `croft-home-YYYYMMDD-HHMMSS.tar` (UTC) and deletes the oldest ones beyond `count`, as far as they begin like
  * backups. It appears
  * under its name when it is whole; a crash leaves a `.partial` file, which the next run deletes. Deletes nothing when the
  * backup fails. Returns the path. @throws StorageError
  */
 export async function writeNightlyBackup(options: NightlyBackupOptions): Promise<string> {
-  const { folder, kept, signal, now } = options;
+  const { folder, count, signal, now } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const name of await readdir(folder))
     if (name.endsWith(PARTIAL) && NAME.test(name.slice(0, -PARTIAL.length)))
@@ -52,7 +52,7 @@ export async function writeNightlyBackup(options: NightlyBackupOptions): Promise
   const others = (await readdir(folder))
     .filter((name) => NAME.test(name) && name !== basename(path))
     .toSorted();
-  for (const old of others.slice(0, Math.max(0, others.length + 1 - kept)))
+  for (const old of others.slice(0, Math.max(0, others.length + 1 - count)))
     if (await isBackup(join(folder, old))) await rm(join(folder, old), { force: true });
   return path;
 }

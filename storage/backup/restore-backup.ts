@@ -89,9 +89,9 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
     const hasKeys = await restoreKeys(stage, passphrase);
     await prepareCopy(join(stage, DATABASE), name, clock, deleteAllUploads);
     signal.throwIfAborted();
-    const kept = await swap(stage, directory, copyTime(clock()));
+    const replacedFolder = await swap(stage, directory, copyTime(clock()));
     const keys = hasKeys ? "restored" : await restoreKeyRecord(stage, directory);
-    return { files, createdAt: info.data.created_at, keys, kept };
+    return { files, createdAt: info.data.created_at, keys, kept: replacedFolder };
   } finally {
     await rm(stage, { recursive: true, force: true });
   }
@@ -256,7 +256,7 @@ async function restoreKeyRecord(
 
 async function swap(stage: string, directory: DataDirectory, at: string): Promise<string | null> {
   const { root } = directory;
-  const kept = await makeFreeFolder(root, `replaced-${at}`);
+  const replacedFolder = await makeFreeFolder(root, `replaced-${at}`);
   const staged = await readdir(stage);
   const replaced = [
     ...["", "-wal", "-shm"].map((end) => DATABASE + end),
@@ -267,13 +267,13 @@ async function swap(stage: string, directory: DataDirectory, at: string): Promis
   // A home that was just created holds empty folders: nothing of it is worth keeping.
   for (const name of replaced) await removeEmptyFolder(join(root, name));
   let count = 0;
-  for (const name of replaced) count += await move(join(root, name), join(kept, name));
+  for (const name of replaced) count += await move(join(root, name), join(replacedFolder, name));
   await syncFolder(root);
   for (const name of [...FOLDERS, "keys", CONFIG]) await move(join(stage, name), join(root, name));
   await move(join(stage, DATABASE), join(root, DATABASE));
   await syncFolder(root);
-  if (count > 0) return kept;
-  await rm(kept, { recursive: true });
+  if (count > 0) return replacedFolder;
+  await rm(replacedFolder, { recursive: true });
   return null;
 }
 

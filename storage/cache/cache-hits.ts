@@ -121,18 +121,18 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
   }
 
   function lookUpInMemory(key: string): CachedBytes | undefined {
-    const kept = memory.get(key);
-    if (kept === undefined) return undefined;
+    const bytes = memory.get(key);
+    if (bytes === undefined) return undefined;
     index.touch(key);
-    return toBufferBytes(kept);
+    return toBufferBytes(bytes);
   }
 
   return {
     lookUpInMemory,
 
     async lookUp(key) {
-      const kept = lookUpInMemory(key);
-      if (kept !== undefined) return kept;
+      const hit = lookUpInMemory(key);
+      if (hit !== undefined) return hit;
       const entry = await index.find(key);
       if (entry === undefined) return undefined;
       index.pin(key);

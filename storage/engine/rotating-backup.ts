@@ -10,7 +10,7 @@ export interface RotatingBackupOptions {
   /** On the same file system: a copy is renamed into `folder` when it is complete. */
   readonly temporaryFolder: string;
   /** The number of copies to keep, this one included. */
-  readonly kept: number;
+  readonly count: number;
   /** Epoch milliseconds, for the copy's name. */
   readonly now: number;
 }
@@ -30,7 +30,7 @@ export function copyTime(now: number): string {
 
 /**
  * Writes a consistent copy of the database to a file `croft-YYYYMMDD-HHMMSS.db` (UTC) and deletes the oldest copies
- * beyond `kept`. Deletes no copy when the new one fails. Does not copy a damaged database: bad copies would replace the
+ * beyond `count`. Deletes no copy when the new one fails. Does not copy a damaged database: bad copies would replace the
  * good ones. Returns the path.
  */
 export async function backUpDatabase(
@@ -43,7 +43,7 @@ export async function backUpDatabase(
 
 /**
  * Writes a copy of a database whose schema is about to change, `croft-YYYYMMDD-HHMMSS-before-NNNN.db` with the number of the
- * first step, and deletes the oldest such copies beyond `kept`. An earlier croft reads the copy. Returns the path.
+ * first step, and deletes the oldest such copies beyond `count`. An earlier croft reads the copy. Returns the path.
  */
 export function copyBeforeMigration(
   db: Pick<SqliteDatabase, "backup">,
@@ -60,7 +60,7 @@ async function writeCopy(
   db: Pick<SqliteDatabase, "backup">,
   name: string,
   form: RegExp,
-  { folder, temporaryFolder, kept }: RotatingBackupOptions,
+  { folder, temporaryFolder, count }: RotatingBackupOptions,
 ): Promise<string> {
   const half = join(temporaryFolder, `backup-${name}`);
   await rm(half, { force: true });
@@ -70,7 +70,7 @@ async function writeCopy(
   await rename(half, path);
   await syncFolder(folder);
   const copies = (await readdir(folder)).filter((one) => form.test(one)).toSorted();
-  for (const old of copies.slice(0, Math.max(0, copies.length - kept)))
+  for (const old of copies.slice(0, Math.max(0, copies.length - count)))
     await rm(join(folder, old), { force: true });
   return path;
 }

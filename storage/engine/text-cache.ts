@@ -2,12 +2,12 @@
 export type TextCache<T> = (text: string) => T;
 
 /**
- * Caches `make(text)` for at least the last `kept` texts and at most twice as many. It has two generations instead of an
+ * Caches `make(text)` for at least the last `size` texts and at most twice as many. It has two generations instead of an
  * exact order of use: a hit costs one lookup and moves nothing.
  */
 export function createTextCache<T extends object | string>(
   make: (text: string) => T,
-  kept = 512,
+  size = 512,
 ): TextCache<T> {
   let young = new Map<string, T>();
   let old = new Map<string, T>();
@@ -15,7 +15,7 @@ export function createTextCache<T extends object | string>(
     const hit = young.get(text);
     if (hit !== undefined) return hit;
     const made = old.get(text) ?? make(text);
-    if (young.size >= kept) {
+    if (young.size >= size) {
       old = young;
       young = new Map();
     }

@@ -79,7 +79,7 @@ export async function findCommitId(
 
 /** Parses the records of `git log -z --name-status`: eight fields, then pairs of a letter and a path. */
 async function parseLog(records: AsyncIterable<string>): Promise<CommitFacts[]> {
-  const commits: MutableFacts[] = [];
+  const commits: MutableCommit[] = [];
   let fields: string[] = [];
   let letter: string | undefined;
   let count = 0;
@@ -101,20 +101,20 @@ async function parseLog(records: AsyncIterable<string>): Promise<CommitFacts[]> 
     }
     fields.push(word);
     if (fields.length < FIELDS) continue;
-    commits.push(toFacts(fields));
+    commits.push(toCommit(fields));
     fields = [];
   }
   return commits;
 }
 
-interface MutableFacts extends CommitFacts {
+interface MutableCommit extends CommitFacts {
   readonly added: string[];
   readonly removed: string[];
   readonly modified: string[];
   lacksFiles: boolean;
 }
 
-function toFacts([id = "", name = "", email = "", at = "", ...rest]: readonly string[]) {
+function toCommit([id = "", name = "", email = "", at = "", ...rest]: readonly string[]) {
   const [committerName = "", committerEmail = "", committedAt = "", message = ""] = rest;
   return {
     id,

@@ -2,7 +2,7 @@ import { lstat, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { devNull } from "node:os";
 import { join } from "node:path";
 import { type Git, GitError } from "./git.ts";
-import { type BranchFacts, resolveRefs } from "./refs.ts";
+import { type BranchList, resolveRefs } from "./refs.ts";
 
 /** The result of inspecting a folder of unknown origin. `unusable`: `reason` is a sentence without paths. */
 export type Inspection =
@@ -10,7 +10,7 @@ export type Inspection =
       readonly kind: "repository";
       readonly objectFormat: "sha1" | "sha256";
       readonly sizeKib: number;
-    } & BranchFacts)
+    } & BranchList)
   | { readonly kind: "unusable"; readonly reason: string };
 
 const STATS_AT_ONCE = 64;
@@ -103,7 +103,7 @@ async function walkFiles(directory: string): Promise<Walk> {
   return { kind: "files", names, refs, bytes };
 }
 
-type StorageFacts =
+type StorageFormat =
   | {
       readonly kind: "known";
       readonly objectFormat: "sha1" | "sha256";
@@ -124,7 +124,7 @@ const harmless = new Set([
   "extensions.objectformat",
 ]);
 
-async function readStorage(git: Git, directory: string): Promise<StorageFacts> {
+async function readStorage(git: Git, directory: string): Promise<StorageFormat> {
   const settings = await readConfig(git, directory);
   const isBare = /^(?:true|yes|on|1)$/i.test(settings.get("core.bare") ?? "");
   if (!isBare) return { kind: "unusable", reason: "it is not a bare repository" };

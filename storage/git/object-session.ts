@@ -127,9 +127,9 @@ export function openObjectSession(git: Git, { directory, signal }: ReadOptions):
             total += info.size;
             if (total > OUTPUT_BYTES_MAX)
               throw new GitError("too_long", "git cat-file: too much output");
-            const kept = Math.min(info.size, OBJECT_BYTES_MAX);
-            objects.push(await reader.bytes(kept));
-            await reader.skip(info.size - kept + 1);
+            const bytesToRead = Math.min(info.size, OBJECT_BYTES_MAX);
+            objects.push(await reader.bytes(bytesToRead));
+            await reader.skip(info.size - bytesToRead + 1);
           }
           return objects;
         },
@@ -178,13 +178,13 @@ function findInTree(
   name: string,
   idBytes: number,
 ): { readonly mode: string; readonly id: string } | undefined {
-  const wanted = Buffer.from(name);
+  const nameBytes = Buffer.from(name);
   for (let at = 0; at < tree.byteLength;) {
     const space = tree.indexOf(0x20, at);
     const end = tree.indexOf(0, space);
     if (space === -1 || end === -1) return undefined;
     const next = end + 1 + idBytes;
-    if (tree.subarray(space + 1, end).equals(wanted))
+    if (tree.subarray(space + 1, end).equals(nameBytes))
       return {
         mode: tree.toString("latin1", at, space).padStart(6, "0"),
         id: tree.toString("hex", end + 1, next),

@@ -99,7 +99,7 @@ function createObjectParser() {
   let parts: Buffer[] = [];
   /** Bytes of the object, its line break included, that have not arrived; undefined while the header arrives. */
   let left: number | undefined;
-  let kept = 0;
+  let bytesToKeep = 0;
   let total = 0;
 
   /** Returns how many bytes of the chunk were used. */
@@ -110,7 +110,7 @@ function createObjectParser() {
       throw new GitError("failed", `git cat-file: ${header.slice(0, HEADER_BYTES_MAX)}`);
     if (end === -1) return chunk.byteLength;
     const size = Number(header.slice(header.lastIndexOf(" ") + 1));
-    [left, kept, header, parts] = [size + 1, Math.min(size, OBJECT_BYTES_MAX), "", []];
+    [left, bytesToKeep, header, parts] = [size + 1, Math.min(size, OBJECT_BYTES_MAX), "", []];
     return end + 1;
   };
 
@@ -126,9 +126,9 @@ function createObjectParser() {
           continue;
         }
         const taken = Math.min(left, chunk.byteLength - at);
-        const wanted = Math.min(kept, taken);
-        if (wanted > 0) parts.push(chunk.subarray(at, at + wanted));
-        kept -= wanted;
+        const length = Math.min(bytesToKeep, taken);
+        if (length > 0) parts.push(chunk.subarray(at, at + length));
+        bytesToKeep -= length;
         left -= taken;
         at += taken;
         if (left > 0) continue;

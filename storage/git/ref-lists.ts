@@ -29,7 +29,7 @@ export async function listRefs(
   { under, order, text = "", prefix = "", directory, signal }: RefQuery,
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly refs: RefEntry[]; readonly total: number }> {
-  const wanted = text.toLowerCase();
+  const searched = text.toLowerCase();
   const refs: RefEntry[] = [];
   let total = 0;
   const records = readRecords(
@@ -47,7 +47,7 @@ export async function listRefs(
     const name = rest.join(" ");
     if (name === "") continue;
     const below = name.slice(under.length);
-    if (!below.toLowerCase().includes(wanted) || !below.startsWith(prefix)) continue;
+    if (!below.toLowerCase().includes(searched) || !below.startsWith(prefix)) continue;
     if (total >= offset && refs.length < limit)
       refs.push({ name, id, type, peeledId: peeled === "" ? undefined : peeled });
     total += 1;

@@ -4,7 +4,7 @@ import { findCommitId } from "./commits.ts";
 import { type Git, GitError } from "./git.ts";
 
 /** The branches of a repository. */
-export interface BranchFacts {
+export interface BranchList {
   readonly branches: readonly string[];
   /** The branch that HEAD names, whether it exists or not; undefined when HEAD names no branch. */
   readonly head: string | undefined;
@@ -12,14 +12,14 @@ export interface BranchFacts {
 
 /** The result of resolving every ref of a repository; `reason` is a sentence without paths. */
 export type ResolvedRefs =
-  | ({ readonly kind: "resolved" } & BranchFacts)
+  | ({ readonly kind: "resolved" } & BranchList)
   | { readonly kind: "unresolved"; readonly reason: string };
 
 const REFS_BYTES_MAX = 64 * 1024 * 1024;
 const BRANCHES = "refs/heads/";
 
 /** Returns the names of a repository's branches and the branch that HEAD points to. @throws GitError */
-export async function readBranches(git: Git, directory: string): Promise<BranchFacts> {
+export async function readBranches(git: Git, directory: string): Promise<BranchList> {
   const [text, head] = await Promise.all([
     git.run(["for-each-ref", "--format=%(refname)", BRANCHES], {
       directory,
@@ -90,12 +90,12 @@ const unresolved = (ref: string) =>
  * first of all; undefined when there is no branch.
  */
 export function chooseDefaultBranch(
-  { branches, head }: BranchFacts,
+  { branches, head }: BranchList,
   preferred: readonly string[],
 ): string | undefined {
   const existing = new Set(branches);
-  const wanted = [...(head === undefined ? [] : [head]), ...preferred];
-  return wanted.find((name) => existing.has(name)) ?? branches[0];
+  const candidates = [...(head === undefined ? [] : [head]), ...preferred];
+  return candidates.find((name) => existing.has(name)) ?? branches[0];
 }
 
 /** Points HEAD to a branch. @throws GitError */
@@ -116,7 +116,7 @@ export async function readRefs(
   directory: string,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const wanted = new Set(names);
+  const requested = new Set(names);
   const text = await git.run(["for-each-ref", "--format=%(objectname) %(refname)"], {
     directory,
     outputBytesMax: REFS_BYTES_MAX,
@@ -125,7 +125,7 @@ export async function readRefs(
     const space = line.indexOf(" ");
     return [line.slice(space + 1), line.slice(0, space)] as const;
   });
-  return new Map(found.filter(([name]) => wanted.has(name)));
+  return new Map(found.filter(([name]) => requested.has(name)));
 }
 
 async function readHeadBranch(directory: string): Promise<string | undefined> {

@@ -28,7 +28,7 @@ export type PlaceOutcome = "placed" | "missing" | "taken";
  */
 export interface RepositoryFiles {
   /** Creates a repository in a staging folder, complete and synced; returns its path and size. @throws GitError */
-  create(wanted: NewFiles): Promise<{ readonly path: string; readonly sizeKib: number }>;
+  create(files: NewFiles): Promise<{ readonly path: string; readonly sizeKib: number }>;
   /** Moves a folder and creates the parent of its target. */
   place(path: string, target: string): Promise<PlaceOutcome>;
   /** Moves a folder or link to the trash, which takes effect at once; returns whether it existed. */
@@ -37,8 +37,8 @@ export interface RepositoryFiles {
   undo(created: string): Promise<void>;
   /** Empties the trash; may take long. */
   sweep(): Promise<void>;
-  /** Deletes unfinished repositories, except those for which `isKept` returns true. */
-  sweepUnfinished(isKept: (path: string) => Promise<boolean>): Promise<void>;
+  /** Deletes unfinished repositories, except those for which `isReferenced` returns true. */
+  sweepUnfinished(isReferenced: (path: string) => Promise<boolean>): Promise<void>;
   /** Returns the absolute path of a real folder; undefined when it is missing, a link, or reached through one. */
   locate(path: string): Promise<string | undefined>;
   /** Returns whether the path exists, even as a link. */
@@ -57,13 +57,13 @@ const GONE = "gone-";
 /** Opens the folder of repositories and creates it if missing. */
 export async function openRepositoryFiles({
   git,
-  root: givenRoot,
+  root: configuredRoot,
 }: {
   readonly git: Git;
   readonly root: string;
 }): Promise<RepositoryFiles> {
-  await createPrivateFolder(join(givenRoot, ASIDE));
-  const root = await realpath(givenRoot);
+  await createPrivateFolder(join(configuredRoot, ASIDE));
+  const root = await realpath(configuredRoot);
   const toPath = (path: string) => join(root, path);
 
   const files: RepositoryFiles = {
@@ -130,10 +130,10 @@ export async function openRepositoryFiles({
           await rm(toPath(`${ASIDE}/${name}`), { recursive: true, force: true });
     },
 
-    async sweepUnfinished(isKept) {
+    async sweepUnfinished(isReferenced) {
       for (const name of await readdir(toPath(ASIDE))) {
         const path = `${ASIDE}/${name}`;
-        if (!name.startsWith(GONE) && !(await isKept(path))) await files.undo(path);
+        if (!name.startsWith(GONE) && !(await isReferenced(path))) await files.undo(path);
       }
     },
 

@@ -25,9 +25,9 @@ export async function findEntries(
   paths: readonly string[],
   options: ReadOptions,
 ): Promise<Map<string, TreeEntry>> {
-  const wanted = new Set(paths);
+  const requested = new Set(paths);
   const found = new Map<string, TreeEntry>();
-  const list = [...wanted];
+  const list = [...requested];
   for (let at = 0; at < list.length; at += PATHS_PER_RUN) {
     const chunk = list.slice(at, at + PATHS_PER_RUN);
     // `-t` lists a folder too when a path below it is given.
@@ -35,7 +35,7 @@ export async function findEntries(
     const env = { GIT_LITERAL_PATHSPECS: "1" };
     for await (const record of readRecords(git, args, { ...options, env })) {
       const entry = toEntry(record);
-      if (entry !== undefined && wanted.has(entry.path)) found.set(entry.path, entry);
+      if (entry !== undefined && requested.has(entry.path)) found.set(entry.path, entry);
     }
   }
   return found;

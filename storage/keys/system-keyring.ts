@@ -51,9 +51,9 @@ export async function probeSecretStore(store: SecretStore, throwAway: string): P
   const account = `probe:${throwAway}`;
   try {
     await store.set(account, throwAway);
-    const kept = await store.get(account);
+    const stored = await store.get(account);
     await store.remove(account);
-    return kept === throwAway;
+    return stored === throwAway;
   } catch {
     // Every failure has the same result; the caller reports which store is used instead.
     return false;

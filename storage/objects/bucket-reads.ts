@@ -25,9 +25,9 @@ export async function openSpan(
   { start, end }: Span,
 ): Promise<{ readonly stream: Readable; readonly etag: string } | undefined> {
   const { client, signal } = bucket;
-  const wanted = start === 0 && end === size - 1 ? undefined : { start, end };
+  const range = start === 0 && end === size - 1 ? undefined : { start, end };
   // A proxy may ignore ranges: then the range is cut from the whole.
-  for (const headers of [wanted === undefined ? {} : { range: `bytes=${start}-${end}` }, {}]) {
+  for (const headers of [range === undefined ? {} : { range: `bytes=${start}-${end}` }, {}]) {
     const sent = await persist(bucket, () => client.send({ method: "GET", key, headers, signal }));
     if (isRefused(sent)) {
       if (sent.failure.kind === "not_found" || sent.status === 416) return undefined;
@@ -38,7 +38,7 @@ export async function openSpan(
       answer.discard();
       return undefined;
     }
-    const bytes = toExactBytes(answer, wanted, size);
+    const bytes = toExactBytes(answer, range, size);
     if (bytes.kind === "ok") return { stream: bytes.stream, etag: answer.headers["etag"] ?? "" };
     if (bytes.kind === "range_not_satisfiable") return undefined;
   }

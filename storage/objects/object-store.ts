@@ -16,13 +16,13 @@ export interface ObjectFacts extends ObjectIdentity {
 }
 
 /** An object that is being written. Every writer must end with `publish` or `discard`. */
-export interface ObjectWriter<Facts extends ObjectIdentity = ObjectFacts> {
+export interface ObjectWriter<Digests extends ObjectIdentity = ObjectFacts> {
   /** Bytes written so far. */
   readonly size: number;
   /** Appends bytes. Throws `StorageError` `full` when the disk is full. */
   write(chunk: Uint8Array): Promise<void>;
   /** Ends the input, syncs it to disk and returns its digests. */
-  seal(): Promise<Facts>;
+  seal(): Promise<Digests>;
   /** Publishes the sealed bytes durably. If it throws, the object may exist or not. `sweep` spares it while it is young. */
   publish(): Promise<void>;
   /** Deletes the bytes unless they were published. Idempotent. */

@@ -30,7 +30,7 @@ export function createObjectWriter(
     update: (chunk) => {
       for (const hash of Object.values(others)) hash.update(chunk);
     },
-    toFacts: (identity) => ({
+    toDigests: (identity) => ({
       ...identity,
       sha512: others.sha512.digest("hex"),
       sha1: others.sha1.digest("hex"),
@@ -44,26 +44,26 @@ export function createPlainWriter(
   deps: WriterDeps,
   place: (path: string, identity: ObjectIdentity) => Promise<void>,
 ): Promise<ObjectWriter<ObjectIdentity>> {
-  return createWriter(deps, { place, update: () => {}, toFacts: (identity) => identity });
+  return createWriter(deps, { place, update: () => {}, toDigests: (identity) => identity });
 }
 
-async function createWriter<Facts extends ObjectIdentity>(
+async function createWriter<Digests extends ObjectIdentity>(
   { tmp, newId }: WriterDeps,
   {
     place,
     update,
-    toFacts,
+    toDigests,
   }: {
     readonly place: (path: string, identity: ObjectIdentity) => Promise<void>;
     readonly update: (chunk: Uint8Array) => void;
-    readonly toFacts: (identity: ObjectIdentity) => Facts;
+    readonly toDigests: (identity: ObjectIdentity) => Digests;
   },
-): Promise<ObjectWriter<Facts>> {
+): Promise<ObjectWriter<Digests>> {
   const path = join(tmp, `object-${newId()}`);
   const handle = await open(path, "wx", 0o600).catch(failWriting);
   const sha256 = createHash("sha256");
   let size = 0;
-  let facts: Facts | undefined;
+  let digests: Digests | undefined;
   let state: "open" | "sealed" | "gone" = "open";
   return {
     get size() {
@@ -82,13 +82,13 @@ async function createWriter<Facts extends ObjectIdentity>(
       await handle.sync().catch(failWriting);
       await handle.close();
       state = "sealed";
-      return (facts = toFacts({ size, sha256: sha256.digest("hex") }));
+      return (digests = toDigests({ size, sha256: sha256.digest("hex") }));
     },
 
     async publish() {
-      if (facts === undefined || state !== "sealed")
+      if (digests === undefined || state !== "sealed")
         throw new Error("only sealed bytes can be published, and only once");
-      await place(path, facts);
+      await place(path, digests);
       state = "gone";
     },
 

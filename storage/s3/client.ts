@@ -148,7 +148,7 @@ export function createBucketClient(
     const { status, headers } = answer;
     const body = method === "HEAD" ? (await answer.text(), undefined) : await readError(answer);
     const code = body?.code ?? "";
-    const said = {
+    const allHeaders = {
       ...headers,
       ...(body?.region ? { "x-amz-bucket-region": body.region } : {}),
       ...(body?.actualSize ? { "x-actual-size": body.actualSize } : {}),
@@ -157,7 +157,7 @@ export function createBucketClient(
       kind: "refused",
       status,
       code,
-      headers: said,
+      headers: allHeaders,
       failure: toFailure(
         { status, code, headers, hasKey: key !== undefined && key !== "" },
         deps.clock(),
@@ -180,10 +180,10 @@ export function createBucketClient(
   const send: BucketClient["send"] = async (request) => {
     const first = await sendWithChecksum(request);
     if (first.kind === "answered" || !isElsewhere(first)) return first;
-    const said = first.headers["x-amz-bucket-region"] ?? "";
-    const there = toRegionalEndpoint(endpoint, said);
-    if (!REGION.test(said) || (said === region && there === endpoint)) return first;
-    region = said;
+    const bucketRegion = first.headers["x-amz-bucket-region"] ?? "";
+    const there = toRegionalEndpoint(endpoint, bucketRegion);
+    if (!REGION.test(bucketRegion) || (bucketRegion === region && there === endpoint)) return first;
+    region = bucketRegion;
     endpoint = there;
     return sendWithChecksum(request);
   };

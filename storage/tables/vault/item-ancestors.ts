@@ -20,9 +20,9 @@ export async function* walkUp(
   scope: { readonly connectionId: ConnectionId; readonly userId: AccountId },
   providerItemId: string,
 ): AsyncGenerator<{ readonly ref: string; readonly parentRef: string; readonly name: string }> {
-  const seen = new Set<string>();
-  for (let ref = providerItemId; ref !== "" && !seen.has(ref);) {
-    seen.add(ref);
+  const visited = new Set<string>();
+  for (let ref = providerItemId; ref !== "" && !visited.has(ref);) {
+    visited.add(ref);
     const row = await db.get<{ parent_ref: string; name: string }>(
       "SELECT COALESCE(long_parent_ref, parent_ref) AS parent_ref, name FROM vault_items WHERE connection_id = ? AND user_id = ? AND provider_item_id = ?",
       scope.connectionId,

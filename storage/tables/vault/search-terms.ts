@@ -88,9 +88,9 @@ function matchesAt(
   at: number,
   term: SearchTerm,
 ): boolean {
-  return term.words.every((wanted, index) => {
+  return term.words.every((word, index) => {
     const folded = words[at + index]?.folded ?? "";
     const isLast = index === term.words.length - 1;
-    return term.isPrefix && isLast ? folded.startsWith(wanted) : folded === wanted;
+    return term.isPrefix && isLast ? folded.startsWith(word) : folded === word;
   });
 }

@@ -299,9 +299,9 @@ export function toWhere(filter: SearchFilter): {
        SELECT 1 FROM vault_items AS live WHERE live.id = entry.item_id AND live.deleted_at IS NULL))`,
   ];
   const values: SqlValue[] = [filter.userId];
-  const add = (condition: string, ...given: SqlValue[]) => {
+  const add = (condition: string, ...parameters: SqlValue[]) => {
     conditions.push(condition);
-    values.push(...given);
+    values.push(...parameters);
   };
   if (filter.kind === "document") add("entry.document_id IS NOT NULL");
   if (filter.kind === "item") add("entry.item_id IS NOT NULL");

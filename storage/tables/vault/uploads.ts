@@ -43,17 +43,17 @@ export async function findOpenUpload(
 /** Returns the upload of the same file to the same place, which can be resumed. */
 export async function findSameUpload(
   tx: Transaction,
-  wanted: Pick<OpenUpload, "connectionId" | "parentRef" | "name" | "size" | "fingerprint">,
+  upload: Pick<OpenUpload, "connectionId" | "parentRef" | "name" | "size" | "fingerprint">,
 ): Promise<OpenUpload | undefined> {
   const row = await tx.get<UploadRow>(
     `SELECT ${COLUMNS} FROM vault_uploads
      WHERE connection_id = ? AND parent_ref = ? AND name = ? AND size = ? AND fingerprint = ? AND expires_at > ?
      ORDER BY created_at DESC LIMIT 1`,
-    wanted.connectionId,
-    wanted.parentRef,
-    wanted.name,
-    wanted.size,
-    wanted.fingerprint,
+    upload.connectionId,
+    upload.parentRef,
+    upload.name,
+    upload.size,
+    upload.fingerprint,
     tx.now,
   );
   return row && toUpload(row);

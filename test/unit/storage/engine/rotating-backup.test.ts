@@ -10,7 +10,7 @@ test("a damaged database is not copied, so that the good copies stay", async () 
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "croft.db");
   const copy = (now: number) =>
-    backUpDatabase(db, { folder, temporaryFolder: folder, kept: 1, now });
+    backUpDatabase(db, { folder, temporaryFolder: folder, count: 1, now });
   let db = openSqlite({ path, clock: () => 0 });
   await db.run("CREATE TABLE notes (text TEXT) STRICT");
   await db.run("INSERT INTO notes VALUES (?)", "x".repeat(100_000));
