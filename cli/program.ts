@@ -90,7 +90,7 @@ async function runLine(
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     const { explainError } = await import("./tree/explain-error.ts");
-    throw await explainError(error, { path, verb, leaf, cli });
+    throw await explainError(error, { path, verb, module, leaf, cli });
   }
 }
 

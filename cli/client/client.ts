@@ -167,7 +167,13 @@ export function createClient(
         body,
         options.authorization,
       );
-      return toAnswer<E>(operation, answer, options.accept);
+      try {
+        return toAnswer<E>(operation, answer, options.accept);
+      } catch (error) {
+        if (!(error instanceof CliError) || error.code !== "invalid") throw error;
+        const { withAllProblems } = await import("./refused-values.ts");
+        throw withAllProblems(error, operation, input.body);
+      }
     },
     async download(operation, input, options = {}) {
       const path = toAddress(operation.path, input.params, input.query);

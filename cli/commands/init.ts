@@ -1,4 +1,5 @@
 import { describeStrengthRules } from "../../daemon/contract/vault/password-rules.ts";
+import { forge, vault } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { DryRun, toCliError } from "../errors.ts";
 import { shape, toObjectSchema } from "../output/spec.ts";
@@ -27,6 +28,7 @@ export const init = {
     vault: toObjectSchema({ handle: "string", email: "string" }),
   }),
   writes: true,
+  takesValuesOf: [vault.register, forge.createUser],
   prompted: ["--username", "--email", "--password-stdin"],
   define(command, cli, run = runInit): void {
     command

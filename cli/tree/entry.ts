@@ -25,6 +25,11 @@ export interface CommandModule {
    */
   readonly prompted?: readonly string[];
   /**
+   * Operations whose bodies take the values of flags unchanged, under the flags' names. A line that is refused for another
+   * reason, such as a missing flag, is refused with the mistakes in these values, too.
+   */
+  readonly takesValuesOf?: readonly AnyOperation[];
+  /**
    * Values that shells complete, where cli/commands/completion/kinds.ts does not know them: by the name of an argument, or
    * of a flag with its dashes.
    */

@@ -6,16 +6,17 @@ import {
 import type { CliEnvironment } from "../environment.ts";
 import { CliError, type CliErrorDetails, type Problem } from "../errors.ts";
 import { lineOf } from "./command-tree.ts";
-import type { Noun, Verb } from "./entry.ts";
+import type { CommandModule, Noun, Verb } from "./entry.ts";
 
 /** The command that failed. */
 interface FailedCommand {
   /** The groups on the way, outermost first. */
   readonly path: readonly Noun[];
   readonly verb: Verb;
+  readonly module: CommandModule;
   /** Parsed. */
   readonly leaf: Command;
-  readonly cli: Pick<CliEnvironment, "config">;
+  readonly cli: Pick<CliEnvironment, "config" | "io" | "system">;
 }
 
 /**
@@ -29,10 +30,43 @@ export async function explainError(error: CliError, failed: FailedCommand): Prom
     return reword(error, problems.map((problem) => toSentence(problem, leaf)).join("; "));
   if (error.message.startsWith(WEAK_PASSWORD))
     return reword(error, error.message, { hint: describeStrengthRules() });
+  if (error.code === "missing_input" || error.code === "usage") return addMistakes(error, failed);
   if (error.code === "not_found") return explainNotFound(error, failed);
   if (error.code === "invalid_credentials" || error.code === "session_revoked")
     return explainRefusal(error, failed);
   return error;
+}
+
+/** Adds the mistakes in the values that the line does give, so that one try tells all. */
+async function addMistakes(error: CliError, failed: FailedCommand): Promise<CliError> {
+  const { leaf, module, path, verb } = failed;
+  const line = [...path, verb].map(({ name }) => name).join(" ");
+  const { findUnknownValues } = await import("./usage-errors.ts");
+  const unknown = findUnknownValues(leaf, line, module);
+  const operations = module.takesValuesOf ?? [];
+  const values = operations.length === 0 ? {} : await readGivenValues(failed);
+  const refused = Object.keys(values).length === 0 ? [] : await findRefused();
+  const mistakes = [...unknown, ...refused].filter((each) => !error.message.includes(each));
+  return mistakes.length === 0 ? error : reword(error, [error.message, ...mistakes].join("; "));
+
+  async function findRefused(): Promise<readonly string[]> {
+    const { findGivenProblems } = await import("../client/refused-values.ts");
+    return findGivenProblems(operations, values).map((problem) => toSentence(problem, leaf));
+  }
+}
+
+/** The values of the line by the names that the wire has, with the password that is waiting on standard input. */
+async function readGivenValues({ leaf, cli }: FailedCommand): Promise<Record<string, string>> {
+  const values: Record<string, string> = {};
+  for (const option of leaf.options) {
+    const given: unknown = leaf.getOptionValue(option.attributeName());
+    if (leaf.getOptionValueSource(option.attributeName()) !== "cli") continue;
+    if (typeof given === "string") values[option.name().replaceAll("-", "_")] = given;
+    const isWaiting = !cli.io.isInputTerminal && !cli.system.stdin.destroyed;
+    if (option.long === "--password-stdin" && isWaiting)
+      values["password"] = await cli.io.readInput(64 * 1024);
+  }
+  return values;
 }
 
 async function explainNotFound(error: CliError, failed: FailedCommand): Promise<CliError> {
@@ -104,7 +138,11 @@ function reword(error: CliError, message: string, more: CliErrorDetails = {}): C
 function toSentence({ field, text }: Problem, leaf: Command): string {
   if (field === "") return `the server cannot read the request: ${text}`;
   const name = toKebab(field);
-  const option = leaf.options.find(({ long }) => long === `--${name}`);
+  const option = leaf.options.find(
+    (each) =>
+      each.long === `--${name}` ||
+      (each.long === `--${name}-stdin` && leaf.getOptionValue(each.attributeName()) === true),
+  );
   const position = leaf.registeredArguments.findIndex((argument) => argument.name() === name);
   const where = option?.long ?? (position < 0 ? name.replaceAll("-", " ") : `<${name}>`);
   const given: unknown =
@@ -134,6 +172,11 @@ const ruleTexts: Readonly<Record<string, string>> = {
   AlphaDashDot: "may have letters, digits, '-', '_' and '.' only",
   GitRefName: "is not a name that git takes for a branch or tag",
   GlobPattern: "is not a glob pattern",
+  PasswordIsRequired:
+    "the password is shorter than the server's setting min_password_length (8, unless it is another)",
+  PasswordComplexity:
+    "the password lacks a kind of characters that the server requires: lower-case and upper-case letters, digits and special characters are safe",
+  PasswordPwned: "the password has appeared in a data breach; choose a different one",
   "invalid username":
     "is not a user name: it takes letters and digits, with single '-', '_' or '.' between them, 40 at most",
   "invalid slug": "is not a slug: it takes letters, digits, '-', '_' and '.'",

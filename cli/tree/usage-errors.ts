@@ -1,6 +1,6 @@
 import type { Command, CommanderError, Option } from "commander";
 import { suggest } from "../../daemon/settings/suggest.ts";
-import { toChoice, toChoiceMessage } from "../choices.ts";
+import { toChoiceMessage } from "../choices.ts";
 import { completionOfFlag } from "../commands/completion/kinds.ts";
 import { CliError } from "../errors.ts";
 import { lineOf } from "./command-tree.ts";
@@ -48,16 +48,30 @@ export function toUsageLine(leaf: Command): string {
 }
 
 /**
- * Refuses a value of a flag that takes fixed words only, before a request is sent.
- * @throws CliError `usage` that names the words and the nearest one
+ * Refuses values of flags that take fixed words only, before a request is sent.
+ * @throws CliError `usage` that names the words and the nearest one, for each such flag
  */
 export function assertKnownValues(leaf: Command, line: string, module: CommandModule): void {
-  for (const option of leaf.options) {
+  const mistakes = findUnknownValues(leaf, line, module);
+  if (mistakes.length > 0) throw new CliError("usage", mistakes.join("; "));
+}
+
+/** A sentence for each flag whose value is not one of the words that it takes. */
+export function findUnknownValues(
+  leaf: Command,
+  line: string,
+  module: CommandModule,
+): readonly string[] {
+  return leaf.options.flatMap((option) => {
     const given: unknown = leaf.getOptionValue(option.attributeName());
     const choices = completionOfFlag(line, module, option);
-    if (typeof given === "string" && Array.isArray(choices) && isFromLine(leaf, option))
-      toChoice(option.long ?? option.flags, choices as readonly string[], given);
-  }
+    if (typeof given !== "string" || !Array.isArray(choices) || !isFromLine(leaf, option))
+      return [];
+    const words = choices as readonly string[];
+    return words.includes(given)
+      ? []
+      : [toChoiceMessage(option.long ?? option.flags, words, given)];
+  });
 }
 
 function isFromLine(leaf: Command, option: Option): boolean {

@@ -34,6 +34,7 @@ interface UserCreateFlags extends Omit<UserCreateOptions, "password"> {
 export const createUser = {
   operations: [forge.createUser, forge.getUser, forge.getOrganization],
   output: resourceOf(forge.createUser, 201, { password: "string" }),
+  takesValuesOf: [forge.createUser],
   prompted: ["--password-stdin or --random-password"],
   define(command, cli, run = runUserCreate): void {
     addIfAbsentFlag(command)

@@ -23,6 +23,7 @@ interface Flags {
 export const register = {
   operations: [vault.register],
   output: resourceOf(vault.register, 201),
+  takesValuesOf: [vault.register],
   prompted: ["--password-stdin"],
   define(command, cli, run = runRegister): void {
     command

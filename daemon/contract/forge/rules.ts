@@ -6,6 +6,9 @@ export function isUserName(name: string): boolean {
   return /^[A-Za-z0-9]+(?:[-._][A-Za-z0-9]+)*$/.test(name);
 }
 
+/** The default of the setting `min_password_length`, in bytes. */
+export const PASSWORD_LENGTH_MIN = 8;
+
 /** The longest part of an e-mail address before its `@` (RFC 5321, 4.5.3.1.1). */
 export const LOCAL_PART_MAX = 64;
 

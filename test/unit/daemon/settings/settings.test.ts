@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { PASSWORD_LENGTH_MIN } from "../../../../daemon/contract/forge/rules.ts";
 import {
   resolvePaths,
   resolveSettings,
@@ -436,4 +437,8 @@ describe("folders", () => {
   test("--config names the file and its folder", () => {
     expect(resolvePaths({ ...around, flags: { config: "my.yaml" } }).configDirectory).toBe("/srv");
   });
+});
+
+test("the least length of a password that commands tell is the default of min_password_length", () => {
+  expect(resolveSettings(input()).settings.minPasswordLength).toBe(PASSWORD_LENGTH_MIN);
 });
