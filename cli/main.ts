@@ -68,6 +68,7 @@ export function processSystem(): System {
     openBrowser,
     page: showInPager,
     openFile: (path) => openOnDesktop(path),
+    outputClosed,
     onStop(listener) {
       const listeners = stopSignals.map(([signal, meaning]) => ({
         signal,
@@ -160,6 +161,26 @@ function showInPager(pager: string, text: string): Promise<boolean> {
     };
     child.once("error", () => finish(false));
     child.once("close", (code) => finish(!notStarted.has(code)));
+  });
+}
+
+/**
+ * Node does not report POLLERR of a pipe to which nothing is being written. GNU tail, which has the same standard output,
+ * polls for it and ends; `--pid` ends it with this process, so that the pipe never has a forgotten writer.
+ */
+function outputClosed(signal: AbortSignal): Promise<void> {
+  const { fstatSync } = process.getBuiltinModule("node:fs");
+  if (process.platform !== "linux" || !fstatSync(1).isFIFO()) return new Promise(() => undefined);
+  const { spawn } = process.getBuiltinModule("node:child_process");
+  const words = ["-f", `--pid=${process.pid}`, "/dev/null"];
+  const tail = spawn("tail", words, { stdio: ["ignore", "inherit", "ignore"], signal });
+  tail.unref();
+  return new Promise((resolve) => {
+    // No tail, another one than GNU's, or the end of the watch: then the next write tells.
+    tail.on("error", () => undefined);
+    tail.once("exit", (_code, killedBy) => {
+      if (killedBy === "SIGPIPE") resolve();
+    });
   });
 }
 

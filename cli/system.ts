@@ -70,6 +70,11 @@ export interface System {
   readonly page: (pager: string, text: string) => Promise<boolean>;
   /** Opens a file with the program that the system has for it; false when this system has no desktop. */
   readonly openFile: (path: string) => boolean;
+  /**
+   * Resolves when the reader of standard output closes its pipe, where this can be known without a write: with GNU tail.
+   * Elsewhere, and after `signal`, it never does.
+   */
+  readonly outputClosed: (signal: AbortSignal) => Promise<void>;
   /** Calls `listener` for each stop signal until the returned function is called. */
   readonly onStop: (listener: (signal: StopSignal) => void) => () => void;
   /** Ends the process at once: for a second stop signal, and when a native call does not return. */

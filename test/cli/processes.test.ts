@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -186,6 +186,30 @@ describe("a process", { timeout: patienceMs }, () => {
 });
 
 const onLinux = skipUnless(process.platform === "linux", "other systems have openers of their own");
+
+const hasGnuTail =
+  process.platform === "linux" &&
+  spawnSync("tail", ["--version"], { encoding: "utf8" }).stdout?.includes("GNU coreutils") === true;
+
+skipUnless(hasGnuTail, "GNU tail is not installed")(
+  "following a log of one line ends when the reader closes the pipe",
+  async () => {
+    await using home = await temporaryHome();
+    await mkdir(join(home.path, "state"), { recursive: true });
+    await writeFile(
+      join(home.path, "state", "daemon.log"),
+      '{"time":"2026-11-21T11:00:00.000Z","level":"info","message":"only line"}\n',
+    );
+    const line = `"$0" "$1" daemon logs -f | head -n 1; echo "ended with \${PIPESTATUS[0]}"`;
+    const env = { PATH: process.env["PATH"], CROFT_HOME: home.path };
+    const shell = spawn("bash", ["-c", line, process.execPath, entry], { env });
+    onTestFinished(() => void shell.kill("SIGKILL"));
+    const { out } = await endOf(shell);
+    expect(out).toContain("only line");
+    expect(out).toContain("ended with 141");
+  },
+  patienceMs,
+);
 
 onLinux.describe("another process", () => {
   test("another process that has ended counts as ended, although its parent has not reaped it", async () => {

@@ -161,9 +161,14 @@ async function followLog(
   let file = first;
   let at = from;
   let rest = Buffer.alloc(0);
+  let isClosed = false;
+  const ended = new AbortController();
+  // Without lines there is no write that fails.
+  void cli.system.outputClosed(ended.signal).then(() => (isClosed = true));
   try {
     for (;;) {
       await cli.system.sleep(logPollMs, cli.signal);
+      if (isClosed) throw new CliError("closed_pipe", "the reader of the output closed the pipe");
       const { size, ino } = await file.stat();
       if (size > at) {
         const { buffer, bytesRead } = await file.read({
@@ -188,6 +193,7 @@ async function followLog(
       rest = Buffer.alloc(0);
     }
   } finally {
+    ended.abort();
     if (file !== first) await file.close();
   }
 }

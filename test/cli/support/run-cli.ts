@@ -110,6 +110,7 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
     page: async (pager, text) => options.hasPager !== false && paged.push({ pager, text }) > 0,
     openBrowser: (address) => opened.push(address) > 0,
     openFile: (path) => opened.push(path) > 0,
+    outputClosed: () => new Promise(() => undefined),
     onStop(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
