@@ -5,7 +5,7 @@ import type { Transaction } from "../storage/engine/database.ts";
 import { openSqlite } from "../storage/engine/sqlite.ts";
 import { insertEmail } from "../storage/tables/forge/accounts/emails.ts";
 import { insertDelivery, recordAttempt } from "../storage/tables/forge/hooks/deliveries.ts";
-import type { HookId } from "../storage/tables/forge/ids.ts";
+import { type HookId, toUserId } from "../storage/tables/forge/ids.ts";
 import { insertHook } from "../storage/tables/forge/hooks/hooks.ts";
 import { insertVersion, openPackage } from "../storage/tables/forge/packages/packages.ts";
 import { insertRepository } from "../storage/tables/forge/repositories/repositories.ts";
@@ -122,11 +122,13 @@ async function fillOthers(tx: Transaction, index: number): Promise<void> {
   const number = String(index).padStart(6, "0");
   const type = index % 3 === 0 ? "generic" : "npm";
   const name = `tool-${number}`;
-  const opened = await openPackage(tx, { ownerId: 1, type, name });
-  await insertVersion(tx, opened, { version: "1.0.0", creatorId: 1, metadata: "{}" });
+  const opened = await openPackage(tx, { ownerId: toUserId(1), type, name });
+  await insertVersion(tx, opened, { version: "1.0.0", creatorId: toUserId(1), metadata: "{}" });
   await insertRepository(
     tx,
-    newRepositoryRow({ id: 1, name: "keeper" }, `r${number}`, { isPrivate: index % 2 === 0 }),
+    newRepositoryRow({ id: toUserId(1), name: "keeper" }, `r${number}`, {
+      isPrivate: index % 2 === 0,
+    }),
   );
   if (index === 0)
     await insertHook(

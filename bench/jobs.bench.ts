@@ -4,6 +4,7 @@ import { insertRepository } from "../storage/tables/forge/repositories/repositor
 import { startForgeApp } from "../test/support/forge/forge-app.ts";
 import { newRepositoryRow } from "../test/support/forge/forge-rows.ts";
 import { atMost, median, report } from "./measure.ts";
+import { toRunId } from "../storage/tables/forge/ids.ts";
 
 // Lists of 10,000 jobs against those of 1,000, in memory: costs that grow with their number show at once.
 
@@ -76,7 +77,7 @@ async function open(jobs: number) {
       });
       for (let index = made; index < made + JOBS_OF_RUN; index += 1)
         await insertJob(tx, {
-          runId: run?.id ?? 0,
+          runId: run?.id ?? toRunId(0),
           repositoryId: repository.id,
           attempt: 1,
           parentJobId: undefined,

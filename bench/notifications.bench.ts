@@ -8,6 +8,7 @@ import { insertRepository } from "../storage/tables/forge/repositories/repositor
 import { startForgeApp } from "../test/support/forge/forge-app.ts";
 import { atMost, report } from "./measure.ts";
 import { newRepositoryRow } from "../test/support/forge/forge-rows.ts";
+import type { UserId } from "../storage/tables/forge/ids.ts";
 
 // A mailbox of 100,000 threads against one of 1,000, in memory: costs that grow with the mailbox show at once.
 
@@ -20,10 +21,10 @@ const { db } = app;
 const small = await fill("small", SMALL);
 const large = await fill("large", LARGE);
 
-const list = (userId: number) =>
+const list = (userId: UserId) =>
   median(() => listThreads(db, byDefault(userId), { limit: 50, offset: 0 }));
-const unread = (userId: number): ThreadFilter => ({ userId, statuses: ["unread"], kinds: [] });
-const count = (userId: number) => median(() => countThreads(db, unread(userId)));
+const unread = (userId: UserId): ThreadFilter => ({ userId, statuses: ["unread"], kinds: [] });
+const count = (userId: UserId) => median(() => countThreads(db, unread(userId)));
 
 const [listSmall, listLarge] = [await list(small), await list(large)];
 const [countSmall, countLarge] = [await count(small), await count(large)];
@@ -44,12 +45,12 @@ report(`Notifications, ${LARGE} threads against ${SMALL}, median of ${ROUNDS} ro
 ]);
 await app[Symbol.asyncDispose]();
 
-function byDefault(userId: number): ThreadFilter {
+function byDefault(userId: UserId): ThreadFilter {
   return { userId, statuses: ["unread", "pinned"], kinds: [] };
 }
 
 /** A person with this many unread threads. */
-async function fill(username: string, threads: number): Promise<number> {
+async function fill(username: string, threads: number): Promise<UserId> {
   const { id } = await app.addUser({ username });
   await db.transaction(async (tx) => {
     const repository = await insertRepository(
@@ -77,7 +78,7 @@ async function fill(username: string, threads: number): Promise<number> {
 }
 
 /** Milliseconds of the one statement; the threads are unread again afterwards. */
-function markAll(userId: number): Promise<number> {
+function markAll(userId: UserId): Promise<number> {
   return median(
     () => db.transaction((tx) => markThreads(tx, unread(userId), "read")),
     () =>

@@ -25,6 +25,7 @@ import { createMailer, type Mailer } from "../outbound/mail/mailer.ts";
 import { createPasswordHasher, type PasswordHasher } from "../utilities/password-hasher.ts";
 import { createVaultAccounts } from "../vault/accounts/accounts.ts";
 import { assertNotBreached } from "../vault/accounts/password-rules.ts";
+import { toUserId } from "../../storage/tables/forge/ids.ts";
 
 /** Maximum number of passwords that wait for hashing; further requests are answered with 503. */
 const HASHES_WAITING_MAX = 64;
@@ -63,7 +64,7 @@ export function openMailer({ input: { settings }, stores, queue, db }: ServiceDe
     outbox: stores.directory.outbox,
     tmp: stores.directory.tmp,
     mayRead: ({ userId, repositoryId }, address) =>
-      isReaderAt(db, { userId, repositoryId, address }),
+      isReaderAt(db, { userId: toUserId(userId), repositoryId, address }),
     randomBytes,
   });
 }

@@ -1,20 +1,27 @@
 // daemon/forge: the features of the forge API, one folder each. Start in api.ts, which finds the caller of a request and renders its errors.
 import type { ForgeUser } from "../../storage/tables/forge/accounts/users.ts";
-import type { RepositoryId } from "../../storage/tables/forge/ids.ts";
+import type {
+  UserId,
+  TaskId,
+  TokenId,
+  KeyId,
+  DeployKeyId,
+  RepositoryId,
+} from "../../storage/tables/forge/ids.ts";
 
 /** The permissions of a job's token; they do not depend on the user who started the run. */
 export interface TaskGrant {
-  readonly id: number;
+  readonly id: TaskId;
   /** The only repository that it may change; it may read public ones too. */
   readonly repositoryId: RepositoryId;
-  readonly ownerId: number;
+  readonly ownerId: UserId;
   /** Levels by unit, such as `contents`; an absent unit is denied. */
   readonly permissions: Readonly<Partial<Record<string, "read" | "write">>>;
 }
 
 /** The permissions of a deploy key. */
 export interface DeployKeyGrant {
-  readonly id: number;
+  readonly id: DeployKeyId;
   /** The only repository that it opens. */
   readonly repositoryId: RepositoryId;
   readonly access: "read" | "write";
@@ -40,9 +47,9 @@ export interface ForgeCaller {
   readonly actor: ActingUser;
   readonly method: "token" | "basic_password" | "basic_token" | "ssh_key";
   /** Undefined for a password. */
-  readonly tokenId?: number;
+  readonly tokenId?: TokenId;
   /** The SSH key of an account; undefined for a deploy key. */
-  readonly keyId?: number;
+  readonly keyId?: KeyId;
   /** The token's scope in normal form; undefined for a password, which is unrestricted. */
   readonly scope: string | undefined;
 }

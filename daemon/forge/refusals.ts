@@ -1,5 +1,6 @@
 import { AppError } from "../errors.ts";
 import type { ThreadOutcome } from "../jobs/thread-pool.ts";
+import type { UserId } from "../../storage/tables/forge/ids.ts";
 
 /** 404 `not found`. */
 export const notFound = (): AppError => new AppError("not_found", "not found");
@@ -39,7 +40,7 @@ export const nameTaken = (name: string): AppError => new AppError("conflict", na
 /** The last site administrator can be neither deleted nor demoted. */
 export const lastAdmin = (
   code: "invalid_argument" | "unprocessable",
-  user: { readonly id: number },
+  user: { readonly id: UserId },
 ): AppError => new AppError(code, `can not delete the last admin user [uid: ${user.id}]`);
 
 export const targetIsOrganization = (): AppError =>

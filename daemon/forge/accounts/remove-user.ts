@@ -12,6 +12,7 @@ import {
 import { hasOtherSiteAdmin } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import { AppError } from "../../errors.ts";
 import { lastAdmin, targetIsOrganization, userNotFound } from "../refusals.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /**
  * Things that an account owns in another room of the forge: repositories, packages. Each function runs inside the
@@ -46,7 +47,7 @@ export interface RemoveUserDeps {
 export async function removeUser(
   deps: RemoveUserDeps,
   username: string,
-  { callerId, purge }: { readonly callerId: number; readonly purge: boolean },
+  { callerId, purge }: { readonly callerId: UserId; readonly purge: boolean },
 ): Promise<void> {
   await deps.db.transaction(async (tx) => {
     const user = await findUserByName(tx, username);

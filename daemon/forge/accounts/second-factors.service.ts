@@ -19,6 +19,7 @@ import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound, userNotFound } from "../refusals.ts";
 import { assertOwnPassword } from "./own-password.service.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** The second factor: codes of an authenticator app (TOTP) that a password sign-in needs as well. */
 export interface SecondFactors {
@@ -99,7 +100,7 @@ export function createSecondFactors(deps: SecondFactorsDeps): SecondFactors {
     },
   };
 
-  async function turnOff(userId: number): Promise<void> {
+  async function turnOff(userId: UserId): Promise<void> {
     await db.transaction(async (tx) => {
       const user = await findUserById(tx, userId);
       if (!user?.twoFactorEnabled) throw notFound();

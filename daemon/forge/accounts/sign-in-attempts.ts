@@ -1,4 +1,5 @@
 import { AppError } from "../../errors.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 interface LimitRule {
   readonly max: number;
@@ -35,7 +36,7 @@ export interface SignInAttempts {
   /** Counts a password check of an account, known or not. Throws `rate_limited`. */
   countPassword(account: string, address: string): Promise<CountedAttempt>;
   /** Counts a check of a code. Throws `rate_limited`. */
-  countCode(userId: number, address: string): Promise<CountedAttempt>;
+  countCode(userId: UserId, address: string): Promise<CountedAttempt>;
 }
 
 const SECONDS = 15 * 60;

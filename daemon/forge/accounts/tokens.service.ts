@@ -22,6 +22,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound, userNotFound } from "../refusals.ts";
 import { isEmptyScope, isWithin, parseScope, toScopeWords, type TokenScope } from "./scopes.ts";
+import { type TokenId, toTokenId } from "../../../storage/tables/forge/ids.ts";
 
 /** A new token with its secret, which is not stored. */
 export interface MadeToken {
@@ -58,7 +59,7 @@ export interface Tokens {
   find(
     secret: string,
   ): Promise<
-    { readonly tokenId: number; readonly user: ForgeUser; readonly scope: string } | undefined
+    { readonly tokenId: TokenId; readonly user: ForgeUser; readonly scope: string } | undefined
   >;
 }
 
@@ -121,7 +122,7 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
 
     async delete(username, idOrName) {
       const owner = await ownerOf(username);
-      const id = /^\d{1,15}$/.test(idOrName) ? Number(idOrName) : 0;
+      const id = /^\d{1,15}$/.test(idOrName) ? toTokenId(idOrName) : toTokenId(0);
       if (id === 0) {
         const token = await findTokenByName(db, owner.id, idOrName);
         if (token === undefined) throw notFound();

@@ -38,6 +38,7 @@ import type { PasswordRules } from "./password-rules.ts";
 import { removeUser } from "./remove-user.ts";
 import { isPublicOnly } from "./scopes.ts";
 import { toAvatarHash } from "./user.view.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** A user account to be created. */
 export interface NewUser {
@@ -77,7 +78,7 @@ export interface Users {
   /** See `removeUser`. */
   remove(
     username: string,
-    how: { readonly callerId: number; readonly purge: boolean },
+    how: { readonly callerId: UserId; readonly purge: boolean },
   ): Promise<void>;
   /** Returns a page of the addresses whose text or owner matches the term, and the count of all matches. */
   searchEmails(
@@ -92,7 +93,7 @@ export interface Users {
   get(username: string, caller: ForgeCaller | undefined): Promise<ForgeUser>;
   /** Returns a page of the individuals that the caller may see and the term matches; of one account unless `id` is 0. */
   searchVisible(
-    wanted: { readonly term: string; readonly id: number },
+    wanted: { readonly term: string; readonly id: UserId },
     window: PageWindow,
     caller: ForgeCaller | undefined,
   ): Promise<UserPage>;

@@ -1,6 +1,6 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 
 /** Adds a mail to the queue in the caller's transaction. */
@@ -11,7 +11,7 @@ export type QueueMail = (
     readonly subject: string;
     readonly text: string;
     /** Checked again when the mail is sent: the user must still be allowed to read the repository. */
-    readonly reader?: { readonly userId: number; readonly repositoryId: RepositoryId };
+    readonly reader?: { readonly userId: UserId; readonly repositoryId: RepositoryId };
   },
 ) => Promise<unknown>;
 

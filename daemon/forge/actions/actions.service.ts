@@ -45,6 +45,13 @@ import type { Reruns } from "./runs/rerun.ts";
 import { hasActions } from "./runs/workflow-files.ts";
 import { loadRepositories, toFormerAttempt } from "./runs/run-records.ts";
 import { toStatuses } from "./runs/status-filters.ts";
+import {
+  type RunId,
+  toUserId,
+  toTaskId,
+  toRunId,
+  toJobId,
+} from "../../../storage/tables/forge/ids.ts";
 
 export interface ActionsDeps {
   readonly db: Database;
@@ -149,7 +156,7 @@ export function createActions(deps: ActionsDeps) {
     async rerunJob(path: RunPath & JobPath, caller: ForgeCaller): Promise<void> {
       const { owned, run } = await openRun(path, caller, `/jobs/${path.job_id}/rerun`);
       assertReaches(owned, "write");
-      const job = await findJob(db, path.job_id);
+      const job = await findJob(db, toJobId(path.job_id));
       if (job?.runId !== run.id || job.attempt !== run.attempt) throw notFound();
       await reruns.rerun(run.id, job.id, caller.user.id);
     },
@@ -245,14 +252,14 @@ export function createActions(deps: ActionsDeps) {
 
   async function openRun(path: RunPath, caller: ForgeCaller | undefined, rest: string) {
     const owned = await open(path, caller, `/runs/${path.run}${rest}`);
-    const run = await findRun(db, path.run);
+    const run = await findRun(db, toRunId(path.run));
     if (run?.repositoryId !== owned.repository.id) throw notFound();
     return { owned, run };
   }
 
   async function openJob(path: JobPath, caller: ForgeCaller | undefined, rest: string) {
     const owned = await open(path, caller, `/jobs/${path.job_id}${rest}`);
-    const job = await findJob(db, path.job_id);
+    const job = await findJob(db, toJobId(path.job_id));
     if (job?.repositoryId !== owned.repository.id) throw notFound();
     return job;
   }
@@ -301,7 +308,7 @@ export function createActions(deps: ActionsDeps) {
         isSignedIn,
         watchers: watchers.get(run.repositoryId) ?? 0,
       };
-      const actor = actors.get(run.actorId ?? -1);
+      const actor = actors.get(run.actorId ?? toUserId(-1));
       const { triggerActorId } = run;
       const triggerActor = triggerActorId === undefined ? actor : actors.get(triggerActorId);
       seen.push({ run, repository, actor, triggerActor });
@@ -325,7 +332,7 @@ export function createActions(deps: ActionsDeps) {
       db,
       found.map(({ id }) => id),
     );
-    const runs = new Map<number, ActionRun | undefined>();
+    const runs = new Map<RunId, ActionRun | undefined>();
     const seen: JobDetails[] = [];
     for (const job of jobs) {
       if (!runs.has(job.runId)) runs.set(job.runId, await findRun(db, job.runId));
@@ -333,7 +340,7 @@ export function createActions(deps: ActionsDeps) {
       const owned = repositories.get(job.repositoryId);
       const task = taskOf.get(job.originalJobId ?? job.id);
       if (run !== undefined && owned !== undefined)
-        seen.push({ owned, run, job, task, steps: steps.get(task?.id ?? -1) ?? [] });
+        seen.push({ owned, run, job, task, steps: steps.get(task?.id ?? toTaskId(-1)) ?? [] });
     }
     return seen;
   }

@@ -52,6 +52,7 @@ import { createSecrets } from "./secrets/secrets.service.ts";
 import { variableRoutes } from "./secrets/variables.routes.ts";
 import { createVariables } from "./secrets/variables.service.ts";
 import { createRunStarter } from "./runs/start-run.ts";
+import type { RunId } from "../../../storage/tables/forge/ids.ts";
 
 export interface ForgeActionsDeps {
   readonly db: Database;
@@ -128,7 +129,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     runBytesMax: deps.limits.runArtifactBytesMax,
     keptMs: deps.limits.artifactDays * DAY_MS,
   });
-  const open = (tx: Transaction, runId: number) => openRun(tx, urls, runId);
+  const open = (tx: Transaction, runId: RunId) => openRun(tx, urls, runId);
   const reruns = createReruns({ db, engine, open });
   const findCommit = createCommitFinder(deps);
   const parser = createWorkflowParser();

@@ -26,6 +26,13 @@ import {
   getVisibleAccount,
 } from "../repositories/repository-lists.service.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
+import {
+  type UserId,
+  type TeamId,
+  toUserId,
+  toIssueId,
+  toCommentId,
+} from "../../../storage/tables/forge/ids.ts";
 
 /** A page of a feed; `date` is a day such as `2026-11-23`, in UTC. Any other text is not a filter. */
 export interface FeedWindow extends PageWindow {
@@ -36,7 +43,7 @@ export interface FeedWindow extends PageWindow {
 export interface ActivityDetails {
   readonly activity: ForgeActivity;
   /** The account in whose feed it is. */
-  readonly receiverId: number;
+  readonly receiverId: UserId;
   readonly actor: ForgeUser;
   readonly owned: RepositoryDetails;
   readonly issue: ForgeIssue | undefined;
@@ -106,7 +113,7 @@ export function createFeeds({
     },
 
     /** Returns a page of the activities in repositories that a team has now. Throws as `openTeam` does. */
-    async ofTeam(teamId: number, window: FeedWindow, caller: ForgeCaller): Promise<FeedPage> {
+    async ofTeam(teamId: TeamId, window: FeedWindow, caller: ForgeCaller): Promise<FeedPage> {
       const { team, organization } = await openTeam(db, teamId, caller);
       const { id } = organization;
       return list({ receivedBy: id }, window, caller, { receiverId: id, teamId: team.id });
@@ -136,7 +143,7 @@ export function createFeeds({
     source: FeedSource,
     window: FeedWindow,
     caller: ForgeCaller | undefined,
-    { receiverId, teamId }: { readonly receiverId?: number; readonly teamId?: number } = {},
+    { receiverId, teamId }: { readonly receiverId?: UserId; readonly teamId?: TeamId } = {},
   ): Promise<FeedPage> {
     const filter = {
       source,
@@ -153,7 +160,7 @@ export function createFeeds({
   /** Skips activities whose actor, repository, issue or comment was deleted since the list was read. */
   async function complete(
     activities: readonly ForgeActivity[],
-    receiverId: number | undefined,
+    receiverId: UserId | undefined,
     viewer: ForgeUser | undefined,
   ): Promise<ActivityDetails[]> {
     const repositoryIds = new Set(activities.map(({ repositoryId }) => repositoryId));
@@ -175,13 +182,13 @@ export function createFeeds({
     return activities.flatMap((activity) => {
       const owned = repositories.get(activity.repositoryId);
       const actor = people.get(activity.actorId);
-      const issue = issues.get(activity.issueId ?? -1);
-      const comment = comments.get(activity.commentId ?? -1);
+      const issue = issues.get(activity.issueId ?? toIssueId(-1));
+      const comment = comments.get(activity.commentId ?? toCommentId(-1));
       const isGone =
         (activity.issueId !== undefined && issue === undefined) ||
         (activity.commentId !== undefined && comment === undefined);
       if (owned === undefined || actor === undefined || isGone) return [];
-      const author = people.get(comment?.authorId ?? -1);
+      const author = people.get(comment?.authorId ?? toUserId(-1));
       const said = issue &&
         comment && { owned, issue, comment, author, attachments: files.get(comment.id) ?? [] };
       return [{ activity, receiverId: receiverId ?? actor.id, actor, owned, issue, comment: said }];
@@ -198,7 +205,7 @@ function hidesActivity(
   return keepActivityPrivate && reader?.isAdmin !== true && reader?.id !== id;
 }
 
-function toMap<T extends { readonly id: number }>(rows: readonly T[]): ReadonlyMap<number, T> {
+function toMap<T extends { readonly id: number }>(rows: readonly T[]): ReadonlyMap<T["id"], T> {
   return new Map(rows.map((row) => [row.id, row]));
 }
 

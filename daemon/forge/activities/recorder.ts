@@ -9,6 +9,7 @@ import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts"
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
+import type { ActivityId } from "../../../storage/tables/forge/ids.ts";
 
 /**
  * Records activities of a user in a repository, inside the transaction of the event: they exist if and only if the
@@ -28,7 +29,7 @@ const KIND = "forge.activities.deliver";
 
 const payloadSchema = z.object({
   repositoryId: z.int().brand<"RepositoryId">(),
-  activityIds: z.array(z.int()),
+  activityIds: z.array(z.int().brand<"ActivityId">()),
   /** The last watcher who has them already. */
   after: z.int(),
 });
@@ -45,7 +46,7 @@ export function createActivityRecorder({
     async record(tx, { repository, owner, actor }, activities) {
       const { id: repositoryId } = repository;
       const receivers = [actor.id, ...(owner.kind === "organization" ? [owner.id] : [])];
-      const activityIds: number[] = [];
+      const activityIds: ActivityId[] = [];
       for (const activity of activities) {
         const made = { ...activity, actorId: actor.id, repositoryId };
         activityIds.push(await insertActivity(tx, made, receivers));

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Transaction } from "../../../storage/engine/database.ts";
-import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
@@ -9,7 +9,7 @@ import type { RefChange } from "../repositories/events.ts";
 /** A push whose commits are to be read. */
 export interface PublishedPush {
   readonly repositoryId: RepositoryId;
-  readonly pusherId: number;
+  readonly pusherId: UserId;
   /** When git moved the refs, in epoch milliseconds. */
   readonly pushedAt: number;
 }
@@ -30,7 +30,7 @@ const REFS_PER_JOB = 40;
 
 const payloadSchema = z.object({
   repositoryId: z.int().brand<"RepositoryId">(),
-  pusherId: z.int(),
+  pusherId: z.int().brand<"UserId">(),
   // Absent in payloads of version 0.1.0.
   at: z.int().default(0),
   changes: z.array(
@@ -44,7 +44,7 @@ export function createPushJob({ kind, enqueue, select, refsMax, publish }: PushJ
     /** Enqueues the publication of those changes that are of interest. */
     async enqueuePush(
       tx: Transaction,
-      owned: { readonly repository: ForgeRepository; readonly pusherId: number },
+      owned: { readonly repository: ForgeRepository; readonly pusherId: UserId },
       changes: readonly RefChange[],
     ): Promise<void> {
       const selected = changes.filter(select).slice(0, refsMax);

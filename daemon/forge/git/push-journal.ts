@@ -15,7 +15,7 @@ import {
   renewPush,
 } from "../../../storage/tables/forge/repositories/pushes.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
-import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { JobKind } from "../../jobs/job-kind.ts";
 import type { Log } from "../../utilities/logging.ts";
@@ -30,7 +30,7 @@ export interface PushJournal {
   /** Writes the entry of a push and keeps its lease. */
   begin(
     repository: ForgeRepository,
-    pusherId: number,
+    pusherId: UserId,
     changes: readonly RequestedChange[],
   ): Promise<PushNote>;
   /** Enqueues recovery at startup. `isAlone`: no other process runs pushes on this database. */

@@ -2,7 +2,7 @@ import type { Transaction } from "../../../storage/engine/database.ts";
 import { insertDelivery } from "../../../storage/tables/forge/hooks/deliveries.ts";
 import { type ForgeHook, listFiringHooks } from "../../../storage/tables/forge/hooks/hooks.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { HookEvent } from "../../contract/forge/hooks/fields.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { ActingUser } from "../caller.ts";
@@ -23,7 +23,7 @@ export interface PublishedEvent {
   /** The repository whose hooks receive it, with those of its owner and the system hooks. */
   readonly repositoryId: RepositoryId | undefined;
   /** The owner whose hooks receive an event that belongs to no repository. */
-  readonly ownerId?: number;
+  readonly ownerId?: UserId;
   /** The full ref, for create, delete and push: the branch filter applies to it. */
   readonly ref?: string;
   /** Chat services receive no push without commits. */

@@ -12,6 +12,7 @@ import type { ForgeUrls } from "../urls.ts";
 import type { HookPublisher } from "./publisher.ts";
 import { toPushPayload, toRefPayload } from "./payloads.view.ts";
 import { toPushedCommits } from "./pushed-commits.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 export interface PushHooksDeps {
   readonly db: Database;
@@ -69,7 +70,7 @@ export function createPushHooks({ db, enqueue, publisher, urls, readPush }: Push
     /** Enqueues the deliveries of a push if a hook subscribes to them. */
     async enqueuePush(
       tx: Transaction,
-      owned: { readonly repository: ForgeRepository; readonly pusherId: number },
+      owned: { readonly repository: ForgeRepository; readonly pusherId: UserId },
       changes: readonly RefChange[],
     ): Promise<void> {
       if (await publisher.hasSubscribers(tx, owned.repository.id, ["push", "create", "delete"]))

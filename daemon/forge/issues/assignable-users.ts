@@ -10,6 +10,7 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { openRepository } from "./issue-access.ts";
 import { findPeople } from "./issue-details.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** Most users of the list, which has no pages in the reference. */
 const USERS_MAX = 1_000;
@@ -51,8 +52,8 @@ export async function findAssignees(
   db: Queries,
   owned: OwnedRepository,
   names: readonly string[],
-): Promise<number[]> {
-  const ids: number[] = [];
+): Promise<UserId[]> {
+  const ids: UserId[] = [];
   for (const name of names.filter((each) => each !== "")) {
     const user = await findUserByName(db, name);
     const isOne =

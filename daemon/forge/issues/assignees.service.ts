@@ -17,6 +17,7 @@ import {
 import type { IssueChanges } from "./issue-changes.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 import type { IssuePath } from "./issue-requests.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** The assignees of issues, and the users who may become one. */
 export type Assignees = ReturnType<typeof createAssignees>;
@@ -70,7 +71,7 @@ export function createAssignees({
     path: IssuePath,
     caller: ForgeCaller,
     names: readonly string[],
-    combine: (before: readonly number[], given: readonly number[]) => readonly number[],
+    combine: (before: readonly UserId[], given: readonly UserId[]) => readonly UserId[],
   ): Promise<IssueDetails> {
     const opened = await openIssues(db, path, caller, `/issues/${path.index}/assignees`);
     const { id } = await openIssue(db, opened, path.index);

@@ -34,6 +34,12 @@ import {
   type OpenedRepository,
 } from "./issue-access.ts";
 import type { CommentPath, IssuePath } from "./issue-requests.ts";
+import {
+  type UserId,
+  type CommentId,
+  type AttachmentId,
+  toCommentId,
+} from "../../../storage/tables/forge/ids.ts";
 
 /** The issue or comment that has attachments. */
 export type AttachmentParent = IssuePath | CommentPath;
@@ -88,7 +94,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
 
     async get(
       path: AttachmentParent,
-      id: number,
+      id: AttachmentId,
       caller: ForgeCaller | undefined,
     ): Promise<ForgeAttachment> {
       return getOf(await openParent(path, caller), id);
@@ -151,7 +157,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
     /** Renames a file; an empty name leaves it as it is. */
     async rename(
       path: AttachmentParent,
-      id: number,
+      id: AttachmentId,
       name: string,
       caller: ForgeCaller,
     ): Promise<ForgeAttachment> {
@@ -164,7 +170,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       return renamed;
     },
 
-    async remove(path: AttachmentParent, id: number, caller: ForgeCaller): Promise<void> {
+    async remove(path: AttachmentParent, id: AttachmentId, caller: ForgeCaller): Promise<void> {
       const found = await getOf(await openForChange(path, caller), id);
       await db.transaction((tx) => deleteAttachment(tx, found.id));
     },
@@ -195,8 +201,8 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
   interface Parent {
     readonly owned: OpenedRepository;
     readonly issue: ForgeIssue;
-    readonly commentId: number | undefined;
-    readonly authorId: number | undefined;
+    readonly commentId: CommentId | undefined;
+    readonly authorId: UserId | undefined;
   }
 
   async function openParent(
@@ -209,7 +215,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       return { owned, issue, commentId: undefined, authorId: issue.authorId };
     }
     const owned = await openIssues(db, path, caller, `/issues/comments/${path.id}/assets`);
-    const comment = await findComment(db, owned.repository.id, path.id);
+    const comment = await findComment(db, owned.repository.id, toCommentId(path.id));
     const issue = comment && (await findIssueById(db, comment.issueId));
     if (comment === undefined || issue === undefined) throw notFound();
     return { owned, issue, commentId: comment.id, authorId: comment.authorId };
@@ -227,7 +233,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
     return (await listAttachmentsOfComments(db, [commentId])).get(commentId) ?? [];
   }
 
-  async function getOf({ issue, commentId }: Parent, id: number): Promise<ForgeAttachment> {
+  async function getOf({ issue, commentId }: Parent, id: AttachmentId): Promise<ForgeAttachment> {
     const found = await findAttachment(db, issue.id, id);
     if (found === undefined || found.commentId !== commentId) throw notFound();
     return found;

@@ -14,6 +14,7 @@ import {
   type RepositoryPath,
 } from "../repositories/repositories.service.ts";
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** A repository that a path names, with the permission of the caller. */
 export interface OpenedRepository extends OwnedRepository {
@@ -80,7 +81,7 @@ export function canWrite({ access }: OpenedRepository): boolean {
 /** Refuses with `forbidden` a user who is neither the author nor has write access. */
 export function assertMayChange(
   opened: OpenedRepository,
-  authorId: number | undefined,
+  authorId: UserId | undefined,
   user: ForgeUser,
 ): void {
   if (authorId !== user.id && !canWrite(opened))

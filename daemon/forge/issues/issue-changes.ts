@@ -1,5 +1,5 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
-import type { MilestoneId } from "../../../storage/tables/forge/ids.ts";
+import type { UserId, MilestoneId } from "../../../storage/tables/forge/ids.ts";
 import {
   deleteIssueLabels,
   insertIssueLabels,
@@ -88,7 +88,7 @@ export function createIssueChanges({
   async function assign(
     tx: Transaction,
     change: IssueChange,
-    assignees: readonly number[],
+    assignees: readonly UserId[],
   ): Promise<void> {
     const { issue, actor } = change;
     const before = await listAssignees(tx, issue.id);
@@ -157,6 +157,6 @@ function toLabelEvent({ id, name, color, description }: ForgeLabel, removed: boo
   return { kind: "label", details: removed ? { label, removed } : { label } };
 }
 
-function toAssigneeEvent(assigneeId: number, removed: boolean): NewEvent {
+function toAssigneeEvent(assigneeId: UserId, removed: boolean): NewEvent {
   return { kind: "assignees", details: removed ? { assigneeId, removed } : { assigneeId } };
 }

@@ -13,13 +13,14 @@ import {
 import type { ForgeLabel } from "../../../storage/tables/forge/repositories/labels.ts";
 import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** An issue with the records that its view shows. */
 export interface IssueDetails {
   readonly owned: OwnedRepository;
   readonly issue: ForgeIssue;
-  readonly people: ReadonlyMap<number, ForgeUser>;
-  readonly assigneeIds: readonly number[];
+  readonly people: ReadonlyMap<UserId, ForgeUser>;
+  readonly assigneeIds: readonly UserId[];
   readonly labels: readonly ForgeLabel[];
   readonly milestone: ForgeMilestone | undefined;
   readonly attachments: readonly ForgeAttachment[];
@@ -53,8 +54,8 @@ export async function loadIssueDetails(
 /** Returns users by id, without deleted ones. */
 export async function findPeople(
   db: Queries,
-  ids: readonly (number | undefined)[],
-): Promise<ReadonlyMap<number, ForgeUser>> {
+  ids: readonly (UserId | undefined)[],
+): Promise<ReadonlyMap<UserId, ForgeUser>> {
   const users = await listUsersByIds(
     db,
     ids.filter((id) => id !== undefined),

@@ -12,6 +12,7 @@ import { assertMayWrite, openIssue, openIssues } from "./issue-access.ts";
 import type { IssueChanges } from "./issue-changes.ts";
 import type { IssuePath } from "./issue-requests.ts";
 import type { LabelDetails } from "./labels.service.ts";
+import { type LabelId, toLabelId } from "../../../storage/tables/forge/ids.ts";
 
 /** The labels that issues have. */
 export type IssueLabels = ReturnType<typeof createIssueLabels>;
@@ -47,7 +48,7 @@ export function createIssueLabels({
       change(path, caller, wanted, (_before, given) => [...given]),
 
     /** Takes a label off an issue; idempotent. Throws `unprocessable` for a label that the repository does not have. */
-    remove: (path: IssuePath, caller: ForgeCaller, labelId: number) =>
+    remove: (path: IssuePath, caller: ForgeCaller, labelId: LabelId) =>
       change(path, caller, [labelId], (before, given) => {
         if (given.length === 0)
           throw new AppError("unprocessable", `label does not exist [label_id: ${labelId}]`);
@@ -68,7 +69,7 @@ export function createIssueLabels({
       const issue = await findIssueById(tx, id);
       if (issue === undefined) throw notFound();
       const given = await listUsableLabels(tx, place.repository, {
-        ids: wanted.filter((each) => typeof each === "number"),
+        ids: wanted.filter((each) => typeof each === "number").map(toLabelId),
         names: wanted.filter((each) => typeof each === "string"),
       });
       const labels = combine(await listIssueLabels(tx, id), given);

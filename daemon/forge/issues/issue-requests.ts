@@ -1,4 +1,4 @@
-import type { MilestoneId } from "../../../storage/tables/forge/ids.ts";
+import type { LabelId, MilestoneId } from "../../../storage/tables/forge/ids.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 
 /** The path of an issue: its number in a repository. */
@@ -21,7 +21,7 @@ export interface NewIssue {
   readonly milestoneId: MilestoneId | undefined;
   /** User names; undefined when the request has no assignees. */
   readonly assignees: readonly string[] | undefined;
-  readonly labelIds: readonly number[];
+  readonly labelIds: readonly LabelId[];
 }
 
 /** A change of an issue. Undefined members stay as they are; null in `dueAt` or `milestoneId` clears the field. */

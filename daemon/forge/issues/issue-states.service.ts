@@ -13,6 +13,7 @@ import { assertAdministers, openIssue, openIssues, type OpenedRepository } from 
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 import type { IssueEvents } from "./issue-events.ts";
 import type { IssuePath } from "./issue-requests.ts";
+import type { IssueId } from "../../../storage/tables/forge/ids.ts";
 
 /** Most pinned issues of a repository, as in the reference. */
 const PINS_MAX = 3;
@@ -129,7 +130,11 @@ export function createIssueStates({
   async function changePins(
     path: IssuePath,
     caller: ForgeCaller,
-    change: (tx: Transaction, id: number, pinned: readonly number[]) => Promise<readonly number[]>,
+    change: (
+      tx: Transaction,
+      id: IssueId,
+      pinned: readonly IssueId[],
+    ) => Promise<readonly IssueId[]>,
   ): Promise<void> {
     const { id, repositoryId } = await openToAdminister(path, caller, "pin");
     await db.transaction(async (tx) => {
@@ -140,5 +145,5 @@ export function createIssueStates({
   }
 }
 
-const idsOf = (issues: readonly { readonly id: number }[]): readonly number[] =>
+const idsOf = (issues: readonly { readonly id: IssueId }[]): readonly IssueId[] =>
   issues.map(({ id }) => id);

@@ -15,6 +15,7 @@ import type { CommentDetails } from "./issue-details.ts";
 import type { IssueDetails } from "./issue-details.ts";
 import { toEndOfDay, toLabelView, toMilestoneView } from "./planning.view.ts";
 import type { Watch } from "./watching.service.ts";
+import { toUserId, toLabelId } from "../../../storage/tables/forge/ids.ts";
 
 /**
  * Converts an issue. The author is shown as the viewer may see users, and assignees as an anonymous caller sees them.
@@ -23,7 +24,7 @@ import type { Watch } from "./watching.service.ts";
 export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
   const { owned, issue, labels, viewer } = details;
   const { api, html, fullName } = toHomes(owned, urls);
-  const author = details.people.get(issue.authorId ?? -1);
+  const author = details.people.get(issue.authorId ?? toUserId(-1));
   const assignees = details.assigneeIds
     .map((id) => details.people.get(id))
     .filter((user) => user !== undefined)
@@ -110,7 +111,7 @@ export function toNewIssue(body: BodyOf<typeof createIssue>): NewIssue {
     dueAt: toEndOfDay(body.due_date) ?? undefined,
     milestoneId: body.milestone || undefined,
     assignees: toAssignees(body),
-    labelIds: body.labels ?? [],
+    labelIds: (body.labels ?? []).map(toLabelId),
   };
 }
 

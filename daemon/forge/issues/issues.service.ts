@@ -1,5 +1,12 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
-import type { MilestoneId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import {
+  type UserId,
+  type IssueId,
+  type RepositoryId,
+  type MilestoneId,
+  toUserId,
+  toCommentId,
+} from "../../../storage/tables/forge/ids.ts";
 import { listAttachmentsOfComments } from "../../../storage/tables/forge/issues/attachments.ts";
 import {
   findComment,
@@ -164,7 +171,7 @@ export function createIssues({
         owned,
         issue,
         comment,
-        author: people.get(comment.authorId ?? -1),
+        author: people.get(comment.authorId ?? toUserId(-1)),
         attachments: files.get(comment.id) ?? [],
       }));
       return { comments: details, total };
@@ -269,15 +276,15 @@ export function createIssues({
     caller: ForgeCaller | undefined,
   ): Promise<CommentDetails> {
     const owned = await openIssues(db, path, caller, `/issues/comments/${path.id}`);
-    const comment = await findComment(db, owned.repository.id, path.id);
+    const comment = await findComment(db, owned.repository.id, toCommentId(path.id));
     const issue = comment && (await findIssueById(db, comment.issueId));
     if (comment === undefined || issue === undefined) throw notFound();
-    const author = (await findPeople(db, [comment.authorId])).get(comment.authorId ?? -1);
+    const author = (await findPeople(db, [comment.authorId])).get(comment.authorId ?? toUserId(-1));
     const attachments = (await listAttachmentsOfComments(db, [comment.id])).get(comment.id) ?? [];
     return { owned, issue, comment, author, attachments };
   }
 
-  async function findMentionedIds(text: string): Promise<number[]> {
+  async function findMentionedIds(text: string): Promise<UserId[]> {
     return (await findMentioned(db, text)).map(({ id }) => id);
   }
 
@@ -328,7 +335,7 @@ async function assertMilestone(
 async function assertClosable(
   tx: Transaction,
   { repository }: OwnedRepository,
-  issueId: number,
+  issueId: IssueId,
 ): Promise<void> {
   if (hasDependencies(repository.settings) && (await hasOpenBlocker(tx, issueId)))
     throw new AppError(

@@ -19,6 +19,7 @@ import { notFound } from "../refusals.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { assertMayWrite, openIssues } from "./issue-access.ts";
+import type { LabelId } from "../../../storage/tables/forge/ids.ts";
 
 /** Most labels of one repository or organization. */
 const LABELS_MAX = 1_000;
@@ -63,7 +64,7 @@ export function createLabels({ db }: { readonly db: Database }) {
 
     async get(
       place: LabelPlace,
-      id: number,
+      id: LabelId,
       caller: ForgeCaller | undefined,
     ): Promise<LabelDetails> {
       const opened = await open(place, caller, `/labels/${id}`);
@@ -91,7 +92,7 @@ export function createLabels({ db }: { readonly db: Database }) {
 
     async edit(
       place: LabelPlace,
-      id: number,
+      id: LabelId,
       caller: ForgeCaller,
       edit: LabelEdit,
     ): Promise<LabelDetails> {
@@ -105,7 +106,7 @@ export function createLabels({ db }: { readonly db: Database }) {
     },
 
     /** Deletes a label; idempotent, as in the reference. */
-    async remove(place: LabelPlace, id: number, caller: ForgeCaller): Promise<void> {
+    async remove(place: LabelPlace, id: LabelId, caller: ForgeCaller): Promise<void> {
       const opened = await openForChange(place, caller, `/labels/${id}`);
       await db.transaction(async (tx) => {
         if ((await findLabel(tx, opened.owner, { id })) !== undefined) await deleteLabel(tx, id);

@@ -7,8 +7,9 @@ import {
 import { findMilestone } from "../../../storage/tables/forge/issues/milestones.ts";
 import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
 import {
-  type MilestoneId,
+  type UserId,
   type RepositoryId,
+  type MilestoneId,
   toMilestoneId,
 } from "../../../storage/tables/forge/ids.ts";
 import { isKnownTo } from "../accounts/users.service.ts";
@@ -92,7 +93,7 @@ export async function listRepositoryIssues(
     return ids;
   }
 
-  async function findNamed(name: string): Promise<number | undefined> {
+  async function findNamed(name: string): Promise<UserId | undefined> {
     if (name === "") return undefined;
     const user = await findUserByName(db, name);
     if (user === undefined || !(await isKnownTo(db, user, caller?.user))) throw notFound();

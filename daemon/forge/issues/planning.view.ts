@@ -11,6 +11,7 @@ import { AppError } from "../../errors.ts";
 import { type ForgeUrls, toApiUrl, toWireTime } from "../urls.ts";
 import type { LabelDetails, LabelEdit, LabelFields } from "./labels.service.ts";
 import type { MilestoneEdit } from "./milestones.service.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** Converts a label; its address is that of its organization or else of the repository. */
 export function toLabelView({ label, place }: LabelDetails, urls: ForgeUrls): WireLabel {
@@ -27,7 +28,7 @@ export function toLabelView({ label, place }: LabelDetails, urls: ForgeUrls): Wi
 }
 
 function toRepositoryHome(
-  orgId: number | undefined,
+  orgId: UserId | undefined,
   { repository, owner }: Exclude<LabelDetails["place"], { readonly org: object }>,
 ): string {
   return orgId === undefined ? `/repos/${owner.name}/${repository.name}` : `/orgs/${owner.name}`;

@@ -17,6 +17,7 @@ import { notFound } from "../refusals.ts";
 import { assertNotArchived, assertUnlocked, openIssue, openIssues } from "./issue-access.ts";
 import { findPeople } from "./issue-details.ts";
 import type { CommentPath, IssuePath } from "./issue-requests.ts";
+import { toCommentId } from "../../../storage/tables/forge/ids.ts";
 
 /** A reaction with its user; undefined once the account is deleted. */
 export interface ReactionDetails {
@@ -98,7 +99,7 @@ export function createReactions({ db }: { readonly db: Database }) {
       const subject: ReactionSubject = { issueId: issue.id, commentId: undefined };
       return { owned, issue, subject };
     }
-    const comment = await findComment(db, owned.repository.id, path.id);
+    const comment = await findComment(db, owned.repository.id, toCommentId(path.id));
     const issue = comment && (await findIssueById(db, comment.issueId));
     if (comment === undefined || issue === undefined) throw notFound();
     const subject: ReactionSubject = { issueId: issue.id, commentId: comment.id };

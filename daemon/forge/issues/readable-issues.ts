@@ -1,7 +1,7 @@
 import type { Queries } from "../../../storage/engine/database.ts";
 import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
-import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { IssueId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -11,12 +11,12 @@ import { keepsIssues } from "../repositories/repository-settings.view.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 
 /** Finds issues of any repository; those that the caller may not read are absent. */
-export type ReadIssue = (issue: ForgeIssue | number) => Promise<IssueDetails | undefined>;
+export type ReadIssue = (issue: ForgeIssue | IssueId) => Promise<IssueDetails | undefined>;
 
 /** Returns a reader of issues for one request, which loads each repository once. */
 export function createIssueReader(db: Queries, caller: ForgeCaller | undefined): ReadIssue {
-  const repositories = new Map<number, Promise<OwnedRepository | undefined>>();
-  const issues = new Map<number, Promise<IssueDetails | undefined>>();
+  const repositories = new Map<RepositoryId, Promise<OwnedRepository | undefined>>();
+  const issues = new Map<IssueId, Promise<IssueDetails | undefined>>();
   return (issue) => {
     const id = typeof issue === "number" ? issue : issue.id;
     const known = issues.get(id);
@@ -26,7 +26,7 @@ export function createIssueReader(db: Queries, caller: ForgeCaller | undefined):
     return reading;
   };
 
-  async function read(given: ForgeIssue | number): Promise<IssueDetails | undefined> {
+  async function read(given: ForgeIssue | IssueId): Promise<IssueDetails | undefined> {
     const issue = typeof given === "number" ? await findIssueById(db, given) : given;
     if (issue === undefined) return undefined;
     const owned = await findReadable(issue.repositoryId);

@@ -15,6 +15,7 @@ import { toQueryRange } from "../notifications/query-time.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 import { toNames } from "./list-issues.ts";
+import { type TeamId, toRepositoryId } from "../../../storage/tables/forge/ids.ts";
 
 /** The filters of a search, as in the query; an empty text does not filter. */
 export interface IssueSearchOptions extends PageWindow {
@@ -76,7 +77,7 @@ export async function searchIssues(
     ...(wanted.mentioned ? { mentionedId: viewer?.id } : {}),
     ...range,
   };
-  const first = wanted.priority_repo_id;
+  const first = toRepositoryId(wanted.priority_repo_id);
   const window = { ...toRows(wanted), ...(first > 0 ? { firstRepositoryId: first } : {}) };
   const found = await listIssues(db, filter, window);
   const issues: IssueDetails[] = [];
@@ -95,7 +96,7 @@ export async function searchIssues(
     return owner;
   }
 
-  async function findTeamId(organization: ForgeUser, name: string): Promise<number> {
+  async function findTeamId(organization: ForgeUser, name: string): Promise<TeamId> {
     const id = await findVisibleTeamId(db, organization, name, caller);
     if (id === undefined)
       throw new AppError(

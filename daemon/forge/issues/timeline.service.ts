@@ -6,7 +6,14 @@ import {
   listCommentsOfRepository,
 } from "../../../storage/tables/forge/issues/comments.ts";
 import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
-import type { MilestoneId } from "../../../storage/tables/forge/ids.ts";
+import {
+  type UserId,
+  type IssueId,
+  type MilestoneId,
+  type TrackedTimeId,
+  toUserId,
+  toCommentId,
+} from "../../../storage/tables/forge/ids.ts";
 import {
   type ForgeMilestone,
   listMilestonesByIds,
@@ -32,12 +39,12 @@ export interface TimelineDetails {
   readonly owned: OwnedRepository;
   readonly issue: ForgeIssue;
   readonly entries: readonly TimelineEntry[];
-  readonly people: ReadonlyMap<number, ForgeUser>;
+  readonly people: ReadonlyMap<UserId, ForgeUser>;
   readonly milestones: ReadonlyMap<MilestoneId, ForgeMilestone>;
   /** The other issues of dependencies, without those that the caller may not read. */
-  readonly dependents: ReadonlyMap<number, IssueDetails>;
+  readonly dependents: ReadonlyMap<IssueId, IssueDetails>;
   /** Times that were not deleted since. */
-  readonly times: ReadonlyMap<number, TimeDetails>;
+  readonly times: ReadonlyMap<TrackedTimeId, TimeDetails>;
   readonly total: number;
 }
 
@@ -78,8 +85,8 @@ export function createTimelines({
         .filter((id) => id !== undefined);
       const milestones = await listMilestonesByIds(db, [...new Set(milestoneIds)]);
       const read = createIssueReader(db, caller);
-      const dependents = new Map<number, IssueDetails>();
-      const times = new Map<number, TimeDetails>();
+      const dependents = new Map<IssueId, IssueDetails>();
+      const times = new Map<TrackedTimeId, TimeDetails>();
       for (const { details } of entries) {
         const dependent =
           details.dependentIssueId === undefined ? undefined : await read(details.dependentIssueId);
@@ -88,7 +95,7 @@ export function createTimelines({
         const time = timeId === undefined ? undefined : await findTrackedTime(db, issue.id, timeId);
         const own = time && (await read(issue));
         if (time !== undefined && own !== undefined)
-          times.set(time.id, { time, user: people.get(time.userId ?? -1), issue: own });
+          times.set(time.id, { time, user: people.get(time.userId ?? toUserId(-1)), issue: own });
       }
       return { owned, issue, entries, people, milestones, dependents, times, total };
     },
@@ -113,7 +120,7 @@ export function createTimelines({
       const details: CommentDetails[] = [];
       for (const comment of comments) {
         const issue = await findIssueById(db, comment.issueId);
-        const author = people.get(comment.authorId ?? -1);
+        const author = people.get(comment.authorId ?? toUserId(-1));
         const attachments = files.get(comment.id) ?? [];
         if (issue !== undefined) details.push({ owned, issue, comment, author, attachments });
       }
@@ -123,13 +130,13 @@ export function createTimelines({
     /** Deletes a comment. The author and callers with write access may. */
     async removeComment(path: CommentPath, caller: ForgeCaller): Promise<void> {
       const owned = await openIssues(db, path, caller, `/issues/comments/${path.id}`);
-      const found = await findComment(db, owned.repository.id, path.id);
+      const found = await findComment(db, owned.repository.id, toCommentId(path.id));
       if (found === undefined) throw notFound();
       assertNotArchived(owned);
       assertMayChange(owned, found.authorId, caller.user);
-      const author = (await findPeople(db, [found.authorId])).get(found.authorId ?? -1);
+      const author = (await findPeople(db, [found.authorId])).get(found.authorId ?? toUserId(-1));
       await db.transaction(async (tx) => {
-        const comment = await findComment(tx, owned.repository.id, path.id);
+        const comment = await findComment(tx, owned.repository.id, toCommentId(path.id));
         const issue = comment && (await findIssueById(tx, comment.issueId));
         if (comment === undefined || issue === undefined) return;
         const attachments =

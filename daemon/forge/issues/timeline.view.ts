@@ -1,4 +1,12 @@
-import type { MilestoneId } from "../../../storage/tables/forge/ids.ts";
+import {
+  type UserId,
+  type IssueId,
+  type MilestoneId,
+  type TrackedTimeId,
+  toUserId,
+  toIssueId,
+  toTrackedTimeId,
+} from "../../../storage/tables/forge/ids.ts";
 import type { EventDetails } from "../../../storage/tables/forge/issues/timeline.ts";
 import type { WireTimelineEntry } from "../../contract/forge/issues/issue-states.ts";
 import type { WireReaction } from "../../contract/forge/issues/reactions.ts";
@@ -19,20 +27,20 @@ export function toTimelineView(
     urls,
     `/${owned.owner.name}/${owned.repository.name}/issues/${issue.number}`,
   );
-  const toUser = (id: number | undefined) => {
-    const user = people.get(id ?? -1);
+  const toUser = (id: UserId | undefined) => {
+    const user = people.get(id ?? toUserId(-1));
     return user === undefined ? toGhostView(urls) : toEmbeddedUserView(user, false, urls);
   };
   const toMilestone = (id: MilestoneId | undefined) => {
     const milestone = id === undefined ? undefined : milestones.get(id);
     return milestone === undefined ? null : toMilestoneView(milestone);
   };
-  const toIssue = (id: number | undefined) => {
-    const dependent = dependents.get(id ?? -1);
+  const toIssue = (id: IssueId | undefined) => {
+    const dependent = dependents.get(id ?? toIssueId(-1));
     return dependent === undefined ? null : toIssueView(dependent, urls);
   };
-  const toTime = (id: number | undefined) => {
-    const time = times.get(id ?? -1);
+  const toTime = (id: TrackedTimeId | undefined) => {
+    const time = times.get(id ?? toTrackedTimeId(-1));
     return time === undefined ? null : toTrackedTimeView(time, urls);
   };
   const toLabel = ({ label }: EventDetails) =>

@@ -32,6 +32,12 @@ import {
 import { findPeople, type IssueDetails } from "./issue-details.ts";
 import type { IssuePath } from "./issue-requests.ts";
 import { createIssueReader } from "./readable-issues.ts";
+import {
+  type UserId,
+  type IssueId,
+  toUserId,
+  toTrackedTimeId,
+} from "../../../storage/tables/forge/ids.ts";
 
 /** A tracked time with the records that its view shows. */
 export interface TimeDetails {
@@ -147,7 +153,7 @@ export function createTrackedTimes({
       const { issue } = await openToTrack(path, caller, `times/${path.id}`);
       const { user } = caller;
       await db.transaction(async (tx) => {
-        const time = await findTrackedTime(tx, issue.id, path.id);
+        const time = await findTrackedTime(tx, issue.id, toTrackedTimeId(path.id));
         if (time === undefined) throw new AppError("not_found", "tracked_time does not exist");
         if (time.userId !== user.id && !user.isAdmin)
           throw new AppError("forbidden", "only the user of a tracked time may delete it");
@@ -225,7 +231,8 @@ export function createTrackedTimes({
     const shown: TimeDetails[] = [];
     for (const time of times) {
       const issue = await read(time.issueId);
-      if (issue !== undefined) shown.push({ time, user: people.get(time.userId ?? -1), issue });
+      if (issue !== undefined)
+        shown.push({ time, user: people.get(time.userId ?? toUserId(-1)), issue });
     }
     return { times: shown, total };
   }
@@ -235,7 +242,7 @@ export function createTrackedTimes({
     opened: OpenedRepository,
     caller: ForgeCaller,
     name: string,
-  ): Promise<number | undefined> {
+  ): Promise<UserId | undefined> {
     const wanted = name.trim() === "" ? undefined : (await getUser(name.trim())).id;
     if (canWrite(opened) || wanted === caller.user.id) return wanted;
     if (wanted !== undefined) throw notAllowed();
@@ -278,7 +285,7 @@ export function createTrackedTimes({
     return found;
   }
 
-  function recordDeletion(tx: Transaction, issue: ForgeIssue, userId: number, seconds: number) {
+  function recordDeletion(tx: Transaction, issue: ForgeIssue, userId: UserId, seconds: number) {
     return insertEvents(tx, issue.id, userId, [
       { kind: "delete_time_manual", details: { seconds } },
     ]);
@@ -288,8 +295,8 @@ export function createTrackedTimes({
 /** Stops the stopwatch of a user on an issue and keeps its time. Returns whether it ran. */
 export async function finishStopwatch(
   tx: Transaction,
-  userId: number,
-  issueId: number,
+  userId: UserId,
+  issueId: IssueId,
 ): Promise<boolean> {
   const running = await findStopwatch(tx, userId);
   if (running?.issueId !== issueId) return false;

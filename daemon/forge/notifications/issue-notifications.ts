@@ -11,28 +11,29 @@ import { listWatchers } from "../../../storage/tables/forge/repositories/watches
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import { findMentioned, findMentionedNames, notifyInBatches } from "./notify.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** A change of an issue. */
 export interface IssueNotification {
   readonly issue: ForgeIssue;
   /** The user who made the change and is not notified. */
-  readonly actorId: number;
+  readonly actorId: UserId;
   /** Users whom this text mentions are notified as well. */
   readonly text?: string;
   /** Notifies only these users, such as new assignees. */
-  readonly onlyTo?: readonly number[];
+  readonly onlyTo?: readonly UserId[];
 }
 
 /** Enqueues the notifications of a change in the transaction of the change. */
 export type NotifyIssue = (tx: Transaction, change: IssueNotification) => Promise<void>;
 
 const payloadSchema = z.object({
-  issueId: z.int(),
-  actorId: z.int(),
+  issueId: z.int().brand<"IssueId">(),
+  actorId: z.int().brand<"UserId">(),
   /** Epoch milliseconds. */
   at: z.int(),
   names: z.array(z.string()),
-  onlyTo: z.array(z.int()).optional(),
+  onlyTo: z.array(z.int().brand<"UserId">()).optional(),
 });
 
 const KIND = "forge.notifications.issue";
@@ -81,7 +82,7 @@ export function createIssueNotifications({
   async function findRecipients(
     issue: ForgeIssue,
     names: readonly string[],
-  ): Promise<readonly number[]> {
+  ): Promise<readonly UserId[]> {
     const subscriptions = await listSubscriptions(db, issue.id);
     const participants = [
       ...[...subscriptions].filter(([, isSubscribed]) => isSubscribed).map(([id]) => id),

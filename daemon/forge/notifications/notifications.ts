@@ -12,6 +12,7 @@ import { createNotifications, type Notifications } from "./notifications.service
 import type { ReadPush } from "../git/commit-readers.ts";
 import { createPushNotifications } from "./push-notifications.ts";
 import { notifyUsers } from "./notify.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 export interface ForgeNotificationsDeps {
   readonly db: Database;
@@ -78,7 +79,7 @@ async function notifyOwners(tx: Transaction, owned: WithActor): Promise<void> {
 
 async function notifyOfRepository(
   tx: Transaction,
-  people: readonly number[],
+  people: readonly UserId[],
   { repository, owner, actor }: WithActor,
 ): Promise<void> {
   const others = people.filter((id) => id !== actor.id);

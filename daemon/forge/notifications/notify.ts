@@ -7,7 +7,7 @@ import {
   findUserByName,
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
-import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { findMentions } from "../rendering/html/references.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
@@ -34,7 +34,7 @@ export function toSubjectUnit(kind: NewThread["kind"]): UnitOrAny {
 /** Returns those of the users who exist, may sign in and may read this part of the repository at this moment. */
 export async function listReaders(
   tx: Queries,
-  userIds: readonly number[],
+  userIds: readonly UserId[],
   { owned, kind }: { readonly owned: OwnedRepository; readonly kind: NewThread["kind"] },
 ): Promise<ForgeUser[]> {
   const readers: ForgeUser[] = [];
@@ -54,7 +54,7 @@ export async function isReaderAt(
     userId,
     repositoryId,
     address,
-  }: { readonly userId: number; readonly repositoryId: RepositoryId; readonly address: string },
+  }: { readonly userId: UserId; readonly repositoryId: RepositoryId; readonly address: string },
 ): Promise<boolean> {
   const owned = await findOwned(db, repositoryId);
   if (owned === undefined) return false;
@@ -65,7 +65,7 @@ export async function isReaderAt(
 /** Notifies those of the users who may read the repository at this moment. */
 export async function notifyUsers(
   tx: Transaction,
-  userIds: readonly number[],
+  userIds: readonly UserId[],
   { owned, ...subject }: Notification & { readonly owned: OwnedRepository },
 ): Promise<void> {
   for (const { id: userId } of await listReaders(tx, userIds, { owned, kind: subject.kind }))
@@ -79,7 +79,7 @@ export async function notifyUsers(
 export async function notifyInBatches(
   db: Database,
   repositoryId: RepositoryId,
-  userIds: readonly number[],
+  userIds: readonly UserId[],
   subject: Notification,
   isObsolete: (tx: Transaction) => Promise<boolean> = async () => false,
 ): Promise<void> {

@@ -6,6 +6,7 @@ import type { ReadPush } from "../git/commit-readers.ts";
 import { createPushJob, type PublishedPush } from "../git/push-jobs.ts";
 import type { RefChange } from "../repositories/events.ts";
 import { findMentioned, notifyInBatches } from "./notify.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** Branches of one push that people are notified of. */
 const BRANCHES_MAX = 20;
@@ -41,7 +42,7 @@ export function createPushNotifications({ db, enqueue, readPush }: PushNotificat
     const pushed = repository && (await readPush(repository, change, COMMITS_MAX));
     if (repository === undefined || pushed?.head === undefined) return;
     const { head, commits } = pushed;
-    const notifyOf = (commitId: string, userIds: readonly number[]) =>
+    const notifyOf = (commitId: string, userIds: readonly UserId[]) =>
       notifyInBatches(
         db,
         repositoryId,

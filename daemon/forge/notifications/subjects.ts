@@ -6,7 +6,7 @@ import { findRepositoryById } from "../../../storage/tables/forge/repositories/r
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import type { UnitOrAny } from "../../../storage/tables/forge/accounts/team-access.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { CommentId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import { toSubjectUnit } from "./notify.ts";
@@ -18,7 +18,7 @@ export interface ThreadDetails {
   readonly repository: RepositoryDetails | undefined;
   /** Undefined for threads that are not about an issue. */
   readonly issue: ForgeIssue | undefined;
-  readonly lastCommentId: number | undefined;
+  readonly lastCommentId: CommentId | undefined;
 }
 
 /** Loads the subjects of threads and authorizes the recipient again, because permissions may have changed since. */

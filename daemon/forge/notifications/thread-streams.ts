@@ -9,6 +9,7 @@ import { AppError } from "../../errors.ts";
 import { findStillSignedIn } from "../accounts/authentication.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { type ThreadDetails, loadThreadDetails } from "./subjects.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** An event of a stream. `revision` is the mailbox's; a stream that resumes after it misses no event. */
 export type StreamUpdate =
@@ -56,7 +57,7 @@ const PAGE = 50;
 
 /** The polling state of one stream. */
 interface Subscriber {
-  readonly userId: number;
+  readonly userId: UserId;
   /** The latest revision that was sent; undefined before the first. */
   revision: number | undefined;
   quietMs: number;
@@ -103,7 +104,7 @@ export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
     },
   };
 
-  function assertRoom(userId: number): void {
+  function assertRoom(userId: UserId): void {
     const retryAfterSeconds = 10;
     if (isClosed || subscribers.size >= STREAMS_MAX)
       throw new AppError("unavailable", "The server has no room for another stream.", {
@@ -204,7 +205,7 @@ export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
   async function poll(): Promise<void> {
     try {
       const waiting = [...subscribers].filter((each) => each.wake !== undefined);
-      const revisions = await listMailboxRevisions(db, [...new Set(waiting.map(toUserId))]);
+      const revisions = await listMailboxRevisions(db, [...new Set(waiting.map(userIdOf))]);
       for (const subscriber of waiting) {
         subscriber.quietMs += pollMs;
         const revision = revisions.get(subscriber.userId) ?? 0;
@@ -219,4 +220,4 @@ export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
   }
 }
 
-const toUserId = ({ userId }: Subscriber): number => userId;
+const userIdOf = ({ userId }: Subscriber): UserId => userId;

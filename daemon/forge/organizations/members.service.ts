@@ -19,6 +19,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { findPerson, openAsOwner, openOrganization } from "./organization-access.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 export type Members = ReturnType<typeof createMembers>;
 
@@ -98,8 +99,8 @@ export function createMembers({ db }: { readonly db: Database }) {
 /** Throws `unprocessable` for the only owner of an organization. */
 export async function assertNotLastOwner(
   tx: Transaction,
-  orgId: number,
-  userId: number,
+  orgId: UserId,
+  userId: UserId,
 ): Promise<void> {
   if (await isOnlyOwner(tx, orgId, userId))
     throw new AppError("unprocessable", `user is the last member of owner team [uid: ${userId}]`);
@@ -109,7 +110,7 @@ export async function assertNotLastOwner(
  * Removes a user from an organization and its teams. The user stops watching its repositories that the user cannot read
  * any more, and is not assigned to their issues.
  */
-async function removeMember(tx: Transaction, orgId: number, user: ForgeUser): Promise<void> {
+async function removeMember(tx: Transaction, orgId: UserId, user: ForgeUser): Promise<void> {
   await assertNotLastOwner(tx, orgId, user.id);
   await deleteMembership(tx, orgId, user.id);
   await forgetUnreadable(tx, orgId, user);
@@ -118,14 +119,14 @@ async function removeMember(tx: Transaction, orgId: number, user: ForgeUser): Pr
 /** Completes the removal of a user from a team: without another team, the user is not a member any more. */
 export async function endTeamMembership(
   tx: Transaction,
-  orgId: number,
+  orgId: UserId,
   user: ForgeUser,
 ): Promise<void> {
   if (!(await hasTeam(tx, orgId, user.id))) await deleteMembership(tx, orgId, user.id);
   await forgetUnreadable(tx, orgId, user);
 }
 
-async function forgetUnreadable(tx: Transaction, orgId: number, user: ForgeUser): Promise<void> {
+async function forgetUnreadable(tx: Transaction, orgId: UserId, user: ForgeUser): Promise<void> {
   await deleteUnreadableWatches(tx, orgId, user);
   await deleteUnreadableAssignments(tx, orgId, user);
 }

@@ -20,6 +20,7 @@ import { isPublicOnly } from "../accounts/scopes.ts";
 import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { movedTo, notFound, userNotFound } from "../refusals.ts";
+import type { TeamId } from "../../../storage/tables/forge/ids.ts";
 
 /** An organization with the standing of the caller in it. Site administrators count as its owners. */
 export interface OpenedOrganization {
@@ -85,7 +86,7 @@ export interface OpenedTeam extends OpenedOrganization {
  * Finds a team that the caller may see: by its visibility, as a member, or as an owner of the organization. Throws
  * `not_found` for others, to members of the organization `forbidden`, as for a token for public things only.
  */
-export async function openTeam(db: Database, id: number, caller: ForgeCaller): Promise<OpenedTeam> {
+export async function openTeam(db: Database, id: TeamId, caller: ForgeCaller): Promise<OpenedTeam> {
   const team = await findTeam(db, id);
   const organization = team && (await findUserById(db, team.orgId));
   if (team === undefined || organization === undefined) throw notFound();
@@ -102,7 +103,7 @@ export async function findVisibleTeamId(
   organization: ForgeUser,
   name: string,
   caller: ForgeCaller | undefined,
-): Promise<number | undefined> {
+): Promise<TeamId | undefined> {
   const team = await findTeamByName(db, organization.id, name);
   if (team === undefined) return undefined;
   const opened = await open(db, organization, caller);
@@ -114,7 +115,7 @@ export async function findVisibleTeamId(
 /** Finds a team as `openTeam` does, and throws `forbidden` unless the caller owns the organization. */
 export async function openTeamAsOwner(
   db: Database,
-  id: number,
+  id: TeamId,
   caller: ForgeCaller,
 ): Promise<OpenedTeam> {
   const opened = await openTeam(db, id, caller);

@@ -11,7 +11,12 @@ import {
   isTeamMember,
   listTeams,
 } from "../../../storage/tables/forge/accounts/teams.ts";
-import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import {
+  type UserId,
+  type TeamId,
+  type RepositoryId,
+  toTeamId,
+} from "../../../storage/tables/forge/ids.ts";
 import {
   findRepositoryById,
   findRepositoryByName,
@@ -49,7 +54,7 @@ export function createTeamRepositories({
 }) {
   return {
     /** Returns a page of the repositories of a team that the caller may read, by name, and their count. */
-    async list(id: number, window: PageWindow, caller: ForgeCaller): Promise<RepositoryPage> {
+    async list(id: TeamId, window: PageWindow, caller: ForgeCaller): Promise<RepositoryPage> {
       const { team } = await openTeam(db, id, caller);
       const all = { term: "", includesDescription: false, isPublicOnly: false } as const;
       const wanted = { ...all, teamId: team.id, sort: "alpha", descending: false } as const;
@@ -58,7 +63,7 @@ export function createTeamRepositories({
 
     /** Throws `not_found` for a repository that the team does not have. */
     async assertHas(path: TeamRepositoryPath, caller: ForgeCaller): Promise<RepositoryPath> {
-      const { team, organization } = await openTeam(db, path.team, caller);
+      const { team, organization } = await openTeam(db, toTeamId(path.team), caller);
       assertOrganization(organization.lowerName, path.org);
       const repository = await findRepositoryByName(db, organization.id, path.repo);
       if (repository === undefined || !(await has(team, repository.id))) throw notFound();
@@ -146,7 +151,7 @@ export function createTeamRepositories({
   }
 
   async function openBoth(path: TeamRepositoryPath, caller: ForgeCaller) {
-    const { team, organization } = await openTeam(db, path.team, caller);
+    const { team, organization } = await openTeam(db, toTeamId(path.team), caller);
     assertOrganization(organization.lowerName, path.org);
     const repository = await findRepositoryByName(db, organization.id, path.repo);
     const owned = repository && { repository, owner: organization };
@@ -179,7 +184,7 @@ export function createTeamRepositories({
     if (!mayChange) throw new AppError("forbidden", "Must be an organization owner");
   }
 
-  async function getTeam(orgId: number, name: string): Promise<ForgeTeam> {
+  async function getTeam(orgId: UserId, name: string): Promise<ForgeTeam> {
     const team = await findTeamByName(db, orgId, name);
     if (team === undefined) throw noSuchTeam(orgId, name);
     return team;
@@ -196,7 +201,7 @@ export function createTeamRepositories({
   }
 }
 
-const noSuchTeam = (orgId: number, name: string) =>
+const noSuchTeam = (orgId: UserId, name: string) =>
   new AppError("not_found", `team does not exist [org_id ${orgId}, team_id 0, name: ${name}]`);
 
 /** A team has repositories of its own organization only. */

@@ -31,6 +31,7 @@ import {
   openTeamAsOwner,
   visibleTeams,
 } from "./organization-access.ts";
+import type { UserId, TeamId } from "../../../storage/tables/forge/ids.ts";
 
 /** A team and the organization that it belongs to. */
 export interface TeamDetails {
@@ -108,7 +109,7 @@ export function createTeams({ db }: { readonly db: Database }) {
       };
     },
 
-    get: (id: number, caller: ForgeCaller): Promise<TeamDetails> => openTeam(db, id, caller),
+    get: (id: TeamId, caller: ForgeCaller): Promise<TeamDetails> => openTeam(db, id, caller),
 
     /** Throws `unprocessable` for a taken or reserved name, and when the organization has as many teams as allowed. */
     async create(name: string, wanted: NewTeam, caller: ForgeCaller): Promise<TeamDetails> {
@@ -131,7 +132,7 @@ export function createTeams({ db }: { readonly db: Database }) {
      * Changes a team. The owners' team only accepts another description, as in the reference. Throws `unprocessable` for
      * a taken or reserved name.
      */
-    async edit(id: number, edit: TeamEdit, caller: ForgeCaller): Promise<TeamDetails> {
+    async edit(id: TeamId, edit: TeamEdit, caller: ForgeCaller): Promise<TeamDetails> {
       const { organization } = await openTeamAsOwner(db, id, caller);
       if (edit.name !== undefined) assertUsableName(edit.name);
       const team = await db
@@ -149,7 +150,7 @@ export function createTeams({ db }: { readonly db: Database }) {
     },
 
     /** Throws `unprocessable` for the owners' team, without which the organization would have no owner. */
-    async remove(id: number, caller: ForgeCaller): Promise<void> {
+    async remove(id: TeamId, caller: ForgeCaller): Promise<void> {
       const { team } = await openTeamAsOwner(db, id, caller);
       if (team.access === OWNER_ACCESS)
         throw new AppError("unprocessable", "the team of the owners cannot be deleted");
@@ -162,7 +163,7 @@ export function createTeams({ db }: { readonly db: Database }) {
 
     /** Returns a page of the members by name, and their count. Throws `not_found` for others than members. */
     async listMembers(
-      id: number,
+      id: TeamId,
       window: PageWindow,
       caller: ForgeCaller,
     ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
@@ -170,7 +171,7 @@ export function createTeams({ db }: { readonly db: Database }) {
       return listMembersOfTeam(db, team.id, toRows(window));
     },
 
-    async getMember(id: number, name: string, caller: ForgeCaller): Promise<ForgeUser> {
+    async getMember(id: TeamId, name: string, caller: ForgeCaller): Promise<ForgeUser> {
       const { team } = await openAsMember(id, caller);
       const user = await findPerson(db, name, caller);
       if (!(await isTeamMember(db, team.id, user.id))) throw notFound();
@@ -178,7 +179,7 @@ export function createTeams({ db }: { readonly db: Database }) {
     },
 
     /** Adds a member; idempotent. Throws `unprocessable` for an inactive account and more members than allowed. */
-    async addMember(id: number, name: string, caller: ForgeCaller): Promise<void> {
+    async addMember(id: TeamId, name: string, caller: ForgeCaller): Promise<void> {
       const { team } = await openTeamAsOwner(db, id, caller);
       const user = await findPerson(db, name, caller);
       if (!user.isActive) throw new AppError("unprocessable", "the user's account is inactive");
@@ -195,7 +196,7 @@ export function createTeams({ db }: { readonly db: Database }) {
      * Removes a member; idempotent. A user leaves a team without owning the organization. Throws `unprocessable` for the
      * last owner.
      */
-    async removeMember(id: number, name: string, caller: ForgeCaller): Promise<void> {
+    async removeMember(id: TeamId, name: string, caller: ForgeCaller): Promise<void> {
       const isSelf = name.toLowerCase() === caller.user.lowerName;
       const open = isSelf ? openTeam : openTeamAsOwner;
       const { team } = await open(db, id, caller);
@@ -207,7 +208,7 @@ export function createTeams({ db }: { readonly db: Database }) {
     },
   };
 
-  async function openAsMember(id: number, caller: ForgeCaller) {
+  async function openAsMember(id: TeamId, caller: ForgeCaller) {
     const opened = await openTeam(db, id, caller);
     if (!opened.isMember && !opened.isOwner) throw notFound();
     return opened;
@@ -244,5 +245,5 @@ function assertUsableName(name: string): void {
 export const withoutUnits = (): AppError =>
   new AppError("unprocessable", "units permission should not be empty");
 
-const nameTaken = (orgId: number, name: string) =>
+const nameTaken = (orgId: UserId, name: string) =>
   new AppError("unprocessable", `team already exists [org_id: ${orgId}, name: ${name}]`);

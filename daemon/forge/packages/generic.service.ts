@@ -19,6 +19,7 @@ import { assertGenericNames, type GenericFileName } from "./generic-names.ts";
 import { receiveBody } from "../../utilities/receive-body.ts";
 import { fileExists, recordFile, removeVersion } from "./versions.ts";
 import { AppError } from "../../errors.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** The package type of arbitrary files. */
 const GENERIC = "generic";
@@ -119,8 +120,8 @@ export function createGenericPackages(deps: GenericPackagesDeps): GenericPackage
   };
 }
 
-type VersionKey = Pick<GenericFileName, "name" | "version"> & { readonly ownerId: number };
-type FileKey = GenericFileName & { readonly ownerId: number };
+type VersionKey = Pick<GenericFileName, "name" | "version"> & { readonly ownerId: UserId };
+type FileKey = GenericFileName & { readonly ownerId: UserId };
 
 async function findGenericVersion(
   db: Queries,

@@ -6,6 +6,7 @@ import type { OwnedVersion, PackageEvents } from "./events.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { loadRepositoryDetails } from "./repository-links.ts";
 import { toPackageView } from "./package.view.ts";
+import { toRepositoryId } from "../../../storage/tables/forge/ids.ts";
 
 /** Publishes package events to hooks. */
 export interface PackagePublisher {
@@ -32,7 +33,7 @@ export function createPackageEvents(publisher: PackagePublisher, urls: ForgeUrls
     const creator = creatorId === undefined ? undefined : await findUserById(tx, creatorId);
     const { repositoryId } = subject.package;
     const visible = await loadRepositoryDetails(tx, [repositoryId], undefined);
-    const linked = visible.get(repositoryId ?? -1);
+    const linked = visible.get(repositoryId ?? toRepositoryId(-1));
     const view = toPackageView({ ...subject, creator, linked }, undefined, urls);
     // The reference shows these members of an account here, although it hides them from anonymous callers.
     const owned = { ...view.owner, active: subject.owner.isActive };

@@ -27,6 +27,7 @@ import { findLinkable, loadRepositoryDetails } from "./repository-links.ts";
 import { ensureLatest } from "./npm/tags.ts";
 import type { PackageVersionDetails } from "./package.view.ts";
 import { removeVersion } from "./versions.ts";
+import { toUserId, toRepositoryId } from "../../../storage/tables/forge/ids.ts";
 
 /** The path of a version of any type. */
 export interface VersionAt {
@@ -113,7 +114,7 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
       const creator = creatorId === undefined ? undefined : await findUserById(db, creatorId);
       const { repositoryId } = found.package;
       const linked = await loadRepositoryDetails(db, [repositoryId], caller);
-      return { ...found, creator, linked: linked.get(repositoryId ?? -1) };
+      return { ...found, creator, linked: linked.get(repositoryId ?? toRepositoryId(-1)) };
     },
 
     async listFiles(at, caller) {
@@ -163,7 +164,10 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
     caller: ForgeCaller | undefined,
   ): Promise<PackageVersionPage> {
     const found = await listAllVersions(db, filter, toRows(window));
-    const ids = found.versions.flatMap((each) => [each.package.ownerId, each.creatorId ?? -1]);
+    const ids = found.versions.flatMap((each) => [
+      each.package.ownerId,
+      each.creatorId ?? toUserId(-1),
+    ]);
     const people = new Map((await listUsersByIds(db, ids)).map((user) => [user.id, user]));
     const linked = await loadRepositoryDetails(
       db,
@@ -175,13 +179,13 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
       const owner = people.get(each.package.ownerId);
       // Deleted between the two queries.
       if (owner === undefined) continue;
-      const creator = people.get(each.creatorId ?? -1);
+      const creator = people.get(each.creatorId ?? toUserId(-1));
       versions.push({
         package: each.package,
         version: each,
         owner,
         creator,
-        linked: linked.get(each.package.repositoryId ?? -1),
+        linked: linked.get(each.package.repositoryId ?? toRepositoryId(-1)),
       });
     }
     return { versions, total: found.total };

@@ -18,14 +18,14 @@ export async function loadRepositoryDetails(
   db: Queries,
   ids: readonly (RepositoryId | undefined)[],
   caller: Pick<ForgeCaller, "user" | "scope"> | undefined,
-): Promise<ReadonlyMap<number, RepositoryDetails>> {
+): Promise<ReadonlyMap<RepositoryId, RepositoryDetails>> {
   const wanted = [...new Set(ids)].filter((id) => id !== undefined);
   if (wanted.length === 0) return new Map();
   const found = await findRepositoriesByIds(db, wanted);
   const ownerIds = found.map(({ ownerId }) => ownerId);
   const owners = new Map((await listUsersByIds(db, ownerIds)).map((owner) => [owner.id, owner]));
   const watchers = await countWatchers(db, wanted);
-  const details = new Map<number, RepositoryDetails>();
+  const details = new Map<RepositoryId, RepositoryDetails>();
   for (const repository of found) {
     const owner = owners.get(repository.ownerId);
     const access = owner && (await findAccess(db, { repository, owner }, caller?.user));

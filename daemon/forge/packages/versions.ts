@@ -15,10 +15,11 @@ import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
 import { findLinkable } from "./repository-links.ts";
 import type { OwnedVersion, PackageEvents } from "./events.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** An uploaded file to add to a version. */
 export interface NewFile {
-  readonly ownerId: number;
+  readonly ownerId: UserId;
   readonly type: string;
   readonly name: string;
   readonly version: string;

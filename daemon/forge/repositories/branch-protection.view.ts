@@ -14,8 +14,10 @@ export function toProtectionView(rule: ProtectionDetails): WireBranchProtection 
   const { ruleName, settings, usernames, teamNames } = rule;
   const toMembers = <K extends string, V>(names: readonly K[], toValue: (name: K) => V) =>
     Object.fromEntries(names.map((name) => [name, toValue(name)])) as Record<K, V>;
-  const toNames = (ids: readonly number[] | undefined, names: ReadonlyMap<number, string>) =>
-    (ids ?? []).flatMap((id) => names.get(id) ?? []);
+  const toNames = <I extends number>(
+    ids: readonly I[] | undefined,
+    names: ReadonlyMap<I, string>,
+  ) => (ids ?? []).flatMap((id) => names.get(id) ?? []);
   return {
     branch_name: isPattern(ruleName) ? "" : ruleName,
     rule_name: ruleName,

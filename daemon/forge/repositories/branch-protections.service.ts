@@ -1,7 +1,7 @@
 import { type Database, isConflict } from "../../../storage/engine/database.ts";
 import { findTeamByName, listTeamsByIds } from "../../../storage/tables/forge/accounts/teams.ts";
 import { findUserByName, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
-import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { UserId, TeamId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import {
   type BranchProtection,
   type BranchProtectionSettings,
@@ -33,8 +33,8 @@ import { noAdministrator, type RepositoryPath } from "./repositories.service.ts"
 
 /** A rule with the names of the users and teams in its lists. */
 export interface ProtectionDetails extends BranchProtection {
-  readonly usernames: ReadonlyMap<number, string>;
-  readonly teamNames: ReadonlyMap<number, string>;
+  readonly usernames: ReadonlyMap<UserId, string>;
+  readonly teamNames: ReadonlyMap<TeamId, string>;
 }
 
 /** Rules of one repository: each push tries them all. */
@@ -148,10 +148,10 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
   }
 
   async function addNames(rules: readonly BranchProtection[]): Promise<ProtectionDetails[]> {
-    const idsOf = (of: "users" | "teams") =>
-      rules.flatMap(({ settings }) => Object.values(settings[of]).flat());
-    const users = await listUsersByIds(db, idsOf("users"));
-    const teams = await listTeamsByIds(db, idsOf("teams"));
+    const userIds = rules.flatMap(({ settings }) => Object.values(settings.users).flat());
+    const teamIds = rules.flatMap(({ settings }) => Object.values(settings.teams).flat());
+    const users = await listUsersByIds(db, userIds);
+    const teams = await listTeamsByIds(db, teamIds);
     const usernames = new Map(users.map(({ id, name }) => [id, name]));
     const teamNames = new Map(teams.map(({ id, name }) => [id, name]));
     return rules.map((rule) => ({ ...rule, usernames, teamNames }));
@@ -189,9 +189,9 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
     };
   }
 
-  async function findUserIds(names: readonly string[], caller: ForgeCaller): Promise<number[]> {
+  async function findUserIds(names: readonly string[], caller: ForgeCaller): Promise<UserId[]> {
     assertLength(names);
-    const ids: number[] = [];
+    const ids: UserId[] = [];
     for (const name of names) {
       const user = await findUserByName(db, name);
       if (user?.kind !== "individual" || !isVisibleTo(user, caller.user))
@@ -201,9 +201,9 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
     return ids;
   }
 
-  async function findTeamIds(orgId: number, names: readonly string[]): Promise<number[]> {
+  async function findTeamIds(orgId: UserId, names: readonly string[]): Promise<TeamId[]> {
     assertLength(names);
-    const ids: number[] = [];
+    const ids: TeamId[] = [];
     for (const name of names) {
       const team = await findTeamByName(db, orgId, name);
       if (team === undefined)

@@ -44,6 +44,7 @@ import { refusing } from "./git-refusals.ts";
 import { assertRepositoryName, toRepositoryPath } from "./names.ts";
 import type { FolderMoves } from "./folder-moves.ts";
 import { toNewSettings } from "./repository-settings.view.ts";
+import { toUserId } from "../../../storage/tables/forge/ids.ts";
 
 /** The request for a new repository (forge behaviour, 10.3). Texts are empty when they are absent. */
 export interface CreateRepositoryOptions {
@@ -125,7 +126,7 @@ export async function createRepository(
   throw filesExist(owner, wanted.name);
 
   async function record(): Promise<ForgeRepository> {
-    const ownerId = owner?.id ?? 0;
+    const ownerId = owner?.id ?? toUserId(0);
     try {
       return await db.transaction(async (tx) => {
         // The owner may have been renamed or deleted while the files were created.

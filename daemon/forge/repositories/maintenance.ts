@@ -7,6 +7,7 @@ import {
   listRepositoriesAfter,
   updateRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 
 /** Maintains the files of all repositories. A failure in one repository does not stop the others. */
 export interface RepositoryMaintenance {
@@ -60,7 +61,7 @@ export function createRepositoryCare({
     work: (directory: string, repository: ForgeRepository) => Promise<void>,
   ): Promise<void> {
     const failed: unknown[] = [];
-    const ids: number[] = [];
+    const ids: RepositoryId[] = [];
     let afterId = 0;
     for (;;) {
       const batch = await listRepositoriesAfter(db, afterId, BATCH);

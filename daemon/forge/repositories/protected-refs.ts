@@ -8,6 +8,7 @@ import type { ForgeRepository } from "../../../storage/tables/forge/repositories
 import type { ActingUser } from "../caller.ts";
 import type { RefChange } from "./events.ts";
 import { compileGlob } from "./glob.ts";
+import type { UserId, TeamId } from "../../../storage/tables/forge/ids.ts";
 
 /** The decision of a repository's rules about a push. */
 export interface ProtectionVerdict {
@@ -108,8 +109,8 @@ async function mayForce(
 async function isListed(
   db: Queries,
   user: ActingUser,
-  users: readonly number[] = [],
-  teams: readonly number[] = [],
+  users: readonly UserId[] = [],
+  teams: readonly TeamId[] = [],
 ): Promise<boolean> {
   if (users.includes(user.id)) return true;
   for (const id of teams) if (await isTeamMember(db, id, user.id)) return true;

@@ -8,6 +8,7 @@ import {
   type searchRepositories,
 } from "../../contract/forge/repositories/lists.ts";
 import { AppError } from "../../errors.ts";
+import { toUserId, toTeamId } from "../../../storage/tables/forge/ids.ts";
 
 /** The server has no forks and no large-file storage, so these orders are by id. */
 const sorts: Readonly<Record<string, RepositorySort>> = {
@@ -38,21 +39,21 @@ export function toRepositorySearch(
   if (sort === undefined) throw new AppError("unprocessable", `Invalid sort mode: "${query.sort}"`);
   if (mode === "fork" || mode === "mirror") return undefined;
   if (q.includes("\0")) return undefined;
-  const ofUser = uid > 0 ? uid : undefined;
+  const ofUser = uid > 0 ? toUserId(uid) : undefined;
   return {
     term: q,
     isOfTopics: query.topic,
     includesDescription: query.includeDesc,
     ...(query.exclusive && mode !== "collaborative" ? { ownerId: ofUser } : { reachedBy: ofUser }),
     notOwnedBy: mode === "collaborative" ? ofUser : undefined,
-    starredBy: query.starredBy > 0 ? query.starredBy : undefined,
-    teamId: query.team_id > 0 ? query.team_id : undefined,
+    starredBy: query.starredBy > 0 ? toUserId(query.starredBy) : undefined,
+    teamId: query.team_id > 0 ? toTeamId(query.team_id) : undefined,
     isPublicOnly: query.private === false,
     isPrivate: query.is_private,
     isTemplate: query.template,
     isArchived: query.archived,
     sort,
     descending: query.sort !== "" && order === "desc",
-    firstOwnerId: query.priority_owner_id > 0 ? query.priority_owner_id : undefined,
+    firstOwnerId: query.priority_owner_id > 0 ? toUserId(query.priority_owner_id) : undefined,
   };
 }

@@ -29,7 +29,7 @@ import {
   findUserByName,
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
-import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { TeamId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { deleteForeignLabels } from "../../../storage/tables/forge/repositories/labels.ts";
 import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
@@ -56,7 +56,7 @@ export interface Transfers {
   start(
     path: RepositoryPath,
     caller: ForgeCaller,
-    wanted: { readonly newOwner: string; readonly teamIds: readonly number[] },
+    wanted: { readonly newOwner: string; readonly teamIds: readonly TeamId[] },
   ): Promise<{ readonly details: RepositoryDetails; readonly isPending: boolean }>;
   /** Accepts an offer. Refuses with `forbidden` a caller who is not its recipient or has reached the repository limit. */
   accept(path: RepositoryPath, caller: ForgeCaller): Promise<RepositoryDetails>;
@@ -154,7 +154,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
   }
 
   /** Refuses teams of another organization. */
-  async function assertTeams(recipient: ForgeUser, teamIds: readonly number[]): Promise<void> {
+  async function assertTeams(recipient: ForgeUser, teamIds: readonly TeamId[]): Promise<void> {
     if (teamIds.length === 0) return;
     if (recipient.kind !== "organization")
       throw new AppError(
@@ -192,7 +192,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
   async function offer(
     tx: Transaction,
     opened: Opened,
-    { recipient, teamIds }: { readonly recipient: ForgeUser; readonly teamIds: readonly number[] },
+    { recipient, teamIds }: { readonly recipient: ForgeUser; readonly teamIds: readonly TeamId[] },
     actor: ForgeUser,
   ): Promise<void> {
     const repository = await findRepositoryById(tx, opened.repository.id);
@@ -217,7 +217,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
       offeredTo,
     }: {
       /** Teams of the recipient that get the repository. */
-      readonly teamIds: readonly number[];
+      readonly teamIds: readonly TeamId[];
       /** Transfers only while it is offered to this account. */
       readonly offeredTo?: number;
     },

@@ -24,6 +24,7 @@ import { compileGlob } from "./glob.ts";
 import { isRepositoryName, toRepositoryPath } from "./names.ts";
 import type { FolderMoves } from "./folder-moves.ts";
 import { toNewSettings } from "./repository-settings.view.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** Repositories on disk without a row (forge behaviour, 15). */
 export interface Unadopted {
@@ -169,7 +170,7 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
   }
 
   async function record(
-    ownerId: number,
+    ownerId: UserId,
     actor: ForgeUser,
     repository: Parameters<typeof recordRepository>[1]["repository"],
   ): Promise<void> {

@@ -27,6 +27,7 @@ import { reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
+import { toUserId } from "../../../storage/tables/forge/ids.ts";
 
 /** Publishes a status to hooks, in the transaction that creates it. */
 export type PublishStatus = (
@@ -179,7 +180,7 @@ export function createStatuses({
     return statuses.map((status) => ({
       owned,
       status,
-      creator: creators.get(status.creatorId ?? -1),
+      creator: creators.get(status.creatorId ?? toUserId(-1)),
     }));
   }
 }

@@ -1,17 +1,78 @@
 import type { z } from "zod";
 import type { SqlValue } from "../../engine/database.ts";
 
-// Ids of rows. A brand keeps an id of one table from being taken for another's; endpoints brand the ids in their paths.
+// Ids of rows. A brand keeps an id of one table from being taken for another's. Rows and the payloads of jobs carry branded
+// ids; an id in a request is branded by its endpoint, or by the function below where it is looked up.
 
+/** A user or an organization: both are rows of one table. */
+export type UserId = number & z.$brand<"UserId">;
+/** A team of an organization. */
+export type TeamId = number & z.$brand<"TeamId">;
+/** An access token. */
+export type TokenId = number & z.$brand<"TokenId">;
+/** An SSH key of an account. */
+export type KeyId = number & z.$brand<"KeyId">;
 /** A repository. */
 export type RepositoryId = number & z.$brand<"RepositoryId">;
+/** An SSH key that opens one repository. */
+export type DeployKeyId = number & z.$brand<"DeployKeyId">;
 /** A milestone of a repository. */
 export type MilestoneId = number & z.$brand<"MilestoneId">;
+/** A label of a repository or an organization. */
+export type LabelId = number & z.$brand<"LabelId">;
+/** An issue; its number in the repository is another value. */
+export type IssueId = number & z.$brand<"IssueId">;
+/** A comment or another entry of an issue's timeline: both are rows of one table. */
+export type CommentId = number & z.$brand<"CommentId">;
+/** A file that is attached to an issue or a comment. */
+export type AttachmentId = number & z.$brand<"AttachmentId">;
+/** Time that a user spent on an issue. */
+export type TrackedTimeId = number & z.$brand<"TrackedTimeId">;
+/** A user's notifications of one subject. */
+export type ThreadId = number & z.$brand<"ThreadId">;
+/** An entry of activity feeds. */
+export type ActivityId = number & z.$brand<"ActivityId">;
 export type HookId = number & z.$brand<"HookId">;
 export type DeliveryId = number & z.$brand<"DeliveryId">;
+/** A run of a workflow. */
+export type RunId = number & z.$brand<"RunId">;
+/** A job of a run. */
+export type JobId = number & z.$brand<"JobId">;
+/** An attempt of a job on a runner. */
+export type TaskId = number & z.$brand<"TaskId">;
+export type RunnerId = number & z.$brand<"RunnerId">;
+/** A file that a run uploaded. */
+export type ArtifactId = number & z.$brand<"ArtifactId">;
+export type PackageId = number & z.$brand<"PackageId">;
+/** A version of a package. */
+export type PackageVersionId = number & z.$brand<"PackageVersionId">;
+/** A file of a version. */
+export type PackageFileId = number & z.$brand<"PackageFileId">;
 
-/** Returns the id in the text or column that references a repository. */
-export const toRepositoryId = (text: SqlValue | undefined): RepositoryId =>
-  Number(text) as RepositoryId;
-/** Returns the id in the text that names a milestone. */
-export const toMilestoneId = (text: string): MilestoneId => Number(text) as MilestoneId;
+// Each returns the id in a column that references the row, in a path or in a text.
+
+export const toUserId = (value: SqlValue | undefined): UserId => Number(value) as UserId;
+export const toTeamId = (value: SqlValue | undefined): TeamId => Number(value) as TeamId;
+export const toTokenId = (value: SqlValue | undefined): TokenId => Number(value) as TokenId;
+export const toKeyId = (value: SqlValue | undefined): KeyId => Number(value) as KeyId;
+export const toRepositoryId = (value: SqlValue | undefined): RepositoryId =>
+  Number(value) as RepositoryId;
+export const toDeployKeyId = (value: SqlValue | undefined): DeployKeyId =>
+  Number(value) as DeployKeyId;
+export const toMilestoneId = (value: SqlValue | undefined): MilestoneId =>
+  Number(value) as MilestoneId;
+export const toLabelId = (value: SqlValue | undefined): LabelId => Number(value) as LabelId;
+export const toIssueId = (value: SqlValue | undefined): IssueId => Number(value) as IssueId;
+export const toCommentId = (value: SqlValue | undefined): CommentId => Number(value) as CommentId;
+export const toAttachmentId = (value: SqlValue | undefined): AttachmentId =>
+  Number(value) as AttachmentId;
+export const toTrackedTimeId = (value: SqlValue | undefined): TrackedTimeId =>
+  Number(value) as TrackedTimeId;
+export const toThreadId = (value: SqlValue | undefined): ThreadId => Number(value) as ThreadId;
+export const toRunId = (value: SqlValue | undefined): RunId => Number(value) as RunId;
+export const toJobId = (value: SqlValue | undefined): JobId => Number(value) as JobId;
+export const toTaskId = (value: SqlValue | undefined): TaskId => Number(value) as TaskId;
+export const toRunnerId = (value: SqlValue | undefined): RunnerId => Number(value) as RunnerId;
+export const toArtifactId = (value: SqlValue | undefined): ArtifactId =>
+  Number(value) as ArtifactId;
+export const toPackageId = (value: SqlValue | undefined): PackageId => Number(value) as PackageId;

@@ -1,7 +1,7 @@
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 import { changeMailbox, holdMailbox } from "./accounts/mailboxes.ts";
 import { OWNER_ACCESS } from "./accounts/teams.ts";
-import type { RepositoryId } from "./ids.ts";
+import type { UserId, IssueId, RepositoryId, ThreadId } from "./ids.ts";
 
 const threadKinds = ["issue", "pull", "commit", "repository"] as const;
 export type ThreadKind = (typeof threadKinds)[number];
@@ -11,13 +11,13 @@ export type ThreadStatus = (typeof threadStatuses)[number];
 
 /** A notification thread of a user. Times are epoch milliseconds. */
 export interface ForgeThread {
-  readonly id: number;
-  readonly userId: number;
+  readonly id: ThreadId;
+  readonly userId: UserId;
   readonly repositoryId: RepositoryId;
   readonly kind: ThreadKind;
   readonly status: ThreadStatus;
   /** Set for the kinds `issue` and `pull`. */
-  readonly issueId: number | undefined;
+  readonly issueId: IssueId | undefined;
   /** Set for the kind `commit`. */
   readonly commitId: string | undefined;
   readonly updatedAt: number;
@@ -25,7 +25,7 @@ export interface ForgeThread {
 
 /** Conditions of a list of a user's threads. An empty list matches every thread; both ends of the time are included. */
 export interface ThreadFilter {
-  readonly userId: number;
+  readonly userId: UserId;
   readonly repositoryId?: RepositoryId | undefined;
   readonly statuses: readonly ThreadStatus[];
   readonly kinds: readonly ThreadKind[];
@@ -36,10 +36,10 @@ export interface ThreadFilter {
 
 /** A notification: the subject of its thread and the time of the event. */
 export interface NewThread {
-  readonly userId: number;
+  readonly userId: UserId;
   readonly repositoryId: RepositoryId;
   readonly kind: ThreadKind;
-  readonly issueId?: number;
+  readonly issueId?: IssueId;
   readonly commitId?: string;
   /** Epoch milliseconds. A time that is not later than the thread's latest event changes nothing. */
   readonly notifiedAt: number;
@@ -52,7 +52,7 @@ export interface NewThread {
 export async function upsertThread(
   tx: Transaction,
   thread: NewThread,
-): Promise<number | undefined> {
+): Promise<ThreadId | undefined> {
   const { userId, repositoryId, kind, issueId = null, commitId = null, notifiedAt } = thread;
   const { revision } = await holdMailbox(tx, userId);
   const key =
@@ -64,7 +64,7 @@ export async function upsertThread(
     `SELECT status FROM forge_notifications WHERE ${key.map((column) => `${column} = ?`).join(" AND ")}`,
     ...key.map((column) => (column === "issue_id" ? issueId : values[column])),
   );
-  const row = await tx.get<{ id: number; status: number }>(
+  const row = await tx.get<{ id: ThreadId; status: number }>(
     `INSERT INTO forge_notifications (user_id, repository_id, kind, status, issue_id, commit_id, told_at, news_revision, updated_at)
      VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?)
      ON CONFLICT (${key.join(", ")}) DO UPDATE SET
@@ -99,7 +99,7 @@ export interface UpdateRange {
 /** Returns a user's threads that changed within a range of mailbox revisions, in the order of the revisions. */
 export async function listUpdates(
   db: Queries,
-  userId: number,
+  userId: UserId,
   range: UpdateRange,
 ): Promise<{ readonly revision: number; readonly thread: ForgeThread }[]> {
   const { sql, values } = toUpdatesStatement(userId, range);
@@ -145,7 +145,7 @@ export async function markThreads(
 /** Sets the status of a user's thread; undefined when the user has no such thread. */
 export async function markThread(
   tx: Transaction,
-  { id, userId }: { readonly id: number; readonly userId: number },
+  { id, userId }: { readonly id: ThreadId; readonly userId: UserId },
   status: ThreadStatus,
 ): Promise<ForgeThread | undefined> {
   await holdMailbox(tx, userId);
@@ -165,7 +165,7 @@ export async function markThread(
   return { ...known, status, updatedAt: tx.now };
 }
 
-export async function findThread(db: Queries, id: number): Promise<ForgeThread | undefined> {
+export async function findThread(db: Queries, id: ThreadId): Promise<ForgeThread | undefined> {
   const row = await db.get<ThreadRow>(
     `SELECT ${threadColumns} FROM forge_notifications WHERE id = ?`,
     id,
@@ -174,8 +174,8 @@ export async function findThread(db: Queries, id: number): Promise<ForgeThread |
 }
 
 /** Returns the ids of an organization's owners. */
-export async function listOrganizationOwners(db: Queries, orgId: number): Promise<number[]> {
-  const rows = await db.all<{ id: number }>(
+export async function listOrganizationOwners(db: Queries, orgId: UserId): Promise<UserId[]> {
+  const rows = await db.all<{ id: UserId }>(
     `SELECT DISTINCT m.user_id AS id FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
      WHERE m.org_id = ? AND t.access = ? ORDER BY m.user_id`,
     orgId,
@@ -191,7 +191,7 @@ export async function listOrganizationOwners(db: Queries, orgId: number): Promis
 export async function findWatch(
   db: Queries,
   repositoryId: RepositoryId,
-  userId: number,
+  userId: UserId,
 ): Promise<number | undefined> {
   const row = await db.get<{ at: number }>(
     "SELECT created_at AS at FROM forge_watches WHERE repository_id = ? AND user_id = ?",
@@ -205,7 +205,7 @@ export async function findWatch(
 export async function deleteWatch(
   db: Queries,
   repositoryId: RepositoryId,
-  userId: number,
+  userId: UserId,
 ): Promise<void> {
   await db.run(
     "DELETE FROM forge_watches WHERE repository_id = ? AND user_id = ?",
@@ -271,7 +271,7 @@ function toTallyStatement(filter: ThreadFilter): Statement {
   };
 }
 
-export function toUpdatesStatement(userId: number, { after, upTo, limit }: UpdateRange): Statement {
+export function toUpdatesStatement(userId: UserId, { after, upTo, limit }: UpdateRange): Statement {
   return {
     sql: `SELECT ${threadColumns}, news_revision FROM forge_notifications
           WHERE user_id = ? AND news_revision > ? AND news_revision <= ? ORDER BY news_revision LIMIT ?`,
@@ -300,12 +300,12 @@ export function toMarkStatement(
 }
 
 interface ThreadRow {
-  id: number;
-  user_id: number;
+  id: ThreadId;
+  user_id: UserId;
   repository_id: RepositoryId;
   kind: number;
   status: number;
-  issue_id: number | null;
+  issue_id: IssueId | null;
   commit_id: string | null;
   updated_at: number;
 }

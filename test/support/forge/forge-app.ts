@@ -21,6 +21,7 @@ import { createKeyring } from "../../../storage/keys/keyring.ts";
 import type { TestAnswer, TestRequest } from "../daemon.ts";
 import { openTestDatabase } from "../storage/database.ts";
 import { sendRequest } from "../send-request.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** Passwords as plain digests: the tests that use it are not about hashing. */
 const quickHasher: PasswordHasher = {
@@ -52,7 +53,7 @@ export interface ForgeApp extends AsyncDisposable {
   advance(milliseconds: number): void;
   request(path: string, init?: TestRequest): Promise<TestAnswer>;
   /** Creates a person who may sign in at once (password `user-password`), by default called `mira`. */
-  addUser(fields?: Readonly<Record<string, unknown>>): Promise<{ readonly id: number }>;
+  addUser(fields?: Readonly<Record<string, unknown>>): Promise<{ readonly id: UserId }>;
   /** A token of a person that `addUser` made. */
   tokenOf(username: string, scopes?: readonly string[]): Promise<string>;
 }

@@ -1,5 +1,6 @@
 import type { NewForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { NewForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** The row of a person of whom nothing is known but the name. */
 export function newUserRow(name: string, more: Partial<NewForgeUser> = {}): NewForgeUser {
@@ -37,7 +38,7 @@ export function newUserRow(name: string, more: Partial<NewForgeUser> = {}): NewF
 
 /** The row of an empty repository in its owner's folder. */
 export function newRepositoryRow(
-  owner: { readonly id: number; readonly name: string },
+  owner: { readonly id: UserId; readonly name: string },
   name: string,
   more: Partial<NewForgeRepository> = {},
 ): NewForgeRepository {

@@ -2,10 +2,11 @@ import { jwtVerify, SignJWT } from "jose";
 import type { Keyring } from "../../../../storage/keys/keyring.ts";
 import { ARTIFACT_SERVICE } from "../../../contract/api-of.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
+import { type ArtifactId, toArtifactId } from "../../../../storage/tables/forge/ids.ts";
 
 /** The operation that a signed address allows, and its artifact. */
 export interface ArtifactGrant {
-  readonly artifactId: number;
+  readonly artifactId: ArtifactId;
   readonly use: "upload" | "download";
 }
 
@@ -53,7 +54,7 @@ export function createArtifactAddresses({
         if (verified === undefined) continue;
         const { use, sub = "" } = verified.payload;
         if ((use !== "upload" && use !== "download") || !/^\d{1,15}$/.test(sub)) return undefined;
-        return { artifactId: Number(sub), use };
+        return { artifactId: toArtifactId(sub), use };
       }
       return undefined;
     },

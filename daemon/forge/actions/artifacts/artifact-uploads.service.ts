@@ -21,6 +21,7 @@ import { readChunks, receiveBody, uploadTooLarge } from "../../../utilities/rece
 import type { ArtifactAddresses } from "./artifact-addresses.ts";
 import { readBlockList } from "./block-list.ts";
 import type { RunningTask } from "./running-tasks.ts";
+import type { ArtifactId } from "../../../../storage/tables/forge/ids.ts";
 
 /** The metadata of an artifact that a job begins to upload. */
 export interface NewArtifact {
@@ -81,7 +82,7 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
   const { db, store, addresses, clock, newUuid, bytesMax, runBytesMax, keptMs } = deps;
   const blocksMax = Math.max(BLOCKS_MAX, Math.ceil(bytesMax / BLOCK_BYTES));
   /** Artifacts that are being assembled: a client that lost the response retries while the first request still runs. */
-  const completing = new Map<number, Promise<void>>();
+  const completing = new Map<ArtifactId, Promise<void>>();
   return {
     /** Begins an upload and returns its address. Throws `too_large` when the run has too many artifacts. */
     async create(
@@ -112,7 +113,7 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
      * of that id; one without an id comes after those that have arrived. Throws `too_large`, and `invalid_argument` for
      * an aborted body and for a list that is invalid or names a missing block.
      */
-    receive: (artifactId: number, part: UploadPart): Promise<void> =>
+    receive: (artifactId: ArtifactId, part: UploadPart): Promise<void> =>
       part.comp === "blocklist"
         ? commitBlocks(artifactId, part.body)
         : addBlock(artifactId, part.blockid, part),
@@ -140,7 +141,7 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
   };
 
   async function addBlock(
-    artifactId: number,
+    artifactId: ArtifactId,
     id: string,
     { body, declaredBytes }: UploadPart,
   ): Promise<void> {
@@ -160,7 +161,7 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
     }
   }
 
-  async function commitBlocks(artifactId: number, body: Readable): Promise<void> {
+  async function commitBlocks(artifactId: ArtifactId, body: Readable): Promise<void> {
     const parts: Buffer[] = [];
     let bytes = 0;
     for await (const chunk of readChunks(body)) {
@@ -177,7 +178,7 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
     });
   }
 
-  async function getPending(tx: Transaction, artifactId: number): Promise<ActionArtifact> {
+  async function getPending(tx: Transaction, artifactId: ArtifactId): Promise<ActionArtifact> {
     const artifact = await findArtifact(tx, artifactId);
     const task = artifact?.state === "pending" ? await findTask(tx, artifact.taskId) : undefined;
     // The address outlives the job, but an upload ends with it.
@@ -187,7 +188,11 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
   }
 
   /** Returns how large a block may be. */
-  async function findSpace(tx: Transaction, artifactId: number, blockId: string): Promise<number> {
+  async function findSpace(
+    tx: Transaction,
+    artifactId: ArtifactId,
+    blockId: string,
+  ): Promise<number> {
     const { runId } = await getPending(tx, artifactId);
     const blocks = await countBlocks(tx, artifactId, blockId);
     if (blocks.count >= blocksMax)

@@ -19,6 +19,12 @@ import type { RepositoryPath } from "../../repositories/repositories.service.ts"
 import { hasActions } from "../runs/workflow-files.ts";
 import type { ArtifactAddresses } from "./artifact-addresses.ts";
 import type { RunningTask } from "./running-tasks.ts";
+import {
+  type RunId,
+  type ArtifactId,
+  toRunId,
+  toArtifactId,
+} from "../../../../storage/tables/forge/ids.ts";
 
 /** An artifact with the related rows that its view shows. */
 export interface ArtifactDetails {
@@ -65,7 +71,7 @@ export function createArtifacts({
       query: ListQuery,
     ) {
       const owned = await open(path, caller, `/runs/${path.run}/artifacts`);
-      const run = await findRun(db, path.run);
+      const run = await findRun(db, toRunId(path.run));
       if (run?.repositoryId !== owned.repository.id) throw notFound();
       return find(owned, run.id, query);
     },
@@ -112,7 +118,7 @@ export function createArtifacts({
     },
 
     /** Throws `not_found` for an artifact that was deleted or has expired. */
-    async download(artifactId: number): Promise<ArtifactDownload> {
+    async download(artifactId: ArtifactId): Promise<ArtifactDownload> {
       const artifact = await findArtifact(db, artifactId);
       if (artifact?.state !== "ready" || artifact.sha256 === undefined) throw artifactNotFound();
       const { sha256, size } = artifact;
@@ -139,14 +145,14 @@ export function createArtifacts({
     return owned;
   }
 
-  async function find(owned: OpenedRepository, runId: number | undefined, query: ListQuery) {
+  async function find(owned: OpenedRepository, runId: RunId | undefined, query: ListQuery) {
     const filter = {
       repositoryId: owned.repository.id,
       ...(runId === undefined ? {} : { runId }),
       ...(query.name === "" ? {} : { name: query.name }),
     };
     const { artifacts, total } = await listArtifacts(db, filter, toRows(query));
-    const runs = new Map<number, ActionRun | undefined>();
+    const runs = new Map<RunId, ActionRun | undefined>();
     const seen: ArtifactDetails[] = [];
     for (const artifact of artifacts) {
       if (!runs.has(artifact.runId)) runs.set(artifact.runId, await findRun(db, artifact.runId));
@@ -162,7 +168,7 @@ export function createArtifacts({
     rest: string,
   ): Promise<ArtifactDetails> {
     const owned = await open(path, caller, `/artifacts/${path.artifact_id}${rest}`);
-    const artifact = await findArtifact(db, path.artifact_id);
+    const artifact = await findArtifact(db, toArtifactId(path.artifact_id));
     const isSeen = artifact?.repositoryId === owned.repository.id && artifact.state !== "pending";
     const run = isSeen ? await findRun(db, artifact.runId) : undefined;
     if (artifact === undefined || run === undefined) throw artifactNotFound();

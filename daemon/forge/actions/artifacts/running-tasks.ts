@@ -2,14 +2,14 @@ import type { Database } from "../../../../storage/engine/database.ts";
 import { findJob, listRunJobs } from "../../../../storage/tables/forge/actions/jobs.ts";
 import { isFinal } from "../../../../storage/tables/forge/actions/statuses.ts";
 import { findTask } from "../../../../storage/tables/forge/actions/tasks.ts";
-import type { RepositoryId } from "../../../../storage/tables/forge/ids.ts";
+import type { TaskId, RunId, JobId, RepositoryId } from "../../../../storage/tables/forge/ids.ts";
 import type { RuntimeTokens } from "./runtime-tokens.ts";
 
 /** A task that runs, and the artifacts that it can read. */
 export interface RunningTask {
-  readonly taskId: number;
-  readonly jobId: number;
-  readonly runId: number;
+  readonly taskId: TaskId;
+  readonly jobId: JobId;
+  readonly runId: RunId;
   readonly repositoryId: RepositoryId;
   readonly attempt: number;
   /** The first attempt whose artifacts it can read: an earlier one when jobs of that one did not run again. */
@@ -45,7 +45,7 @@ export function createRunningTasks({
 
 async function findFirstReadableAttempt(
   db: Database,
-  runId: number,
+  runId: RunId,
   attempt: number,
 ): Promise<number> {
   if (attempt === 1) return attempt;

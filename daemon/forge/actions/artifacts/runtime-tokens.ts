@@ -1,11 +1,19 @@
 import { jwtVerify, SignJWT } from "jose";
 import type { Keyring } from "../../../../storage/keys/keyring.ts";
+import {
+  type TaskId,
+  type RunId,
+  type JobId,
+  toTaskId,
+  toRunId,
+  toJobId,
+} from "../../../../storage/tables/forge/ids.ts";
 
 /** The job that a runtime token belongs to. */
 export interface RuntimeIdentity {
-  readonly taskId: number;
-  readonly runId: number;
-  readonly jobId: number;
+  readonly taskId: TaskId;
+  readonly runId: RunId;
+  readonly jobId: JobId;
 }
 
 const PURPOSE = "action-runtime-token";
@@ -43,7 +51,7 @@ export function createRuntimeTokens({
         const { scp, sub = "" } = verified.payload;
         const [, run, job] = /^Actions\.Results:(\d{1,15}):(\d{1,15})$/.exec(String(scp)) ?? [];
         if (run === undefined || job === undefined || !/^\d{1,15}$/.test(sub)) return undefined;
-        return { taskId: Number(sub), runId: Number(run), jobId: Number(job) };
+        return { taskId: toTaskId(sub), runId: toRunId(run), jobId: toJobId(job) };
       }
       return undefined;
     },

@@ -20,6 +20,7 @@ import type { RepositoryPath } from "../../repositories/repositories.service.ts"
 import { hasActions } from "../runs/workflow-files.ts";
 import type { Masks } from "../secrets/masks.service.ts";
 import type { RunningTask } from "./running-tasks.ts";
+import { type RunId, toRunId } from "../../../../storage/tables/forge/ids.ts";
 
 /** The step that a job names in the address of a summary. */
 interface SummaryPath {
@@ -75,13 +76,13 @@ export function createSummaries({
     ): Promise<AsyncGenerator<string>> {
       const rest = `/actions/runs/${path.run}/summary`;
       const { repository } = await openRepository(db, path, caller, rest, "repo.actions");
-      const run = hasActions(repository) ? await findRun(db, path.run) : undefined;
+      const run = hasActions(repository) ? await findRun(db, toRunId(path.run)) : undefined;
       if (run?.repositoryId !== repository.id) throw notFound();
       return read(run.id, run.attempt);
     },
   };
 
-  async function* read(runId: number, attempt: number): AsyncGenerator<string> {
+  async function* read(runId: RunId, attempt: number): AsyncGenerator<string> {
     for (const job of await listRunJobs(db, runId, attempt)) {
       const [task] = await listTasksOfJobs(db, [job.originalJobId ?? job.id]);
       if (task === undefined) continue;

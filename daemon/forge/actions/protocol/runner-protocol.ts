@@ -9,6 +9,7 @@ import type { AssignedTask, Tasks } from "../runners/tasks.service.ts";
 import { STEPS_MAX } from "../workflows/workflow.ts";
 import { createVersionWatch } from "./version-watch.ts";
 import { pingService, Result, runnerService, type TaskState } from "./schema.ts";
+import { toTaskId } from "../../../../storage/tables/forge/ids.ts";
 
 export interface RunnerProtocolDeps {
   readonly registration: Registration;
@@ -66,7 +67,7 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
         const lost =
           tasksHeader === null
             ? undefined
-            : await tasks.assignAgain(runner, tasksHeader.split(",").map(Number));
+            : await tasks.assignAgain(runner, tasksHeader.split(",").map(toTaskId));
         if (lost !== undefined) return { tasksVersion, task: toWireTask(lost) };
         const ended = AbortSignal.any([context.signal, stopping]);
         const version = await versions.wait(known, HOLD_MS, ended);
@@ -84,7 +85,7 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
       answer(async () => {
         const runner = await authenticate(context);
         if (state === undefined) throw new RunnerRefusal("update task: missing state");
-        const seen = await tasks.report(runner, toId(state.id), {
+        const seen = await tasks.report(runner, toTaskId(toId(state.id)), {
           result: toResult(state.result),
           steps: state.steps.slice(0, STEPS_MAX).map(toStep),
           outputs,
@@ -99,7 +100,7 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
       answer(async () => {
         const runner = await authenticate(context);
         const acknowledged = await logs.append(runner, {
-          taskId: toId(taskId),
+          taskId: toTaskId(toId(taskId)),
           index: Number(index),
           rows: rows.map(({ time, content }) => ({ time: toTime(time) ?? 0, content })),
           isEnd: noMore,

@@ -14,6 +14,7 @@ import {
 import type { Masks } from "../secrets/masks.service.ts";
 import { RunnerRefusal } from "./registration.service.ts";
 import { getOwnTask } from "./tasks.service.ts";
+import type { TaskId } from "../../../../storage/tables/forge/ids.ts";
 
 /** One line of a log. */
 export interface LogLine {
@@ -32,7 +33,7 @@ export interface LogRange {
 
 /** Rows that a runner appends to a log. */
 export interface LogRows {
-  readonly taskId: number;
+  readonly taskId: TaskId;
   /** Position of the first row, from 0. */
   readonly index: number;
   readonly rows: readonly LogLine[];
@@ -110,7 +111,7 @@ export function createLogs({
      * Yields the text of a log chunk by chunk: one line a row, each `time content`. At most one chunk is in memory, whatever
      * the length of the log.
      */
-    async *read(taskId: number, { from, count }: LogRange): AsyncGenerator<string> {
+    async *read(taskId: TaskId, { from, count }: LogRange): AsyncGenerator<string> {
       const end = from + count;
       for (let next = from; next < end;) {
         const chunk = await findLogChunk(db, taskId, next);
@@ -126,7 +127,7 @@ export function createLogs({
 
   /** Returns rows as they are stored: one line each, masked and cut, empty once the log is full. */
   function toMaskedText(
-    log: Pick<ActionTask, "logBytes" | "sealedMasks"> & { readonly taskId: number },
+    log: Pick<ActionTask, "logBytes" | "sealedMasks"> & { readonly taskId: TaskId },
     fresh: readonly LogLine[],
   ): { readonly text: string; readonly sealedMasks: string | undefined } {
     if (fresh.length === 0) return { text: "", sealedMasks: undefined };

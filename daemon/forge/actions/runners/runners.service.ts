@@ -11,6 +11,7 @@ import { AppError } from "../../../errors.ts";
 import { type PageWindow, toRows } from "../../page-window.ts";
 import type { Registration } from "./registration.service.ts";
 import type { Tasks } from "./tasks.service.ts";
+import type { RunnerId } from "../../../../storage/tables/forge/ids.ts";
 
 export interface RunnersDeps {
   readonly db: Database;
@@ -52,13 +53,13 @@ export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
     getToken: (level: ActionLevel, renew: boolean) => registration.getToken(level, renew),
 
     /** Throws `not_found`. */
-    get: async (level: ActionLevel | undefined, id: number): Promise<RunnerDetails> =>
+    get: async (level: ActionLevel | undefined, id: RunnerId): Promise<RunnerDetails> =>
       see(await get(level, id)),
 
     /** Disables or enables a runner. Throws `not_found`, then `unprocessable` when the member is missing. */
     async edit(
       level: ActionLevel | undefined,
-      id: number,
+      id: RunnerId,
       isDisabled: boolean | null | undefined,
     ): Promise<RunnerDetails> {
       const runner = await get(level, id);
@@ -72,7 +73,7 @@ export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
     },
 
     /** Deletes a runner and fails its running tasks. Throws `not_found`. */
-    async delete(level: ActionLevel | undefined, id: number): Promise<void> {
+    async delete(level: ActionLevel | undefined, id: RunnerId): Promise<void> {
       await get(level, id);
       if (!(await tasks.removeRunner(id))) throw notFound(id);
     },
@@ -83,7 +84,7 @@ export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
     return { runner, isOnline, isBusy: isOnline && runner.lastActivityAt >= clock() - BUSY_MS };
   }
 
-  async function get(level: ActionLevel | undefined, id: number): Promise<ActionRunner> {
+  async function get(level: ActionLevel | undefined, id: RunnerId): Promise<ActionRunner> {
     const runner = await findRunner(db, id);
     const isOfLevel =
       level === undefined ||
@@ -93,5 +94,5 @@ export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
   }
 }
 
-const notFound = (id: number) =>
+const notFound = (id: RunnerId) =>
   new AppError("not_found", `runner with id ${id}: resource does not exist`);

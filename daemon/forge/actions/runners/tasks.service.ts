@@ -45,6 +45,7 @@ import { isMapping, type Mapping } from "../workflows/mapping.ts";
 import type { JobDefinition } from "../workflows/workflow.ts";
 import { mergeOutputs } from "./job-outputs.ts";
 import { RunnerRefusal } from "./registration.service.ts";
+import type { TaskId, JobId, RunnerId } from "../../../../storage/tables/forge/ids.ts";
 
 /** A job as it is handed to a runner. */
 export interface AssignedTask {
@@ -122,7 +123,7 @@ export function createTasks({
      */
     async assignAgain(
       runner: ActionRunner,
-      known: readonly number[],
+      known: readonly TaskId[],
     ): Promise<AssignedTask | undefined> {
       const open = await listOpenTasksOf(db, runner.id);
       const lost = open.find(({ id }) => !known.includes(id));
@@ -143,7 +144,7 @@ export function createTasks({
      * Records a report. Throws `RunnerRefusal` for the task of another runner. A report of a finished task changes nothing.
      * @returns the task as the server sees it, and the names of its outputs
      */
-    async report(runner: ActionRunner, taskId: number, report: TaskReport) {
+    async report(runner: ActionRunner, taskId: TaskId, report: TaskReport) {
       return db.transaction(async (tx) => {
         const task = await getOwnTask(tx, runner, taskId);
         const job = await findJob(tx, task.jobId);
@@ -223,7 +224,7 @@ export function createTasks({
     },
 
     /** Deletes a runner and fails its running tasks. Returns whether it existed. */
-    removeRunner: (id: number): Promise<boolean> =>
+    removeRunner: (id: RunnerId): Promise<boolean> =>
       db.transaction(async (tx) => {
         for (const task of await listOpenTasksOf(tx, id)) {
           await finish(tx, task, "failure");
@@ -253,7 +254,7 @@ export function createTasks({
   async function take(
     tx: Transaction,
     runner: ActionRunner,
-    jobId: number,
+    jobId: JobId,
   ): Promise<AssignedTask | undefined> {
     const job = await findJob(tx, jobId);
     const found = job && (await findOpened(tx, job));
@@ -350,7 +351,7 @@ export function createTasks({
 export async function getOwnTask(
   tx: Transaction | Database,
   runner: ActionRunner,
-  taskId: number,
+  taskId: TaskId,
 ): Promise<ActionTask> {
   const task = await findTask(tx, taskId);
   if (task?.runnerId !== runner.id) throw new RunnerRefusal("update task: invalid runner for task");

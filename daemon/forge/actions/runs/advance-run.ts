@@ -29,10 +29,11 @@ import { RUN_JOBS_MAX, toJobName } from "./new-jobs.ts";
 import { toConditionState, toNeeds, toNeedsContext } from "./run-contexts.ts";
 import type { OpenRun } from "./open-run.ts";
 import { isActive, toPhase, toRunStatus } from "./run-records.ts";
+import type { RunId, JobId } from "../../../../storage/tables/forge/ids.ts";
 
 export interface AdvanceDeps {
   /** Loads a run; undefined when its repository was deleted or its file is invalid. */
-  readonly open: (tx: Transaction, runId: number) => Promise<OpenRun | undefined>;
+  readonly open: (tx: Transaction, runId: RunId) => Promise<OpenRun | undefined>;
   readonly reports: RunReports;
 }
 
@@ -52,7 +53,7 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
   return { advance, begin, cancel, cancelJob, setStatus };
 
   /** Reports a new attempt of a run, and advances it. */
-  async function begin(tx: Transaction, runId: number): Promise<void> {
+  async function begin(tx: Transaction, runId: RunId): Promise<void> {
     const run = await findRun(tx, runId);
     if (run === undefined) return;
     await reports.run(tx, run);
@@ -60,16 +61,12 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
   }
 
   /** Decides every job of a run that can be decided, then the run itself. Idempotent. */
-  function advance(tx: Transaction, runId: number): Promise<void> {
+  function advance(tx: Transaction, runId: RunId): Promise<void> {
     return moveOn(tx, runId);
   }
 
   /** @param given the jobs that have been reported; by default those that the run has */
-  async function moveOn(
-    tx: Transaction,
-    runId: number,
-    given?: ReadonlySet<number>,
-  ): Promise<void> {
+  async function moveOn(tx: Transaction, runId: RunId, given?: ReadonlySet<JobId>): Promise<void> {
     const opened = await open(tx, runId);
     if (opened === undefined) return;
     const { run } = opened;
@@ -90,7 +87,7 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
     jobs: readonly ActionJob[],
   ): Promise<boolean> {
     const calling = new Set(jobs.map(({ parentJobId }) => parentJobId));
-    const begun = new Set<number>();
+    const begun = new Set<JobId>();
     let count = jobs.length;
     let hasDecided = false;
     for (const job of jobs.filter(({ status }) => status === "blocked")) {
@@ -285,7 +282,7 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
   }
 
   /** Writes the status that follows from the jobs; a run that has ended releases its concurrency group. */
-  async function settle(tx: Transaction, runId: number): Promise<void> {
+  async function settle(tx: Transaction, runId: RunId): Promise<void> {
     // Read again: the decision about a job of another run may have settled this one.
     const run = await findRun(tx, runId);
     if (run === undefined) return;

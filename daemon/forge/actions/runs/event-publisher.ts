@@ -26,7 +26,7 @@ export const EVENT_JOB = "forge.actions.event";
 export const eventJobSchema = z.object({
   repositoryId: z.int().brand<"RepositoryId">(),
   event: z.string(),
-  actorId: z.int().optional(),
+  actorId: z.int().brand<"UserId">().optional(),
   /** Unique to the event, so that a repeated job makes no second run. */
   key: z.string(),
   payload: z.custom<Mapping>(isMapping),

@@ -4,7 +4,7 @@ import { findUserById, type ForgeUser } from "../../../../storage/tables/forge/a
 import { hasWorkflowEvent } from "../../../../storage/tables/forge/actions/events.ts";
 import { findRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/workflows.ts";
-import type { RepositoryId } from "../../../../storage/tables/forge/ids.ts";
+import { type RepositoryId, toUserId, toRunId } from "../../../../storage/tables/forge/ids.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
@@ -49,7 +49,7 @@ export function createEventWorkflows(deps: EventWorkflowsDeps) {
       async run(given) {
         const { repositoryId, event, actorId, key, payload } = parsePayload(eventJobSchema, given);
         if (event === "workflow_run" && (await followsTooMany(payload))) return;
-        const actor = actorId === undefined ? undefined : await findUserById(db, actorId);
+        const actor = actorId === undefined ? undefined : await findUserById(db, toUserId(actorId));
         await start({ repositoryId, event, actor, key, payload });
       },
     } satisfies JobKind as JobKind,
@@ -103,7 +103,7 @@ export function createEventWorkflows(deps: EventWorkflowsDeps) {
     for (let following = 0; following < FOLLOWING_MAX; following += 1) {
       const subject = isMapping(event) ? event["workflow_run"] : undefined;
       if (!isMapping(subject) || subject["event"] !== "workflow_run") return false;
-      const run = await findRun(db, Number(subject["id"]));
+      const run = await findRun(db, toRunId(Number(subject["id"])));
       if (run === undefined) return false;
       event = JSON.parse(run.eventPayload);
     }

@@ -11,6 +11,7 @@ import type { ExpressionValue } from "../workflows/expressions/values.ts";
 import { isMapping, type Mapping } from "../workflows/mapping.ts";
 import type { Workflow } from "../workflows/workflow.ts";
 import { toGithubContext } from "./run-contexts.ts";
+import type { UserId, RunId } from "../../../../storage/tables/forge/ids.ts";
 
 // The values of a file are whatever JSON it holds: `parseWorkflow` has checked them.
 const json = z.custom<ExpressionValue>((value) => value !== undefined);
@@ -89,14 +90,14 @@ export interface OpenRun {
 export async function openRun(
   db: Queries,
   urls: ForgeUrls,
-  runId: number,
+  runId: RunId,
 ): Promise<OpenRun | undefined> {
   const run = await findRun(db, runId);
   const repository = run && (await findRepositoryById(db, run.repositoryId));
   const owner = repository && (await findUserById(db, repository.ownerId));
   if (run?.definition === undefined || repository === undefined || owner === undefined)
     return undefined;
-  const nameOf = async (id: number | undefined) =>
+  const nameOf = async (id: UserId | undefined) =>
     (id === undefined ? undefined : await findUserById(db, id))?.name ?? "Ghost";
   const actorName = await nameOf(run.actorId);
   const triggerName =

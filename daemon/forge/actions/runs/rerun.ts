@@ -20,6 +20,7 @@ import type { RunEngine } from "./advance-run.ts";
 import { findCalled, findScope } from "./job-scopes.ts";
 import { insertBlockedJob } from "./new-jobs.ts";
 import type { OpenRun } from "./open-run.ts";
+import type { UserId, RunId, JobId } from "../../../../storage/tables/forge/ids.ts";
 
 /** Which jobs run again: all, those that did not succeed, or one by id; jobs that need one of them run again as well. */
 export type RerunChoice = "all" | "failed" | number;
@@ -36,7 +37,7 @@ export function createReruns({
 }: {
   readonly db: Database;
   readonly engine: RunEngine;
-  readonly open: (tx: Transaction, runId: number) => Promise<OpenRun | undefined>;
+  readonly open: (tx: Transaction, runId: RunId) => Promise<OpenRun | undefined>;
 }) {
   return {
     /**
@@ -44,7 +45,7 @@ export function createReruns({
      * log. Throws `invalid_argument` while the run is in progress, for a disabled workflow, an invalid file, after 50
      * attempts, and when no job has failed.
      */
-    async rerun(runId: number, choice: RerunChoice, userId: number): Promise<void> {
+    async rerun(runId: RunId, choice: RerunChoice, userId: UserId): Promise<void> {
       await db.transaction(async (tx) => {
         const opened = await open(tx, runId);
         const run = orNotFound(await findRun(tx, runId));
@@ -89,11 +90,11 @@ async function assertMayRerun(
 /** The jobs that a new attempt repeats. */
 interface Chosen {
   /** Jobs that run again as they were expanded. */
-  readonly jobs: ReadonlySet<number>;
+  readonly jobs: ReadonlySet<JobId>;
   /** Jobs that call a workflow of which some jobs run again. */
-  readonly callers: ReadonlySet<number>;
+  readonly callers: ReadonlySet<JobId>;
   /** Keys of jobs that are decided again because they need one of these, by the id of the calling job. */
-  readonly keys: ReadonlyMap<number | undefined, ReadonlySet<string>>;
+  readonly keys: ReadonlyMap<JobId | undefined, ReadonlySet<string>>;
 }
 
 function choose(jobs: readonly ActionJob[], opened: OpenRun, choice: RerunChoice): Chosen {
@@ -106,8 +107,8 @@ function choose(jobs: readonly ActionJob[], opened: OpenRun, choice: RerunChoice
   );
   if (chosen.length === 0)
     throw new AppError("invalid_argument", "there are no failed jobs to rerun");
-  const callers = new Set<number>();
-  const keys = new Map<number | undefined, Set<string>>();
+  const callers = new Set<JobId>();
+  const keys = new Map<JobId | undefined, Set<string>>();
   const byId = new Map(jobs.map((job) => [job.id, job]));
   for (const start of chosen)
     for (let job: ActionJob | undefined = start; job !== undefined;) {
@@ -128,7 +129,7 @@ function hasFailedWithin({ id }: ActionJob, jobs: readonly ActionJob[]): boolean
 
 /** Adds the keys of the jobs that need a job, directly or through others, within its workflow. */
 function addDependents(
-  all: Map<number | undefined, Set<string>>,
+  all: Map<JobId | undefined, Set<string>>,
   workflow: Workflow | undefined,
   { key: start, parentJobId }: ActionJob,
 ): void {

@@ -14,6 +14,7 @@ import type { RunReports } from "./advance-run.ts";
 import { toWorkflowName } from "./job-statuses.ts";
 import { loadRepositories, toPhase } from "./run-records.ts";
 import { toWorkflowView } from "./workflow.view.ts";
+import type { UserId } from "../../../../storage/tables/forge/ids.ts";
 
 /** Publishes runs and jobs to hooks, once for each change that they show (forge behaviour, 13.5). */
 export function createRunHooks({
@@ -78,7 +79,7 @@ export function createRunHooks({
     const { repositoryId: id } = run;
     const owned = (await loadRepositories(tx, [run])).get(id);
     if (owned === undefined) return undefined;
-    const find = async (userId: number | undefined): Promise<ForgeUser | undefined> =>
+    const find = async (userId: UserId | undefined): Promise<ForgeUser | undefined> =>
       userId === undefined ? undefined : findUserById(tx, userId);
     const actor = await find(run.actorId);
     const triggerActor = run.triggerActorId === undefined ? actor : await find(run.triggerActorId);

@@ -8,13 +8,14 @@ import { listReaders, notifyUsers } from "../../notifications/notify.ts";
 import type { RunReports } from "./advance-run.ts";
 import type { MailRun, RunNews } from "./run-mails.ts";
 import { loadRepositories, toRunStatus } from "./run-records.ts";
+import type { UserId } from "../../../../storage/tables/forge/ids.ts";
 
 /** The result of the previous run of the same workflow on the same ref. */
 interface Outcome {
   readonly status: "success" | "failure";
   readonly headSha: string;
   /** The user who started it; undefined once the account is deleted, and for an earlier attempt. */
-  readonly starterId: number | undefined;
+  readonly starterId: UserId | undefined;
 }
 
 /**

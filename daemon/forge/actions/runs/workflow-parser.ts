@@ -6,6 +6,7 @@ import { threadsUnavailable } from "../../refusals.ts";
 import type { Workflow } from "../workflows/workflow.ts";
 import { WORKFLOW_BYTES_MAX } from "../workflows/yaml-source.ts";
 import type { InvalidWorkflow, ParsedWorkflow } from "./workflow.worker.ts";
+import type { UserId } from "../../../../storage/tables/forge/ids.ts";
 
 /** A workflow file as git has it. */
 export interface WorkflowText {
@@ -14,7 +15,7 @@ export interface WorkflowText {
   /** Undefined for a file that is too large. */
   readonly text: string | undefined;
   /** The owner of the repository: threads are shared fairly between owners. */
-  readonly ownerId: number;
+  readonly ownerId: UserId;
 }
 
 /** Parses workflow files in worker threads. */
@@ -66,7 +67,7 @@ export function createWorkflowParser(budgetMs = BUDGET_MS): WorkflowParser {
     close: () => threads.close(),
   };
 
-  function run(text: string, ownerId: number): Promise<ThreadOutcome<ParsedWorkflow>> {
+  function run(text: string, ownerId: UserId): Promise<ThreadOutcome<ParsedWorkflow>> {
     return threads.run(text, { budgetMs, caller: String(ownerId), size: text.length });
   }
 }

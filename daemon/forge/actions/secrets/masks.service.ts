@@ -2,13 +2,14 @@ import { z } from "zod";
 import { parseColumn } from "../../../../storage/engine/json-column.ts";
 import type { SealAgain, Sealer } from "../../../../storage/keys/keyring.ts";
 import { createMasker } from "./masker.ts";
+import { type TaskId, toTaskId } from "../../../../storage/tables/forge/ids.ts";
 
 /** The values that a log must mask: secrets, and the remainders of secrets that began at the end of the last rows. */
 const masksSchema = z.object({ secrets: z.array(z.string()), pending: z.array(z.string()) });
 
 /** A log with the secrets that it must not show. */
 interface MaskedLog {
-  readonly taskId: number;
+  readonly taskId: TaskId;
   /** Undefined when nothing is masked. */
   readonly sealedMasks: string | undefined;
 }
@@ -25,12 +26,12 @@ export type Masks = ReturnType<typeof createMasks>;
 
 export function createMasks({ sealer }: { readonly sealer: Sealer }) {
   const cache = new Map<string, { secrets: string; mask: ReturnType<typeof createMasker> }>();
-  const seal = (taskId: number, masks: z.output<typeof masksSchema>) =>
+  const seal = (taskId: TaskId, masks: z.output<typeof masksSchema>) =>
     sealer.seal(PURPOSE, JSON.stringify(masks), toRow(taskId));
 
   return {
     /** Seals the secrets that a task is given. */
-    seal: (taskId: number, secrets: readonly string[]): string =>
+    seal: (taskId: TaskId, secrets: readonly string[]): string =>
       seal(taskId, { secrets: [...new Set(secrets)], pending: [] }),
 
     /** Masks rows. Returns them with the masks of the rows to come, undefined when these do not change. */
@@ -61,7 +62,7 @@ export function createMasks({ sealer }: { readonly sealer: Sealer }) {
     },
   };
 
-  function findMasker(taskId: number, secrets: readonly string[]) {
+  function findMasker(taskId: TaskId, secrets: readonly string[]) {
     const key = String(taskId);
     const text = JSON.stringify(secrets);
     const cached = cache.get(key);
@@ -91,7 +92,7 @@ function readAddedMasks(rows: readonly string[]): string[] {
 
 /** Seals the masks of a task again, for a rotation of the master key. */
 export function sealMasksAgain(value: string, key: string | number, again: SealAgain): string {
-  return again(PURPOSE, value, toRow(Number(key)));
+  return again(PURPOSE, value, toRow(toTaskId(key)));
 }
 
-const toRow = (taskId: number) => `forge_action_tasks/${taskId}`;
+const toRow = (taskId: TaskId) => `forge_action_tasks/${taskId}`;

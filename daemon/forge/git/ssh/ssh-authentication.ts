@@ -12,6 +12,7 @@ import {
 import type { ActingUser, ForgeCaller } from "../../caller.ts";
 import { notFound } from "../../refusals.ts";
 import { findOwned, type RepositoryPath } from "../../repositories/repositories.service.ts";
+import type { KeyId } from "../../../../storage/tables/forge/ids.ts";
 
 /** The user name of every client; the key identifies the account. */
 const USERNAME = "git";
@@ -84,7 +85,7 @@ export function createSshAuthentication({
 
 const isAllowed = ({ isActive, prohibitLogin }: ForgeUser) => isActive && !prohibitLogin;
 
-const toCaller = (user: ActingUser, keyId?: number): SshCaller => ({
+const toCaller = (user: ActingUser, keyId?: KeyId): SshCaller => ({
   kind: "caller",
   caller: {
     user,

@@ -9,6 +9,7 @@ import {
 } from "../../../../storage/tables/forge/packages/packages.ts";
 import { listTags } from "../../../../storage/tables/forge/packages/tags.ts";
 import { type NpmMetadata, npmMetadataSchema } from "./manifest.ts";
+import type { PackageVersionId } from "../../../../storage/tables/forge/ids.ts";
 
 /** A package with its versions and tags. */
 export interface NpmPackage {
@@ -32,7 +33,7 @@ export async function readNpmPackage(
   found: ForgePackage,
   ownerName: string,
 ): Promise<NpmPackage> {
-  const files = new Map<number, ForgePackageFile>();
+  const files = new Map<PackageVersionId, ForgePackageFile>();
   for (const file of await listFilesOfPackage(db, found.id)) files.set(file.versionId, file);
   const versions: NpmVersion[] = [];
   for (const record of await listVersions(db, found.id)) {

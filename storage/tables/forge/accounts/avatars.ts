@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { UserId } from "../ids.ts";
 
 /** An uploaded picture of an account. */
 export interface ForgeAvatar {
@@ -12,7 +13,7 @@ export interface ForgeAvatar {
 /** Sets the picture of an account. */
 export async function putAvatar(
   tx: Transaction,
-  userId: number,
+  userId: UserId,
   { sha256, size, contentType }: ForgeAvatar,
 ): Promise<void> {
   await tx.run(
@@ -28,7 +29,7 @@ export async function putAvatar(
 }
 
 /** Deletes the picture of an account. Idempotent. */
-export async function deleteAvatar(tx: Transaction, userId: number): Promise<void> {
+export async function deleteAvatar(tx: Transaction, userId: UserId): Promise<void> {
   await tx.run("DELETE FROM forge_avatars WHERE user_id = ?", userId);
 }
 

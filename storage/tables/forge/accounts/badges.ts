@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { UserId } from "../ids.ts";
 
 /** The definition of a badge. */
 export interface ForgeBadge {
@@ -50,7 +51,7 @@ export async function findBadge(db: Queries, slug: string): Promise<ForgeBadge |
 }
 
 /** A person's badges, in the order in which they were given. */
-export async function listBadgesOfUser(db: Queries, userId: number): Promise<ForgeBadge[]> {
+export async function listBadgesOfUser(db: Queries, userId: UserId): Promise<ForgeBadge[]> {
   const rows = await db.all<BadgeRow>(
     `SELECT ${columns.replaceAll(/\w+/g, "b.$&")} FROM forge_user_badges g
      JOIN forge_badges b ON b.id = g.badge_id WHERE g.user_id = ? ORDER BY g.id`,
@@ -60,12 +61,12 @@ export async function listBadgesOfUser(db: Queries, userId: number): Promise<For
 }
 
 /** Gives a person a badge. Throws `conflict` when the person has it. */
-export async function giveBadge(tx: Transaction, userId: number, badgeId: number): Promise<void> {
+export async function giveBadge(tx: Transaction, userId: UserId, badgeId: number): Promise<void> {
   await tx.run("INSERT INTO forge_user_badges (user_id, badge_id) VALUES (?, ?)", userId, badgeId);
 }
 
 /** Takes a badge from a person; nothing happens when the person does not have it. */
-export async function takeBadge(tx: Transaction, userId: number, slug: string): Promise<void> {
+export async function takeBadge(tx: Transaction, userId: UserId, slug: string): Promise<void> {
   await tx.run(
     `DELETE FROM forge_user_badges WHERE user_id = ?
      AND badge_id IN (SELECT id FROM forge_badges WHERE slug = ?)`,

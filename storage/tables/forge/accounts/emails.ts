@@ -1,10 +1,11 @@
 import type { Database, Queries, Transaction } from "../../../engine/database.ts";
 import { isOverlongTerm, toTrigramTerm, toLikePattern } from "./user-search.ts";
+import type { UserId } from "../ids.ts";
 
 /** An address of a person. */
 export interface ForgeEmail {
   readonly id: number;
-  readonly userId: number;
+  readonly userId: UserId;
   /** As written; unique over all people when case is ignored. */
   readonly email: string;
   readonly isVerified: boolean;
@@ -48,7 +49,7 @@ export async function deleteEmail(
 }
 
 /** All addresses of a person, the primary one first, then in the order in which they came. */
-export async function listEmailsOf(db: Queries, userId: number): Promise<ForgeEmail[]> {
+export async function listEmailsOf(db: Queries, userId: UserId): Promise<ForgeEmail[]> {
   const rows = await db.all<EmailRow>(
     `SELECT ${columns} FROM forge_emails WHERE user_id = ? ORDER BY is_primary DESC, id`,
     userId,
@@ -57,7 +58,7 @@ export async function listEmailsOf(db: Queries, userId: number): Promise<ForgeEm
 }
 
 /** Removes all addresses of a person. */
-export async function deleteEmailsOf(tx: Transaction, userId: number): Promise<void> {
+export async function deleteEmailsOf(tx: Transaction, userId: UserId): Promise<void> {
   for (const email of await listEmailsOf(tx, userId)) await deleteEmail(tx, email);
 }
 
@@ -77,14 +78,14 @@ const ADDRESSES_PER_QUERY = 20;
 export async function listVerifiedOwners(
   db: Queries,
   addresses: readonly string[],
-): Promise<Map<string, number>> {
-  const owners = new Map<string, number>();
+): Promise<Map<string, UserId>> {
+  const owners = new Map<string, UserId>();
   // No database stores NUL.
   const storable = addresses.filter((address) => !address.includes("\0"));
   for (let at = 0; at < storable.length; at += ADDRESSES_PER_QUERY) {
     const chunk = storable.slice(at, at + ADDRESSES_PER_QUERY);
     const padded = [...chunk, ...Array<string>(ADDRESSES_PER_QUERY - chunk.length).fill("")];
-    const rows = await db.all<{ lower_email: string; user_id: number }>(
+    const rows = await db.all<{ lower_email: string; user_id: UserId }>(
       `SELECT lower_email, user_id FROM forge_emails
        WHERE is_verified = 1 AND lower_email IN (${padded.map(() => "?").join(", ")})`,
       ...padded,
@@ -97,7 +98,7 @@ export async function listVerifiedOwners(
 /** Replaces a person's primary address by a verified one. Throws `conflict` when any account has the new one. */
 export async function replacePrimaryEmail(
   tx: Transaction,
-  userId: number,
+  userId: UserId,
   email: string,
 ): Promise<void> {
   const former = (await listEmailsOf(tx, userId)).find(({ isPrimary }) => isPrimary);
@@ -180,7 +181,7 @@ export function toMatches(
 
 interface EmailRow {
   id: number;
-  user_id: number;
+  user_id: UserId;
   email: string;
   is_verified: number;
   is_primary: number;

@@ -4,10 +4,11 @@ import type { Reader } from "../repositories/readable.ts";
 import { addFollow } from "./user-counts.ts";
 import type { UserPage, Window } from "./user-lists.ts";
 import { toUser, toUserColumns, type UserRow } from "./users.ts";
+import type { UserId } from "../ids.ts";
 
 interface Follow {
-  readonly followerId: number;
-  readonly followedId: number;
+  readonly followerId: UserId;
+  readonly followedId: UserId;
 }
 
 /** Lets a user follow an account. Idempotent. */
@@ -44,7 +45,7 @@ export async function isFollowing(db: Queries, follow: Follow): Promise<boolean>
 /** Returns a page of the followers of an account that the reader may see, by id, and their count. */
 export function listFollowers(
   db: Queries,
-  accountId: number,
+  accountId: UserId,
   reader: Reader,
   window: Window,
 ): Promise<UserPage> {
@@ -55,7 +56,7 @@ export function listFollowers(
 /** Returns a page of the accounts that a user follows and the reader may see, by id, and their count. */
 export function listFollowed(
   db: Queries,
-  userId: number,
+  userId: UserId,
   reader: Reader,
   window: Window,
 ): Promise<UserPage> {

@@ -1,9 +1,10 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { UserId, KeyId } from "../ids.ts";
 
 /** A person's public key. Times are epoch milliseconds. */
 export interface ForgePublicKey {
-  readonly id: number;
-  readonly userId: number;
+  readonly id: KeyId;
+  readonly userId: UserId;
   /** Unique among its owner's, exactly. */
   readonly title: string;
   /** `type base64 comment`. */
@@ -19,7 +20,7 @@ export async function insertPublicKey(
   tx: Transaction,
   key: Omit<ForgePublicKey, "id">,
 ): Promise<ForgePublicKey> {
-  const row = await tx.get<{ id: number }>(
+  const row = await tx.get<{ id: KeyId }>(
     `INSERT INTO forge_public_keys (user_id, title, content, fingerprint, created_at, last_used_at)
      VALUES (?, ?, ?, ?, ?, ?) RETURNING id`,
     key.userId,
@@ -33,7 +34,7 @@ export async function insertPublicKey(
   return { ...key, id: row.id };
 }
 
-export async function findPublicKey(db: Queries, id: number): Promise<ForgePublicKey | undefined> {
+export async function findPublicKey(db: Queries, id: KeyId): Promise<ForgePublicKey | undefined> {
   const row = await db.get<KeyRow>(`SELECT ${columns} FROM forge_public_keys WHERE id = ?`, id);
   return row && toKey(row);
 }
@@ -51,14 +52,14 @@ export async function findPublicKeyByFingerprint(
 }
 
 /** Notes a use of a key. */
-export async function touchPublicKey(db: Queries, id: number, at: number): Promise<void> {
+export async function touchPublicKey(db: Queries, id: KeyId, at: number): Promise<void> {
   await db.run("UPDATE forge_public_keys SET last_used_at = ? WHERE id = ?", at, id);
 }
 
 /** Returns a page of a user's keys, the oldest first, and the count of all; of one fingerprint unless it is empty. */
 export async function listPublicKeysOf(
   db: Queries,
-  userId: number,
+  userId: UserId,
   {
     fingerprint,
     limit,
@@ -88,7 +89,7 @@ export async function hasFingerprint(db: Queries, fingerprint: string): Promise<
 }
 
 /** Whether the person has a key with this title. */
-export async function hasKeyTitle(db: Queries, userId: number, title: string): Promise<boolean> {
+export async function hasKeyTitle(db: Queries, userId: UserId, title: string): Promise<boolean> {
   const row = await db.get(
     "SELECT id FROM forge_public_keys WHERE user_id = ? AND title = ?",
     userId,
@@ -97,13 +98,13 @@ export async function hasKeyTitle(db: Queries, userId: number, title: string): P
   return row !== undefined;
 }
 
-export async function deletePublicKey(db: Queries, id: number): Promise<void> {
+export async function deletePublicKey(db: Queries, id: KeyId): Promise<void> {
   await db.run("DELETE FROM forge_public_keys WHERE id = ?", id);
 }
 
 interface KeyRow {
-  id: number;
-  user_id: number;
+  id: KeyId;
+  user_id: UserId;
   title: string;
   content: string;
   fingerprint: string;

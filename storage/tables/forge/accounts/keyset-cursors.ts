@@ -1,9 +1,10 @@
 import type { SqlValue } from "../../../engine/database.ts";
+import type { UserId } from "../ids.ts";
 
 /** A keyset cursor: the sort value and the id of a row in an order. */
 export interface Cursor {
   readonly value: SqlValue;
-  readonly id: number;
+  readonly id: UserId;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import { type UserId, type IssueId, type RepositoryId, toUserId } from "../ids.ts";
 
 /** The counters of a user's mailbox; all zero before the first thread. */
 export interface Mailbox {
@@ -10,7 +10,7 @@ export interface Mailbox {
   readonly unread: number;
 }
 
-export async function findMailbox(db: Queries, userId: number): Promise<Mailbox> {
+export async function findMailbox(db: Queries, userId: UserId): Promise<Mailbox> {
   const row = await db.get<MailboxRow>(
     "SELECT revision, changed_at, unread_count FROM forge_mailboxes WHERE user_id = ?",
     userId,
@@ -25,12 +25,12 @@ export async function findMailbox(db: Queries, userId: number): Promise<Mailbox>
 /** Returns the revisions of the users' mailboxes by user id. Users without threads are left out. */
 export async function listMailboxRevisions(
   db: Queries,
-  userIds: readonly number[],
-): Promise<ReadonlyMap<number, number>> {
-  const revisions = new Map<number, number>();
+  userIds: readonly UserId[],
+): Promise<ReadonlyMap<UserId, number>> {
+  const revisions = new Map<UserId, number>();
   for (let at = 0; at < userIds.length; at += LIST_SIZES.at(-1) ?? 1) {
     const ids = toFullList(userIds.slice(at, at + (LIST_SIZES.at(-1) ?? 1)));
-    const rows = await db.all<{ id: number; revision: number }>(
+    const rows = await db.all<{ id: UserId; revision: number }>(
       `SELECT user_id AS id, revision FROM forge_mailboxes WHERE user_id IN (${ids.map(() => "?").join(", ")})`,
       ...ids,
     );
@@ -45,7 +45,7 @@ export async function listMailboxRevisions(
  */
 export async function holdMailbox(
   tx: Transaction,
-  userId: number,
+  userId: UserId,
 ): Promise<{ readonly revision: number }> {
   const row = await tx.get<{ revision: number }>(
     `INSERT INTO forge_mailboxes (user_id, revision, changed_at, unread_count, read_count, pinned_count)
@@ -67,7 +67,7 @@ export interface StatusMove {
 /** Adds to the counters of a locked mailbox and increments its revision. */
 export async function changeMailbox(
   tx: Transaction,
-  userId: number,
+  userId: UserId,
   moves: readonly StatusMove[],
 ): Promise<void> {
   const by = countColumns.map((_, status) =>
@@ -102,7 +102,7 @@ export async function touchMailboxesOf(tx: Transaction, repositoryId: Repository
  */
 export async function emptyMailboxesOf(
   tx: Transaction,
-  gone: { readonly repositoryId: RepositoryId } | { readonly issueId: number },
+  gone: { readonly repositoryId: RepositoryId } | { readonly issueId: IssueId },
 ): Promise<void> {
   const [column, id] =
     "issueId" in gone ? ["issue_id", gone.issueId] : ["repository_id", gone.repositoryId];
@@ -125,9 +125,9 @@ export async function emptyMailboxesOf(
 const LIST_SIZES = [1, 8, 64, 512] as const;
 
 /** Pads the list to the next of the sizes by repeating its last element. */
-function toFullList(ids: readonly number[]): readonly number[] {
+function toFullList(ids: readonly UserId[]): readonly UserId[] {
   const size = LIST_SIZES.find((each) => each >= ids.length) ?? ids.length;
-  return [...ids, ...Array<number>(size - ids.length).fill(ids.at(-1) ?? 0)];
+  return [...ids, ...Array<UserId>(size - ids.length).fill(ids.at(-1) ?? toUserId(0))];
 }
 
 /** Indexed by status. */

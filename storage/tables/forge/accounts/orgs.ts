@@ -3,6 +3,7 @@ import type { Reader } from "../repositories/readable.ts";
 import { toVisible } from "./follows.ts";
 import { insertTeam, insertTeamMember, OWNER_ACCESS } from "./teams.ts";
 import { type ForgeUser, toUser, toUserColumns, type UserRow } from "./users.ts";
+import type { UserId } from "../ids.ts";
 
 /** An id that no user has. */
 const NO_USER = 0;
@@ -10,8 +11,8 @@ const NO_USER = 0;
 /** Adds the team whose members own the organization, with its first member. */
 export async function insertOwnersTeam(
   tx: Transaction,
-  orgId: number,
-  ownerId: number,
+  orgId: UserId,
+  ownerId: UserId,
 ): Promise<void> {
   const team = await insertTeam(tx, {
     orgId,
@@ -27,7 +28,7 @@ export async function insertOwnersTeam(
 }
 
 /** Returns the number of organizations that a user is a member of. */
-export async function countOrganizationsOf(db: Queries, userId: number): Promise<number> {
+export async function countOrganizationsOf(db: Queries, userId: UserId): Promise<number> {
   const row = await db.get<{ total: number }>(
     "SELECT COUNT(*) AS total FROM forge_org_members WHERE user_id = ?",
     userId,
@@ -42,7 +43,7 @@ export async function countOrganizationsOf(db: Queries, userId: number): Promise
  */
 export async function listOrganizationsOf(
   db: Queries,
-  userId: number,
+  userId: UserId,
   window: {
     readonly limit: number;
     readonly offset: number;
@@ -73,7 +74,7 @@ export async function listOrganizationsOf(
 /** The organizations that would have no owner without this person. */
 export async function listOrganizationsOnlyOwnedBy(
   db: Queries,
-  userId: number,
+  userId: UserId,
 ): Promise<ForgeUser[]> {
   const rows = await db.all<UserRow>(
     `SELECT ${toUserColumns("u.")} FROM forge_users u
@@ -91,7 +92,7 @@ export async function listOrganizationsOnlyOwnedBy(
 }
 
 /** Whether a person belongs to an organization. */
-export async function isMember(db: Queries, orgId: number, userId: number): Promise<boolean> {
+export async function isMember(db: Queries, orgId: UserId, userId: UserId): Promise<boolean> {
   const row = await db.get(
     "SELECT 1 AS found FROM forge_org_members WHERE org_id = ? AND user_id = ?",
     orgId,
@@ -101,7 +102,7 @@ export async function isMember(db: Queries, orgId: number, userId: number): Prom
 }
 
 /** Returns whether a user is in the team that owns an organization. */
-export async function isOwner(db: Queries, orgId: number, userId: number): Promise<boolean> {
+export async function isOwner(db: Queries, orgId: UserId, userId: UserId): Promise<boolean> {
   const row = await db.get(
     `SELECT 1 AS found FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
      WHERE m.org_id = ? AND m.user_id = ? AND t.access = ?`,
@@ -113,8 +114,8 @@ export async function isOwner(db: Queries, orgId: number, userId: number): Promi
 }
 
 /** Returns whether a user owns an organization that has no other owner. */
-export async function isOnlyOwner(db: Queries, orgId: number, userId: number): Promise<boolean> {
-  const rows = await db.all<{ id: number }>(
+export async function isOnlyOwner(db: Queries, orgId: UserId, userId: UserId): Promise<boolean> {
+  const rows = await db.all<{ id: UserId }>(
     `SELECT DISTINCT m.user_id AS id FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
      WHERE m.org_id = ? AND t.access = ? LIMIT 2`,
     orgId,
@@ -129,7 +130,7 @@ export async function isOnlyOwner(db: Queries, orgId: number, userId: number): P
  */
 export async function listMembers(
   db: Queries,
-  orgId: number,
+  orgId: UserId,
   window: {
     readonly limit: number;
     readonly offset: number;
@@ -150,7 +151,7 @@ export async function listMembers(
   return { users: rows.map(toUser), total: counted?.total ?? 0 };
 }
 
-export async function isPublicMember(db: Queries, orgId: number, userId: number): Promise<boolean> {
+export async function isPublicMember(db: Queries, orgId: UserId, userId: UserId): Promise<boolean> {
   const row = await db.get(
     "SELECT 1 AS found FROM forge_org_members WHERE org_id = ? AND user_id = ? AND is_public = 1",
     orgId,
@@ -162,8 +163,8 @@ export async function isPublicMember(db: Queries, orgId: number, userId: number)
 /** Shows or hides a membership. */
 export async function updateMembership(
   db: Queries,
-  orgId: number,
-  userId: number,
+  orgId: UserId,
+  userId: UserId,
   isPublic: boolean,
 ): Promise<void> {
   await db.run(
@@ -177,15 +178,15 @@ export async function updateMembership(
 /** Removes a user from an organization and all of its teams. */
 export async function deleteMembership(
   tx: Transaction,
-  orgId: number,
-  userId: number,
+  orgId: UserId,
+  userId: UserId,
 ): Promise<void> {
   await tx.run("DELETE FROM forge_team_members WHERE org_id = ? AND user_id = ?", orgId, userId);
   await tx.run("DELETE FROM forge_org_members WHERE org_id = ? AND user_id = ?", orgId, userId);
 }
 
 /** Returns whether a user is in any team of an organization. */
-export async function hasTeam(db: Queries, orgId: number, userId: number): Promise<boolean> {
+export async function hasTeam(db: Queries, orgId: UserId, userId: UserId): Promise<boolean> {
   const row = await db.get(
     "SELECT 1 AS found FROM forge_team_members WHERE org_id = ? AND user_id = ? LIMIT 1",
     orgId,

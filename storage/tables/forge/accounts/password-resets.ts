@@ -1,8 +1,9 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { UserId } from "../ids.ts";
 
 /** The link of an account for choosing a password. */
 export interface PasswordReset {
-  readonly userId: number;
+  readonly userId: UserId;
   /** SHA-256 of the token, in hex. */
   readonly tokenHash: string;
   /** Names the password that the link may replace. */
@@ -26,7 +27,7 @@ export async function putPasswordReset(tx: Transaction, reset: PasswordReset): P
 
 export async function findPasswordReset(
   db: Queries,
-  by: { readonly tokenHash: string } | { readonly userId: number },
+  by: { readonly tokenHash: string } | { readonly userId: UserId },
 ): Promise<PasswordReset | undefined> {
   const [column, value] =
     "userId" in by ? (["user_id", by.userId] as const) : (["token_hash", by.tokenHash] as const);

@@ -4,13 +4,14 @@ import { toVisible } from "./follows.ts";
 import { isOverlongTerm, toLikePattern, toSearchCondition } from "./user-search.ts";
 import type { UserPage } from "./user-lists.ts";
 import { toUser, toUserColumns, type UserRow } from "./users.ts";
+import type { UserId } from "../ids.ts";
 
 /** A search for people as any user may make it. */
 export interface PeopleSearch {
   /** Part of name, full name or of an address that its owner shows; ignores case. Empty matches everyone. */
   readonly term: string;
   /** The id of one account; 0 for all. */
-  readonly id: number;
+  readonly id: UserId;
   readonly viewer: Reader;
   /** Only public accounts. */
   readonly isPublicOnly: boolean;

@@ -1,10 +1,11 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { UserId } from "../ids.ts";
 
 /** Remembers a former name of an account; a former owner of the name is forgotten. */
 export async function putRedirect(
   tx: Transaction,
   formerName: string,
-  userId: number,
+  userId: UserId,
 ): Promise<void> {
   await tx.run(
     `INSERT INTO forge_user_redirects (lower_name, user_id) VALUES (?, ?)
@@ -20,8 +21,8 @@ export async function deleteRedirect(tx: Transaction, name: string): Promise<voi
 }
 
 /** The account that once had this name. */
-export async function findRedirect(db: Queries, name: string): Promise<number | undefined> {
-  const row = await db.get<{ user_id: number }>(
+export async function findRedirect(db: Queries, name: string): Promise<UserId | undefined> {
+  const row = await db.get<{ user_id: UserId }>(
     "SELECT user_id FROM forge_user_redirects WHERE lower_name = ?",
     name.toLowerCase(),
   );

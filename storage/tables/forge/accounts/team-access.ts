@@ -1,6 +1,6 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, TeamId, RepositoryId } from "../ids.ts";
 import { ADMIN_ACCESS, type RepositoryUnit } from "./teams.ts";
 
 /** A part of a repository; `any` is the one with the highest access. */
@@ -22,8 +22,8 @@ const hasRepository = `(t.includes_all_repositories = 1 OR EXISTS (SELECT 1 FROM
 /** Returns the highest access that a user's teams give to a unit of a repository: 0 none, 1 read, 2 write, 3 admin, 4 owner. */
 export async function getTeamAccess(
   db: Queries,
-  where: { readonly orgId: number; readonly repositoryId: RepositoryId },
-  userId: number,
+  where: { readonly orgId: UserId; readonly repositoryId: RepositoryId },
+  userId: UserId,
   unit: UnitOrAny,
 ): Promise<number> {
   const access = toAccess(unit);
@@ -44,8 +44,8 @@ export async function getTeamAccess(
  */
 export async function getOrganizationAccess(
   db: Queries,
-  orgId: number,
-  userId: number,
+  orgId: UserId,
+  userId: UserId,
   unit: UnitOrAny = "any",
 ): Promise<number> {
   const access = toAccess(unit);
@@ -64,7 +64,7 @@ export async function getOrganizationAccess(
  * @param publicMemberships only through organizations whose membership the user shows
  */
 export function toTeamReached(
-  userId: number,
+  userId: UserId,
   unit: UnitOrAny,
   publicMemberships: boolean,
 ): Condition {
@@ -87,9 +87,9 @@ export function toTeamReached(
 /** Returns the ids of an organization's members who are in a team with any access to a repository. */
 export async function listRepositoryTeamMembers(
   db: Queries,
-  where: { readonly orgId: number; readonly repositoryId: RepositoryId },
-): Promise<number[]> {
-  const rows = await db.all<{ id: number }>(
+  where: { readonly orgId: UserId; readonly repositoryId: RepositoryId },
+): Promise<UserId[]> {
+  const rows = await db.all<{ id: UserId }>(
     `SELECT DISTINCT m.user_id AS id FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
      WHERE m.org_id = ? AND ${hasRepository} ORDER BY m.user_id`,
     where.orgId,
@@ -101,7 +101,7 @@ export async function listRepositoryTeamMembers(
 /** Gives a team a repository. Idempotent. */
 export async function insertTeamRepository(
   tx: Transaction,
-  teamId: number,
+  teamId: TeamId,
   repositoryId: RepositoryId,
 ): Promise<void> {
   await tx.run(
@@ -114,7 +114,7 @@ export async function insertTeamRepository(
 /** Takes a repository from a team. */
 export async function deleteTeamRepository(
   tx: Transaction,
-  teamId: number,
+  teamId: TeamId,
   repositoryId: RepositoryId,
 ): Promise<void> {
   await tx.run(

@@ -1,5 +1,5 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, TeamId, RepositoryId } from "../ids.ts";
 import type { ForgeVisibility } from "./user-facets.ts";
 import { type ForgeUser, toUser, toUserColumns, type UserRow } from "./users.ts";
 
@@ -20,8 +20,8 @@ export type RepositoryUnit = (typeof repositoryUnits)[number];
 
 /** A team of an organization; `access` is 1 read, 2 write, 3 admin, 4 owner. */
 export interface ForgeTeam {
-  readonly id: number;
-  readonly orgId: number;
+  readonly id: TeamId;
+  readonly orgId: UserId;
   readonly name: string;
   readonly description: string;
   readonly access: number;
@@ -39,7 +39,7 @@ export const ADMIN_ACCESS = 3;
 
 /** Adds a team. Throws `conflict` when the organization has one of the same name. */
 export async function insertTeam(tx: Transaction, team: Omit<ForgeTeam, "id">): Promise<ForgeTeam> {
-  const next = await tx.get<{ id: number }>(
+  const next = await tx.get<{ id: TeamId }>(
     "UPDATE forge_people_state SET last_team_id = last_team_id + 1 WHERE id = 1 RETURNING last_team_id AS id",
   );
   if (next === undefined) throw new Error("the row of the last ids is missing");
@@ -80,7 +80,7 @@ function toValues(team: Omit<ForgeTeam, "id">): SqlValue[] {
 
 async function replaceUnits(
   tx: Transaction,
-  teamId: number,
+  teamId: TeamId,
   units: ForgeTeam["units"],
 ): Promise<void> {
   await tx.run("DELETE FROM forge_team_units WHERE team_id = ?", teamId);
@@ -94,18 +94,18 @@ async function replaceUnits(
 }
 
 /** Removes a team with its memberships, units and repositories. */
-export async function deleteTeam(tx: Transaction, id: number): Promise<void> {
+export async function deleteTeam(tx: Transaction, id: TeamId): Promise<void> {
   await tx.run("DELETE FROM forge_teams WHERE id = ?", id);
 }
 
-export async function findTeam(db: Queries, id: number): Promise<ForgeTeam | undefined> {
+export async function findTeam(db: Queries, id: TeamId): Promise<ForgeTeam | undefined> {
   return (await listTeamsByIds(db, [id]))[0];
 }
 
 /** Finds a team by its name in an organization; case is ignored. */
 export async function findTeamByName(
   db: Queries,
-  orgId: number,
+  orgId: UserId,
   name: string,
 ): Promise<ForgeTeam | undefined> {
   const row = await db.get<TeamRow>(
@@ -117,7 +117,7 @@ export async function findTeamByName(
 }
 
 /** Returns those of the teams that exist, by id. */
-export async function listTeamsByIds(db: Queries, ids: readonly number[]): Promise<ForgeTeam[]> {
+export async function listTeamsByIds(db: Queries, ids: readonly TeamId[]): Promise<ForgeTeam[]> {
   if (ids.length === 0) return [];
   const rows = await db.all<TeamRow>(
     `SELECT ${teamColumns} FROM forge_teams t WHERE t.id IN (${ids.map(() => "?").join(", ")}) ORDER BY t.id`,
@@ -128,14 +128,14 @@ export async function listTeamsByIds(db: Queries, ids: readonly number[]): Promi
 
 /** Conditions of a list of teams; an absent one matches every team. */
 export interface TeamFilter {
-  readonly orgId?: number;
-  readonly memberId?: number;
+  readonly orgId?: UserId;
+  readonly memberId?: UserId;
   readonly repositoryId?: RepositoryId;
   /** Only teams of public organizations. */
   readonly isPublicOnly?: boolean;
   /** Only teams of these visibilities, and those of a member. */
   readonly visibleTo?: {
-    readonly memberId: number;
+    readonly memberId: UserId;
     readonly visibilities: readonly ForgeVisibility[];
   };
   /** Part of the name or, with `includesDescription`, of the description; case is ignored. */
@@ -201,7 +201,7 @@ function toCondition(filter: TeamFilter): { where: string; values: SqlValue[] } 
 }
 
 /** Returns how many teams an organization has. */
-export async function countTeams(db: Queries, orgId: number): Promise<number> {
+export async function countTeams(db: Queries, orgId: UserId): Promise<number> {
   const row = await db.get<{ total: number }>(
     "SELECT COUNT(*) AS total FROM forge_teams WHERE org_id = ?",
     orgId,
@@ -213,7 +213,7 @@ export async function countTeams(db: Queries, orgId: number): Promise<number> {
 export async function insertTeamMember(
   tx: Transaction,
   team: Pick<ForgeTeam, "id" | "orgId">,
-  userId: number,
+  userId: UserId,
 ): Promise<void> {
   await tx.run(
     "INSERT INTO forge_team_members (team_id, user_id, org_id) VALUES (?, ?, ?) ON CONFLICT (team_id, user_id) DO NOTHING",
@@ -231,8 +231,8 @@ export async function insertTeamMember(
 /** Removes a member from a team. Returns whether the user was one. */
 export async function deleteTeamMember(
   tx: Transaction,
-  teamId: number,
-  userId: number,
+  teamId: TeamId,
+  userId: UserId,
 ): Promise<boolean> {
   const { changes } = await tx.run(
     "DELETE FROM forge_team_members WHERE team_id = ? AND user_id = ?",
@@ -242,7 +242,7 @@ export async function deleteTeamMember(
   return changes > 0;
 }
 
-export async function isTeamMember(db: Queries, teamId: number, userId: number): Promise<boolean> {
+export async function isTeamMember(db: Queries, teamId: TeamId, userId: UserId): Promise<boolean> {
   const row = await db.get(
     "SELECT 1 AS found FROM forge_team_members WHERE team_id = ? AND user_id = ?",
     teamId,
@@ -254,7 +254,7 @@ export async function isTeamMember(db: Queries, teamId: number, userId: number):
 /** Returns a page of a team's members by name, and the count of all. */
 export async function listMembersOfTeam(
   db: Queries,
-  teamId: number,
+  teamId: TeamId,
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
   const counted = await db.get<{ total: number }>(
@@ -272,8 +272,8 @@ export async function listMembersOfTeam(
 }
 
 interface TeamRow {
-  id: number;
-  org_id: number;
+  id: TeamId;
+  org_id: UserId;
   name: string;
   description: string;
   access: number;
@@ -288,7 +288,7 @@ const visibilities = ["public", "limited", "private"] as const;
 
 async function toTeams(db: Queries, rows: readonly TeamRow[]): Promise<ForgeTeam[]> {
   if (rows.length === 0) return [];
-  const units = await db.all<{ team_id: number; unit: RepositoryUnit; access: number }>(
+  const units = await db.all<{ team_id: TeamId; unit: RepositoryUnit; access: number }>(
     `SELECT team_id, unit, access FROM forge_team_units
      WHERE team_id IN (${rows.map(() => "?").join(", ")}) ORDER BY unit`,
     ...rows.map(({ id }) => id),

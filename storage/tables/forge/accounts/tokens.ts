@@ -1,9 +1,10 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { UserId, TokenId } from "../ids.ts";
 
 /** An access token. Its secret is kept as a salted hash only. Times are epoch milliseconds. */
 export interface ForgeToken {
-  readonly id: number;
-  readonly userId: number;
+  readonly id: TokenId;
+  readonly userId: UserId;
   /** Unique among its owner's, exactly. */
   readonly name: string;
   readonly lastEight: string;
@@ -58,7 +59,7 @@ export async function listTokensByLastEight(db: Queries, lastEight: string): Pro
   return rows.map(toToken);
 }
 
-export async function findTokenById(db: Queries, id: number): Promise<ForgeToken | undefined> {
+export async function findTokenById(db: Queries, id: TokenId): Promise<ForgeToken | undefined> {
   const row = await db.get<TokenRow>(`SELECT ${columns} FROM forge_access_tokens WHERE id = ?`, id);
   return row && toToken(row);
 }
@@ -66,7 +67,7 @@ export async function findTokenById(db: Queries, id: number): Promise<ForgeToken
 /** A page of a person's tokens, newest first. */
 export async function listTokensOfUser(
   db: Queries,
-  userId: number,
+  userId: UserId,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<ForgeToken[]> {
   const rows = await db.all<TokenRow>(
@@ -78,7 +79,7 @@ export async function listTokensOfUser(
   return rows.map(toToken);
 }
 
-export async function countTokensOfUser(db: Queries, userId: number): Promise<number> {
+export async function countTokensOfUser(db: Queries, userId: UserId): Promise<number> {
   const row = await db.get<{ total: number }>(
     "SELECT COUNT(*) AS total FROM forge_access_tokens WHERE user_id = ?",
     userId,
@@ -88,7 +89,7 @@ export async function countTokensOfUser(db: Queries, userId: number): Promise<nu
 
 export async function findTokenByName(
   db: Queries,
-  userId: number,
+  userId: UserId,
   name: string,
 ): Promise<ForgeToken | undefined> {
   const row = await db.get<TokenRow>(
@@ -100,7 +101,7 @@ export async function findTokenByName(
 }
 
 /** Deletes a token of a user; returns false when the user has no token with this id. */
-export async function deleteToken(db: Queries, userId: number, id: number): Promise<boolean> {
+export async function deleteToken(db: Queries, userId: UserId, id: TokenId): Promise<boolean> {
   const { changes } = await db.run(
     "DELETE FROM forge_access_tokens WHERE id = ? AND user_id = ?",
     id,
@@ -110,13 +111,13 @@ export async function deleteToken(db: Queries, userId: number, id: number): Prom
 }
 
 /** Notes a use of the token. */
-export async function touchToken(db: Queries, id: number, at: number): Promise<void> {
+export async function touchToken(db: Queries, id: TokenId, at: number): Promise<void> {
   await db.run("UPDATE forge_access_tokens SET last_used_at = ? WHERE id = ?", at, id);
 }
 
 interface TokenRow {
-  id: number;
-  user_id: number;
+  id: TokenId;
+  user_id: UserId;
   name: string;
   last_eight: string;
   salt: string;

@@ -1,8 +1,9 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { UserId } from "../ids.ts";
 
 /** A person's second factor. It counts once it is confirmed. */
 export interface ForgeTwoFactor {
-  readonly userId: number;
+  readonly userId: UserId;
   /** The secret, sealed with the user's id as its context. */
   readonly sealedSecret: string;
   /** The newest time step whose code was used. */
@@ -14,7 +15,7 @@ export interface ForgeTwoFactor {
 /** Starts an enrolment; an earlier one that was not confirmed is replaced. Throws `conflict` when one is confirmed. */
 export async function startTwoFactor(
   tx: Transaction,
-  userId: number,
+  userId: UserId,
   sealedSecret: string,
 ): Promise<void> {
   await tx.run("DELETE FROM forge_two_factors WHERE user_id = ? AND confirmed_at IS NULL", userId);
@@ -28,7 +29,7 @@ export async function startTwoFactor(
 
 export async function findTwoFactor(
   db: Queries,
-  userId: number,
+  userId: UserId,
 ): Promise<ForgeTwoFactor | undefined> {
   const row = await db.get<TwoFactorRow>(
     "SELECT user_id, sealed_secret, last_step, created_at, confirmed_at FROM forge_two_factors WHERE user_id = ?",
@@ -51,7 +52,7 @@ export async function findTwoFactor(
  */
 export async function useStep(
   db: Queries,
-  userId: number,
+  userId: UserId,
   sealedSecret: string,
   step: number,
 ): Promise<boolean> {
@@ -66,16 +67,16 @@ export async function useStep(
 }
 
 /** Makes a started enrolment count. */
-export async function confirmTwoFactor(tx: Transaction, userId: number): Promise<void> {
+export async function confirmTwoFactor(tx: Transaction, userId: UserId): Promise<void> {
   await tx.run("UPDATE forge_two_factors SET confirmed_at = ? WHERE user_id = ?", tx.now, userId);
 }
 
-export async function deleteTwoFactor(tx: Transaction, userId: number): Promise<void> {
+export async function deleteTwoFactor(tx: Transaction, userId: UserId): Promise<void> {
   await tx.run("DELETE FROM forge_two_factors WHERE user_id = ?", userId);
 }
 
 interface TwoFactorRow {
-  user_id: number;
+  user_id: UserId;
   sealed_secret: string;
   last_step: number;
   created_at: number;

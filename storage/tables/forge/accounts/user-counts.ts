@@ -1,5 +1,5 @@
 import type { Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, RepositoryId } from "../ids.ts";
 
 /** The counts of an account that its row has, so that lists need not count. */
 export type UserCount = "followerCount" | "followingCount" | "starCount";
@@ -7,7 +7,7 @@ export type UserCount = "followerCount" | "followingCount" | "starCount";
 /** Adds to the counts of a follow: those of the follower and of the account that is followed. */
 export async function addFollow(
   tx: Transaction,
-  { followerId, followedId }: { readonly followerId: number; readonly followedId: number },
+  { followerId, followedId }: { readonly followerId: UserId; readonly followedId: UserId },
   by: 1 | -1,
 ): Promise<void> {
   await tx.run(
@@ -25,7 +25,7 @@ export async function addFollow(
 /** Adds to the counts of a star: those of the user and of the repository. */
 export async function addStar(
   tx: Transaction,
-  { userId, repositoryId }: { readonly userId: number; readonly repositoryId: RepositoryId },
+  { userId, repositoryId }: { readonly userId: UserId; readonly repositoryId: RepositoryId },
   by: 1 | -1,
 ): Promise<void> {
   await tx.run("UPDATE forge_users SET star_count = star_count + ? WHERE id = ?", by, userId);
@@ -40,7 +40,7 @@ export async function addStar(
  * Subtracts an account that is about to be deleted from the counts of the accounts that it follows, of its followers
  * and of its starred repositories.
  */
-export async function subtractCountsOf(tx: Transaction, userId: number): Promise<void> {
+export async function subtractCountsOf(tx: Transaction, userId: UserId): Promise<void> {
   await tx.run(
     `UPDATE forge_users SET follower_count = follower_count - 1
      WHERE id IN (SELECT followed_id FROM forge_follows WHERE follower_id = ?)`,

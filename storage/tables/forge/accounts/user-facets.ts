@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { UserId } from "../ids.ts";
 
 export type ForgeVisibility = "public" | "limited" | "private";
 
@@ -81,8 +82,8 @@ export async function adjustFacet(tx: Transaction, facet: number, by: number): P
 }
 
 /** Returns an id that no account ever had. */
-export async function nextUserId(tx: Transaction): Promise<number> {
-  const row = await tx.get<{ last_user_id: number }>(
+export async function nextUserId(tx: Transaction): Promise<UserId> {
+  const row = await tx.get<{ last_user_id: UserId }>(
     "UPDATE forge_people_state SET last_user_id = last_user_id + 1 WHERE id = 1 RETURNING last_user_id",
   );
   if (row === undefined) throw new Error("forge_people_state has no row");

@@ -8,6 +8,7 @@ import {
 } from "./user-facets.ts";
 import { toSearchCondition } from "./user-search.ts";
 import { type ForgeUser, toUser, toUserColumns, type UserRow } from "./users.ts";
+import type { UserId } from "../ids.ts";
 
 export type UserSort = "name" | "created" | "updated" | "id";
 
@@ -111,7 +112,7 @@ function findCursor(
   const key = JSON.stringify([query.kind, query.sort, query.descending, selection.facets]);
   return cursors.find(key, generation, offset, async (after) => {
     const ids = toIdsStatement(db.dialect, query, selection, after);
-    const row = await db.get<{ id: number; sort_value: SqlValue }>(
+    const row = await db.get<{ id: UserId; sort_value: SqlValue }>(
       `${ids.sql} ORDER BY ${toOrder(query)} LIMIT 1 OFFSET ?`,
       ...ids.values,
       CURSOR_DISTANCE,
@@ -234,7 +235,7 @@ function padded(facets: readonly number[]): number[] {
 const placeholders = (values: readonly unknown[]): string => values.map(() => "?").join(", ");
 
 /** Whether a site administrator other than `exceptId` exists. */
-export async function hasOtherSiteAdmin(db: Queries, exceptId: number): Promise<boolean> {
+export async function hasOtherSiteAdmin(db: Queries, exceptId: UserId): Promise<boolean> {
   const row = await db.get(
     "SELECT id FROM forge_users WHERE is_admin = 1 AND kind = 0 AND id <> ? LIMIT 1",
     exceptId,

@@ -1,4 +1,5 @@
 import type { Database, Transaction } from "../../../engine/database.ts";
+import type { UserId } from "../ids.ts";
 
 /** The lower-case text of an account that searches match. */
 export interface SearchText {
@@ -17,7 +18,7 @@ export interface SearchCondition {
 /** Adds an account to the search index. */
 export async function insertSearchText(
   tx: Transaction,
-  userId: number,
+  userId: UserId,
   { names, email }: SearchText,
 ): Promise<void> {
   await tx.run(
@@ -38,7 +39,7 @@ export async function insertSearchText(
 /** Updates the search index if the text changed. */
 export async function replaceSearchText(
   tx: Transaction,
-  userId: number,
+  userId: UserId,
   before: SearchText,
   after: SearchText,
 ): Promise<void> {
@@ -50,7 +51,7 @@ export async function replaceSearchText(
 /** Removes an account from the search index. The text must be the indexed one. */
 export async function deleteSearchText(
   tx: Transaction,
-  userId: number,
+  userId: UserId,
   { names, email }: SearchText,
 ): Promise<void> {
   // The index is contentless, so a deletion needs the indexed text.

@@ -13,12 +13,13 @@ import {
   replaceSearchText,
   type SearchText,
 } from "./user-search.ts";
+import type { UserId } from "../ids.ts";
 
 export type EmailNotifications = "enabled" | "andyourown" | "disabled";
 
 /** An account of the forge: a person, or an organization. Times are epoch milliseconds. */
 export interface ForgeUser {
-  readonly id: number;
+  readonly id: UserId;
   readonly kind: "individual" | "organization";
   /** As written by its owner; unique when case is ignored. */
   readonly name: string;
@@ -154,14 +155,14 @@ export async function deleteUser(tx: Transaction, user: ForgeUser): Promise<void
 }
 
 /** Notes a sign-in; changes no order and no count of the lists. */
-export async function touchLastLogin(db: Queries, id: number, at: number): Promise<void> {
+export async function touchLastLogin(db: Queries, id: UserId, at: number): Promise<void> {
   await db.run("UPDATE forge_users SET last_login_at = ? WHERE id = ?", at, id);
 }
 
 /** Replaces a password hash whose parameters are out of date, unless the password changed meanwhile. */
 export async function replacePasswordHash(
   db: Queries,
-  id: number,
+  id: UserId,
   previous: string,
   next: string,
 ): Promise<void> {
@@ -173,7 +174,7 @@ export async function replacePasswordHash(
   );
 }
 
-export async function findUserById(db: Queries, id: number): Promise<ForgeUser | undefined> {
+export async function findUserById(db: Queries, id: UserId): Promise<ForgeUser | undefined> {
   const row = await db.get<UserRow>(`SELECT ${userColumns} FROM forge_users WHERE id = ?`, id);
   return row && toUser(row);
 }
@@ -188,7 +189,7 @@ export async function findUserByName(db: Queries, name: string): Promise<ForgeUs
 }
 
 /** The accounts with these ids, in no order; missing ids are left out. */
-export async function listUsersByIds(db: Queries, ids: readonly number[]): Promise<ForgeUser[]> {
+export async function listUsersByIds(db: Queries, ids: readonly UserId[]): Promise<ForgeUser[]> {
   const unique = [...new Set(ids)];
   const users: ForgeUser[] = [];
   // Chunks keep the number of distinct statements, and so of cached ones, small.
@@ -222,7 +223,7 @@ const idsPerQuery = 50;
 
 /** A row of forge_users. */
 export interface UserRow {
-  id: number;
+  id: UserId;
   kind: number;
   name: string;
   lower_name: string;

@@ -1,10 +1,11 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { UserId } from "../ids.ts";
 
 /** A session of the forge's pages. Times are epoch milliseconds. */
 export interface WebSession {
   /** SHA-256 of the secret that the browser has, in hex. */
   readonly id: string;
-  readonly userId: number;
+  readonly userId: UserId;
   /** Names the password with which the user signed in. */
   readonly passwordMark: string;
   readonly expiresAt: number;
@@ -36,7 +37,7 @@ export async function insertWebSession(
 export async function findWebSession(db: Queries, id: string): Promise<WebSession | undefined> {
   const row = await db.get<{
     id: string;
-    user_id: number;
+    user_id: UserId;
     password_mark: string;
     expires_at: number;
   }>("SELECT id, user_id, password_mark, expires_at FROM forge_web_sessions WHERE id = ?", id);

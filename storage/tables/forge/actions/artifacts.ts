@@ -1,17 +1,17 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { TaskId, RunId, ArtifactId, RepositoryId } from "../ids.ts";
 
 /** `pending` while its blocks arrive; `expired` once its bytes are deleted. */
 export type ArtifactState = "pending" | "ready" | "expired";
 
 /** A file that a job keeps. Times are epoch milliseconds. */
 export interface ActionArtifact {
-  readonly id: number;
+  readonly id: ArtifactId;
   readonly repositoryId: RepositoryId;
-  readonly runId: number;
+  readonly runId: RunId;
   readonly attempt: number;
   /** The task that uploads it. */
-  readonly taskId: number;
+  readonly taskId: TaskId;
   readonly name: string;
   readonly contentType: string;
   readonly state: ArtifactState;
@@ -57,7 +57,10 @@ export async function insertArtifact(
   return toArtifact(row);
 }
 
-export async function findArtifact(db: Queries, id: number): Promise<ActionArtifact | undefined> {
+export async function findArtifact(
+  db: Queries,
+  id: ArtifactId,
+): Promise<ActionArtifact | undefined> {
   const row = await db.get<ArtifactRow>(
     `SELECT ${columns} FROM forge_action_artifacts WHERE id = ?`,
     id,
@@ -68,7 +71,7 @@ export async function findArtifact(db: Queries, id: number): Promise<ActionArtif
 /** Finds the newest artifact of a task that has this name: `pending` or `ready`. */
 export async function findArtifactOfTask(
   db: Queries,
-  taskId: number,
+  taskId: TaskId,
   name: string,
   state: ArtifactState,
 ): Promise<ActionArtifact | undefined> {
@@ -85,7 +88,7 @@ export async function findArtifactOfTask(
 /** Which artifacts a list shows; those that are pending never. */
 export interface ArtifactFilter {
   readonly repositoryId: RepositoryId;
-  readonly runId?: number;
+  readonly runId?: RunId;
   readonly name?: string;
 }
 
@@ -120,7 +123,7 @@ export async function listReadyArtifacts(
     runId,
     fromAttempt,
     toAttempt,
-  }: { readonly runId: number; readonly fromAttempt: number; readonly toAttempt: number },
+  }: { readonly runId: RunId; readonly fromAttempt: number; readonly toAttempt: number },
 ): Promise<ActionArtifact[]> {
   const rows = await db.all<ArtifactRow>(
     `SELECT ${columns} FROM forge_action_artifacts
@@ -135,7 +138,7 @@ export async function listReadyArtifacts(
 /** Counts the artifacts of a run, pending ones included, and their bytes. */
 export async function countRunArtifacts(
   db: Queries,
-  runId: number,
+  runId: RunId,
 ): Promise<{ readonly count: number; readonly bytes: number }> {
   const row = await db.get<{ count: number; bytes: number }>(
     `SELECT COUNT(*) AS count, CAST(COALESCE(SUM(size), 0) AS BIGINT) + CAST(COALESCE((
@@ -165,7 +168,7 @@ export async function completeArtifact(
     name,
     id,
   );
-  const row = await tx.get<{ id: number }>(
+  const row = await tx.get<{ id: ArtifactId }>(
     `UPDATE forge_action_artifacts SET state = 'ready', size = ?, object_sha256 = ?, updated_at = ?
      WHERE id = ? AND state = 'pending' RETURNING id`,
     object.size,
@@ -178,14 +181,14 @@ export async function completeArtifact(
 }
 
 /** Deletes an artifact; the sweep of objects removes its bytes. */
-export async function deleteArtifact(tx: Transaction, id: number): Promise<void> {
+export async function deleteArtifact(tx: Transaction, id: ArtifactId): Promise<void> {
   await tx.run("DELETE FROM forge_action_artifacts WHERE id = ?", id);
 }
 
 /** Adds a block, or replaces the one of the same id. */
 export async function putBlock(
   tx: Transaction,
-  artifactId: number,
+  artifactId: ArtifactId,
   { blockId, size, sha256 }: ArtifactBlock,
 ): Promise<void> {
   await tx.run(
@@ -201,7 +204,7 @@ export async function putBlock(
 /** Counts the blocks of a pending artifact and their bytes, without the block of one id. */
 export async function countBlocks(
   db: Queries,
-  artifactId: number,
+  artifactId: ArtifactId,
   exceptId: string,
 ): Promise<{ readonly count: number; readonly bytes: number }> {
   const row = await db.get<{ count: number; bytes: number }>(
@@ -214,7 +217,7 @@ export async function countBlocks(
 }
 
 /** Lists the blocks of a pending artifact: those that a block list named in its order, all in order of arrival without one. */
-export async function listBlocks(db: Queries, artifactId: number): Promise<ArtifactBlock[]> {
+export async function listBlocks(db: Queries, artifactId: ArtifactId): Promise<ArtifactBlock[]> {
   const rows = await db.all<BlockRow>(
     `SELECT block_id, position, size, object_sha256 FROM forge_action_artifact_blocks
      WHERE artifact_id = ? ORDER BY position, id`,
@@ -231,7 +234,7 @@ export async function listBlocks(db: Queries, artifactId: number): Promise<Artif
 /** Puts blocks in the order of a block list. Returns the first id that no block has, and changes nothing then. */
 export async function orderBlocks(
   tx: Transaction,
-  artifactId: number,
+  artifactId: ArtifactId,
   blockIds: readonly string[],
 ): Promise<string | undefined> {
   const rows = await tx.all<BlockRow>(
@@ -256,11 +259,11 @@ export async function orderBlocks(
 }
 
 interface ArtifactRow {
-  id: number;
+  id: ArtifactId;
   repository_id: RepositoryId;
-  run_id: number;
+  run_id: RunId;
   attempt: number;
-  task_id: number;
+  task_id: TaskId;
   name: string;
   content_type: string;
   state: string;

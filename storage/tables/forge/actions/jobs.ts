@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, RunId, JobId, RepositoryId } from "../ids.ts";
 import { type OwnedBy, toOwned } from "./owned.ts";
 import { type ActionStatus, toActionStatus } from "./statuses.ts";
 
@@ -22,12 +22,12 @@ export type ActionCall = Readonly<z.output<typeof callSchema>>;
 
 /** A job of a run. Times are epoch milliseconds. */
 export interface ActionJob {
-  readonly id: number;
-  readonly runId: number;
+  readonly id: JobId;
+  readonly runId: RunId;
   readonly repositoryId: RepositoryId;
   readonly attempt: number;
   /** The job that calls the workflow of this one; undefined for jobs of the run's own file. */
-  readonly parentJobId: number | undefined;
+  readonly parentJobId: JobId | undefined;
   /** Its id in the workflow file; the jobs of a matrix share it. */
   readonly key: string;
   readonly name: string;
@@ -47,7 +47,7 @@ export interface ActionJob {
   readonly continueOnError: boolean;
   readonly outputs: Readonly<Record<string, string>>;
   /** The job of an earlier attempt whose result and log this one shows. */
-  readonly originalJobId: number | undefined;
+  readonly originalJobId: JobId | undefined;
   /** Empty outside of groups. */
   readonly concurrencyGroup: string;
   /** Whether it cancels other jobs of its group in place of waiting for them. */
@@ -105,7 +105,7 @@ export type ActionJobChanges = Partial<
  */
 export async function updateJob(
   tx: Transaction,
-  id: number,
+  id: JobId,
   changes: ActionJobChanges,
   from?: ActionStatus,
 ): Promise<boolean> {
@@ -141,7 +141,7 @@ export async function updateJob(
   return count === 1;
 }
 
-export async function findJob(db: Queries, id: number): Promise<ActionJob | undefined> {
+export async function findJob(db: Queries, id: JobId): Promise<ActionJob | undefined> {
   const row = await db.get<JobRow>(`SELECT ${columns} FROM forge_action_jobs WHERE id = ?`, id);
   return row && toJob(row);
 }
@@ -149,7 +149,7 @@ export async function findJob(db: Queries, id: number): Promise<ActionJob | unde
 /** Lists the jobs of one attempt of a run in the order of their ids. */
 export async function listRunJobs(
   db: Queries,
-  runId: number,
+  runId: RunId,
   attempt: number,
 ): Promise<ActionJob[]> {
   const rows = await db.all<JobRow>(
@@ -163,7 +163,7 @@ export async function listRunJobs(
 /** Lists jobs with steps that wait for a runner of a repository, an owner or the instance, the oldest first. */
 export async function listWaitingJobs(
   db: Queries,
-  level: { readonly ownerId: number | undefined; readonly repositoryId: RepositoryId | undefined },
+  level: { readonly ownerId: UserId | undefined; readonly repositoryId: RepositoryId | undefined },
   after: number,
   limit: number,
 ): Promise<ActionJob[]> {
@@ -220,7 +220,7 @@ export async function listAbandonedJobs(
 export interface JobFilter {
   readonly repositoryId?: RepositoryId;
   readonly ownedBy?: OwnedBy;
-  readonly runId?: number;
+  readonly runId?: RunId;
   readonly attempt?: number;
   readonly statuses?: readonly ActionStatus[];
 }
@@ -278,11 +278,11 @@ export async function readTasksVersion(db: Queries): Promise<number> {
 }
 
 interface JobRow {
-  id: number;
-  run_id: number;
+  id: JobId;
+  run_id: RunId;
   repository_id: RepositoryId;
   attempt: number;
-  parent_job_id: number | null;
+  parent_job_id: JobId | null;
   job_key: string;
   name: string;
   status: string;
@@ -295,7 +295,7 @@ interface JobRow {
   timeout_minutes: number;
   continue_on_error: number;
   outputs: string;
-  original_job_id: number | null;
+  original_job_id: JobId | null;
   concurrency_group: string;
   cancels_group: number;
   created_at: number;

@@ -1,11 +1,11 @@
-import { type RepositoryId, toRepositoryId } from "../ids.ts";
+import { type UserId, type RepositoryId, toUserId, toRepositoryId } from "../ids.ts";
 
 /**
  * The owner of secrets, variables, runners and their tokens: a repository, a user or organization, or with both ids
  * undefined the instance.
  */
 export interface ActionLevel {
-  readonly ownerId: number | undefined;
+  readonly ownerId: UserId | undefined;
   readonly repositoryId: RepositoryId | undefined;
 }
 
@@ -22,7 +22,7 @@ export function toLevelName({ ownerId, repositoryId }: ActionLevel): string {
 export function fromLevelName(name: string): ActionLevel {
   const [kind, id] = name.split("/");
   return {
-    ownerId: kind === "owner" ? Number(id) : undefined,
+    ownerId: kind === "owner" ? toUserId(id) : undefined,
     repositoryId: kind === "repository" ? toRepositoryId(id) : undefined,
   };
 }

@@ -1,9 +1,10 @@
 import type { Condition } from "../../condition.ts";
 import { type Reader, toReadable } from "../repositories/readable.ts";
+import type { UserId } from "../ids.ts";
 
 /** The repositories of an owner whose workflows a reader may see. */
 export interface OwnedBy {
-  readonly ownerId: number;
+  readonly ownerId: UserId;
   readonly reader: Reader;
   readonly isPublicOnly: boolean;
 }

@@ -1,6 +1,7 @@
 // Deletes expired artifacts, unfinished uploads, logs, runs and runners that were registered for one job. Each statement
 // takes a limited number of rows, so that no transaction is long.
 import type { Database, Queries } from "../../../engine/database.ts";
+import type { TaskId, RunId } from "../ids.ts";
 
 /** Expires ready artifacts whose time is over; the sweep of objects removes their bytes. Returns how many. */
 export async function expireArtifacts(db: Queries, now: number, limit: number): Promise<number> {
@@ -32,7 +33,7 @@ export async function deleteUnfinishedUploads(
 /** Deletes the logs of tasks that ended before a time. Returns of how many tasks. */
 export function expireLogs(db: Database, before: number, limit: number): Promise<number> {
   return db.transaction(async (tx) => {
-    const rows = await tx.all<{ id: number }>(
+    const rows = await tx.all<{ id: TaskId }>(
       "SELECT id FROM forge_action_tasks WHERE is_log_expired = 0 AND completed_at < ? LIMIT ?",
       before,
       limit,
@@ -54,8 +55,8 @@ export async function listExpiredRuns(
   db: Queries,
   before: number,
   limit: number,
-): Promise<number[]> {
-  const rows = await db.all<{ id: number }>(
+): Promise<RunId[]> {
+  const rows = await db.all<{ id: RunId }>(
     `SELECT id FROM forge_action_runs
      WHERE completed_at < ? AND status IN ('success', 'failure', 'cancelled', 'skipped') ORDER BY completed_at LIMIT ?`,
     before,

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, RunnerId, RepositoryId } from "../ids.ts";
 import type { ActionLevel } from "./levels.ts";
 
 /** A registered runner. Times are epoch milliseconds, 0 before the first. */
 export interface ActionRunner extends ActionLevel {
-  readonly id: number;
+  readonly id: RunnerId;
   readonly uuid: string;
   /** SHA-256 of its token, in hex. */
   readonly tokenHash: string;
@@ -44,7 +44,7 @@ export async function insertRunner(
   return toRunner(row);
 }
 
-export async function findRunner(db: Queries, id: number): Promise<ActionRunner | undefined> {
+export async function findRunner(db: Queries, id: RunnerId): Promise<ActionRunner | undefined> {
   const row = await db.get<RunnerRow>(
     `SELECT ${columns} FROM forge_action_runners WHERE id = ?`,
     id,
@@ -66,7 +66,7 @@ export async function findRunnerByUuid(
 /** Writes the given members of a runner. Returns whether it exists. */
 export async function updateRunner(
   db: Queries,
-  id: number,
+  id: RunnerId,
   changes: Partial<
     Pick<
       ActionRunner,
@@ -92,7 +92,7 @@ export async function updateRunner(
 }
 
 /** Deletes a runner; its tasks stay. Returns whether it existed. */
-export async function deleteRunner(tx: Transaction, id: number): Promise<boolean> {
+export async function deleteRunner(tx: Transaction, id: RunnerId): Promise<boolean> {
   const { changes } = await tx.run("DELETE FROM forge_action_runners WHERE id = ?", id);
   return changes === 1;
 }
@@ -216,11 +216,11 @@ function toToken(row: TokenRow): RegistrationToken {
 }
 
 interface RunnerRow {
-  id: number;
+  id: RunnerId;
   uuid: string;
   token_hash: string;
   name: string;
-  owner_id: number | null;
+  owner_id: UserId | null;
   repository_id: RepositoryId | null;
   version: string;
   labels: string;

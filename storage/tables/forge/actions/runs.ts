@@ -1,18 +1,18 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, RunId, RepositoryId } from "../ids.ts";
 import { type OwnedBy, toOwned } from "./owned.ts";
 import { type ActionStatus, toActionStatus } from "./statuses.ts";
 
 /** A run of a workflow. Times are epoch milliseconds. */
 export interface ActionRun {
-  readonly id: number;
+  readonly id: RunId;
   readonly repositoryId: RepositoryId;
   /** From 1 in each repository. */
   readonly number: number;
   /** Undefined once the account is deleted. */
-  readonly actorId: number | undefined;
+  readonly actorId: UserId | undefined;
   /** The account that started the last attempt; undefined when it was the actor. */
-  readonly triggerActorId: number | undefined;
+  readonly triggerActorId: UserId | undefined;
   readonly event: string;
   /** The name of the file without its folder. */
   readonly workflowFile: string;
@@ -90,7 +90,7 @@ export async function insertRun(
   return row && toRun(row);
 }
 
-export async function findRun(db: Queries, id: number): Promise<ActionRun | undefined> {
+export async function findRun(db: Queries, id: RunId): Promise<ActionRun | undefined> {
   const row = await db.get<RunRow>(`SELECT ${columns} FROM forge_action_runs WHERE id = ?`, id);
   return row && toRun(row);
 }
@@ -115,7 +115,7 @@ export async function findOutcomeBefore(
 /** Writes the given members of a run. */
 export async function updateRun(
   tx: Transaction,
-  id: number,
+  id: RunId,
   changes: Partial<
     Pick<
       ActionRun,
@@ -154,7 +154,7 @@ export async function updateRun(
 }
 
 /** Deletes a run with its jobs, tasks and logs. */
-export async function deleteRun(tx: Transaction, id: number): Promise<void> {
+export async function deleteRun(tx: Transaction, id: RunId): Promise<void> {
   await tx.run("DELETE FROM forge_action_runs WHERE id = ?", id);
 }
 
@@ -180,7 +180,7 @@ export interface RunFilter {
   readonly event?: string;
   readonly ref?: string;
   readonly headSha?: string;
-  readonly actorId?: number;
+  readonly actorId?: UserId;
   readonly workflowFile?: string;
   readonly statuses?: readonly ActionStatus[];
 }
@@ -228,11 +228,11 @@ export async function listRuns(
 }
 
 interface RunRow {
-  id: number;
+  id: RunId;
   repository_id: RepositoryId;
   number: number;
-  actor_id: number | null;
-  trigger_actor_id: number | null;
+  actor_id: UserId | null;
+  trigger_actor_id: UserId | null;
   event: string;
   workflow_file: string;
   workflow_folder: string;

@@ -1,8 +1,9 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { TaskId } from "../ids.ts";
 
 /** Markdown that a step has written for the page of its run. */
 export interface StepSummary {
-  readonly taskId: number;
+  readonly taskId: TaskId;
   /** Of the step, from 0. */
   readonly number: number;
   readonly content: string;
@@ -34,7 +35,7 @@ export async function putSummary(
 /** Returns the bytes of all summaries of a task but one. */
 export async function countOtherSummaries(
   db: Queries,
-  taskId: number,
+  taskId: TaskId,
   number: number,
 ): Promise<number> {
   const row = await db.get<{ bytes: number }>(
@@ -49,7 +50,7 @@ export async function countOtherSummaries(
 /** Returns the next summary of a task after a step; undefined after the last one. */
 export async function findNextSummary(
   db: Queries,
-  taskId: number,
+  taskId: TaskId,
   after: number,
 ): Promise<StepSummary | undefined> {
   const row = await db.get<{ number: number; content: string }>(

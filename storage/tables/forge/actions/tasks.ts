@@ -1,12 +1,13 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { type ActionStatus, toActionStatus } from "./statuses.ts";
+import type { TaskId, RunId, JobId, RunnerId } from "../ids.ts";
 
 /** A job that a runner has taken. Times are epoch milliseconds. */
 export interface ActionTask {
-  readonly id: number;
-  readonly jobId: number;
+  readonly id: TaskId;
+  readonly jobId: JobId;
   /** Undefined once the runner is deleted. */
-  readonly runnerId: number | undefined;
+  readonly runnerId: RunnerId | undefined;
   readonly runnerName: string;
   readonly status: ActionStatus;
   readonly logRows: number;
@@ -40,7 +41,7 @@ export interface ActionStep {
 /** Adds a task with its steps, which wait. */
 export async function insertTask(
   tx: Transaction,
-  task: { readonly jobId: number; readonly runnerId: number; readonly runnerName: string },
+  task: { readonly jobId: JobId; readonly runnerId: RunnerId; readonly runnerName: string },
   stepNames: readonly string[],
 ): Promise<ActionTask> {
   const row = await tx.get<TaskRow>(
@@ -67,7 +68,7 @@ export async function insertTask(
 /** Writes the given members of a task. One that ends loses its token; a log that ends loses its masks. */
 export async function updateTask(
   tx: Transaction,
-  id: number,
+  id: TaskId,
   changes: Partial<
     Pick<
       ActionTask,
@@ -108,7 +109,7 @@ export async function updateTask(
   );
 }
 
-export async function findTask(db: Queries, id: number): Promise<ActionTask | undefined> {
+export async function findTask(db: Queries, id: TaskId): Promise<ActionTask | undefined> {
   const row = await db.get<TaskRow>(`SELECT ${columns} FROM forge_action_tasks WHERE id = ?`, id);
   return row && toTask(row);
 }
@@ -118,9 +119,9 @@ export async function findTaskOfToken(
   db: Queries,
   tokenHash: string,
 ): Promise<
-  { readonly taskId: number; readonly runId: number; readonly permissions: string } | undefined
+  { readonly taskId: TaskId; readonly runId: RunId; readonly permissions: string } | undefined
 > {
-  const row = await db.get<{ id: number; run_id: number; token_permissions: string }>(
+  const row = await db.get<{ id: TaskId; run_id: RunId; token_permissions: string }>(
     `SELECT t.id AS id, j.run_id AS run_id, t.token_permissions AS token_permissions
      FROM forge_action_tasks t JOIN forge_action_jobs j ON j.id = t.job_id
      WHERE t.token_hash = ? AND t.completed_at IS NULL`,
@@ -132,7 +133,7 @@ export async function findTaskOfToken(
 /** Lists the tasks of jobs. */
 export async function listTasksOfJobs(
   db: Queries,
-  jobIds: readonly number[],
+  jobIds: readonly JobId[],
 ): Promise<ActionTask[]> {
   if (jobIds.length === 0) return [];
   const rows = await db.all<TaskRow>(
@@ -191,7 +192,7 @@ export async function sealEndedLogs(db: Queries, before: number): Promise<void> 
 }
 
 /** Lists the unfinished tasks of a runner. */
-export async function listOpenTasksOf(db: Queries, runnerId: number): Promise<ActionTask[]> {
+export async function listOpenTasksOf(db: Queries, runnerId: RunnerId): Promise<ActionTask[]> {
   const rows = await db.all<TaskRow>(
     `SELECT ${columns} FROM forge_action_tasks WHERE runner_id = ? AND completed_at IS NULL ORDER BY id`,
     runnerId,
@@ -201,7 +202,7 @@ export async function listOpenTasksOf(db: Queries, runnerId: number): Promise<Ac
 
 export async function updateStep(
   tx: Transaction,
-  taskId: number,
+  taskId: TaskId,
   step: Omit<ActionStep, "name">,
 ): Promise<void> {
   await tx.run(
@@ -220,7 +221,7 @@ export async function updateStep(
 /** Ends the steps of a finished task that their runner has not ended. */
 export async function endOpenSteps(
   tx: Transaction,
-  taskId: number,
+  taskId: TaskId,
   status: ActionStatus,
 ): Promise<void> {
   await tx.run(
@@ -235,9 +236,9 @@ export async function endOpenSteps(
 /** Lists the steps of tasks, by task. */
 export async function listSteps(
   db: Queries,
-  taskIds: readonly number[],
-): Promise<ReadonlyMap<number, readonly ActionStep[]>> {
-  const steps = new Map<number, ActionStep[]>();
+  taskIds: readonly TaskId[],
+): Promise<ReadonlyMap<TaskId, readonly ActionStep[]>> {
+  const steps = new Map<TaskId, ActionStep[]>();
   if (taskIds.length === 0) return steps;
   const rows = await db.all<StepRow>(
     `SELECT task_id, number, name, status, started_at, completed_at, log_index, log_length FROM forge_action_steps
@@ -264,7 +265,7 @@ export async function listSteps(
 export async function insertLogChunk(
   tx: Transaction,
   chunk: {
-    readonly taskId: number;
+    readonly taskId: TaskId;
     readonly firstRow: number;
     readonly rowCount: number;
     readonly content: Uint8Array;
@@ -282,7 +283,7 @@ export async function insertLogChunk(
 /** Returns the compressed rows of a log that have a row, or begin right at it; undefined at the end of the log. */
 export async function findLogChunk(
   db: Queries,
-  taskId: number,
+  taskId: TaskId,
   row: number,
 ): Promise<
   { readonly firstRow: number; readonly rowCount: number; readonly content: Uint8Array } | undefined
@@ -300,9 +301,9 @@ export async function findLogChunk(
 }
 
 interface TaskRow {
-  id: number;
-  job_id: number;
-  runner_id: number | null;
+  id: TaskId;
+  job_id: JobId;
+  runner_id: RunnerId | null;
   runner_name: string;
   status: string;
   log_rows: number;
@@ -317,7 +318,7 @@ interface TaskRow {
 }
 
 interface StepRow {
-  task_id: number;
+  task_id: TaskId;
   number: number;
   name: string;
   status: string;

@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, IssueId, CommentId, ActivityId, RepositoryId } from "../ids.ts";
 
 /** The kinds of activities by Gitea's word, with Gitea's numbers. */
 export const activityKinds = {
@@ -20,12 +20,12 @@ export type ActivityKind = keyof typeof activityKinds;
 
 /** An activity of a user in a repository. Times are epoch milliseconds. */
 export interface ForgeActivity {
-  readonly id: number;
-  readonly actorId: number;
+  readonly id: ActivityId;
+  readonly actorId: UserId;
   readonly repositoryId: RepositoryId;
   readonly kind: ActivityKind;
-  readonly issueId: number | undefined;
-  readonly commentId: number | undefined;
+  readonly issueId: IssueId | undefined;
+  readonly commentId: CommentId | undefined;
   /** In full, such as `refs/heads/main`; empty except for pushes and deletions of refs. */
   readonly ref: string;
   /** The object that a push left the ref at; empty otherwise. */
@@ -43,10 +43,10 @@ export type NewActivity = Pick<ForgeActivity, "actorId" | "repositoryId" | "kind
 export async function insertActivity(
   tx: Transaction,
   { actorId, repositoryId, kind, ...rest }: NewActivity,
-  receiverIds: readonly number[],
-): Promise<number> {
+  receiverIds: readonly UserId[],
+): Promise<ActivityId> {
   const { issueId, commentId, ref = "", objectId = "", content = "" } = rest;
-  const row = await tx.get<{ id: number }>(
+  const row = await tx.get<{ id: ActivityId }>(
     `INSERT INTO forge_activities (actor_id, repository_id, kind, issue_id, comment_id, ref, object_id, content, created_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
     actorId,
@@ -82,10 +82,10 @@ export async function insertActivity(
  */
 export async function insertWatchersOf(
   tx: Transaction,
-  { repositoryId, activityIds }: { repositoryId: RepositoryId; activityIds: readonly number[] },
+  { repositoryId, activityIds }: { repositoryId: RepositoryId; activityIds: readonly ActivityId[] },
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<number | undefined> {
-  const last = await tx.get<{ id: number }>(
+  const last = await tx.get<{ id: ActivityId }>(
     "SELECT user_id AS id FROM forge_watches WHERE repository_id = ? AND user_id > ? ORDER BY user_id LIMIT 1 OFFSET ?",
     repositoryId,
     after,
@@ -141,7 +141,7 @@ export async function deleteActivitiesBefore(
 /** Returns activities by id, in the order of the ids, without deleted ones. */
 export async function listActivitiesByIds(
   db: Queries,
-  ids: readonly number[],
+  ids: readonly ActivityId[],
 ): Promise<ForgeActivity[]> {
   if (ids.length === 0) return [];
   const rows = await db.all<ActivityRow>(
@@ -158,12 +158,12 @@ const receiverColumns = "user_id, activity_id, created_at, kind, actor_id, repos
 const words = new Map(Object.entries(activityKinds).map(([word, code]) => [code, word]));
 
 interface ActivityRow {
-  id: number;
-  actor_id: number;
+  id: ActivityId;
+  actor_id: UserId;
   repository_id: RepositoryId;
   kind: (typeof activityKinds)[ActivityKind];
-  issue_id: number | null;
-  comment_id: number | null;
+  issue_id: IssueId | null;
+  comment_id: CommentId | null;
   ref: string;
   object_id: string;
   content: string;

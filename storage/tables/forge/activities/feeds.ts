@@ -2,7 +2,7 @@ import type { Database, SqlValue } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
 import { toVisible } from "../accounts/follows.ts";
 import type { Window } from "../accounts/user-lists.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { TeamId, ActivityId, RepositoryId } from "../ids.ts";
 import { keepsIssues } from "../issues/lists.ts";
 import { type Reader, toReadable } from "../repositories/readable.ts";
 import { activityKinds } from "./activities.ts";
@@ -20,7 +20,7 @@ export interface FeedFilter {
   /** Lists only activities that everyone may see. */
   readonly isPublicOnly: boolean;
   /** Only in repositories of this team. */
-  readonly teamId?: number | undefined;
+  readonly teamId?: TeamId | undefined;
   /** In epoch milliseconds; `since` is included, `until` is not. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
@@ -38,7 +38,7 @@ export async function listFeed(
   db: Database,
   filter: FeedFilter,
   { limit, offset }: Window,
-): Promise<{ readonly ids: readonly number[]; readonly total: number }> {
+): Promise<{ readonly ids: readonly ActivityId[]; readonly total: number }> {
   const { table, id, key } = toSource(filter);
   const visible = toFeedVisible(db.dialect, filter);
   // Visibility depends on these three columns only: it is decided once for all activities that have them in common.
@@ -51,7 +51,7 @@ export async function listFeed(
   );
   const total = Number(counted?.total ?? 0);
   if (offset >= total) return { ids: [], total };
-  const rows = await db.all<{ id: number }>(
+  const rows = await db.all<{ id: ActivityId }>(
     `SELECT s.${id} AS id FROM ${table} s ${ends} WHERE ${key.sql} AND ${visible.sql}
      ORDER BY s.created_at DESC, s.${id} DESC LIMIT ? OFFSET ?`,
     ...key.values,

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import type { Queries, Row, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
-import type { HookId, RepositoryId } from "../ids.ts";
+import type { UserId, RepositoryId, HookId } from "../ids.ts";
 
 /** `owner` fires for all repositories of a user or an organization. */
 export type HookScope = "system" | "default" | "repository" | "owner";
 /** The owner of the hooks that a list returns. */
 export type HookPlace =
   | { readonly kind: "repository"; readonly id: RepositoryId }
-  | { readonly kind: "owner"; readonly id: number };
+  | { readonly kind: "owner"; readonly id: UserId };
 
 const slackOptionsSchema = z.object({
   channel: z.string(),
@@ -28,7 +28,7 @@ export interface ForgeHook {
   /** Undefined for hooks of other scopes, and for one whose repository was deleted. */
   readonly repositoryId: RepositoryId | undefined;
   /** The user or organization; undefined for hooks of other scopes. */
-  readonly ownerId: number | undefined;
+  readonly ownerId: UserId | undefined;
   readonly kind: string;
   readonly name: string;
   /** Address, secret and authorization header, sealed with the hook's id as the context. */
@@ -162,7 +162,7 @@ export async function listFiringHooks(
   of: {
     readonly repositoryId: RepositoryId | undefined;
     /** The owner of an event that belongs to no repository; for other events the owner of the repository is used. */
-    readonly ownerId?: number | undefined;
+    readonly ownerId?: UserId | undefined;
   },
 ): Promise<ForgeHook[]> {
   const rows = await db.all<HookRow>(
@@ -200,7 +200,7 @@ interface HookRow extends Row {
   id: HookId;
   scope: Exclude<HookScope, "owner">;
   repository_id: RepositoryId | null;
-  owner_id: number | null;
+  owner_id: UserId | null;
   kind: string;
   name: string;
   sealed_target: string;

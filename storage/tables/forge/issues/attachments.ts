@@ -1,15 +1,22 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import {
+  type UserId,
+  type IssueId,
+  type CommentId,
+  type AttachmentId,
+  toCommentId,
+} from "../ids.ts";
 
 /** A file that is attached to an issue, or to a comment on it. */
 export interface ForgeAttachment {
-  readonly id: number;
+  readonly id: AttachmentId;
   /** Part of its address. */
   readonly uuid: string;
-  readonly issueId: number;
+  readonly issueId: IssueId;
   /** Undefined for a file of the issue itself. */
-  readonly commentId: number | undefined;
+  readonly commentId: CommentId | undefined;
   /** Undefined once the account is deleted. */
-  readonly uploaderId: number | undefined;
+  readonly uploaderId: UserId | undefined;
   readonly name: string;
   /** Names the object with its bytes. */
   readonly sha256: string;
@@ -48,8 +55,8 @@ export async function insertAttachment(
 /** Finds an attachment of an issue by id, whether it is the issue's own or a comment's. */
 export async function findAttachment(
   db: Queries,
-  issueId: number,
-  id: number,
+  issueId: IssueId,
+  id: AttachmentId,
 ): Promise<ForgeAttachment | undefined> {
   const row = await db.get<AttachmentRow>(
     `SELECT ${columns} FROM forge_attachments WHERE id = ? AND issue_id = ?`,
@@ -73,7 +80,7 @@ export async function findAttachmentByUuid(
 /** Returns the files of an issue itself, oldest first. */
 export async function listAttachmentsOfIssue(
   db: Queries,
-  issueId: number,
+  issueId: IssueId,
 ): Promise<ForgeAttachment[]> {
   const rows = await db.all<AttachmentRow>(
     `SELECT ${columns} FROM forge_attachments WHERE issue_id = ? AND comment_id IS NULL ORDER BY id`,
@@ -87,9 +94,9 @@ const idsPerQuery = 50;
 /** Returns the files of comments, oldest first, by the comment's id. */
 export async function listAttachmentsOfComments(
   db: Queries,
-  commentIds: readonly number[],
-): Promise<ReadonlyMap<number, readonly ForgeAttachment[]>> {
-  const found = new Map<number, ForgeAttachment[]>();
+  commentIds: readonly CommentId[],
+): Promise<ReadonlyMap<CommentId, readonly ForgeAttachment[]>> {
+  const found = new Map<CommentId, ForgeAttachment[]>();
   // Chunks keep the number of distinct statements small.
   for (let at = 0; at < commentIds.length; at += idsPerQuery) {
     const chunk = commentIds.slice(at, at + idsPerQuery);
@@ -100,7 +107,7 @@ export async function listAttachmentsOfComments(
       ...padded,
     );
     for (const attachment of rows.map(toAttachment)) {
-      const id = attachment.commentId ?? -1;
+      const id = attachment.commentId ?? toCommentId(-1);
       found.set(id, [...(found.get(id) ?? []), attachment]);
     }
   }
@@ -108,7 +115,7 @@ export async function listAttachmentsOfComments(
 }
 
 /** Returns how many files an issue has, those of its comments included. */
-export async function countAttachments(db: Queries, issueId: number): Promise<number> {
+export async function countAttachments(db: Queries, issueId: IssueId): Promise<number> {
   const row = await db.get<{ files: number }>(
     "SELECT COUNT(*) AS files FROM forge_attachments WHERE issue_id = ?",
     issueId,
@@ -118,7 +125,7 @@ export async function countAttachments(db: Queries, issueId: number): Promise<nu
 
 export async function renameAttachment(
   tx: Transaction,
-  id: number,
+  id: AttachmentId,
   name: string,
 ): Promise<ForgeAttachment | undefined> {
   const row = await tx.get<AttachmentRow>(
@@ -130,21 +137,21 @@ export async function renameAttachment(
 }
 
 /** Deletes an attachment. Idempotent. */
-export async function deleteAttachment(tx: Transaction, id: number): Promise<void> {
+export async function deleteAttachment(tx: Transaction, id: AttachmentId): Promise<void> {
   await tx.run("DELETE FROM forge_attachments WHERE id = ?", id);
 }
 
 /** Counts a download. */
-export async function countDownload(db: Queries, id: number): Promise<void> {
+export async function countDownload(db: Queries, id: AttachmentId): Promise<void> {
   await db.run("UPDATE forge_attachments SET download_count = download_count + 1 WHERE id = ?", id);
 }
 
 interface AttachmentRow {
-  id: number;
+  id: AttachmentId;
   uuid: string;
-  issue_id: number;
-  comment_id: number | null;
-  uploader_id: number | null;
+  issue_id: IssueId;
+  comment_id: CommentId | null;
+  uploader_id: UserId | null;
   name: string;
   sha256: string;
   size: number;

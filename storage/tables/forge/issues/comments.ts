@@ -1,12 +1,12 @@
-import type { Queries, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { UserId, IssueId, CommentId, RepositoryId } from "../ids.ts";
 
 /** A comment on an issue. Times are epoch milliseconds. */
 export interface ForgeComment {
-  readonly id: number;
-  readonly issueId: number;
+  readonly id: CommentId;
+  readonly issueId: IssueId;
   /** Undefined once the account is deleted. */
-  readonly authorId: number | undefined;
+  readonly authorId: UserId | undefined;
   readonly body: string;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -38,7 +38,7 @@ export async function insertComment(
 /** Updates the text of a comment. Returns undefined when it does not exist. */
 export async function updateComment(
   tx: Transaction,
-  id: number,
+  id: CommentId,
   body: string,
 ): Promise<ForgeComment | undefined> {
   const row = await tx.get<CommentRow>(
@@ -65,7 +65,7 @@ export async function deleteComment(tx: Transaction, { id, issueId }: ForgeComme
 }
 
 /** Deletes all comments of a user and updates the counts of the issues. */
-export async function deleteCommentsOf(tx: Transaction, authorId: number): Promise<void> {
+export async function deleteCommentsOf(tx: Transaction, authorId: UserId): Promise<void> {
   await tx.run(
     `UPDATE forge_issues SET comment_count = comment_count -
        (SELECT COUNT(*) FROM forge_issue_comments c WHERE c.issue_id = forge_issues.id AND c.author_id = ? AND c.kind = 'comment')
@@ -83,7 +83,7 @@ export async function deleteCommentsOf(tx: Transaction, authorId: number): Promi
 export async function findComment(
   db: Queries,
   repositoryId: RepositoryId,
-  id: number,
+  id: CommentId,
 ): Promise<ForgeComment | undefined> {
   const row = await db.get<CommentRow>(
     `SELECT ${commentColumns} FROM forge_issue_comments
@@ -97,7 +97,7 @@ export async function findComment(
 /** Returns the existing comments of these ids, unordered. */
 export async function listCommentsByIds(
   db: Queries,
-  ids: readonly number[],
+  ids: readonly CommentId[],
 ): Promise<ForgeComment[]> {
   if (ids.length === 0) return [];
   const rows = await db.all<CommentRow>(
@@ -110,7 +110,7 @@ export async function listCommentsByIds(
 
 /** Range of the last change of comments in epoch milliseconds, both ends included. */
 export interface CommentFilter {
-  readonly issueId: number;
+  readonly issueId: IssueId;
   readonly since?: number | undefined;
   readonly before?: number | undefined;
 }
@@ -125,7 +125,7 @@ export async function listComments(
   most: { readonly count: number; readonly bytes: number },
 ): Promise<{ readonly comments: readonly ForgeComment[]; readonly total: number }> {
   const conditions = ["issue_id = ?", "kind = 'comment'"];
-  const values = [issueId];
+  const values: SqlValue[] = [issueId];
   if (since !== undefined) {
     conditions.push("updated_at >= ?");
     values.push(since);
@@ -140,7 +140,7 @@ export async function listComments(
     ...values,
   );
   // Reads only the lengths first, because all texts together may not fit into memory.
-  const sizes = await db.all<{ id: number; bytes: number }>(
+  const sizes = await db.all<{ id: CommentId; bytes: number }>(
     `SELECT id, OCTET_LENGTH(body) AS bytes FROM forge_issue_comments WHERE ${where} ORDER BY id LIMIT ?`,
     ...values,
     most.count,
@@ -189,8 +189,11 @@ export async function listCommentsOfRepository(
 }
 
 /** Returns the id of the newest comment; undefined without comments. */
-export async function findLastCommentId(db: Queries, issueId: number): Promise<number | undefined> {
-  const row = await db.get<{ id: number }>(
+export async function findLastCommentId(
+  db: Queries,
+  issueId: IssueId,
+): Promise<CommentId | undefined> {
+  const row = await db.get<{ id: CommentId }>(
     "SELECT id FROM forge_issue_comments WHERE issue_id = ? AND kind = 'comment' ORDER BY id DESC LIMIT 1",
     issueId,
   );
@@ -198,8 +201,8 @@ export async function findLastCommentId(db: Queries, issueId: number): Promise<n
 }
 
 /** Returns the ids of the users who commented on an issue. */
-export async function listCommenters(db: Queries, issueId: number): Promise<number[]> {
-  const rows = await db.all<{ id: number }>(
+export async function listCommenters(db: Queries, issueId: IssueId): Promise<UserId[]> {
+  const rows = await db.all<{ id: UserId }>(
     "SELECT DISTINCT author_id AS id FROM forge_issue_comments WHERE issue_id = ? AND kind = 'comment' AND author_id IS NOT NULL ORDER BY author_id",
     issueId,
   );
@@ -207,9 +210,9 @@ export async function listCommenters(db: Queries, issueId: number): Promise<numb
 }
 
 interface CommentRow {
-  id: number;
-  issue_id: number;
-  author_id: number | null;
+  id: CommentId;
+  issue_id: IssueId;
+  author_id: UserId | null;
   body: string;
   created_at: number;
   updated_at: number;

@@ -1,10 +1,11 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { type ForgeIssue, issueColumns, type IssueRow, toIssue } from "./issues.ts";
+import type { IssueId } from "../ids.ts";
 
 /** A dependency: `issueId` may be closed only after `blockerId`. */
 export interface IssueDependency {
-  readonly issueId: number;
-  readonly blockerId: number;
+  readonly issueId: IssueId;
+  readonly blockerId: IssueId;
 }
 
 /** Adds a dependency. Returns whether it is new. */
@@ -38,7 +39,7 @@ export async function deleteDependency(
 /** Returns the issues that block an issue, or with `blocked` those that it blocks, in the order of their addition. */
 export async function listDependencies(
   db: Queries,
-  issueId: number,
+  issueId: IssueId,
   side: "blockers" | "blocked",
 ): Promise<readonly ForgeIssue[]> {
   const [own, other] =
@@ -73,7 +74,7 @@ export async function dependsOn(
 }
 
 /** Returns how many dependencies an issue has, as the blocked and as the blocking one. */
-export async function countDependencies(db: Queries, issueId: number): Promise<number> {
+export async function countDependencies(db: Queries, issueId: IssueId): Promise<number> {
   const row = await db.get<{ count: number }>(
     "SELECT COUNT(*) AS count FROM forge_issue_dependencies WHERE issue_id = ? OR blocker_id = ?",
     issueId,
@@ -83,7 +84,7 @@ export async function countDependencies(db: Queries, issueId: number): Promise<n
 }
 
 /** Returns whether an issue waits for another one that is open. */
-export async function hasOpenBlocker(db: Queries, issueId: number): Promise<boolean> {
+export async function hasOpenBlocker(db: Queries, issueId: IssueId): Promise<boolean> {
   const row = await db.get<{ found: number }>(
     `SELECT 1 AS found FROM forge_issue_dependencies AS dependency
      JOIN forge_issues AS blocker ON blocker.id = dependency.blocker_id

@@ -5,12 +5,13 @@ import {
   type LabelRow,
   toLabel,
 } from "../repositories/labels.ts";
+import type { IssueId, LabelId } from "../ids.ts";
 
 /** Adds labels to an issue. Idempotent. */
 export async function insertIssueLabels(
   tx: Transaction,
-  issueId: number,
-  labelIds: readonly number[],
+  issueId: IssueId,
+  labelIds: readonly LabelId[],
 ): Promise<void> {
   for (const labelId of labelIds)
     await tx.run(
@@ -24,8 +25,8 @@ export async function insertIssueLabels(
 /** Takes labels off an issue. Idempotent. */
 export async function deleteIssueLabels(
   tx: Transaction,
-  issueId: number,
-  labelIds: readonly number[],
+  issueId: IssueId,
+  labelIds: readonly LabelId[],
 ): Promise<void> {
   for (const labelId of labelIds)
     await tx.run(
@@ -36,7 +37,7 @@ export async function deleteIssueLabels(
 }
 
 /** Returns the labels of an issue, by name. */
-export async function listIssueLabels(db: Queries, issueId: number): Promise<ForgeLabel[]> {
+export async function listIssueLabels(db: Queries, issueId: IssueId): Promise<ForgeLabel[]> {
   const rows = await db.all<LabelRow>(
     `SELECT ${joinedLabelColumns}
      FROM forge_issue_labels i JOIN forge_labels l ON l.id = i.label_id WHERE i.issue_id = ? ORDER BY l.name, l.id`,

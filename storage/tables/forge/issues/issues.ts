@@ -2,17 +2,17 @@ import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts
 import { listVisibleUsers } from "../accounts/follows.ts";
 import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
 import type { UserPage, Window } from "../accounts/user-lists.ts";
-import type { MilestoneId, RepositoryId } from "../ids.ts";
+import type { UserId, IssueId, RepositoryId, MilestoneId } from "../ids.ts";
 import type { Reader } from "../repositories/readable.ts";
 
 /** An issue of a repository. Times are epoch milliseconds. */
 export interface ForgeIssue {
-  readonly id: number;
+  readonly id: IssueId;
   readonly repositoryId: RepositoryId;
   /** From 1 in each repository. */
   readonly number: number;
   /** Undefined once the account is deleted. */
-  readonly authorId: number | undefined;
+  readonly authorId: UserId | undefined;
   readonly title: string;
   readonly body: string;
   readonly ref: string;
@@ -83,7 +83,7 @@ export async function insertIssue(
  */
 export async function updateIssue(
   tx: Transaction,
-  id: number,
+  id: IssueId,
   changes: IssueChanges,
   ifVersion?: number,
 ): Promise<ForgeIssue | undefined> {
@@ -128,13 +128,13 @@ export async function deleteIssue(tx: Transaction, issue: ForgeIssue): Promise<v
   if (gone?.is_closed === 0) await countOpenIssues(tx, issue.repositoryId, -1);
 }
 
-export async function findIssueById(db: Queries, id: number): Promise<ForgeIssue | undefined> {
+export async function findIssueById(db: Queries, id: IssueId): Promise<ForgeIssue | undefined> {
   const row = await db.get<IssueRow>(`SELECT ${issueColumns} FROM forge_issues WHERE id = ?`, id);
   return row && toIssue(row);
 }
 
 /** Returns the existing issues of these ids, unordered. */
-export async function listIssuesByIds(db: Queries, ids: readonly number[]): Promise<ForgeIssue[]> {
+export async function listIssuesByIds(db: Queries, ids: readonly IssueId[]): Promise<ForgeIssue[]> {
   if (ids.length === 0) return [];
   const rows = await db.all<IssueRow>(
     `SELECT ${issueColumns} FROM forge_issues WHERE id IN (${ids.map(() => "?").join(", ")})`,
@@ -160,8 +160,8 @@ export async function findIssue(
 /** Records that an issue mentions these users. */
 export async function insertMentions(
   tx: Transaction,
-  issueId: number,
-  userIds: readonly number[],
+  issueId: IssueId,
+  userIds: readonly UserId[],
 ): Promise<void> {
   for (const userId of userIds)
     await tx.run(
@@ -175,8 +175,8 @@ export async function insertMentions(
 /** Replaces the assignees of an issue. */
 export async function replaceAssignees(
   tx: Transaction,
-  issueId: number,
-  userIds: readonly number[],
+  issueId: IssueId,
+  userIds: readonly UserId[],
 ): Promise<void> {
   await tx.run("DELETE FROM forge_issue_assignees WHERE issue_id = ?", issueId);
   for (const userId of new Set(userIds))
@@ -191,7 +191,7 @@ export async function replaceAssignees(
 export async function deleteAssignmentsOf(
   tx: Transaction,
   repositoryId: RepositoryId,
-  userId: number,
+  userId: UserId,
 ): Promise<void> {
   await tx.run(
     `DELETE FROM forge_issue_assignees
@@ -202,8 +202,8 @@ export async function deleteAssignmentsOf(
 }
 
 /** Returns the ids of an issue's assignees, sorted. */
-export async function listAssignees(db: Queries, issueId: number): Promise<number[]> {
-  const rows = await db.all<{ id: number }>(
+export async function listAssignees(db: Queries, issueId: IssueId): Promise<UserId[]> {
+  const rows = await db.all<{ id: UserId }>(
     "SELECT user_id AS id FROM forge_issue_assignees WHERE issue_id = ? ORDER BY user_id",
     issueId,
   );
@@ -213,8 +213,8 @@ export async function listAssignees(db: Queries, issueId: number): Promise<numbe
 /** Subscribes a user to an issue or unsubscribes the user. Returns whether that changed anything. */
 export async function setSubscription(
   tx: Transaction,
-  issueId: number,
-  userId: number,
+  issueId: IssueId,
+  userId: UserId,
   isSubscribed: boolean,
 ): Promise<boolean> {
   const row = await tx.get(
@@ -232,9 +232,9 @@ export async function setSubscription(
 /** Returns the explicit subscriptions to an issue by user id; false for users who unsubscribed. */
 export async function listSubscriptions(
   db: Queries,
-  issueId: number,
-): Promise<ReadonlyMap<number, boolean>> {
-  const rows = await db.all<{ id: number; wanted: number }>(
+  issueId: IssueId,
+): Promise<ReadonlyMap<UserId, boolean>> {
+  const rows = await db.all<{ id: UserId; wanted: number }>(
     "SELECT user_id AS id, is_subscribed AS wanted FROM forge_issue_subscriptions WHERE issue_id = ? ORDER BY user_id",
     issueId,
   );
@@ -244,7 +244,7 @@ export async function listSubscriptions(
 /** Returns a page of the users who subscribed to an issue and whom the reader may see, by id, and their count. */
 export function listSubscribers(
   db: Queries,
-  issueId: number,
+  issueId: IssueId,
   { reader, window }: { readonly reader: Reader; readonly window: Window },
 ): Promise<UserPage> {
   const from = `forge_issue_subscriptions s JOIN forge_users u ON u.id = s.user_id
@@ -266,10 +266,10 @@ async function countOpenIssues(
 
 /** A row of the table with the columns of `issueColumns`. */
 export interface IssueRow {
-  id: number;
+  id: IssueId;
   repository_id: RepositoryId;
   number: number;
-  author_id: number | null;
+  author_id: UserId | null;
   title: string;
   body: string;
   ref: string;

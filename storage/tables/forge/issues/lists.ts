@@ -1,6 +1,6 @@
 import type { Database, Queries, SqlValue } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
-import type { MilestoneId, RepositoryId } from "../ids.ts";
+import type { UserId, LabelId, TeamId, RepositoryId, MilestoneId } from "../ids.ts";
 import { type Reader, toGivenTo, toReadable } from "../repositories/readable.ts";
 import { type ForgeIssue, issueColumns, type IssueRow, toIssue } from "./issues.ts";
 
@@ -12,19 +12,19 @@ export interface IssueFilter {
     | {
         readonly reader: Reader;
         readonly isPublicOnly: boolean;
-        readonly ownerId?: number | undefined;
+        readonly ownerId?: UserId | undefined;
         /** Only repositories that this team has. */
-        readonly teamId?: number | undefined;
+        readonly teamId?: TeamId | undefined;
       };
   readonly state: "open" | "closed" | "all";
   /** Part of the title or of the beginning of the body, ignoring case; empty matches every issue. */
   readonly term: string;
-  readonly authorId?: number | undefined;
-  readonly assigneeId?: number | undefined;
+  readonly authorId?: UserId | undefined;
+  readonly assigneeId?: UserId | undefined;
   /** A user whom the issue or a comment mentions. */
-  readonly mentionedId?: number | undefined;
+  readonly mentionedId?: UserId | undefined;
   /** An issue must have all of them. */
-  readonly labelIds: readonly number[];
+  readonly labelIds: readonly LabelId[];
   /** An issue must have a label of one of these names; absent or empty matches every issue. */
   readonly labelNames?: readonly string[];
   /** An issue must be in one of them; absent or empty matches every issue. */
@@ -43,7 +43,11 @@ export interface IssueFilter {
 export async function listIssues(
   db: Database,
   filter: IssueFilter,
-  window: { readonly limit: number; readonly offset: number; readonly firstRepositoryId?: number },
+  window: {
+    readonly limit: number;
+    readonly offset: number;
+    readonly firstRepositoryId?: RepositoryId;
+  },
 ): Promise<{ readonly issues: readonly ForgeIssue[]; readonly total: number }> {
   if (filter.term.length > TERM_MAX || filter.term.includes("\0")) return { issues: [], total: 0 };
   const { where, values } = toCondition(filter, db.dialect);
@@ -69,9 +73,9 @@ export async function listLabelIds(
   db: Queries,
   repositoryId: RepositoryId,
   names: readonly string[],
-): Promise<number[]> {
+): Promise<LabelId[]> {
   if (names.length === 0) return [];
-  const rows = await db.all<{ id: number }>(
+  const rows = await db.all<{ id: LabelId }>(
     `SELECT id FROM forge_labels
      WHERE (repository_id = ? OR org_id = (SELECT r.owner_id FROM forge_repositories r WHERE r.id = ?))
        AND name IN (${toMarks(names)}) ORDER BY id`,

@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { IssueId, RepositoryId } from "../ids.ts";
 import { type ForgeIssue, issueColumns, type IssueRow, toIssue } from "./issues.ts";
 
 /** Returns the pinned issues of a repository, in their order. */
@@ -18,7 +18,7 @@ export async function listPinnedIssues(
 export async function writePins(
   tx: Transaction,
   repositoryId: RepositoryId,
-  issueIds: readonly number[],
+  issueIds: readonly IssueId[],
 ): Promise<void> {
   await tx.run(
     "UPDATE forge_issues SET pin_order = 0 WHERE repository_id = ? AND pin_order > 0",

@@ -1,15 +1,16 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { UserId, IssueId, CommentId } from "../ids.ts";
 
 /** The subject of a reaction: an issue, or a comment on it. */
 export interface ReactionSubject {
-  readonly issueId: number;
+  readonly issueId: IssueId;
   /** Undefined for the issue itself. */
-  readonly commentId: number | undefined;
+  readonly commentId: CommentId | undefined;
 }
 
 /** A reaction of a user. */
 export interface ForgeReaction extends ReactionSubject {
-  readonly userId: number;
+  readonly userId: UserId;
   readonly content: string;
   /** Epoch milliseconds. */
   readonly createdAt: number;
@@ -91,9 +92,9 @@ function toSubjectCondition({ issueId, commentId }: ReactionSubject): {
 }
 
 interface ReactionRow {
-  issue_id: number;
-  comment_id: number | null;
-  user_id: number;
+  issue_id: IssueId;
+  comment_id: CommentId | null;
+  user_id: UserId;
   content: string;
   created_at: number;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { UserId, IssueId, CommentId } from "../ids.ts";
 
 /** The kinds of entries of a timeline, by their wire names; `comment` is a comment, the others are events. */
 export const timelineKinds = [
@@ -31,11 +32,16 @@ export type TimelineKind = (typeof timelineKinds)[number];
 const eventDetails = z.object({
   /** The label as it was when the event happened. */
   label: z
-    .object({ id: z.int(), name: z.string(), color: z.string(), description: z.string() })
+    .object({
+      id: z.int().brand<"LabelId">(),
+      name: z.string(),
+      color: z.string(),
+      description: z.string(),
+    })
     .optional(),
   milestoneId: z.int().brand<"MilestoneId">().optional(),
   oldMilestoneId: z.int().brand<"MilestoneId">().optional(),
-  assigneeId: z.int().optional(),
+  assigneeId: z.int().brand<"UserId">().optional(),
   /** Whether the label or the assignee was taken away. */
   removed: z.boolean().optional(),
   oldTitle: z.string().optional(),
@@ -48,10 +54,10 @@ const eventDetails = z.object({
   /** Why an issue was locked. */
   reason: z.string().optional(),
   /** The other issue of a dependency. */
-  dependentIssueId: z.int().optional(),
+  dependentIssueId: z.int().brand<"IssueId">().optional(),
   /** Tracked time that was added or deleted. */
   seconds: z.int().optional(),
-  trackedTimeId: z.int().optional(),
+  trackedTimeId: z.int().brand<"TrackedTimeId">().optional(),
 });
 /** The facts of an event; each kind has its own. */
 export type EventDetails = z.output<typeof eventDetails>;
@@ -64,10 +70,10 @@ export interface NewEvent {
 
 /** An entry of a timeline. Times are epoch milliseconds. */
 export interface TimelineEntry {
-  readonly id: number;
+  readonly id: CommentId;
   readonly kind: TimelineKind;
   /** Undefined once the account is deleted. */
-  readonly authorId: number | undefined;
+  readonly authorId: UserId | undefined;
   /** The text of a comment; empty for an event. */
   readonly body: string;
   readonly details: EventDetails;
@@ -78,8 +84,8 @@ export interface TimelineEntry {
 /** Records events of an issue, in order. */
 export async function insertEvents(
   tx: Transaction,
-  issueId: number,
-  authorId: number,
+  issueId: IssueId,
+  authorId: UserId,
   events: readonly NewEvent[],
 ): Promise<void> {
   for (const { kind, details = {} } of events)
@@ -97,7 +103,7 @@ export async function insertEvents(
 
 /** Range of the last change of entries in epoch milliseconds, both ends included. */
 export interface TimelineFilter {
-  readonly issueId: number;
+  readonly issueId: IssueId;
   readonly since?: number | undefined;
   readonly before?: number | undefined;
 }
@@ -109,7 +115,7 @@ export async function listTimeline(
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly entries: readonly TimelineEntry[]; readonly total: number }> {
   const conditions = ["issue_id = ?"];
-  const values = [issueId];
+  const values: SqlValue[] = [issueId];
   if (since !== undefined) {
     conditions.push("updated_at >= ?");
     values.push(since);
@@ -134,8 +140,8 @@ export async function listTimeline(
 }
 
 interface TimelineRow {
-  id: number;
-  author_id: number | null;
+  id: CommentId;
+  author_id: UserId | null;
   body: string;
   kind: string;
   details: string;

@@ -1,12 +1,12 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, IssueId, RepositoryId, TrackedTimeId } from "../ids.ts";
 
 /** Time that a user worked on an issue. */
 export interface TrackedTime {
-  readonly id: number;
-  readonly issueId: number;
+  readonly id: TrackedTimeId;
+  readonly issueId: IssueId;
   /** Undefined once the account is deleted. */
-  readonly userId: number | undefined;
+  readonly userId: UserId | undefined;
   readonly seconds: number;
   /** When the work was done, in epoch milliseconds. */
   readonly createdAt: number;
@@ -14,17 +14,17 @@ export interface TrackedTime {
 
 /** A running stopwatch. */
 export interface Stopwatch {
-  readonly userId: number;
-  readonly issueId: number;
+  readonly userId: UserId;
+  readonly issueId: IssueId;
   /** Epoch milliseconds. */
   readonly startedAt: number;
 }
 
 /** Conditions of a list of times; an absent one matches every time. */
 export interface TimeFilter {
-  readonly issueId?: number | undefined;
+  readonly issueId?: IssueId | undefined;
   readonly repositoryId?: RepositoryId | undefined;
-  readonly userId?: number | undefined;
+  readonly userId?: UserId | undefined;
   /** Range of `createdAt` in epoch milliseconds, both ends included. */
   readonly since?: number | undefined;
   readonly before?: number | undefined;
@@ -34,7 +34,7 @@ export async function insertTrackedTime(
   tx: Transaction,
   time: Omit<TrackedTime, "id">,
 ): Promise<TrackedTime> {
-  const row = await tx.get<{ id: number }>(
+  const row = await tx.get<{ id: TrackedTimeId }>(
     "INSERT INTO forge_tracked_times (issue_id, user_id, seconds, created_at) VALUES (?, ?, ?, ?) RETURNING id",
     time.issueId,
     time.userId ?? null,
@@ -46,8 +46,8 @@ export async function insertTrackedTime(
 }
 
 /** Deletes a time of an issue. Returns whether it was there. */
-export async function deleteTrackedTime(tx: Transaction, id: number): Promise<boolean> {
-  const row = await tx.get<{ id: number }>(
+export async function deleteTrackedTime(tx: Transaction, id: TrackedTimeId): Promise<boolean> {
+  const row = await tx.get<{ id: TrackedTimeId }>(
     "DELETE FROM forge_tracked_times WHERE id = ? RETURNING id",
     id,
   );
@@ -57,8 +57,8 @@ export async function deleteTrackedTime(tx: Transaction, id: number): Promise<bo
 /** Deletes all times of a user on an issue. Returns their seconds in all. */
 export async function deleteTrackedTimesOf(
   tx: Transaction,
-  issueId: number,
-  userId: number,
+  issueId: IssueId,
+  userId: UserId,
 ): Promise<number> {
   const sum = await tx.get<{ seconds: number }>(
     "SELECT CAST(COALESCE(SUM(seconds), 0) AS BIGINT) AS seconds FROM forge_tracked_times WHERE issue_id = ? AND user_id = ?",
@@ -75,8 +75,8 @@ export async function deleteTrackedTimesOf(
 
 export async function findTrackedTime(
   db: Queries,
-  issueId: number,
-  id: number,
+  issueId: IssueId,
+  id: TrackedTimeId,
 ): Promise<TrackedTime | undefined> {
   const row = await db.get<TimeRow>(
     `SELECT ${columns} FROM forge_tracked_times WHERE id = ? AND issue_id = ?`,
@@ -131,13 +131,13 @@ export async function insertStopwatch(
   );
 }
 
-export async function deleteStopwatch(tx: Transaction, userId: number): Promise<void> {
+export async function deleteStopwatch(tx: Transaction, userId: UserId): Promise<void> {
   await tx.run("DELETE FROM forge_stopwatches WHERE user_id = ?", userId);
 }
 
 /** Returns the running stopwatch of a user. */
-export async function findStopwatch(db: Queries, userId: number): Promise<Stopwatch | undefined> {
-  const row = await db.get<{ user_id: number; issue_id: number; started_at: number }>(
+export async function findStopwatch(db: Queries, userId: UserId): Promise<Stopwatch | undefined> {
+  const row = await db.get<{ user_id: UserId; issue_id: IssueId; started_at: number }>(
     "SELECT user_id, issue_id, started_at FROM forge_stopwatches WHERE user_id = ?",
     userId,
   );
@@ -145,9 +145,9 @@ export async function findStopwatch(db: Queries, userId: number): Promise<Stopwa
 }
 
 interface TimeRow {
-  id: number;
-  issue_id: number;
-  user_id: number | null;
+  id: TrackedTimeId;
+  issue_id: IssueId;
+  user_id: UserId | null;
   seconds: number;
   created_at: number;
 }

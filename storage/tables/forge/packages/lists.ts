@@ -1,14 +1,15 @@
 import type { Database, Queries, SqlValue } from "../../../engine/database.ts";
 import { toNameCondition, toNamePattern } from "./name-index.ts";
 import { type ForgePackage, type PackageRow, toPackage } from "./packages.ts";
+import type { UserId, PackageId, PackageVersionId } from "../ids.ts";
 
 /** One entry of the list of all packages: a version with its package. */
 export interface ListedVersion {
   readonly package: ForgePackage;
-  readonly id: number;
+  readonly id: PackageVersionId;
   readonly version: string;
   /** Undefined once the account is deleted. */
-  readonly creatorId: number | undefined;
+  readonly creatorId: UserId | undefined;
   /** Epoch milliseconds. */
   readonly createdAt: number;
 }
@@ -21,9 +22,9 @@ export interface VersionFilter {
   /** Packages of public owners only. */
   readonly isPublicOnly?: boolean;
   /** Packages of this owner only. */
-  readonly ownerId?: number;
+  readonly ownerId?: UserId;
   /** This package only. */
-  readonly packageId?: number;
+  readonly packageId?: PackageId;
 }
 
 /** Returns a page of all versions of all packages, newest first, and the count of all matches. */
@@ -99,7 +100,7 @@ function toCondition(
 /** Returns a page of an owner's packages of a type whose name contains the term, by name, and the count of all matches. */
 export async function searchPackages(
   db: Queries,
-  { ownerId, type, term }: Omit<VersionFilter, "ownerId"> & { readonly ownerId: number },
+  { ownerId, type, term }: Omit<VersionFilter, "ownerId"> & { readonly ownerId: UserId },
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly packages: readonly ForgePackage[]; readonly total: number }> {
   if (term.includes("\0")) return { packages: [], total: 0 };
@@ -120,9 +121,9 @@ export async function searchPackages(
 }
 
 interface VersionColumns {
-  version_id: number;
+  version_id: PackageVersionId;
   version: string;
-  creator_id: number | null;
+  creator_id: UserId | null;
   version_created_at: number;
 }
 

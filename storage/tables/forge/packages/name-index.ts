@@ -1,9 +1,14 @@
 import type { Database, Transaction } from "../../../engine/database.ts";
+import type { PackageId } from "../ids.ts";
 
 // The trigram index of SQLite (`forge_package_grams`) finds names by a part of them. PostgreSQL scans the names.
 
 /** Adds the name of a package to the full-text index. */
-export async function indexPackageName(tx: Transaction, id: number, name: string): Promise<void> {
+export async function indexPackageName(
+  tx: Transaction,
+  id: PackageId,
+  name: string,
+): Promise<void> {
   if (tx.dialect !== "sqlite") return;
   await tx.run(
     "INSERT INTO forge_package_grams (rowid, lower_name) VALUES (?, ?)",
@@ -15,7 +20,7 @@ export async function indexPackageName(tx: Transaction, id: number, name: string
 /** Removes a name from the index, which needs the text because the index does not store it. */
 export async function unindexPackageName(
   tx: Transaction,
-  id: number,
+  id: PackageId,
   lowerName: string,
 ): Promise<void> {
   if (tx.dialect !== "sqlite") return;

@@ -1,11 +1,11 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, PackageId, PackageVersionId, PackageFileId, RepositoryId } from "../ids.ts";
 import { indexPackageName, unindexPackageName } from "./name-index.ts";
 
 /** A package of the forge: a name of one type at one owner. Times are epoch milliseconds. */
 export interface ForgePackage {
-  readonly id: number;
-  readonly ownerId: number;
+  readonly id: PackageId;
+  readonly ownerId: UserId;
   /** Such as `generic` or `npm`. */
   readonly type: string;
   /** As first published; unique among the owner's of this type when case is ignored. */
@@ -20,10 +20,10 @@ export interface ForgePackage {
 
 /** One version of a package. */
 export interface ForgePackageVersion {
-  readonly id: number;
-  readonly packageId: number;
+  readonly id: PackageVersionId;
+  readonly packageId: PackageId;
   /** Undefined once the account is deleted. */
-  readonly creatorId: number | undefined;
+  readonly creatorId: UserId | undefined;
   /** As published; unique in its package when case is ignored. */
   readonly version: string;
   /** JSON with the type's own metadata of a version. */
@@ -33,8 +33,8 @@ export interface ForgePackageVersion {
 
 /** One file of a version. Digests are lower-case hex; the SHA-256 names the object with the bytes. */
 export interface ForgePackageFile {
-  readonly id: number;
-  readonly versionId: number;
+  readonly id: PackageFileId;
+  readonly versionId: PackageVersionId;
   /** As published; unique in its version when case is ignored. */
   readonly name: string;
   readonly size: number;
@@ -87,7 +87,7 @@ export async function openPackage(
 /** Increments the revision of a package and returns it; undefined when it does not exist. */
 export async function touchPackage(
   tx: Transaction,
-  packageId: number,
+  packageId: PackageId,
 ): Promise<ForgePackage | undefined> {
   const row = await tx.get<PackageRow>(
     `UPDATE forge_packages SET revision = revision + 1, updated_at = ? WHERE id = ? RETURNING ${packageColumns}`,
@@ -98,7 +98,7 @@ export async function touchPackage(
 }
 
 /** Removes a package with its versions, files and tags. */
-async function deletePackage(tx: Transaction, id: number): Promise<void> {
+async function deletePackage(tx: Transaction, id: PackageId): Promise<void> {
   const gone = await tx.get<DeletedRow>(
     "DELETE FROM forge_packages WHERE id = ? RETURNING id, type, lower_name",
     id,
@@ -108,8 +108,8 @@ async function deletePackage(tx: Transaction, id: number): Promise<void> {
 }
 
 /** Removes every package of an owner. */
-export async function deletePackagesOf(tx: Transaction, ownerId: number): Promise<void> {
-  const rows = await tx.all<{ id: number }>(
+export async function deletePackagesOf(tx: Transaction, ownerId: UserId): Promise<void> {
+  const rows = await tx.all<{ id: PackageId }>(
     "SELECT id FROM forge_packages WHERE owner_id = ?",
     ownerId,
   );
@@ -119,7 +119,7 @@ export async function deletePackagesOf(tx: Transaction, ownerId: number): Promis
 /** Links a package to a repository, or removes the link. */
 export async function linkPackage(
   tx: Transaction,
-  id: number,
+  id: PackageId,
   repositoryId: RepositoryId | undefined,
 ): Promise<void> {
   await tx.run(
@@ -130,7 +130,7 @@ export async function linkPackage(
 }
 
 /** Returns whether an account owns a package. */
-export async function ownsPackage(db: Queries, ownerId: number): Promise<boolean> {
+export async function ownsPackage(db: Queries, ownerId: UserId): Promise<boolean> {
   const row = await db.get(
     "SELECT 1 AS found FROM forge_packages WHERE owner_id = ? LIMIT 1",
     ownerId,
@@ -150,7 +150,7 @@ export async function unlinkPackagesOf(tx: Transaction, repositoryId: Repository
 export async function insertVersion(
   tx: Transaction,
   { id: packageId, type }: Pick<ForgePackage, "id" | "type">,
-  version: { readonly version: string; readonly creatorId: number; readonly metadata: string },
+  version: { readonly version: string; readonly creatorId: UserId; readonly metadata: string },
 ): Promise<ForgePackageVersion | undefined> {
   const row = await tx.get<VersionRow>(
     `INSERT INTO forge_package_versions (id, package_id, type, creator_id, version, lower_version, metadata, created_at)
@@ -170,7 +170,7 @@ export async function insertVersion(
 /** Returns a version of a package, ignoring case. */
 export async function findVersion(
   db: Queries,
-  packageId: number,
+  packageId: PackageId,
   version: string,
 ): Promise<ForgePackageVersion | undefined> {
   const row = await db.get<VersionRow>(
@@ -182,7 +182,10 @@ export async function findVersion(
 }
 
 /** Returns all versions of a package, oldest first. */
-export async function listVersions(db: Queries, packageId: number): Promise<ForgePackageVersion[]> {
+export async function listVersions(
+  db: Queries,
+  packageId: PackageId,
+): Promise<ForgePackageVersion[]> {
   const rows = await db.all<VersionRow>(
     `SELECT ${versionColumns} FROM forge_package_versions WHERE package_id = ? ORDER BY id`,
     packageId,
@@ -192,7 +195,7 @@ export async function listVersions(db: Queries, packageId: number): Promise<Forg
 
 export async function updateVersionMetadata(
   tx: Transaction,
-  id: number,
+  id: PackageVersionId,
   metadata: string,
 ): Promise<void> {
   await tx.run("UPDATE forge_package_versions SET metadata = ? WHERE id = ?", metadata, id);
@@ -237,7 +240,7 @@ export async function insertFile(
 /** Returns the file of a version by name, ignoring case. */
 export async function findFile(
   db: Queries,
-  versionId: number,
+  versionId: PackageVersionId,
   name: string,
 ): Promise<ForgePackageFile | undefined> {
   const row = await db.get<FileRow>(
@@ -249,7 +252,10 @@ export async function findFile(
 }
 
 /** Returns the files of a version, in the order of their upload. */
-export async function listFiles(db: Queries, versionId: number): Promise<ForgePackageFile[]> {
+export async function listFiles(
+  db: Queries,
+  versionId: PackageVersionId,
+): Promise<ForgePackageFile[]> {
   const rows = await db.all<FileRow>(
     `SELECT ${fileColumns} FROM forge_package_files WHERE version_id = ? ORDER BY id`,
     versionId,
@@ -260,7 +266,7 @@ export async function listFiles(db: Queries, versionId: number): Promise<ForgePa
 /** Returns the files of all versions of a package, in the order of their upload. */
 export async function listFilesOfPackage(
   db: Queries,
-  packageId: number,
+  packageId: PackageId,
 ): Promise<ForgePackageFile[]> {
   const rows = await db.all<FileRow>(
     `SELECT ${fileColumns} FROM forge_package_files
@@ -271,7 +277,7 @@ export async function listFilesOfPackage(
 }
 
 /** Removes a file. */
-export async function deleteFile(tx: Transaction, id: number): Promise<void> {
+export async function deleteFile(tx: Transaction, id: PackageFileId): Promise<void> {
   await tx.run("DELETE FROM forge_package_files WHERE id = ?", id);
 }
 
@@ -285,15 +291,15 @@ async function nextId(tx: Transaction): Promise<number> {
 
 /** The index terms of a deleted package. */
 interface DeletedRow {
-  id: number;
+  id: PackageId;
   type: string;
   lower_name: string;
 }
 
 /** A row of the packages table, for other files of this folder. */
 export interface PackageRow {
-  id: number;
-  owner_id: number;
+  id: PackageId;
+  owner_id: UserId;
   type: string;
   name: string;
   repository_id: RepositoryId | null;
@@ -303,17 +309,17 @@ export interface PackageRow {
 }
 
 interface VersionRow {
-  id: number;
-  package_id: number;
-  creator_id: number | null;
+  id: PackageVersionId;
+  package_id: PackageId;
+  creator_id: UserId | null;
   version: string;
   metadata: string;
   created_at: number;
 }
 
 interface FileRow {
-  id: number;
-  version_id: number;
+  id: PackageFileId;
+  version_id: PackageVersionId;
   name: string;
   size: number;
   sha256: string;

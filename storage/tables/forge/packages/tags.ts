@@ -1,7 +1,8 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import type { PackageId, PackageVersionId } from "../ids.ts";
 
 /** Returns the tags of a package: tag to version. */
-export async function listTags(db: Queries, packageId: number): Promise<Map<string, string>> {
+export async function listTags(db: Queries, packageId: PackageId): Promise<Map<string, string>> {
   const rows = await db.all<{ name: string; version: string }>(
     `SELECT t.name, v.version FROM forge_package_tags t JOIN forge_package_versions v ON v.id = t.version_id
      WHERE t.package_id = ? ORDER BY t.name`,
@@ -13,9 +14,9 @@ export async function listTags(db: Queries, packageId: number): Promise<Map<stri
 /** Sets a tag to a version and replaces its former version. */
 export async function setTag(
   tx: Transaction,
-  packageId: number,
+  packageId: PackageId,
   name: string,
-  versionId: number,
+  versionId: PackageVersionId,
 ): Promise<void> {
   await tx.run(
     `INSERT INTO forge_package_tags (package_id, name, version_id) VALUES (?, ?, ?)
@@ -29,7 +30,7 @@ export async function setTag(
 /** Deletes a tag and returns whether it existed. */
 export async function deleteTag(
   tx: Transaction,
-  packageId: number,
+  packageId: PackageId,
   name: string,
 ): Promise<boolean> {
   const { changes } = await tx.run(

@@ -7,8 +7,8 @@ const settingsSchema = z.object({
   /** Switches by their name in the API. */
   flags: z.record(z.string(), z.boolean()),
   /** Ids of users and teams by the name of the list in the API. */
-  users: z.record(z.string(), z.array(z.int())),
-  teams: z.record(z.string(), z.array(z.int())),
+  users: z.record(z.string(), z.array(z.int().brand<"UserId">())),
+  teams: z.record(z.string(), z.array(z.int().brand<"TeamId">())),
   texts: z.record(z.string(), z.string()),
   statusCheckContexts: z.array(z.string()),
   requiredApprovals: z.int(),

@@ -1,7 +1,7 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { toVisible } from "../accounts/follows.ts";
 import { type ForgeUser, toUser, toUserColumns, type UserRow } from "../accounts/users.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, RepositoryId } from "../ids.ts";
 import type { Reader } from "./readable.ts";
 
 /** Access of a collaborator: 1 read, 2 write, 3 admin. */
@@ -13,7 +13,7 @@ export const COLLABORATOR_ADMIN = 3;
 export async function getCollaboratorAccess(
   db: Queries,
   repositoryId: RepositoryId,
-  userId: number,
+  userId: UserId,
 ): Promise<CollaboratorAccess | 0> {
   const row = await db.get<{ access: CollaboratorAccess }>(
     "SELECT access FROM forge_collaborators WHERE repository_id = ? AND user_id = ?",
@@ -27,7 +27,7 @@ export async function getCollaboratorAccess(
 export async function putCollaborator(
   tx: Transaction,
   repositoryId: RepositoryId,
-  { userId, access }: { readonly userId: number; readonly access: CollaboratorAccess },
+  { userId, access }: { readonly userId: UserId; readonly access: CollaboratorAccess },
 ): Promise<void> {
   await tx.run(
     `INSERT INTO forge_collaborators (repository_id, user_id, access, created_at) VALUES (?, ?, ?, ?)
@@ -43,7 +43,7 @@ export async function putCollaborator(
 export async function deleteCollaborator(
   tx: Transaction,
   repositoryId: RepositoryId,
-  userId: number,
+  userId: UserId,
 ): Promise<boolean> {
   const { changes } = await tx.run(
     "DELETE FROM forge_collaborators WHERE repository_id = ? AND user_id = ?",

@@ -1,9 +1,9 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { DeployKeyId, RepositoryId } from "../ids.ts";
 
 /** A key that opens one repository. Times are epoch milliseconds. */
 export interface DeployKey {
-  readonly id: number;
+  readonly id: DeployKeyId;
   /** The same for the rows of one key in several repositories. */
   readonly keyId: number;
   readonly repositoryId: RepositoryId;
@@ -26,7 +26,7 @@ export async function insertDeployKey(
     "SELECT key_id FROM forge_deploy_keys WHERE fingerprint = ? ORDER BY id LIMIT 1",
     key.fingerprint,
   );
-  const row = await tx.get<{ id: number }>(
+  const row = await tx.get<{ id: DeployKeyId }>(
     `INSERT INTO forge_deploy_keys
        (key_id, repository_id, title, content, fingerprint, is_read_only, created_at)
      VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
@@ -48,7 +48,7 @@ export async function insertDeployKey(
 export async function findDeployKey(
   db: Queries,
   repositoryId: RepositoryId,
-  id: number,
+  id: DeployKeyId,
 ): Promise<DeployKey | undefined> {
   const row = await db.get<KeyRow>(
     `SELECT ${columns} FROM forge_deploy_keys WHERE id = ? AND repository_id = ?`,
@@ -144,7 +144,7 @@ export async function listDeployKeys(
 export async function deleteDeployKey(
   db: Queries,
   repositoryId: RepositoryId,
-  id: number,
+  id: DeployKeyId,
 ): Promise<void> {
   await db.run(
     "DELETE FROM forge_deploy_keys WHERE id = ? AND repository_id = ?",
@@ -154,7 +154,7 @@ export async function deleteDeployKey(
 }
 
 interface KeyRow {
-  id: number;
+  id: DeployKeyId;
   key_id: number;
   repository_id: RepositoryId;
   title: string;

@@ -1,10 +1,10 @@
 import { lockRow } from "../lock-row.ts";
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, LabelId, RepositoryId } from "../ids.ts";
 
 /** A label of issues; `color` is six hex digits without `#`. */
 export interface ForgeLabel {
-  readonly id: number;
+  readonly id: LabelId;
   readonly name: string;
   readonly color: string;
   readonly description: string;
@@ -13,11 +13,11 @@ export interface ForgeLabel {
   /** Set on a label that is no longer offered. Epoch milliseconds. */
   readonly archivedAt: number | undefined;
   /** The organization whose repositories all have it; undefined for a label of one repository. */
-  readonly orgId: number | undefined;
+  readonly orgId: UserId | undefined;
 }
 
 /** The owner of a label: a repository or an organization. */
-export type LabelOwner = { readonly repositoryId: RepositoryId } | { readonly orgId: number };
+export type LabelOwner = { readonly repositoryId: RepositoryId } | { readonly orgId: UserId };
 
 /** A label to be added. */
 export type NewLabel = Pick<ForgeLabel, "name" | "color" | "description" | "isExclusive"> & {
@@ -81,7 +81,7 @@ export async function countLabels(db: Queries, owner: LabelOwner): Promise<numbe
 export async function findLabel(
   db: Queries,
   owner: LabelOwner,
-  by: { readonly id: number } | { readonly name: string },
+  by: { readonly id: LabelId } | { readonly name: string },
 ): Promise<ForgeLabel | undefined> {
   const { sql, id } = toOwnerCondition(owner);
   const row = await db.get<LabelRow>(
@@ -95,8 +95,8 @@ export async function findLabel(
 /** Returns the labels with these ids or names that the issues of a repository may have; its owner's are among them. */
 export async function listUsableLabels(
   db: Queries,
-  repository: { readonly id: number; readonly ownerId: number },
-  wanted: { readonly ids: readonly number[]; readonly names: readonly string[] },
+  repository: { readonly id: number; readonly ownerId: UserId },
+  wanted: { readonly ids: readonly LabelId[]; readonly names: readonly string[] },
 ): Promise<ForgeLabel[]> {
   const { ids, names } = wanted;
   const conditions: string[] = [];
@@ -117,7 +117,7 @@ export async function listUsableLabels(
 /** Writes the given members of a label. Returns undefined when it does not exist. */
 export async function updateLabel(
   tx: Transaction,
-  id: number,
+  id: LabelId,
   changes: Partial<NewLabel>,
 ): Promise<ForgeLabel | undefined> {
   const values: Record<string, SqlValue> = {};
@@ -137,7 +137,7 @@ export async function updateLabel(
 }
 
 /** Deletes a label and takes it off all issues. */
-export async function deleteLabel(tx: Transaction, id: number): Promise<void> {
+export async function deleteLabel(tx: Transaction, id: LabelId): Promise<void> {
   await tx.run("DELETE FROM forge_labels WHERE id = ?", id);
 }
 
@@ -162,8 +162,8 @@ function toOwnerCondition(owner: LabelOwner): { readonly sql: string; readonly i
 
 /** A row of the table with the columns of `labelColumns`. */
 export interface LabelRow {
-  id: number;
-  org_id: number | null;
+  id: LabelId;
+  org_id: UserId | null;
   name: string;
   color: string;
   description: string;

@@ -1,10 +1,10 @@
 import type { Queries, SqlValue } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import { type UserId, type RepositoryId, toUserId } from "../ids.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
 
 /** Maximum number of owners whose index ranges are merged. */
 const RANGES_MAX = 64;
-const NO_OWNER = 0;
+const NO_OWNER = toUserId(0);
 
 /**
  * Returns a page of the repositories that a user owns or reaches as a collaborator or through a team, by name, and the
@@ -12,11 +12,11 @@ const NO_OWNER = 0;
  */
 export async function listRepositoriesOfMember(
   db: Queries,
-  userId: number,
+  userId: UserId,
   window: { readonly limit: number; readonly offset: number; readonly isPublicOnly: boolean },
 ): Promise<{ readonly repositories: readonly ForgeRepository[]; readonly total: number }> {
   const { isPublicOnly } = window;
-  const owners = await db.all<{ id: number }>(
+  const owners = await db.all<{ id: UserId }>(
     `SELECT u.id FROM forge_users u
      WHERE (u.id = ? OR u.id IN (SELECT m.org_id FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
                                       WHERE m.user_id = ? AND t.includes_all_repositories = 1))` +
@@ -54,11 +54,11 @@ export async function listRepositoriesOfMember(
  * Exported for the test of its query plan.
  */
 export function toOwnedStatement(
-  ownerIds: readonly number[],
+  ownerIds: readonly UserId[],
   page: {
     readonly isPublicOnly: boolean;
     /** Additional repositories of other owners. */
-    readonly sharedIds?: readonly number[];
+    readonly sharedIds?: readonly RepositoryId[];
     readonly isBackwards: boolean;
     readonly limit: number;
     readonly offset: number;
@@ -85,10 +85,10 @@ const SHARED_MAX = 10_000;
 
 async function listShared(
   db: Queries,
-  userId: number,
+  userId: UserId,
   isPublicOnly: boolean,
-): Promise<readonly { readonly id: RepositoryId; readonly ownerId: number }[]> {
-  const rows = await db.all<{ id: RepositoryId; owner_id: number }>(
+): Promise<readonly { readonly id: RepositoryId; readonly ownerId: UserId }[]> {
+  const rows = await db.all<{ id: RepositoryId; owner_id: UserId }>(
     `SELECT r.id AS id, r.owner_id AS owner_id FROM forge_repositories r JOIN forge_users u ON u.id = r.owner_id
      WHERE r.id IN (SELECT c.repository_id FROM forge_collaborators c WHERE c.user_id = ?
                     UNION SELECT p.repository_id FROM forge_team_repositories p

@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, RepositoryId } from "../ids.ts";
 
 /** A repository whose files must move to `target`. Paths are relative to the folder of repositories. */
 export interface MovingRepository {
@@ -70,7 +70,7 @@ export async function isPathInUse(db: Queries, path: string): Promise<boolean> {
 }
 
 /** Marks all repositories of a renamed owner for a move. */
-export async function markForMove(tx: Transaction, ownerId: number): Promise<void> {
+export async function markForMove(tx: Transaction, ownerId: UserId): Promise<void> {
   await tx.run("UPDATE forge_repositories SET needs_move = 1 WHERE owner_id = ?", ownerId);
 }
 

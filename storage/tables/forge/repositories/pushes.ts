@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, RepositoryId } from "../ids.ts";
 
 /** The journal entry of a push that is not recorded yet. Times are epoch milliseconds. */
 export interface ForgePush {
   readonly id: number;
   readonly repositoryId: RepositoryId;
-  readonly pusherId: number;
+  readonly pusherId: UserId;
   /** The changes that the client requested; git may have carried them out or not. */
   readonly changes: readonly RequestedChange[];
   readonly createdAt: number;
@@ -77,7 +77,7 @@ export async function listPushes(db: Queries): Promise<ForgePush[]> {
 interface PushRow {
   id: number;
   repository_id: RepositoryId;
-  pusher_id: number;
+  pusher_id: UserId;
   changes: string;
   created_at: number;
   leased_until: number;

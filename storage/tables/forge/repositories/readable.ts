@@ -1,9 +1,10 @@
 import type { Condition } from "../../condition.ts";
 import { toTeamReached, type UnitOrAny } from "../accounts/team-access.ts";
+import type { UserId, TeamId } from "../ids.ts";
 
 /** The reader; undefined is an anonymous caller. */
 export type Reader =
-  | { readonly id: number; readonly isAdmin: boolean; readonly isRestricted: boolean }
+  | { readonly id: UserId; readonly isAdmin: boolean; readonly isRestricted: boolean }
   | undefined;
 
 /**
@@ -44,7 +45,7 @@ export function toReadable(
  * collaborations
  */
 export function toReached(
-  userId: number,
+  userId: UserId,
   options: { readonly publicMemberships?: boolean; readonly unit?: UnitOrAny } = {},
 ): Condition {
   const { publicMemberships = false, unit = "any" } = options;
@@ -59,7 +60,7 @@ export function toReached(
 }
 
 /** Returns the condition for the repositories that a team has. */
-export function toGivenTo(teamId: number): Condition {
+export function toGivenTo(teamId: TeamId): Condition {
   return {
     sql: `r.owner_id IN (SELECT e.org_id FROM forge_teams e WHERE e.id = ? AND e.includes_all_repositories = 1)
       OR r.id IN (SELECT p.repository_id FROM forge_team_repositories p WHERE p.team_id = ?)`,

@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, RepositoryId } from "../ids.ts";
 
 /** Adds the redirect of a former name and replaces an earlier redirect of that name. */
 export async function putRepositoryRedirect(
@@ -17,7 +17,7 @@ export async function putRepositoryRedirect(
 
 /** A former name of an owner's repository. */
 export interface RepositoryRedirect {
-  readonly ownerId: number;
+  readonly ownerId: UserId;
   readonly name: string;
   readonly repositoryId: RepositoryId;
 }
@@ -25,7 +25,7 @@ export interface RepositoryRedirect {
 /** Deletes the redirect of a name that a repository of the owner has again. */
 export async function deleteRepositoryRedirect(
   tx: Transaction,
-  ownerId: number,
+  ownerId: UserId,
   name: string,
 ): Promise<void> {
   await tx.run(
@@ -38,7 +38,7 @@ export async function deleteRepositoryRedirect(
 /** Returns the id of the repository that formerly had this name. */
 export async function findRepositoryRedirect(
   db: Queries,
-  ownerId: number,
+  ownerId: UserId,
   name: string,
 ): Promise<RepositoryId | undefined> {
   const row = await db.get<{ id: RepositoryId }>(

@@ -3,7 +3,7 @@ import type { Queries, Row, SqlValue, Transaction } from "../../../engine/databa
 import { parseColumn } from "../../../engine/json-column.ts";
 import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
 import { subtractStarsOf } from "../accounts/user-counts.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, RepositoryId } from "../ids.ts";
 
 export type ObjectFormat = "sha1" | "sha256";
 
@@ -17,7 +17,7 @@ const topicsSchema = z.array(z.string());
 /** A repository of the forge. Times are epoch milliseconds. */
 export interface ForgeRepository {
   readonly id: RepositoryId;
-  readonly ownerId: number;
+  readonly ownerId: UserId;
   /** With the creator's case; unique among the repositories of the owner, ignoring case. */
   readonly name: string;
   readonly lowerName: string;
@@ -172,7 +172,7 @@ export async function updateRepository(
 export async function deleteRepository(tx: Transaction, id: RepositoryId): Promise<boolean> {
   await emptyMailboxesOf(tx, { repositoryId: id });
   await subtractStarsOf(tx, id);
-  const gone = await tx.get<{ owner_id: number; is_private: number }>(
+  const gone = await tx.get<{ owner_id: UserId; is_private: number }>(
     "DELETE FROM forge_repositories WHERE id = ? RETURNING owner_id, is_private",
     id,
   );
@@ -223,7 +223,7 @@ export async function findRepositoriesByIds(
 /** Returns the owner's repository of a name, ignoring case. */
 export async function findRepositoryByName(
   db: Queries,
-  ownerId: number,
+  ownerId: UserId,
   name: string,
 ): Promise<ForgeRepository | undefined> {
   const row = await db.get<RepositoryRow>(
@@ -235,7 +235,7 @@ export async function findRepositoryByName(
 }
 
 /** Returns all repositories of an owner, by name. */
-export async function listRepositoriesOf(db: Queries, ownerId: number): Promise<ForgeRepository[]> {
+export async function listRepositoriesOf(db: Queries, ownerId: UserId): Promise<ForgeRepository[]> {
   const rows = await db.all<RepositoryRow>(
     `SELECT ${repositoryColumns} FROM forge_repositories WHERE owner_id = ? ORDER BY lower_name`,
     ownerId,
@@ -244,7 +244,7 @@ export async function listRepositoriesOf(db: Queries, ownerId: number): Promise<
 }
 
 /** Returns the lower-case names of an owner's repositories. */
-export async function listRepositoryNames(db: Queries, ownerId: number): Promise<string[]> {
+export async function listRepositoryNames(db: Queries, ownerId: UserId): Promise<string[]> {
   const rows = await db.all<{ lower_name: string }>(
     "SELECT lower_name FROM forge_repositories WHERE owner_id = ?",
     ownerId,
@@ -253,7 +253,7 @@ export async function listRepositoryNames(db: Queries, ownerId: number): Promise
 }
 
 /** Returns whether an account owns a repository. */
-export async function ownsRepository(db: Queries, ownerId: number): Promise<boolean> {
+export async function ownsRepository(db: Queries, ownerId: UserId): Promise<boolean> {
   const row = await db.get(
     "SELECT 1 AS found FROM forge_repositories WHERE owner_id = ? LIMIT 1",
     ownerId,
@@ -277,7 +277,7 @@ export async function listRepositoriesAfter(
 
 interface RepositoryRow {
   id: RepositoryId;
-  owner_id: number;
+  owner_id: UserId;
   name: string;
   lower_name: string;
   description: string;

@@ -1,6 +1,6 @@
 import type { Database, SqlValue } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, TeamId, RepositoryId } from "../ids.ts";
 import { type Reader, toGivenTo, toReached, toReadable } from "./readable.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
 
@@ -20,22 +20,22 @@ export interface RepositorySearch {
   readonly isOfTopics?: boolean;
   /** Whether the description is searched as well. */
   readonly includesDescription: boolean;
-  readonly ownerId?: number | undefined;
+  readonly ownerId?: UserId | undefined;
   /** The repositories that this user owns or reaches. */
-  readonly reachedBy?: number | undefined;
+  readonly reachedBy?: UserId | undefined;
   /** Not this user's own ones. */
-  readonly notOwnedBy?: number | undefined;
+  readonly notOwnedBy?: UserId | undefined;
   /** Those that this team has. */
-  readonly teamId?: number | undefined;
+  readonly teamId?: TeamId | undefined;
   /** Those that this user has starred. */
-  readonly starredBy?: number | undefined;
+  readonly starredBy?: UserId | undefined;
   readonly isPrivate?: boolean | undefined;
   readonly isTemplate?: boolean | undefined;
   readonly isArchived?: boolean | undefined;
   readonly sort: RepositorySort;
   readonly descending: boolean;
   /** The owner whose repositories come first. */
-  readonly firstOwnerId?: number | undefined;
+  readonly firstOwnerId?: UserId | undefined;
 }
 
 const WORDS_MAX = 10;

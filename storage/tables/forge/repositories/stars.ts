@@ -2,13 +2,13 @@ import type { Queries, Transaction } from "../../../engine/database.ts";
 import { listVisibleUsers } from "../accounts/follows.ts";
 import { addStar } from "../accounts/user-counts.ts";
 import type { UserPage, Window } from "../accounts/user-lists.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, RepositoryId } from "../ids.ts";
 import { type Reader, toReadable } from "./readable.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
 
 interface Star {
   readonly repositoryId: RepositoryId;
-  readonly userId: number;
+  readonly userId: UserId;
 }
 
 /** Adds a star. Idempotent. */
@@ -66,7 +66,7 @@ export function listMarkingUsers(
 export async function listMarkedRepositories(
   db: Queries,
   mark: RepositoryMark,
-  userId: number,
+  userId: UserId,
   {
     reader,
     isPublicOnly,

@@ -1,5 +1,5 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, RepositoryId } from "../ids.ts";
 
 /** The states of a commit status, as the forge spells them. */
 export const commitStates = [
@@ -24,9 +24,9 @@ export interface CommitStatus {
   readonly targetUrl: string;
   readonly description: string;
   /** Undefined once the account is deleted. */
-  readonly creatorId: number | undefined;
+  readonly creatorId: UserId | undefined;
   /** The author of the commit; undefined when no account has the address in it. */
-  readonly authorId: number | undefined;
+  readonly authorId: UserId | undefined;
   readonly createdAt: number;
 }
 
@@ -107,7 +107,7 @@ export async function listLatestStatuses(
 /** Returns the latest final status of a context for commits of a user; `pending` and `skipped` are not final. */
 export async function findLastOutcome(
   db: Queries,
-  of: { readonly repositoryId: RepositoryId; readonly context: string; readonly authorId: number },
+  of: { readonly repositoryId: RepositoryId; readonly context: string; readonly authorId: UserId },
 ): Promise<CommitStatus | undefined> {
   const row = await db.get<StatusRow>(
     `SELECT ${columns} FROM forge_commit_statuses
@@ -127,8 +127,8 @@ interface StatusRow {
   state: number;
   target_url: string;
   description: string;
-  creator_id: number | null;
-  author_id: number | null;
+  creator_id: UserId | null;
+  author_id: UserId | null;
   created_at: number;
 }
 

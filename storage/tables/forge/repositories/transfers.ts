@@ -1,19 +1,19 @@
 import { z } from "zod";
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, TeamId, RepositoryId } from "../ids.ts";
 
-const teamIdsSchema = z.array(z.int());
+const teamIdsSchema = z.array(z.int().brand<"TeamId">());
 
 /** A pending offer of a repository. Times are epoch milliseconds. */
 export interface RepositoryTransfer {
   readonly repositoryId: RepositoryId;
   /** The user who made the offer. */
-  readonly doerId: number;
+  readonly doerId: UserId;
   /** A user or an organization. */
-  readonly recipientId: number;
+  readonly recipientId: UserId;
   /** Teams of the receiving organization that get access to it. */
-  readonly teamIds: readonly number[];
+  readonly teamIds: readonly TeamId[];
   readonly createdAt: number;
 }
 
@@ -67,7 +67,7 @@ export async function deleteTransfer(
 export async function isOfferedTo(
   db: Queries,
   repositoryId: RepositoryId,
-  userId: number,
+  userId: UserId,
 ): Promise<boolean> {
   const row = await db.get(
     `SELECT 1 AS found FROM forge_repository_transfers t WHERE t.repository_id = ? AND (t.recipient_id = ? OR EXISTS (
@@ -81,8 +81,8 @@ export async function isOfferedTo(
 }
 
 /** Returns the ids of an organization's members who may create repositories. */
-export async function listRepositoryMakers(db: Queries, orgId: number): Promise<number[]> {
-  const rows = await db.all<{ id: number }>(
+export async function listRepositoryMakers(db: Queries, orgId: UserId): Promise<UserId[]> {
+  const rows = await db.all<{ id: UserId }>(
     `SELECT DISTINCT m.user_id AS id FROM forge_team_members m JOIN forge_teams e ON e.id = m.team_id
      WHERE m.org_id = ? AND e.can_create_repositories = 1 ORDER BY m.user_id`,
     orgId,
@@ -91,7 +91,7 @@ export async function listRepositoryMakers(db: Queries, orgId: number): Promise<
 }
 
 /** Returns the number of repositories that an account owns. */
-export async function countRepositoriesOf(db: Queries, ownerId: number): Promise<number> {
+export async function countRepositoriesOf(db: Queries, ownerId: UserId): Promise<number> {
   const row = await db.get<{ total: number }>(
     "SELECT COUNT(*) AS total FROM forge_repositories WHERE owner_id = ?",
     ownerId,
@@ -101,8 +101,8 @@ export async function countRepositoriesOf(db: Queries, ownerId: number): Promise
 
 interface TransferRow {
   repository_id: RepositoryId;
-  doer_id: number;
-  recipient_id: number;
+  doer_id: UserId;
+  recipient_id: UserId;
   team_ids: string;
   created_at: number;
 }

@@ -2,11 +2,12 @@ import type { Transaction } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
 import type { UnitOrAny } from "../accounts/team-access.ts";
 import { type Reader, toReadable } from "./readable.ts";
+import type { UserId } from "../ids.ts";
 
 /** Removes the watches of an owner's repositories that a user may not read. */
 export async function deleteUnreadableWatches(
   tx: Transaction,
-  ownerId: number,
+  ownerId: UserId,
   reader: NonNullable<Reader>,
 ): Promise<void> {
   const unreadable = toUnreadable(ownerId, reader, "any");
@@ -20,7 +21,7 @@ export async function deleteUnreadableWatches(
 /** Removes a user from the assignees of issues in an owner's repositories whose issues the user may not read. */
 export async function deleteUnreadableAssignments(
   tx: Transaction,
-  ownerId: number,
+  ownerId: UserId,
   reader: NonNullable<Reader>,
 ): Promise<void> {
   const unreadable = toUnreadable(ownerId, reader, "repo.issues");
@@ -32,7 +33,7 @@ export async function deleteUnreadableAssignments(
   );
 }
 
-function toUnreadable(ownerId: number, reader: NonNullable<Reader>, unit: UnitOrAny): Condition {
+function toUnreadable(ownerId: UserId, reader: NonNullable<Reader>, unit: UnitOrAny): Condition {
   const readable = toReadable(reader, false, unit);
   return {
     sql: `SELECT r.id FROM forge_repositories r JOIN forge_users u ON u.id = r.owner_id

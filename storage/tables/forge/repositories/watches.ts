@@ -1,12 +1,12 @@
 import type { Queries } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { UserId, RepositoryId } from "../ids.ts";
 
 /** Adds a watch of a repository. Idempotent. */
 export async function insertWatch(
   db: Queries,
   watch: {
     readonly repositoryId: RepositoryId;
-    readonly userId: number;
+    readonly userId: UserId;
     readonly createdAt: number;
   },
 ): Promise<void> {
@@ -22,9 +22,9 @@ export async function insertWatch(
 export async function countWatchers(
   db: Queries,
   repositoryIds: readonly RepositoryId[],
-): Promise<ReadonlyMap<number, number>> {
+): Promise<ReadonlyMap<RepositoryId, number>> {
   if (repositoryIds.length === 0) return new Map();
-  const rows = await db.all<{ id: number; watchers: number }>(
+  const rows = await db.all<{ id: RepositoryId; watchers: number }>(
     `SELECT repository_id AS id, COUNT(*) AS watchers FROM forge_watches
      WHERE repository_id IN (${repositoryIds.map(() => "?").join(", ")}) GROUP BY repository_id`,
     ...repositoryIds,
@@ -33,8 +33,8 @@ export async function countWatchers(
 }
 
 /** Returns the ids of a repository's watchers. */
-export async function listWatchers(db: Queries, repositoryId: RepositoryId): Promise<number[]> {
-  const rows = await db.all<{ id: number }>(
+export async function listWatchers(db: Queries, repositoryId: RepositoryId): Promise<UserId[]> {
+  const rows = await db.all<{ id: UserId }>(
     "SELECT user_id AS id FROM forge_watches WHERE repository_id = ? ORDER BY user_id",
     repositoryId,
   );

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { toLogAnswer, toLogRange } from "../../../../../daemon/forge/actions/actions.view.ts";
 import { createLogs } from "../../../../../daemon/forge/actions/runners/logs.service.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
+import { toTaskId } from "../../../../../storage/tables/forge/ids.ts";
 
 const CHUNKS = 1_000;
 const ROWS = 10;
@@ -27,7 +28,7 @@ function createLogDatabase() {
 
 const open = (query: { from_row: number; rows: number }) => {
   const { logs, reads } = createLogDatabase();
-  const answer = toLogAnswer(logs.read(1, toLogRange(query)));
+  const answer = toLogAnswer(logs.read(toTaskId(1), toLogRange(query)));
   return { answer, reads };
 };
 
@@ -81,6 +82,6 @@ test("a log that cannot be read fails before its head is sent", async () => {
   expect(() => gunzipSync(Buffer.from("no gzip"))).toThrow();
   const masks = { mask: () => ({ rows: [], sealedMasks: undefined }) };
   const logs = createLogs({ db: { get } as unknown as Database, masks });
-  const answer = toLogAnswer(logs.read(1, toLogRange({ from_row: 0, rows: 0 })));
+  const answer = toLogAnswer(logs.read(toTaskId(1), toLogRange({ from_row: 0, rows: 0 })));
   await expect(answer.bytes.open()).rejects.toThrow();
 });

@@ -5,6 +5,7 @@ import {
 } from "../../../../../daemon/forge/actions/runs/workflow-parser.ts";
 import { WORKFLOW_BYTES_MAX } from "../../../../../daemon/forge/actions/workflows/yaml-source.ts";
 import { AppError } from "../../../../../daemon/errors.ts";
+import { toUserId } from "../../../../../storage/tables/forge/ids.ts";
 
 const valid = "name: CI\non: push\njobs: { a: { runs-on: x, steps: [{ run: x }] } }\n";
 /** A valid file that needs tens of milliseconds: aliases are expanded, and each key is compared. */
@@ -16,7 +17,8 @@ beforeAll(() => {
 });
 afterAll(() => parser.close());
 
-const parse = (file: string, text: string | undefined) => parser.parse({ file, text, ownerId: 1 });
+const parse = (file: string, text: string | undefined) =>
+  parser.parse({ file, text, ownerId: toUserId(1) });
 
 test("parses a file in a thread", async () => {
   expect(await parse("ci.yml", valid)).toMatchObject({ name: "CI", jobs: [{ key: "a" }] });
@@ -41,7 +43,7 @@ test("refuses times that a schedule cannot have, and files that are too large", 
 test("a file that exceeds its processor time is invalid, and the next one is parsed", async () => {
   const strict = createWorkflowParser(1);
   try {
-    const answer = await strict.parse({ file: "ci.yml", text: heavy, ownerId: 1 });
+    const answer = await strict.parse({ file: "ci.yml", text: heavy, ownerId: toUserId(1) });
     expect(answer).toBe("ci.yml:1: the file takes too long to parse");
   } finally {
     await strict.close();
@@ -52,14 +54,14 @@ test("a file that exceeds its processor time is invalid, and the next one is par
 test("refuses to parse while too many files of one owner wait, and after the end", async () => {
   const busy = createWorkflowParser();
   const many = Array.from({ length: 200 }, (_, at) =>
-    busy.parse({ file: "ci.yml", text: `${heavy}# ${at}`, ownerId: 1 }),
+    busy.parse({ file: "ci.yml", text: `${heavy}# ${at}`, ownerId: toUserId(1) }),
   );
   const refused = (await Promise.race([Promise.allSettled(many), closeSoon(busy)])).filter(
     (each) => each.status === "rejected",
   );
   expect(refused.length).toBeGreaterThan(100);
   expect(refused.every(({ reason }) => reason instanceof Error)).toBe(true);
-  const late = busy.parse({ file: "ci.yml", text: valid, ownerId: 1 });
+  const late = busy.parse({ file: "ci.yml", text: valid, ownerId: toUserId(1) });
   await expect(late).rejects.toBeInstanceOf(AppError);
 
   /** Closes the parser, which ends waiting calls, and returns the outcome of each. */

@@ -12,7 +12,7 @@ import { findMailbox } from "../../../../../storage/tables/forge/accounts/mailbo
 import { markThreads, upsertThread } from "../../../../../storage/tables/forge/notifications.ts";
 import { insertRepository } from "../../../../../storage/tables/forge/repositories/repositories.ts";
 import { deleteToken } from "../../../../../storage/tables/forge/accounts/tokens.ts";
-import type { RepositoryId } from "../../../../../storage/tables/forge/ids.ts";
+import { type RepositoryId, toUserId, toTokenId } from "../../../../../storage/tables/forge/ids.ts";
 import { startForgeApp, type ForgeApp } from "../../../../support/forge/forge-app.ts";
 import { newRepositoryRow } from "../../../../support/forge/forge-rows.ts";
 
@@ -150,7 +150,10 @@ describe("a stream", () => {
 
 describe("a client whose sign-in has ended gets no events", () => {
   test.each<[string, () => Promise<unknown>]>([
-    ["the token is deleted", () => deleteToken(app.db, caller.user.id, caller.tokenId ?? 0)],
+    [
+      "the token is deleted",
+      () => deleteToken(app.db, caller.user.id, caller.tokenId ?? toTokenId(0)),
+    ],
     [
       "the account may not sign in",
       () => app.db.run("UPDATE forge_users SET prohibit_login = 1 WHERE id = ?", caller.user.id),
@@ -209,7 +212,7 @@ describe("streams are bounded", () => {
     const people = Math.ceil(STREAMS_MAX / STREAMS_PER_PERSON_MAX);
     for (let id = 1; id <= people; id += 1)
       for (let own = 0; own < STREAMS_PER_PERSON_MAX; own += 1)
-        streams.open({ ...caller, user: { ...caller.user, id: -id } }, undefined);
+        streams.open({ ...caller, user: { ...caller.user, id: toUserId(-id) } }, undefined);
     expect(() => follow()).toThrow("no room for another stream");
   });
 });

@@ -41,7 +41,12 @@ import {
   insertTask,
   updateTask,
 } from "../../../../../storage/tables/forge/actions/tasks.ts";
-import type { RepositoryId } from "../../../../../storage/tables/forge/ids.ts";
+import {
+  type TaskId,
+  type RunId,
+  type RepositoryId,
+  toRunId,
+} from "../../../../../storage/tables/forge/ids.ts";
 import { insertRepository } from "../../../../../storage/tables/forge/repositories/repositories.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
@@ -50,7 +55,7 @@ const hash = (digit: string) => digit.repeat(64);
 
 describe.each(["sqlite", "postgres"] as const)("artifacts on %s", (engine) => {
   let db: Database;
-  let made: { repositoryId: RepositoryId; runId: number; taskId: number };
+  let made: { repositoryId: RepositoryId; runId: RunId; taskId: TaskId };
 
   beforeAll(async () => {
     db = await openTestDatabase({ engine });
@@ -85,7 +90,7 @@ describe.each(["sqlite", "postgres"] as const)("artifacts on %s", (engine) => {
         capabilities: [],
         isEphemeral: false,
       });
-      const runId = run?.id ?? 0;
+      const runId = run?.id ?? toRunId(0);
       const job = await insertJob(tx, {
         runId,
         repositoryId,

@@ -15,7 +15,7 @@ import {
   listContributions,
   listFeed,
 } from "../../../../../storage/tables/forge/activities/feeds.ts";
-import type { RepositoryId } from "../../../../../storage/tables/forge/ids.ts";
+import type { UserId, RepositoryId } from "../../../../../storage/tables/forge/ids.ts";
 import { insertRepository } from "../../../../../storage/tables/forge/repositories/repositories.ts";
 import { insertWatch } from "../../../../../storage/tables/forge/repositories/watches.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
@@ -35,13 +35,13 @@ describe.each(["sqlite", "postgres"] as const)("activities, on %s", (engine) => 
   const addUser = (more: Parameters<typeof newUserRow>[1] = {}) =>
     db.transaction((tx) => insertUser(tx, newUserRow(`user${(count += 1)}`, more)));
   const addRepository = (
-    owner: { readonly id: number; readonly name: string },
+    owner: { readonly id: UserId; readonly name: string },
     more: Parameters<typeof newRepositoryRow>[2] = {},
   ) =>
     db.transaction((tx) =>
       insertRepository(tx, newRepositoryRow(owner, `repo${(count += 1)}`, more)),
     );
-  const push = (actorId: number, repositoryId: RepositoryId, receivers = [actorId]) =>
+  const push = (actorId: UserId, repositoryId: RepositoryId, receivers = [actorId]) =>
     db.transaction((tx) =>
       insertActivity(
         tx,
@@ -121,7 +121,7 @@ describe.each(["sqlite", "postgres"] as const)("activities, on %s", (engine) => 
   test("watchers get an activity in batches, each once, except those who may not sign in", async () => {
     const mira = await addUser();
     const { id } = await addRepository(mira);
-    const watchers: { readonly id: number }[] = [];
+    const watchers: { readonly id: UserId }[] = [];
     for (let index = 0; index < 5; index += 1)
       watchers.push(await addUser({ isActive: index !== 1, prohibitLogin: index === 3 }));
     await db.transaction(async (tx) => {

@@ -2,7 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { searchPeople } from "../../../../../storage/tables/forge/accounts/people-search.ts";
 import { type ForgeUser, insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
-import type { RepositoryId } from "../../../../../storage/tables/forge/ids.ts";
+import {
+  type IssueId,
+  type RepositoryId,
+  toUserId,
+  toPackageId,
+} from "../../../../../storage/tables/forge/ids.ts";
 import {
   countDependencies,
   deleteDependency,
@@ -63,7 +68,7 @@ describe.each(["sqlite", "postgres"] as const)("work on issues, on %s", (engine)
 
   test("dependencies are found over several issues, from both sides, and go with an issue", async () => {
     const [a, b, c] = [await addIssue(), await addIssue(), await addIssue()];
-    const add = (issueId: number, blockerId: number) =>
+    const add = (issueId: IssueId, blockerId: IssueId) =>
       db.transaction((tx) => insertDependency(tx, { issueId, blockerId }));
     expect(await add(a.id, b.id)).toBe(true);
     expect(await add(a.id, b.id)).toBe(false);
@@ -112,7 +117,7 @@ describe.each(["sqlite", "postgres"] as const)("work on issues, on %s", (engine)
     const hidden = newUserRow("nora", { email: "nn@example.org", keepEmailPrivate: true });
     const nora = await db.transaction((tx) => insertUser(tx, hidden));
     const find = async (term: string, viewer: ForgeUser | undefined) => {
-      const search = { term, id: 0, viewer, isPublicOnly: false };
+      const search = { term, id: toUserId(0), viewer, isPublicOnly: false };
       return (await searchPeople(db, search, window)).users.map(({ name }) => name);
     };
     expect(await find("ora", undefined)).toEqual(["nora"]);
@@ -132,10 +137,10 @@ describe.each(["sqlite", "postgres"] as const)("work on issues, on %s", (engine)
     const filter = { type: "", term: "" };
     const all = await listAllVersions(db, { ...filter, ownerId: mira.id }, window);
     expect(all.total).toBe(2);
-    const packageId = all.versions[0]?.package.id ?? 0;
+    const packageId = all.versions[0]?.package.id ?? toPackageId(0);
     expect((await listAllVersions(db, { ...filter, packageId }, window)).total).toBe(1);
-    expect((await listAllVersions(db, { ...filter, ownerId: mira.id + 999 }, window)).total).toBe(
-      0,
-    );
+    expect(
+      (await listAllVersions(db, { ...filter, ownerId: toUserId(mira.id + 999) }, window)).total,
+    ).toBe(0);
   });
 });

@@ -39,7 +39,7 @@ import {
   listRepositoryMakers,
 } from "../../../../../storage/tables/forge/repositories/transfers.ts";
 import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
-import type { RepositoryId } from "../../../../../storage/tables/forge/ids.ts";
+import type { UserId, RepositoryId } from "../../../../../storage/tables/forge/ids.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 
@@ -50,8 +50,8 @@ describe.each(["sqlite", "postgres"] as const)(
   (engine) => {
     let db: Database;
     let now = START;
-    let mira: number;
-    let nora: number;
+    let mira: UserId;
+    let nora: UserId;
     let repositories = 0;
 
     beforeAll(async () => {
@@ -208,7 +208,7 @@ describe.each(["sqlite", "postgres"] as const)(
         await insertOwnersTeam(tx, made.id, nora);
         return made.id;
       });
-      const offer = (recipientId: number) =>
+      const offer = (recipientId: UserId) =>
         db.transaction((tx) =>
           insertTransfer(tx, { repositoryId, doerId: mira, recipientId, teamIds: [] }),
         );

@@ -4,7 +4,13 @@ import {
   emptyMailboxesOf,
   findMailbox,
 } from "../../../../../storage/tables/forge/accounts/mailboxes.ts";
-import { toRepositoryId } from "../../../../../storage/tables/forge/ids.ts";
+import {
+  type UserId,
+  type ThreadId,
+  toUserId,
+  toRepositoryId,
+  toThreadId,
+} from "../../../../../storage/tables/forge/ids.ts";
 import {
   countThreads,
   findThread,
@@ -33,8 +39,8 @@ beforeAll(async () => {
 afterAll(() => db.close());
 
 /** A person with a repository of the same id, as bare as the schema allows. */
-async function addPerson(): Promise<number> {
-  const id = (people += 1);
+async function addPerson(): Promise<UserId> {
+  const id = toUserId((people += 1));
   const [user, repository] = [
     {
       id,
@@ -102,7 +108,7 @@ async function addPerson(): Promise<number> {
   return id;
 }
 
-const tell = (userId: number, commitId: string, notifiedAt = now) =>
+const tell = (userId: UserId, commitId: string, notifiedAt = now) =>
   db.transaction((tx) =>
     upsertThread(tx, {
       userId,
@@ -112,7 +118,7 @@ const tell = (userId: number, commitId: string, notifiedAt = now) =>
       notifiedAt,
     }),
   );
-const allOf = (userId: number): ThreadFilter => ({ userId, statuses: [], kinds: [] });
+const allOf = (userId: UserId): ThreadFilter => ({ userId, statuses: [], kinds: [] });
 const everything = { limit: 100, offset: 0 };
 
 describe("telling", () => {
@@ -120,27 +126,33 @@ describe("telling", () => {
     const userId = await addPerson();
     const id = await tell(userId, "a");
     expect(await tell(userId, "a")).toBeUndefined();
-    await db.transaction((tx) => markThread(tx, { id: id ?? 0, userId }, "read"));
+    await db.transaction((tx) => markThread(tx, { id: id ?? toThreadId(0), userId }, "read"));
     expect(await tell(userId, "a", now - 1)).toBeUndefined();
-    expect(await findThread(db, id ?? 0)).toMatchObject({ status: "read" });
+    expect(await findThread(db, id ?? toThreadId(0))).toMatchObject({ status: "read" });
     now += 1000;
     expect(await tell(userId, "a")).toBe(id);
-    expect(await findThread(db, id ?? 0)).toMatchObject({ status: "unread", updatedAt: now });
+    expect(await findThread(db, id ?? toThreadId(0))).toMatchObject({
+      status: "unread",
+      updatedAt: now,
+    });
   });
 
   test("an event of a pinned thread leaves it pinned and moves it up", async () => {
     const userId = await addPerson();
     const id = await tell(userId, "a");
-    await db.transaction((tx) => markThread(tx, { id: id ?? 0, userId }, "pinned"));
+    await db.transaction((tx) => markThread(tx, { id: id ?? toThreadId(0), userId }, "pinned"));
     now += 1000;
     await tell(userId, "a");
-    expect(await findThread(db, id ?? 0)).toMatchObject({ status: "pinned", updatedAt: now });
+    expect(await findThread(db, id ?? toThreadId(0))).toMatchObject({
+      status: "pinned",
+      updatedAt: now,
+    });
   });
 
   test("notifying and marking advance the revision of a mailbox, reading does not", async () => {
     const [userId, other] = [await addPerson(), await addPerson()];
     expect(await findMailbox(db, userId)).toEqual({ revision: 0, changedAt: 0, unread: 0 });
-    const id = (await tell(userId, "a")) ?? 0;
+    const id = (await tell(userId, "a")) ?? toThreadId(0);
     expect(await findMailbox(db, userId)).toEqual({ revision: 1, changedAt: now, unread: 1 });
     await tell(userId, "a");
     await listThreads(db, allOf(userId), everything);
@@ -154,9 +166,9 @@ describe("telling", () => {
 
 test("marking in bulk changes only the user's own matching threads", async () => {
   const [userId, other] = [await addPerson(), await addPerson()];
-  const early = (await tell(userId, "a")) ?? 0;
+  const early = (await tell(userId, "a")) ?? toThreadId(0);
   now += 5000;
-  const late = (await tell(userId, "b")) ?? 0;
+  const late = (await tell(userId, "b")) ?? toThreadId(0);
   await tell(other, "c");
   const upTo = { ...allOf(userId), before: now - 1 };
   expect(await db.transaction((tx) => markThreads(tx, upTo, "read"))).toBe(1);
@@ -167,12 +179,12 @@ test("marking in bulk changes only the user's own matching threads", async () =>
 
 test("lists are ordered by change over all statuses", async () => {
   const userId = await addPerson();
-  const ids: number[] = [];
+  const ids: ThreadId[] = [];
   for (const commit of ["a", "b", "c", "d"]) {
     now += 1000;
-    ids.unshift((await tell(userId, commit)) ?? 0);
+    ids.unshift((await tell(userId, commit)) ?? toThreadId(0));
   }
-  const status = (id: number | undefined, to: "read" | "pinned", at: number) =>
+  const status = (id: ThreadId | undefined, to: "read" | "pinned", at: number) =>
     db.run(
       "UPDATE forge_notifications SET status = ?, updated_at = ? WHERE id = ?",
       to === "read" ? 1 : 2,
@@ -219,7 +231,7 @@ describe("the counts of a mailbox", () => {
   const statuses = ["unread", "read", "pinned"] as const;
 
   /** Returns the counts of the mailbox and the real counts. */
-  async function countBoth(userId: number): Promise<[kept: number[], real: number[]]> {
+  async function countBoth(userId: UserId): Promise<[kept: number[], real: number[]]> {
     const kept: number[] = [];
     const real: number[] = [];
     for (const status of statuses) {
@@ -232,7 +244,7 @@ describe("the counts of a mailbox", () => {
 
   test("the counters stay correct after any publications and marks", async () => {
     const userId = await addPerson();
-    const ids: number[] = [];
+    const ids: ThreadId[] = [];
     // A fixed sequence that mixes everything: the numbers come from a small generator.
     let seed = 7;
     const pick = (below: number) => (seed = (seed * 1103515245 + 12345) % 2 ** 31) % below;
@@ -245,7 +257,7 @@ describe("the counts of a mailbox", () => {
         const id = await tell(userId, `c${pick(20)}`);
         if (id !== undefined && !ids.includes(id)) ids.push(id);
       } else if (what < 9) {
-        const id = ids[pick(Math.max(ids.length, 1))] ?? 0;
+        const id = ids[pick(Math.max(ids.length, 1))] ?? toThreadId(0);
         await db.transaction((tx) => markThread(tx, { id, userId }, to));
       } else {
         const filter = { ...allOf(userId), statuses: [from], before: now - pick(20) };
@@ -260,7 +272,7 @@ describe("the counts of a mailbox", () => {
   test("delete the threads of a deleted repository, and wake the streams of their users", async () => {
     const [userId, other] = [await addPerson(), await addPerson()];
     const gone = await addPerson();
-    const tellOf = (to: number, repository: number, commitId: string) =>
+    const tellOf = (to: UserId, repository: number, commitId: string) =>
       db.transaction((tx) =>
         upsertThread(tx, {
           userId: to,
@@ -271,7 +283,7 @@ describe("the counts of a mailbox", () => {
         }),
       );
     await tellOf(userId, gone, "a");
-    const pinned = (await tellOf(userId, gone, "b")) ?? 0;
+    const pinned = (await tellOf(userId, gone, "b")) ?? toThreadId(0);
     await tellOf(userId, userId, "a");
     await tellOf(other, other, "a");
     await db.transaction((tx) => markThread(tx, { id: pinned, userId }, "pinned"));
@@ -288,12 +300,12 @@ describe("the counts of a mailbox", () => {
 
 describe("a mailbox of any size", () => {
   const filters: readonly [string, ThreadFilter][] = [
-    ["the default", { userId: 1, statuses: ["unread", "pinned"], kinds: [] }],
-    ["everything", { userId: 1, statuses: [], kinds: [] }],
+    ["the default", { userId: toUserId(1), statuses: ["unread", "pinned"], kinds: [] }],
+    ["everything", { userId: toUserId(1), statuses: [], kinds: [] }],
     [
       "all filters at once",
       {
-        userId: 1,
+        userId: toUserId(1),
         statuses: ["read"],
         kinds: ["issue", "commit"],
         repositoryId: toRepositoryId(1),
@@ -344,7 +356,7 @@ describe("a mailbox of any size", () => {
   });
 
   test("reads new threads from an index", async () => {
-    const plan = await explain(toUpdatesStatement(1, { after: 1, upTo: 9, limit: 50 }));
+    const plan = await explain(toUpdatesStatement(toUserId(1), { after: 1, upTo: 9, limit: 50 }));
     expect(plan).toEqual([
       expect.stringMatching(/^SEARCH forge_notifications USING INDEX forge_notifications_news/),
     ]);

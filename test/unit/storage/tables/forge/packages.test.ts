@@ -22,11 +22,16 @@ import { deleteTag, listTags, setTag } from "../../../../../storage/tables/forge
 import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newUserRow } from "../../../../support/forge/forge-rows.ts";
+import type {
+  UserId,
+  PackageId,
+  PackageVersionId,
+} from "../../../../../storage/tables/forge/ids.ts";
 
 const digests = { sha256: "a".repeat(64), sha512: "b", sha1: "c", md5: "d" };
 describe.each(["sqlite", "postgres"] as const)("packages on %s", (engine) => {
   let db: Database;
-  let ownerId: number;
+  let ownerId: UserId;
   beforeAll(async () => {
     db = await openTestDatabase({ engine });
     ownerId = (await db.transaction((tx) => insertUser(tx, newUserRow("mira")))).id;
@@ -125,10 +130,15 @@ describe.each(["sqlite", "postgres"] as const)("packages on %s", (engine) => {
 });
 
 /** Versions of packages of two types, with times that are not in the order of their ids. */
-async function fill(db: Database, ownerId: number, count: number) {
+async function fill(db: Database, ownerId: UserId, count: number) {
   return db.transaction(async (tx) => {
-    const made: { id: number; packageId: number; type: string; name: string; createdAt: number }[] =
-      [];
+    const made: {
+      id: PackageVersionId;
+      packageId: PackageId;
+      type: string;
+      name: string;
+      createdAt: number;
+    }[] = [];
     for (let index = 0; index < count; index += 1) {
       const type = index % 3 === 0 ? "generic" : "npm";
       const opened = await openPackage(tx, {

@@ -25,7 +25,12 @@ import {
   type ForgeUser,
   insertUser,
 } from "../../../../../storage/tables/forge/accounts/users.ts";
-import type { RepositoryId } from "../../../../../storage/tables/forge/ids.ts";
+import {
+  type UserId,
+  type CommentId,
+  type RepositoryId,
+  toCommentId,
+} from "../../../../../storage/tables/forge/ids.ts";
 import {
   countDownload,
   findAttachmentByUuid,
@@ -66,7 +71,7 @@ describe.each(["sqlite", "postgres"] as const)("profiles and files, on %s", (eng
     db.transaction((tx) =>
       insertRepository(tx, newRepositoryRow(owner, `repo${(count += 1)}`, more)),
     );
-  const addIssue = (repositoryId: RepositoryId, authorId: number) =>
+  const addIssue = (repositoryId: RepositoryId, authorId: UserId) =>
     db.transaction((tx) =>
       insertIssue(tx, {
         repositoryId,
@@ -150,7 +155,7 @@ describe.each(["sqlite", "postgres"] as const)("profiles and files, on %s", (eng
       insertComment(tx, { issueId: issue.id, authorId: mira.id, body: "x" }),
     );
     const sha256 = "c".repeat(64);
-    const add = (uuid: string, commentId: number | undefined) =>
+    const add = (uuid: string, commentId: CommentId | undefined) =>
       db.transaction((tx) =>
         insertAttachment(tx, {
           uuid,
@@ -166,7 +171,7 @@ describe.each(["sqlite", "postgres"] as const)("profiles and files, on %s", (eng
     const own = await add("u1", undefined);
     const commented = await add("u2", comment.id);
     expect(await listAttachmentsOfIssue(db, issue.id)).toEqual([own]);
-    expect(await listAttachmentsOfComments(db, [comment.id, 999])).toEqual(
+    expect(await listAttachmentsOfComments(db, [comment.id, toCommentId(999)])).toEqual(
       new Map([[comment.id, [commented]]]),
     );
     await countDownload(db, own.id);

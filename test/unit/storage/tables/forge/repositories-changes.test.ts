@@ -20,7 +20,7 @@ import {
   putRepositoryRedirect,
 } from "../../../../../storage/tables/forge/repositories/redirects.ts";
 import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
-import { toRepositoryId } from "../../../../../storage/tables/forge/ids.ts";
+import { type UserId, toRepositoryId } from "../../../../../storage/tables/forge/ids.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 
@@ -28,7 +28,7 @@ const missing = toRepositoryId(9_999);
 
 describe.each(["sqlite", "postgres"] as const)("repositories that change, on %s", (engine) => {
   let db: Database;
-  let ownerId: number;
+  let ownerId: UserId;
   beforeAll(async () => {
     db = await openTestDatabase({ engine, clock: () => 1_000 });
     ownerId = (await db.transaction((tx) => insertUser(tx, newUserRow("mira")))).id;
@@ -89,7 +89,7 @@ describe.each(["sqlite", "postgres"] as const)("repositories that change, on %s"
 
   test("totals follow every change", async () => {
     const other = (await db.transaction((tx) => insertUser(tx, newUserRow("other")))).id;
-    const count = async (id: number, isPublicOnly: boolean) =>
+    const count = async (id: UserId, isPublicOnly: boolean) =>
       (await listRepositoriesOfMember(db, id, { limit: 50, offset: 0, isPublicOnly })).total;
     const counts = async () => [await count(other, false), await count(other, true)];
     const made = await add("counted");

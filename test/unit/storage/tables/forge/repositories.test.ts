@@ -30,12 +30,12 @@ import {
   listLabels,
 } from "../../../../../storage/tables/forge/repositories/labels.ts";
 import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
-import { toRepositoryId } from "../../../../../storage/tables/forge/ids.ts";
+import { type UserId, toUserId, toRepositoryId } from "../../../../../storage/tables/forge/ids.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 
 let db: Database;
-let owner: number;
+let owner: UserId;
 beforeEach(async () => {
   db = await openTestDatabase();
   owner = (await db.transaction((tx) => insertUser(tx, newUserRow("Mira")))).id;
@@ -156,7 +156,7 @@ test.each([false, true])("a page (backwards: %s) needs no sort", async (isBackwa
   const sqlite = await openTestDatabase({ engine: "sqlite" });
   try {
     const page = { isPublicOnly: false, isBackwards, limit: 7, offset: 3 };
-    const { sql, values } = toOwnedStatement([owner, owner + 1], page);
+    const { sql, values } = toOwnedStatement([owner, toUserId(owner + 1)], page);
     const plan = await sqlite.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
     const details = plan.map(({ detail }) => detail);
     expect(details.filter((detail) => detail.includes("COVERING INDEX"))).toHaveLength(2);

@@ -19,6 +19,7 @@ import {
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { newUserRow } from "../../../../support/forge/forge-rows.ts";
 import { cases } from "../../../../support/property.ts";
+import { toUserId } from "../../../../../storage/tables/forge/ids.ts";
 
 const USERS = 3000;
 
@@ -237,7 +238,7 @@ describe("how SQLite reads a page", () => {
       for (let index = 1; index <= 200; index += 1) await insertUser(tx, makeUser(index));
     });
     const selection = await selectFacets(db, query);
-    for (const mark of [undefined, { value: query.sort === "name" ? "m" : 5, id: 5 }]) {
+    for (const mark of [undefined, { value: query.sort === "name" ? "m" : 5, id: toUserId(5) }]) {
       const { sql, values } = toPageStatement(
         "sqlite",
         query,
