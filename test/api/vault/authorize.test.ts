@@ -476,6 +476,21 @@ describe("the browser that a sign-in is bound to", () => {
     expect((await browser.press(page, back)).status).toBe(200);
   });
 
+  test("a link with the fields of the form does not press the button", async () => {
+    const before = await countConnections(mira);
+    const { browser, back } = await comeBack(mira);
+    const page = await browser.open(back);
+    const link = new URL(back.pathname, back);
+    for (const [, name = "", value = ""] of page.text.matchAll(
+      /type="hidden" name="([^"]*)" value="([^"]*)"/g,
+    ))
+      link.searchParams.set(name, value);
+    expect([...link.searchParams.keys()]).toEqual(expect.arrayContaining(["grant", "token"]));
+    expect((await browser.open(link)).status).toBe(400);
+    expect(await countConnections(mira)).toBe(before);
+    expect((await browser.press(page, back)).status).toBe(200);
+  });
+
   test("an unknown ticket redirects nowhere", async () => {
     const answer = await daemon.request(`/oauth/start/${"A".repeat(43)}`);
     expect([answer.status, answer.headers.get("set-cookie")]).toEqual([400, null]);
