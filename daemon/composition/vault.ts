@@ -118,7 +118,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     clock,
     folder: directory.exports,
     temporaryFolder: directory.tmp,
-    keptDays: settings.auditExportDays,
+    retentionDays: settings.auditExportDays,
   });
   const administration = createVaultAdministration({
     db,

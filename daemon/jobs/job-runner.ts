@@ -61,20 +61,20 @@ export function createJobRunner({ db, clock, random, log, owner }: JobRunnerOpti
     error: unknown,
   ): Promise<void> {
     const text = textOf(error);
-    const facts = { err: error, job_id: job.id, job_kind: job.kind, attempt: job.attempts };
+    const fields = { err: error, job_id: job.id, job_kind: job.kind, attempt: job.attempts };
     if (error instanceof PermanentJobError || job.attempts >= kind.attemptsMax) {
       await db.transaction(async (tx) => {
         if (await deadLetterClaimed(tx, claimOf(job), text))
           await kind.onAbandoned?.(tx, job.payload);
       });
-      log.error(facts, "job failed, dead-lettered");
+      log.error(fields, "job failed, dead-lettered");
     } else {
       const waitMs = error instanceof RetryLaterError ? Math.min(error.waitMs, kind.retryMaxMs) : 0;
       const runAt = clock() + Math.max(retryDelay(kind, job.attempts, random()), waitMs);
       await db.transaction((tx) =>
         releaseClaimed(tx, claimOf(job), { runAt, error: text, countAttempt: true }),
       );
-      log.warn({ ...facts, retry_at: runAt }, "job failed, will retry");
+      log.warn({ ...fields, retry_at: runAt }, "job failed, will retry");
     }
   }
 

@@ -22,7 +22,7 @@ export interface ProcessPoolOptions {
   /** The process ends after this time without a job. */
   readonly idleMs: number;
   /** Resident memory of the process after a job at which it ends, so that the system gets the memory back. */
-  readonly keptBytesMax: number;
+  readonly idleBytesMax: number;
 }
 
 /** A job as the process receives it. */
@@ -133,7 +133,7 @@ export function createProcessPool<Input, Output>(
       if (current.isEnded) return;
       const { outcome, residentBytes } = message as ProcessMessage<Output>;
       const isHarmed = outcome.kind !== "done" && outcome.kind !== "failed";
-      if (isHarmed || residentBytes > options.keptBytesMax) return end(current, outcome);
+      if (isHarmed || residentBytes > options.idleBytesMax) return end(current, outcome);
       settle(current, outcome);
       // An idle process keeps this one alive no longer.
       child.unref();

@@ -91,8 +91,8 @@ export function accountRoutes(accounts: VaultAccounts): Route[] {
     }),
     handle(createToken, async ({ caller, body }) => {
       const { name, scope, expires_at: expiresAt } = body;
-      const wanted = { name, scope, expiresAt: expiresAt ?? undefined };
-      return view.tokenCreatedAnswer(await machineTokens.create(caller, wanted));
+      const newToken = { name, scope, expiresAt: expiresAt ?? undefined };
+      return view.tokenCreatedAnswer(await machineTokens.create(caller, newToken));
     }),
     handle(listTokens, async ({ caller, query }) => {
       const page = toPageRequest(query);

@@ -22,17 +22,17 @@ export function createBackupCodes(randomBytes: (length: number) => Uint8Array): 
  * Returns the stored hash of a code. It is keyed with the user's sealed second-factor secret, because 50 bits could be
  * brute-forced from a plain hash. Ignores dashes, spaces and case; reads i and l as 1 and o as 0.
  */
-export function hashBackupCode(given: {
+export function hashBackupCode(input: {
   readonly code: string;
   readonly userId: AccountId;
   readonly totpSecret: string;
 }): string {
-  const code = given.code
+  const code = input.code
     .toLowerCase()
     .replace(/[\s-]/g, "")
     .replace(/[il]/g, "1")
     .replaceAll("o", "0");
-  return createHmac("sha256", given.totpSecret)
-    .update(`backup-code\n${given.userId}\n${code}`)
+  return createHmac("sha256", input.totpSecret)
+    .update(`backup-code\n${input.userId}\n${code}`)
     .digest("hex");
 }

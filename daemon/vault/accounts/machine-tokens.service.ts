@@ -28,7 +28,7 @@ export interface MachineTokens {
    */
   create(
     caller: VaultCaller,
-    wanted: {
+    newToken: {
       readonly name: string;
       readonly scope: MachineTokenScope;
       readonly expiresAt: number | undefined;

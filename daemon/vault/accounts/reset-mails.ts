@@ -25,7 +25,7 @@ export interface ResetMails {
   /** Enqueues a mail to an address, known or not. Waiting requests for one address are deduplicated. */
   request(
     tx: Transaction,
-    given: { readonly email: string; readonly reason: ResetReason },
+    request: { readonly email: string; readonly reason: ResetReason },
   ): Promise<void>;
   /** The job: finds the account of the address, creates the link and queues the mail, or does nothing. */
   readonly job: JobKind;
@@ -76,13 +76,13 @@ export function createResetMails(deps: ResetMailsDeps): ResetMails {
   };
 }
 
-function toMessage(given: {
+function toMessage(input: {
   readonly user: VaultUser;
   readonly reason: ResetReason;
   readonly link: string;
   readonly instanceName: string;
 }): MailMessage {
-  const { user, reason, link, instanceName } = given;
+  const { user, reason, link, instanceName } = input;
   const paragraphs = [
     `Hello ${user.handle},`,
     opening[reason](instanceName),

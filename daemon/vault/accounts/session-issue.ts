@@ -28,7 +28,11 @@ export interface SessionIssuer {
   /** Inserts a session in the transaction of the sign-in. */
   begin(
     tx: Transaction,
-    given: { readonly user: VaultUser; readonly client: Client; readonly refreshSeconds: number },
+    signedIn: {
+      readonly user: VaultUser;
+      readonly client: Client;
+      readonly refreshSeconds: number;
+    },
   ): Promise<PendingTokens>;
   /** Adds the access token. Call it after the commit, because a token with an outdated version is invalid. */
   complete(pending: PendingTokens, client: Client): Promise<IssuedTokens>;

@@ -98,17 +98,17 @@ export function createSignIn(deps: SignInDeps): SignIn {
   /** Runs steps 3 to 8 in a transaction that holds the lock of the account. */
   async function admit(
     tx: Transaction,
-    given: {
+    attempt: {
       readonly user: VaultUser;
       readonly rehashed: string | undefined;
       readonly input: SignInInput;
       readonly client: Client;
     },
   ): Promise<Admission> {
-    const { input, client, rehashed } = given;
-    const user = await findVaultUser(tx, given.user.id);
+    const { input, client, rehashed } = attempt;
+    const user = await findVaultUser(tx, attempt.user.id);
     // The password changed during its verification.
-    if (user === undefined || user.passwordHash !== given.user.passwordHash)
+    if (user === undefined || user.passwordHash !== attempt.user.passwordHash)
       return { kind: "wrong_password" };
 
     // 3.

@@ -47,7 +47,7 @@ export interface DailyExportsDeps {
   readonly folder: string;
   /** On the same file system. */
   readonly temporaryFolder: string;
-  readonly keptDays: number;
+  readonly retentionDays: number;
 }
 
 const DAY_MS = 86_400_000;
@@ -56,7 +56,7 @@ const SETTLED_MS = 5 * 60_000;
 const NAME = /^audit-(\d{4}-\d{2}-\d{2})\.csv$/;
 
 export function createDailyExports(deps: DailyExportsDeps): DailyExports {
-  const { db, clock, folder, temporaryFolder, keptDays } = deps;
+  const { db, clock, folder, temporaryFolder, retentionDays } = deps;
   let begun = 0;
   let pendingWrite: Promise<unknown> | undefined;
   return {
@@ -111,7 +111,7 @@ export function createDailyExports(deps: DailyExportsDeps): DailyExports {
 
   async function writeMissing(now: number, signal?: AbortSignal): Promise<readonly string[]> {
     const today = Math.floor(now / DAY_MS);
-    const oldest = today - keptDays;
+    const oldest = today - retentionDays;
     const present = await listDays(folder);
     for (const day of present)
       if (day < toName(oldest)) await rm(join(folder, toFile(day)), { force: true });

@@ -117,8 +117,11 @@ export function createAiConfig({ db, keys, client, onEmbeddingsChanged }: AiConf
       const outcome = await client.listModels(provider);
       if (outcome.kind === "failed")
         return { ok: false, code: outcome.code, message: `The test failed: ${outcome.message}.` };
-      const wanted = [provider.modelName, provider.embeddingModelName ?? provider.modelName];
-      const missing = wanted.find((model) => !isOffered(model, outcome.value));
+      const configuredModels = [
+        provider.modelName,
+        provider.embeddingModelName ?? provider.modelName,
+      ];
+      const missing = configuredModels.find((model) => !isOffered(model, outcome.value));
       if (missing === undefined) return { ok: true };
       return {
         ok: false,

@@ -68,12 +68,12 @@ export function createModelClassifier({
       if (provider === undefined || topics.length === 0) return { kind: "unavailable" };
       const identity = JSON.stringify([provider.providerId, provider.baseUrl, provider.modelName]);
       if (pause?.provider === identity && clock() < pause.until) return { kind: "unavailable" };
-      const wanted = {
+      const request = {
         instruction: INSTRUCTION,
         material: toMaterial(text, topics),
         options: topics.length,
       };
-      const outcome = await client.choose(provider, wanted, signal);
+      const outcome = await client.choose(provider, request, signal);
       signal?.throwIfAborted();
       if (outcome.kind === "failed") {
         const { code, retryAfterMs = 0 } = outcome;

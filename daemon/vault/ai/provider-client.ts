@@ -87,9 +87,9 @@ export function createAiClient(
       );
     },
 
-    choose(provider, wanted, signal) {
+    choose(provider, request, signal) {
       const api = providerApis[provider.providerId];
-      const body = JSON.stringify(api.toChoiceBody(provider.modelName, wanted));
+      const body = JSON.stringify(api.toChoiceBody(provider.modelName, request));
       const path = api.choicePath;
       return send(provider, { path, body, timeoutMs: chooseTimeoutMs, signal }, (answer) =>
         parse(api.choice, answer),

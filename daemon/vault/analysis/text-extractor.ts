@@ -33,7 +33,7 @@ const BUDGET_MS = 60_000;
 const RECOGNITION_BUDGET_MS = 180_000;
 const IDLE_MS = 30_000;
 /** Most files leave less than 200 MiB. */
-const KEPT_BYTES_MAX = 320 * 1024 * 1024;
+const IDLE_BYTES_MAX = 320 * 1024 * 1024;
 const WAITING_MAX = 64;
 
 export function createTextExtractor({
@@ -55,7 +55,7 @@ export function createTextExtractor({
     program,
     queue: { lengthMax: WAITING_MAX, lengthPerCallerMax: WAITING_MAX, sizeMax: WAITING_MAX },
     idleMs: IDLE_MS,
-    keptBytesMax: KEPT_BYTES_MAX,
+    idleBytesMax: IDLE_BYTES_MAX,
   });
 
   const run = async (

@@ -34,10 +34,10 @@ export function createTopicChooser({
     async choose(userId, { text, documentId }, signal) {
       const topics = await listVisibleTopics(db, userId);
       if (topics.length === 0) return undefined;
-      const said = await model.choose(text, topics, signal);
-      if (said.kind === "no_topic") return undefined;
-      if (said.kind === "chosen") {
-        const { topicId, topic, confidence, provider } = said;
+      const choice = await model.choose(text, topics, signal);
+      if (choice.kind === "no_topic") return undefined;
+      if (choice.kind === "chosen") {
+        const { topicId, topic, confidence, provider } = choice;
         return { topicId, topic, confidence, provider, words: [] };
       }
       const examples = await listClassifiedTexts(db, userId, {

@@ -14,7 +14,7 @@ import type { NewStoredFile, StoredFiles } from "../cloud/stored-files/stored-fi
 import { pipeBody } from "../../utilities/receive-body.ts";
 
 /** The location of a new document, for its row. */
-export type StoredFacts = Pick<
+export type StoredLocation = Pick<
   NewDocument,
   "sizeBytes" | "sha256" | "storageBackend" | "connectionId" | "providerItemId" | "itemId"
 >;
@@ -29,7 +29,7 @@ export interface DocumentFiles {
     caller: VaultCaller,
     backend: string,
     file: NewStoredFile,
-    insert: (tx: Transaction, stored: StoredFacts) => Promise<VaultDocument | undefined>,
+    insert: (tx: Transaction, stored: StoredLocation) => Promise<VaultDocument | undefined>,
   ): Promise<VaultDocument | undefined>;
   /** Opens the bytes. Refuses with `unavailable` (503) where the owner must reconnect, else with `provider_failed` (502). */
   open(document: VaultDocument): Promise<ItemBytes>;

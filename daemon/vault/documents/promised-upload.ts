@@ -26,14 +26,14 @@ export function assertPromised(upload: DocumentUpload, headers: IncomingHttpHead
 /** Compares the received bytes with the declared size and hash, before they become an object. */
 export function assertPromisedBytes(
   { sizeBytes, promisedSha256 }: DocumentUpload,
-  facts: ObjectIdentity,
+  received: ObjectIdentity,
 ): void {
-  if (facts.size !== sizeBytes)
+  if (received.size !== sizeBytes)
     throw new AppError(
       "unprocessable",
-      `The body has ${facts.size} bytes; ${sizeBytes} were promised.`,
+      `The body has ${received.size} bytes; ${sizeBytes} were promised.`,
     );
-  if (promisedSha256 !== undefined && promisedSha256 !== facts.sha256)
+  if (promisedSha256 !== undefined && promisedSha256 !== received.sha256)
     throw new AppError("unprocessable", "The body does not match the promised SHA-256.");
 }
 

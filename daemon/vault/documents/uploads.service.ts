@@ -171,12 +171,12 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
         if (!(await claimUpload(db, upload.id)))
           throw new AppError("conflict", "This upload address was used already, or is in use.");
         try {
-          const facts = await writeObject(
+          const object = await writeObject(
             stream,
             (size) => (size > upload.sizeBytes ? biggerThanPromised(upload) : undefined),
             (received) => assertPromisedBytes(upload, received),
           );
-          if (!(await finishUpload(db, upload.id, facts.sha256))) throw unknownAddress();
+          if (!(await finishUpload(db, upload.id, object.sha256))) throw unknownAddress();
         } catch (error) {
           await releaseUpload(db, upload.id);
           throw error;
@@ -200,12 +200,12 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
         filename: upload.filename,
         contentType: upload.contentType,
       };
-      const facts = { ...promised, sizeBytes: upload.sizeBytes, sha256: objectSha256 };
+      const file = { ...promised, sizeBytes: upload.sizeBytes, sha256: objectSha256 };
       const backend = await findBackend(caller.userId);
-      if (backend !== INTERNAL_BACKEND) return move(caller, backend, facts);
+      if (backend !== INTERNAL_BACKEND) return move(caller, backend, file);
       const document = await db.transaction(async (tx) =>
         (await deleteUpload(tx, documentId))
-          ? record(tx, caller, { ...facts, ...INTERNAL })
+          ? record(tx, caller, { ...file, ...INTERNAL })
           : undefined,
       );
       // Another request has confirmed it meanwhile.
@@ -224,11 +224,16 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
       try {
         if (size !== undefined && size > uploadBytesMax) throw uploadTooLarge(uploadBytesMax);
         const backend = await findBackend(caller.userId);
-        const facts = { id: toDocumentId(newId()), userId: caller.userId, filename, contentType };
+        const metadata = {
+          id: toDocumentId(newId()),
+          userId: caller.userId,
+          filename,
+          contentType,
+        };
         if (backend !== INTERNAL_BACKEND) {
           const file = { filename, contentType, content, size };
           const stored = await deps.files.store(caller, backend, file, (tx, where) =>
-            record(tx, caller, { ...facts, ...where }),
+            record(tx, caller, { ...metadata, ...where }),
           );
           if (stored === undefined) throw documentNotFound();
           return await documents.toDetail(stored);
@@ -241,7 +246,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
         });
         const { size: sizeBytes, sha256 } = object;
         const document = await db.transaction((tx) =>
-          record(tx, caller, { ...facts, sizeBytes, sha256, ...INTERNAL }),
+          record(tx, caller, { ...metadata, sizeBytes, sha256, ...INTERNAL }),
         );
         return await documents.toDetail(document);
       } finally {
@@ -257,7 +262,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
   async function writeObject(
     body: Readable,
     refuse: (size: number) => AppError | undefined,
-    check?: (facts: ObjectIdentity) => void,
+    check?: (identity: ObjectIdentity) => void,
   ): Promise<ObjectIdentity> {
     const writer = await store.createPlain();
     try {
@@ -266,10 +271,10 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
         if (refusal !== undefined) throw refusal;
         await writer.write(chunk);
       }
-      const facts = await writer.seal();
-      check?.(facts);
+      const identity = await writer.seal();
+      check?.(identity);
       await writer.publish();
-      return facts;
+      return identity;
     } finally {
       await writer.discard();
     }
@@ -282,11 +287,11 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
   async function record(
     tx: Transaction,
     caller: VaultCaller,
-    facts: NewDocument,
+    added: NewDocument,
   ): Promise<VaultDocument> {
-    const isInternal = facts.storageBackend === INTERNAL_BACKEND;
-    if (isInternal && !(await bookBytes(tx, caller.userId, facts.sizeBytes))) throw quotaExceeded();
-    const document = await insertDocument(tx, facts);
+    const isInternal = added.storageBackend === INTERNAL_BACKEND;
+    if (isInternal && !(await bookBytes(tx, caller.userId, added.sizeBytes))) throw quotaExceeded();
+    const document = await insertDocument(tx, added);
     await insertAudit(tx, {
       eventType: "document.uploaded",
       userId: caller.userId,
@@ -316,15 +321,18 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
   async function move(
     caller: VaultCaller,
     backend: string,
-    facts: Pick<NewDocument, "id" | "userId" | "filename" | "contentType" | "sizeBytes" | "sha256">,
+    metadata: Pick<
+      NewDocument,
+      "id" | "userId" | "filename" | "contentType" | "sizeBytes" | "sha256"
+    >,
   ): Promise<DocumentDetail> {
-    const { id, filename, contentType, sizeBytes: size, sha256 } = facts;
+    const { id, filename, contentType, sizeBytes: size, sha256 } = metadata;
     const content = await store.open(sha256, size);
     if (content === undefined)
       throw new AppError("conflict", "The bytes of this upload are missing. Upload them again.");
     const file = { filename, contentType, content, size };
     const document = await deps.files.store(caller, backend, file, async (tx, where) =>
-      (await deleteUpload(tx, id)) ? record(tx, caller, { ...facts, ...where }) : undefined,
+      (await deleteUpload(tx, id)) ? record(tx, caller, { ...metadata, ...where }) : undefined,
     );
     // Another request has confirmed it meanwhile.
     return document === undefined ? documents.find(caller, id) : documents.toDetail(document);

@@ -16,12 +16,12 @@ const TERMS_MAX = 32;
 export function parseQuery(query: string): SearchTerm[] {
   const terms: SearchTerm[] = [];
   for (const [, phrase, word] of query.matchAll(/"([^"]*)"?|([^\s"]+)/g)) {
-    const given = phrase ?? word ?? "";
-    const words = foldText(given)
+    const text = phrase ?? word ?? "";
+    const words = foldText(text)
       .split(" ")
       .filter((one) => one !== "");
     const isPrefix = word?.endsWith("*") === true;
-    if (words.length > 0) terms.push({ words, typed: readTypedWords(given, words), isPrefix });
+    if (words.length > 0) terms.push({ words, typed: readTypedWords(text, words), isPrefix });
   }
   return terms.slice(0, TERMS_MAX);
 }

@@ -24,11 +24,11 @@ export function createTextSink(max = TEXT_CHARACTERS_MAX): TextSink {
     add(text) {
       const clean = text.toWellFormed().replace(/\r\n?/g, "\n").replace(CONTROL, " ");
       if (clean === "") return !isCut;
-      const kept = clean.slice(0, max - length);
-      parts.push(kept);
-      length += kept.length;
-      atLineStart = kept.endsWith("\n");
-      if (clean.slice(kept.length).trim() !== "") isCut = true;
+      const part = clean.slice(0, max - length);
+      parts.push(part);
+      length += part.length;
+      atLineStart = part.endsWith("\n");
+      if (clean.slice(part.length).trim() !== "") isCut = true;
       return !isCut;
     },
     breakLine() {

@@ -21,10 +21,10 @@ export function listTiffPages(bytes: Uint8Array, max: number): TiffPages {
   if (view === undefined || view.getUint16(2, isLittle) !== CLASSIC)
     return { offsets: [], isCutOff: false };
   const offsets: number[] = [];
-  const seen = new Set<number>();
+  const visited = new Set<number>();
   let at = view.getUint32(4, isLittle);
-  while (at !== 0 && !seen.has(at) && offsets.length < max) {
-    seen.add(at);
+  while (at !== 0 && !visited.has(at) && offsets.length < max) {
+    visited.add(at);
     if (at + 2 > bytes.length) return { offsets, isCutOff: true };
     const end = at + 2 + view.getUint16(at, isLittle) * ENTRY_BYTES;
     if (end + 4 > bytes.length) return { offsets, isCutOff: true };

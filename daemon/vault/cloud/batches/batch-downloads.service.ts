@@ -205,24 +205,24 @@ export function createBatchDownloads(
   /** Reads a small file whole and frees it; a larger one stays open until `release`. */
   async function toContent(item: ItemBytes): Promise<Content> {
     const { name, contentType, modifiedAt, entityTag: etag } = item;
-    const facts = { name, contentType, modifiedAt, etag };
+    const metadata = { name, contentType, modifiedAt, etag };
     let isHeld = false;
     try {
       const { buffer, size } = item.bytes;
       if (buffer !== undefined || (size !== undefined && size <= SMALL_BYTES)) {
         const chunks = buffer === undefined ? await item.bytes.open() : [buffer];
         const whole = Buffer.concat(await Array.fromAsync(chunks as AsyncIterable<Uint8Array>));
-        return { ...facts, size: whole.byteLength, bytes: whole, release: () => undefined };
+        return { ...metadata, size: whole.byteLength, bytes: whole, release: () => undefined };
       }
       const stream = await item.bytes.open();
       if (size !== undefined) {
         isHeld = true;
-        return { ...facts, size, bytes: stream, release: () => item.bytes.release() };
+        return { ...metadata, size, bytes: stream, release: () => item.bytes.release() };
       }
       const path = join(deps.temporaryDirectory, `batch-${deps.newId()}`);
       const spooled = await spool(stream, path);
       const release = () => void spooled.stream.destroy();
-      return { ...facts, size: spooled.size, bytes: spooled.stream, release };
+      return { ...metadata, size: spooled.size, bytes: spooled.stream, release };
     } finally {
       if (!isHeld) item.bytes.release();
     }

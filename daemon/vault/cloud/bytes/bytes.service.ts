@@ -88,13 +88,13 @@ export function createBytes(
   async function readFromMemory(
     caller: Pick<VaultCaller, "userId">,
     place: ItemPlace,
-    isWanted: (item: CloudItem) => boolean,
+    isAcceptable: (item: CloudItem) => boolean,
   ): Promise<ItemBytes | undefined> {
     const { connection_id: connectionId, item_id: itemId } = place;
     const found = await findOwnedItem(db, caller.userId, connectionId, itemId);
     if (found === undefined || !adapters.isOpen(connectionId, found.generation)) return undefined;
     const { item } = found;
-    if (item.kind === "folder" || !isWanted(item)) return undefined;
+    if (item.kind === "folder" || !isAcceptable(item)) return undefined;
     const { cacheKey, entityTag } = toNames({ userId: caller.userId, connectionId }, item);
     const bytes = cache.openFromMemory(cacheKey);
     return bytes && toItemBytes(itemId, item, entityTag, bytes);
@@ -211,8 +211,8 @@ export function createBytes(
 
   return {
     async preview(caller, place) {
-      const isWanted = ({ contentType }: CloudItem) => isPreviewable(contentType);
-      const atHand = await readFromMemory(caller, place, isWanted);
+      const hasPreview = ({ contentType }: CloudItem) => isPreviewable(contentType);
+      const atHand = await readFromMemory(caller, place, hasPreview);
       if (atHand !== undefined) return atHand;
       const { connection, item } = await items.get(caller, place);
       if (item.kind === "folder" || !isPreviewable(item.contentType))

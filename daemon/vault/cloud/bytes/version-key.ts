@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import type { AccountId, ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
-/** The facts that identify a version of an item's bytes. */
-export interface VersionFacts {
+/** The values that identify a version of an item's bytes. */
+export interface ItemVersion {
   readonly providerItemId: string;
   readonly version: string | undefined;
   readonly etag: string | undefined;
@@ -11,8 +11,8 @@ export interface VersionFacts {
   readonly contentType: string | undefined;
 }
 
-/** The version key of an item (vault API, preview): another one as soon as any of the facts differs. Never shown. */
-function toVersionKey(item: VersionFacts): string {
+/** The version key of an item (vault API, preview): another one as soon as any of these values differs. Never shown. */
+function toVersionKey(item: ItemVersion): string {
   const { providerItemId, version, etag, size, modifiedAt, contentType } = item;
   return hash(
     "sha256",
@@ -50,13 +50,13 @@ const REMEMBERED_MAX = 10_000;
 /** Derives the names of versions, and remembers the latest: hashing them is a good part of answering from the cache. */
 export function createVersionNames(): (
   owner: { readonly userId: AccountId; readonly connectionId: ConnectionId },
-  item: VersionFacts,
+  item: ItemVersion,
 ) => VersionNames {
   const remembered = new Map<string, VersionNames>();
   return ({ userId, connectionId }, item) => {
     const { providerItemId, version, etag, size, modifiedAt, contentType } = item;
-    const facts = `${connectionId}\0${version}\0${etag}\0${size}\0${modifiedAt}\0${contentType}\0${userId}\0${providerItemId}`;
-    const known = remembered.get(facts);
+    const identity = `${connectionId}\0${version}\0${etag}\0${size}\0${modifiedAt}\0${contentType}\0${userId}\0${providerItemId}`;
+    const known = remembered.get(identity);
     if (known !== undefined) return known;
     const versionKey = toVersionKey(item);
     const names = {
@@ -65,7 +65,7 @@ export function createVersionNames(): (
       entityTag: toEntityTag(versionKey),
     };
     if (remembered.size >= REMEMBERED_MAX) remembered.clear();
-    remembered.set(facts, names);
+    remembered.set(identity, names);
     return names;
   };
 }

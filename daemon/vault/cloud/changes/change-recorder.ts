@@ -91,12 +91,13 @@ export function createChangeRecorder(
       for (let id = folder; id !== "" && !found.has(id);) {
         if ((await findLiveItem(db, connection.id, id)) !== undefined) break;
         const at = id;
-        const seen = await adapters.call(connection, (provider) =>
+        const current = await adapters.call(connection, (provider) =>
           provider.stat({ id: at, signal }),
         );
-        if (seen.kind !== "ok" || seen.item.id !== at || seen.item.kind !== "folder") break;
-        found.set(at, seen.item);
-        id = seen.item.parent;
+        if (current.kind !== "ok" || current.item.id !== at || current.item.kind !== "folder")
+          break;
+        found.set(at, current.item);
+        id = current.item.parent;
       }
     return [...found.values()];
   }

@@ -184,14 +184,14 @@ export function createChanges(
   ): Promise<CloudItem | undefined> {
     const known = await findItemByName(db, connection.id, parent, name);
     if (known?.kind !== "folder") return undefined;
-    const seen = await adapters.call(connection, (provider) =>
+    const current = await adapters.call(connection, (provider) =>
       provider.stat({ id: known.providerItemId, signal }),
     );
     const isThere =
-      seen.kind === "ok" &&
-      seen.item.kind === "folder" &&
-      seen.item.parent === parent &&
-      seen.item.name === known.name;
+      current.kind === "ok" &&
+      current.item.kind === "folder" &&
+      current.item.parent === parent &&
+      current.item.name === known.name;
     return isThere ? known : undefined;
   }
 

@@ -6,9 +6,9 @@ export function readIfMatch(
   header: string | undefined,
   known: string | undefined,
 ): string | undefined {
-  const given = header?.trim() ?? "*";
-  if (given === "*") return undefined;
-  return known !== undefined && unquote(known) === unquote(given) ? known : unquote(given);
+  const requested = header?.trim() ?? "*";
+  if (requested === "*") return undefined;
+  return known !== undefined && unquote(known) === unquote(requested) ? known : unquote(requested);
 }
 
 function unquote(etag: string): string {

@@ -22,8 +22,8 @@ export function readUpload(
     file?.stream.resume();
     throw toFieldError(["body", "file"], "The form needs a file in the field file.", "missing");
   }
-  const given = fields.filename || file.filename || "upload";
-  const name = itemName.safeParse(given, { error: describeIssue });
+  const filename = fields.filename || file.filename || "upload";
+  const name = itemName.safeParse(filename, { error: describeIssue });
   if (!name.success) {
     file.stream.resume();
     throw toFieldError(

@@ -47,7 +47,7 @@ export type UploadResult =
   | Failure
   | RecordingFailed;
 
-/** The facts of an uploaded file that its response has. */
+/** The members of an uploaded file that its response has. */
 export interface UploadedFile {
   readonly kind: "uploaded";
   readonly item: Pick<ProviderItem, "id" | "name">;

@@ -8,13 +8,13 @@ import { toFieldError } from "../field-error.ts";
  */
 export function readSettings(
   type: CloudProviderType,
-  given: Readonly<Record<string, string>>,
+  values: Readonly<Record<string, string>>,
   secret: boolean,
 ): Record<string, string> {
   const half = secret ? "credentials" : "settings";
   const declared = type.settings.filter((spec) => spec.secret === secret);
   const known = new Set(declared.map(({ name }) => name));
-  for (const name of Object.keys(given))
+  for (const name of Object.keys(values))
     if (!known.has(name))
       throw toFieldError(
         ["body", half, name],
@@ -23,7 +23,7 @@ export function readSettings(
       );
   const read: Record<string, string> = {};
   for (const spec of declared) {
-    const value = given[spec.name] ?? spec.default;
+    const value = values[spec.name] ?? spec.default;
     if (value === undefined || value === "") {
       if (spec.required)
         throw toFieldError(["body", half, spec.name], `Required: ${spec.help}.`, "missing");

@@ -104,7 +104,7 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
         provider.list({ folder: parentRef, signal }),
       );
       if (outcome.kind !== "ok") return noteFailure(connection, parentRef, outcome);
-      const seen = outcome.items.map(toItemMetadata);
+      const listedItems = outcome.items.map(toItemMetadata);
       const owner = toItemOwner(connection, deps.newId);
       const isCurrent = await db.transaction(async (tx) => {
         // A change that was recorded while the provider was listing may be missing in its response.
@@ -113,7 +113,7 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
         // Renamed or deleted through the service meanwhile: the id names no item any more.
         if (folder !== undefined && (await findParent(tx, connection.id, parentRef)) === undefined)
           return false;
-        await replaceFolderItems(tx, owner, parentRef, seen);
+        await replaceFolderItems(tx, owner, parentRef, listedItems);
         await markListed(tx, { ...owner, parentRef });
         await enqueueAutoAnalysis(tx, deps.jobs, connection, parentRef);
         return true;
@@ -154,8 +154,8 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
       const { parentRef, after, limit, refresh, name } = request;
       const connection = await adapters.own(caller.userId, connectionId);
       let state = await getFolderState(db, connection.id, parentRef);
-      const isWanted = refresh || isDue(state) || stale.has(keyOf(connection.id, parentRef));
-      if (after === undefined && isWanted) {
+      const mustRefresh = refresh || isDue(state) || stale.has(keyOf(connection.id, parentRef));
+      if (after === undefined && mustRefresh) {
         await adapters.open(connection);
         const result = await unlessDeleted(db, connection, () => listOnce(connection, parentRef));
         if (result.kind === "unknown_folder")

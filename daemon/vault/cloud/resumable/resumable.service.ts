@@ -167,7 +167,7 @@ export function createResumableUploads(
       if (taken !== undefined) return { kind: "conflict", existingName: taken.name };
       const upload = await unlessDeleted(db, connection, () =>
         db.transaction(async (tx) => {
-          const wanted = {
+          const newUpload = {
             id: deps.newId(),
             connectionId: connection.id,
             userId: caller.userId,
@@ -178,21 +178,21 @@ export function createResumableUploads(
             fingerprint: file.fingerprint,
             expiresAt: tx.now + UPLOAD_EXPIRES_AFTER_MS,
           };
-          const same = await findSameUpload(tx, wanted);
+          const same = await findSameUpload(tx, newUpload);
           if (same !== undefined) return same;
           if ((await countOpenUploads(tx, caller.userId)) >= OPEN_UPLOADS_MAX)
             throw new AppError(
               "conflict",
               `Only ${OPEN_UPLOADS_MAX} uploads may be open. Complete or cancel one of them.`,
             );
-          await insertUpload(tx, wanted);
+          await insertUpload(tx, newUpload);
           await deps.jobs.enqueue(tx, {
             kind: EXPIRE_JOB,
-            key: wanted.id,
-            payload: { upload_id: wanted.id } satisfies z.input<typeof payloadSchema>,
-            runAt: wanted.expiresAt,
+            key: newUpload.id,
+            payload: { upload_id: newUpload.id } satisfies z.input<typeof payloadSchema>,
+            runAt: newUpload.expiresAt,
           });
-          return { ...wanted, sealedSession: undefined };
+          return { ...newUpload, sealedSession: undefined };
         }),
       );
       return { kind: "open", upload, offset: await partFiles.create(upload.id) };

@@ -44,9 +44,9 @@ export function createAbandonedWrites(db: Database, adapters: Adapters): Abandon
     const { capabilities } = await adapters.open(connection);
     if (capabilities.ids === "path") {
       const id = `${parentRef}/${name}`;
-      const seen = await adapters.call(connection, (provider) => provider.stat({ id, signal }));
-      if (seen.kind === "ok") return { kind: "found", id };
-      return { kind: seen.kind === "not_found" ? "missing" : "failed" };
+      const current = await adapters.call(connection, (provider) => provider.stat({ id, signal }));
+      if (current.kind === "ok") return { kind: "found", id };
+      return { kind: current.kind === "not_found" ? "missing" : "failed" };
     }
     const listed = await adapters.call(connection, (provider) =>
       provider.list({ folder: parentRef, signal }),

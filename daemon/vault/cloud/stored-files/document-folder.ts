@@ -37,12 +37,12 @@ export function createDocumentFolder(
     const known = await findItemByName(db, connection.id, ROOT, NAME);
     if (known === undefined) return undefined;
     const id = known.providerItemId;
-    const seen = await adapters.call(connection, (provider) => provider.stat({ id, signal }));
-    if (seen.kind === "not_found") return undefined;
-    if (seen.kind === "changed" || seen.kind === "range_not_satisfiable")
-      throw new Error(`a provider answered a stat with ${seen.kind}`);
-    if (seen.kind !== "ok") return seen;
-    return seen.item.kind === "folder" ? ({ kind: "ok", id } as const) : undefined;
+    const current = await adapters.call(connection, (provider) => provider.stat({ id, signal }));
+    if (current.kind === "not_found") return undefined;
+    if (current.kind === "changed" || current.kind === "range_not_satisfiable")
+      throw new Error(`a provider answered a stat with ${current.kind}`);
+    if (current.kind !== "ok") return current;
+    return current.item.kind === "folder" ? ({ kind: "ok", id } as const) : undefined;
   }
 
   async function create(caller: VaultCaller, connection: Connection, signal: AbortSignal) {

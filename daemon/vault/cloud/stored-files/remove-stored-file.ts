@@ -39,17 +39,17 @@ export function createStoredFileRemoval(
     id: string,
   ): Promise<"present" | "missing" | "unknown"> {
     const { signal } = new AbortController();
-    const seen = await adapters.call(connection, (provider) => provider.stat({ id, signal }));
-    if (seen.kind !== "ok" && seen.kind !== "not_found") return "unknown";
-    if (seen.kind === "ok" && seen.item.kind !== "file") return "unknown";
+    const current = await adapters.call(connection, (provider) => provider.stat({ id, signal }));
+    if (current.kind !== "ok" && current.kind !== "not_found") return "unknown";
+    if (current.kind === "ok" && current.item.kind !== "file") return "unknown";
     await db.transaction(async (tx) => {
       const known = await findLiveItem(tx, connection.id, id);
       if (known === undefined) return;
-      if (seen.kind === "ok")
-        await recordItem(tx, toItemOwner(connection, newId), toItemMetadata(seen.item));
+      if (current.kind === "ok")
+        await recordItem(tx, toItemOwner(connection, newId), toItemMetadata(current.item));
       else await softDeleteItem(tx, known);
     });
-    return seen.kind === "ok" ? "present" : "missing";
+    return current.kind === "ok" ? "present" : "missing";
   }
 
   return {

@@ -14,7 +14,7 @@ function makePool(options: { scriptUrl?: URL; lengthMax?: number; keptBytesMax?:
     program: [process.execPath],
     queue: { lengthMax, lengthPerCallerMax: 10, sizeMax: 1_000 },
     idleMs: 60_000,
-    keptBytesMax: 1024 ** 3,
+    idleBytesMax: 1024 ** 3,
     ...rest,
   });
   pools.push(pool);
@@ -99,7 +99,7 @@ describe("process pool", () => {
       program: ["/no/such/program"],
       queue: { lengthMax: 10, lengthPerCallerMax: 10, sizeMax: 10 },
       idleMs: 60_000,
-      keptBytesMax: 1024 ** 3,
+      idleBytesMax: 1024 ** 3,
     });
     pools.push(pool);
     const kinds = await Promise.all([pool.run("a", LONG), pool.run("b", LONG)]);

@@ -25,7 +25,7 @@ const exportsOf = (db: Database, keptDays = 400) =>
     clock: () => now,
     folder: join(home, "exports"),
     temporaryFolder: join(home, "tmp"),
-    keptDays,
+    retentionDays: keptDays,
   });
 const read = (day: string) => readFile(join(home, "exports", `audit-${day}.csv`), "utf8");
 const names = () => readdir(join(home, "exports"));
