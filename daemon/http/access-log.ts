@@ -7,13 +7,13 @@ export function createAccessLog(
   log: Log,
   { observe }: Pick<Metrics, "observe">,
 ): (result: RequestReport) => void {
-  return ({ request, route, status, error, level: given }) => {
+  return ({ request, route, status, error, level: configuredLevel }) => {
     const seconds = (performance.now() - request.startedAt) / 1000;
     const { method } = request;
     observe({ route, method, status, seconds });
-    const level = given ?? levelOf(method, status);
+    const level = configuredLevel ?? levelOf(method, status);
     if (level === "none" || !log.isLevelEnabled(level)) return;
-    const facts = {
+    const fields = {
       request_id: request.id,
       route,
       method,
@@ -21,7 +21,7 @@ export function createAccessLog(
       ms: Math.round(seconds * 1000),
       address: request.address,
     };
-    log[level](error === undefined || status < 500 ? facts : { ...facts, err: error }, "request");
+    log[level](error === undefined || status < 500 ? fields : { ...fields, err: error }, "request");
   };
 }
 

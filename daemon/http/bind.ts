@@ -306,14 +306,14 @@ export function bindRoutes<Caller>(
     if (declared.paging !== undefined && answer.total !== undefined)
       Object.assign(
         headers,
-        pagingHeaders(declared.paging, pageFacts(declared, request, answer.total)),
+        pagingHeaders(declared.paging, toPageDetails(declared, request, answer.total)),
       );
     const body = options.checkReplies ? checked(declared, answer.status, answer.body) : answer.body;
     writeAnswer(res, answer.status, headers, body, api.jsonContentType);
     return answer.status;
   }
 
-  function pageFacts(declared: Endpoint, request: ServerRequest, total: number) {
+  function toPageDetails(declared: Endpoint, request: ServerRequest, total: number) {
     const query = declared.query?.safeParse(toQueryObject(request.query)).data as
       | { page?: number; limit?: number }
       | undefined;

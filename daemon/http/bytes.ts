@@ -186,7 +186,7 @@ function rangeOf(
     return length === 0 ? "unsatisfiable" : { start: size - length, end: size - 1 };
   }
   const start = Number(first);
-  const wanted = last === "" ? size - 1 : Number(last);
-  if (last !== "" && wanted < start) return undefined;
-  return start >= size ? "unsatisfiable" : { start, end: Math.min(wanted, size - 1) };
+  const lastByte = last === "" ? size - 1 : Number(last);
+  if (last !== "" && lastByte < start) return undefined;
+  return start >= size ? "unsatisfiable" : { start, end: Math.min(lastByte, size - 1) };
 }

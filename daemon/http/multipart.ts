@@ -45,7 +45,7 @@ export function readMultipart(
   const { promise, resolve, reject } =
     Promise.withResolvers<MultipartForm<Record<string, string>>>();
   const fields: Record<string, string> = Object.create(null);
-  const givenUp = new AbortController();
+  const aborting = new AbortController();
   let file: Promise<FilePart> | undefined;
   let settled = false;
   let isHandedOn = false;
@@ -99,7 +99,7 @@ export function readMultipart(
       });
       return;
     }
-    file = spoolPart(stream, options, givenUp.signal).then((spooled) => ({
+    file = spoolPart(stream, options, aborting.signal).then((spooled) => ({
       ...part,
       ...spooled,
     }));
@@ -137,7 +137,7 @@ export function readMultipart(
     settled = true;
     message.unpipe(parser);
     file?.then(({ stream }) => stream.destroy()).catch(() => undefined);
-    givenUp.abort(error);
+    aborting.abort(error);
     readOn(message).then(() => reject(error), reject);
   }
 }

@@ -111,7 +111,7 @@ function hasContentType(headers: AnswerHeaders): boolean {
 }
 
 /** One page of a list, as the paging headers describe it. */
-export interface PageFacts {
+export interface PageDetails {
   /** The absolute address of the list, without query. */
   readonly address: string;
   readonly query: URLSearchParams;
@@ -121,16 +121,16 @@ export interface PageFacts {
 }
 
 /** `Link`, `X-Total-Count` and their exposure, as forge lists carry them (forge behaviour, 4.2). */
-export function pagingHeaders(style: "link_and_total" | "total", facts: PageFacts): AnswerHeaders {
-  const link = style === "total" ? undefined : linkHeader(facts);
+export function pagingHeaders(style: "link_and_total" | "total", page: PageDetails): AnswerHeaders {
+  const link = style === "total" ? undefined : linkHeader(page);
   return {
-    "X-Total-Count": String(facts.total),
+    "X-Total-Count": String(page.total),
     ...(link === undefined ? {} : { Link: link }),
     "Access-Control-Expose-Headers": link === undefined ? "X-Total-Count" : "Link, X-Total-Count",
   };
 }
 
-function linkHeader({ address, query, page, limit, total }: PageFacts): string | undefined {
+function linkHeader({ address, query, page, limit, total }: PageDetails): string | undefined {
   const pages = Math.ceil(total / limit);
   // A page past the end counts as the last one.
   const current = Math.min(page, Math.max(pages, 1));

@@ -42,8 +42,8 @@ export async function readWholeBody(
     }
     if (size + chunk.byteLength > maxBytes) throw tooLarge(maxBytes);
     if (size + chunk.byteLength > collected.byteLength) {
-      const wanted = Math.max(FIRST_BYTES, collected.byteLength * 2, size + chunk.byteLength);
-      const capacity = Math.min(maxBytes, wanted);
+      const neededBytes = Math.max(FIRST_BYTES, collected.byteLength * 2, size + chunk.byteLength);
+      const capacity = Math.min(maxBytes, neededBytes);
       memory.grow(capacity - collected.byteLength);
       const larger = Buffer.allocUnsafeSlow(capacity);
       collected.copy(larger, 0, 0, size);

@@ -70,7 +70,7 @@ export function optional<T>(
     ...complete(group, details),
     type: {
       takes: type.takes,
-      read: (given, context) => type.read(given, context),
+      read: (input, context) => type.read(input, context),
       ...(type.show && {
         show: (value: T | undefined) => (value === undefined ? value : type.show?.(value)),
       }),

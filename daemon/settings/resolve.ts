@@ -128,7 +128,7 @@ export function resolveSettings(input: SettingsInput): {
 }
 
 interface Candidate {
-  readonly given: unknown;
+  readonly value: unknown;
   readonly source: SettingSource;
   readonly origin: string;
   /** Where its relative paths start. */
@@ -149,18 +149,18 @@ function candidates(
   const variable = readVariable(name, input, problems);
   if (flag !== undefined) {
     const origin = settingDeclarations[name].flag?.split(" ")[0] ?? key;
-    return { given: flag, source: "flag", origin, from };
+    return { value: flag, source: "flag", origin, from };
   }
   if (variable !== undefined) {
     return variable;
   }
-  const given = Object.hasOwn(fromFile, key) ? fromFile[key] : undefined;
+  const value = Object.hasOwn(fromFile, key) ? fromFile[key] : undefined;
   // A key that must not be in the file was reported already; its value does not matter.
-  if (given === undefined || given === null || settingDeclarations[name].outsideFile) {
+  if (value === undefined || value === null || settingDeclarations[name].outsideFile) {
     return undefined;
   }
   const { dirname } = pathsOf(input.platform);
-  return { given, source: "file", origin: input.filePath, from: dirname(input.filePath) };
+  return { value, source: "file", origin: input.filePath, from: dirname(input.filePath) };
 }
 
 function readVariable(
@@ -170,15 +170,15 @@ function readVariable(
 ): Candidate | undefined {
   const variable = toVariable(name);
   const twin = `${variable}_FILE`;
-  const given = input.env[variable];
+  const value = input.env[variable];
   const path = input.env[twin];
   const from = input.workingDirectory;
   if (path === undefined || path === "") {
-    return given === undefined || given === ""
+    return value === undefined || value === ""
       ? undefined
-      : { given, source: "environment", origin: variable, from };
+      : { value, source: "environment", origin: variable, from };
   }
-  if (given !== undefined && given !== "") {
+  if (value !== undefined && value !== "") {
     problems.push({
       key: toKey(name),
       origin: twin,
@@ -191,7 +191,7 @@ function readVariable(
       .readFile(toAbsolutePath(path, from, input))
       .replace(/^\uFEFF/, "")
       .replace(/\r?\n$/, "");
-    return { given: text, source: "environment_file", origin: twin, from };
+    return { value: text, source: "environment_file", origin: twin, from };
   } catch (error) {
     problems.push({
       key: toKey(name),
@@ -216,12 +216,12 @@ function readOne<T>(
     resolvePath: (path) => toAbsolutePath(path, candidate.from, environment),
     pathSeparator: pathsOf(environment.platform).delimiter,
   };
-  const value = declared.type.read(candidate.given, context);
+  const value = declared.type.read(candidate.value, context);
   if (value === undefined) {
     const key = toKey(name);
     // The content of a `_FILE` twin is not printed either: a mistyped path could name any file.
     const quiet = declared.secret || candidate.source === "environment_file";
-    const got = quiet ? "" : `, not ${quote(candidate.given)}`;
+    const got = quiet ? "" : `, not ${quote(candidate.value)}`;
     problems.push({
       key,
       origin: candidate.origin,
@@ -314,8 +314,8 @@ function toPrinted(declared: Setting<unknown>, value: unknown): unknown {
   return declared.secret ? "********" : declared.type.show ? declared.type.show(value) : value;
 }
 
-function quote(given: unknown): string {
-  const text = JSON.stringify(given) ?? String(given);
+function quote(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }
 

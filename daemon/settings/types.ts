@@ -12,8 +12,8 @@ export interface ReadContext {
 export interface SettingType<T> {
   /** The accepted values, to end the sentence "port takes …". */
   readonly takes: string;
-  /** Returns the typed value, or undefined when `given` is invalid. */
-  read(given: unknown, context: ReadContext): T | undefined;
+  /** Returns the typed value, or undefined when `input` is invalid. */
+  read(input: unknown, context: ReadContext): T | undefined;
   /** The value as people and scripts see it, when that is not the typed value itself. */
   show?(value: T): unknown;
 }
@@ -45,8 +45,8 @@ export const text: SettingType<string> = {
 /** Master keys, newest first, as text: the keyring decodes them. */
 export const masterKeys: SettingType<string> = {
   takes: "32 bytes as 64 hex digits or as base64, or several, separated by commas",
-  read(given) {
-    const line = readLine(given);
+  read(input) {
+    const line = readLine(input);
     const parts = line?.split(/[\s,]+/).filter((part) => part !== "") ?? [];
     return parts.length > 0 && parts.every((part) => /^(?:[0-9a-f]{64}|[\w+/-]{43}=?)$/i.test(part))
       ? line
@@ -58,9 +58,9 @@ export const masterKeys: SettingType<string> = {
 export function integer(min: number, max: number, unit?: string): SettingType<number> {
   return {
     takes: `a whole number${unit === undefined ? "" : ` of ${unit}`} from ${min} to ${max}`,
-    read(given) {
+    read(input) {
       const value =
-        typeof given === "string" && /^-?\d{1,16}$/.test(given.trim()) ? Number(given) : given;
+        typeof input === "string" && /^-?\d{1,16}$/.test(input.trim()) ? Number(input) : input;
       return typeof value === "number" &&
         Number.isSafeInteger(value) &&
         value >= min &&
@@ -75,9 +75,9 @@ export function integer(min: number, max: number, unit?: string): SettingType<nu
 export function byteSize(min: number): SettingType<number> {
   return {
     takes: `a size of at least ${min} bytes, such as 1048576, 512MiB or 5GB`,
-    read(given) {
-      if (!["string", "number"].includes(typeof given)) return undefined;
-      const bytes = readByteSize(String(given));
+    read(input) {
+      if (!["string", "number"].includes(typeof input)) return undefined;
+      const bytes = readByteSize(String(input));
       return bytes !== undefined && bytes >= min ? bytes : undefined;
     },
   };
@@ -97,9 +97,9 @@ const switches: Readonly<Record<string, boolean>> = {
 /** On or off. */
 export const onOff: SettingType<boolean> = {
   takes: "true or false (also on, off, yes, no, 1, 0)",
-  read: (given) =>
-    ["string", "boolean", "number"].includes(typeof given)
-      ? switches[String(given).trim().toLowerCase()]
+  read: (input) =>
+    ["string", "boolean", "number"].includes(typeof input)
+      ? switches[String(input).trim().toLowerCase()]
       : undefined,
 };
 
@@ -107,7 +107,7 @@ export const onOff: SettingType<boolean> = {
 export function oneOf<const W extends string>(...words: readonly W[]): SettingType<W> {
   return {
     takes: `one of ${words.join(", ")}`,
-    read: (given) => words.find((word) => word === given),
+    read: (input) => words.find((word) => word === input),
   };
 }
 
@@ -118,8 +118,8 @@ export function address(...schemes: string[]): SettingType<string> {
     takes: `an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(" or ")}${
       base ? ", without user, query and fragment" : ""
     }`,
-    read(given) {
-      const url = typeof given === "string" ? URL.parse(given) : null;
+    read(input) {
+      const url = typeof input === "string" ? URL.parse(input) : null;
       // The query names the folder of a PostgreSQL server's socket.
       const hasHost = url !== null && (url.host !== "" || (!base && url.searchParams.has("host")));
       if (!hasHost || !schemes.includes(url.protocol.slice(0, -1))) {
@@ -131,7 +131,7 @@ export function address(...schemes: string[]): SettingType<string> {
       ) {
         return undefined;
       }
-      return base ? url.href.replace(/\/+$/, "") : String(given);
+      return base ? url.href.replace(/\/+$/, "") : String(input);
     },
   };
 }
@@ -141,8 +141,8 @@ export const bucketUrl: SettingType<BucketSetting> = {
   takes:
     "s3://BUCKET/FOLDER?endpoint=https://HOST:PORT&region=REGION&path_style=true; all but the bucket may be left out; " +
     "keys have settings of their own",
-  read(given) {
-    const url = typeof given === "string" ? URL.parse(given) : null;
+  read(input) {
+    const url = typeof input === "string" ? URL.parse(input) : null;
     if (url?.protocol !== "s3:") return undefined;
     const { username, password, port, hash, host: bucket, searchParams } = url;
     const folder = url.pathname.replace(/^\/+|\/+$/g, "");
@@ -194,7 +194,7 @@ export function orWord<T, const W extends string>(
 ): SettingType<T | W> {
   return {
     takes: `${type.takes}, or ${word}`,
-    read: (given, context) => (given === word ? word : type.read(given, context)),
+    read: (input, context) => (input === word ? word : type.read(input, context)),
   };
 }
 
@@ -205,11 +205,11 @@ function listOf(
 ): SettingType<readonly string[]> {
   return {
     takes,
-    read(given) {
-      if (given === "none") {
+    read(input) {
+      if (input === "none") {
         return [];
       }
-      const items = typeof given === "string" ? given.split(",") : given;
+      const items = typeof input === "string" ? input.split(",") : input;
       if (!Array.isArray(items)) {
         return undefined;
       }
@@ -251,9 +251,9 @@ const characterKinds = ["lower", "upper", "digit", "spec"] as const;
 /** The kinds of characters that a password must contain. */
 export const passwordComplexity: SettingType<readonly (typeof characterKinds)[number][]> = {
   takes: "some of lower, upper, digit and spec, separated by commas, or off",
-  read(given, context) {
-    if (given === "off") return [];
-    const words = listOf("", (item) => item).read(given, context);
+  read(input, context) {
+    if (input === "off") return [];
+    const words = listOf("", (item) => item).read(input, context);
     const found = words?.map((word) => characterKinds.find((kind) => kind === word));
     return found?.every((kind) => kind !== undefined) ? found : undefined;
   },
@@ -267,9 +267,9 @@ function toIpv6(text: string): string | undefined {
 /** One host name or IP address to listen on, as `URL` writes it: in lower case, without brackets and last dot. */
 export const hostAddress: SettingType<string> = {
   takes: "an IP address or a host name, without scheme and port",
-  read(given) {
-    if (typeof given !== "string") return undefined;
-    const bare = /^\[(.*)\]$/.exec(given.trim())?.[1] ?? given.trim();
+  read(input) {
+    if (typeof input !== "string") return undefined;
+    const bare = /^\[(.*)\]$/.exec(input.trim())?.[1] ?? input.trim();
     const canonical = toIpv6(bare);
     if (canonical !== undefined) return canonical;
     if (/[^\p{L}\p{N}._-]/u.test(bare)) return undefined;
@@ -304,17 +304,17 @@ export const origins = listOf(
 /** One absolute path. */
 export const filePath: SettingType<string> = {
   takes: "a path",
-  read: (given, context) =>
-    typeof given === "string" && given !== "" && !given.includes("\0")
-      ? context.resolvePath(given)
+  read: (input, context) =>
+    typeof input === "string" && input !== "" && !input.includes("\0")
+      ? context.resolvePath(input)
       : undefined,
 };
 
 /** Paths, made absolute. In one text they are separated by the system's separator. */
 export const filePaths: SettingType<readonly string[]> = {
   takes: "paths, separated as in PATH (in the config file also a list)",
-  read(given, context) {
-    const items = typeof given === "string" ? given.split(context.pathSeparator) : given;
+  read(input, context) {
+    const items = typeof input === "string" ? input.split(context.pathSeparator) : input;
     if (!Array.isArray(items)) {
       return undefined;
     }
@@ -328,15 +328,15 @@ export const filePaths: SettingType<readonly string[]> = {
 /** `off`, `self`, or two files. */
 export const tlsMode: SettingType<TlsSetting> = {
   takes: "off, self, or a certificate file and a key file separated by a comma",
-  read(given, context) {
+  read(input, context) {
     // YAML 1.1 readers make `off` false; both spellings mean the same here.
-    if (given === "off" || given === false) {
+    if (input === "off" || input === false) {
       return { kind: "off" };
     }
-    if (given === "self") {
+    if (input === "self") {
       return { kind: "self" };
     }
-    const files = typeof given === "string" ? given.split(",").map((file) => file.trim()) : [];
+    const files = typeof input === "string" ? input.split(",").map((file) => file.trim()) : [];
     const [certificate, key] = files;
     if (files.length !== 2 || !certificate || !key) {
       return undefined;
@@ -351,9 +351,9 @@ export const tlsMode: SettingType<TlsSetting> = {
     value.kind === "files" ? `${value.certificateFile},${value.keyFile}` : value.kind,
 };
 
-function readLine(given: unknown): string | undefined {
+function readLine(input: unknown): string | undefined {
   // oxlint-disable-next-line no-control-regex -- the pattern refuses control characters
-  return typeof given === "string" && given.trim() !== "" && !/[\u0000-\u001f\u007f]/.test(given)
-    ? given
+  return typeof input === "string" && input.trim() !== "" && !/[\u0000-\u001f\u007f]/.test(input)
+    ? input
     : undefined;
 }

@@ -8,8 +8,8 @@ export interface Log {
   readonly warn: LogFn;
   readonly error: LogFn;
   readonly fatal: LogFn;
-  /** A log whose lines all carry `facts`, such as `{ request_id }`. */
-  child(facts: Record<string, unknown>): Log;
+  /** A log whose lines all carry `fields`, such as `{ request_id }`. */
+  child(fields: Record<string, unknown>): Log;
   isLevelEnabled(level: string): boolean;
 }
 
@@ -67,7 +67,7 @@ function toLog(logger: Logger<never>): Log {
     warn: logger.warn.bind(logger),
     error: logger.error.bind(logger),
     fatal: logger.fatal.bind(logger),
-    child: (facts) => toLog(logger.child(redactDeep(facts))),
+    child: (fields) => toLog(logger.child(redactDeep(fields))),
     isLevelEnabled: (level) => logger.isLevelEnabled(level),
   };
 }

@@ -43,9 +43,9 @@ export function createScrubber(secrets: readonly string[]): (text: string) => st
   };
 }
 
-/** A copy of `facts` without the values of secret names, at any depth, lists and numbers under them included. */
-export function redactDeep(facts: Record<string, unknown>): Record<string, unknown> {
-  return redactValue(facts, 0) as Record<string, unknown>;
+/** A copy of `fields` without the values of secret names, at any depth, lists and numbers under them included. */
+export function redactDeep(fields: Record<string, unknown>): Record<string, unknown> {
+  return redactValue(fields, 0) as Record<string, unknown>;
 }
 
 /** A copy of a value with the control characters of its texts written out, so that a terminal shows and does not obey them. */
@@ -119,7 +119,7 @@ function redactValue(value: unknown, depth: number): unknown {
   }
   const source =
     value instanceof Error
-      ? { ...factsOf(value), ...Object.fromEntries(Object.entries(value)) }
+      ? { ...errorFields(value), ...Object.fromEntries(Object.entries(value)) }
       : value;
   return Object.fromEntries(
     Object.entries(source).map(([name, inner]) => [
@@ -131,6 +131,6 @@ function redactValue(value: unknown, depth: number): unknown {
   );
 }
 
-function factsOf({ name, message, stack, cause }: Error): Record<string, unknown> {
+function errorFields({ name, message, stack, cause }: Error): Record<string, unknown> {
   return { type: name, message, stack, ...(cause === undefined ? {} : { cause }) };
 }

@@ -12,12 +12,12 @@ export function createTotpSecret(randomBytes: (length: number) => Uint8Array): s
 }
 
 /** Returns the `otpauth:` address that authenticator apps read. */
-export function toProvisioningUri(given: {
+export function toProvisioningUri(account: {
   readonly secret: string;
   readonly issuer: string;
   readonly account: string;
 }): string {
-  return generateURI({ secret: given.secret, issuer: given.issuer, label: given.account });
+  return generateURI({ secret: account.secret, issuer: account.issuer, label: account.account });
 }
 
 /**
@@ -27,7 +27,7 @@ export function toProvisioningUri(given: {
  * After the clock was set back, codes are refused until it passes `lastStep` again: an unused code cannot be
  * distinguished from a used one.
  */
-export function findTotpStep(given: {
+export function findTotpStep(attempt: {
   readonly secret: string;
   readonly code: string;
   /** Epoch milliseconds. */
@@ -35,14 +35,14 @@ export function findTotpStep(given: {
   /** The newest step whose code was used; 0 if no code was used. */
   readonly lastStep: number;
 }): number | undefined {
-  if (!/^[0-9]{6}$/.test(given.code)) return undefined;
+  if (!/^[0-9]{6}$/.test(attempt.code)) return undefined;
   const result = verifySync({
-    secret: given.secret,
-    token: given.code,
-    epoch: Math.floor(given.now / 1000),
+    secret: attempt.secret,
+    token: attempt.code,
+    epoch: Math.floor(attempt.now / 1000),
     epochTolerance: STEP_SECONDS,
   });
   const step = result.valid && "timeStep" in result ? result.timeStep : undefined;
   // Compared here: otplib's `afterTimeStep` throws when the last step is ahead of the clock.
-  return step !== undefined && step > given.lastStep ? step : undefined;
+  return step !== undefined && step > attempt.lastStep ? step : undefined;
 }
