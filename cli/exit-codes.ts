@@ -25,12 +25,12 @@ export const exitCodes = {
 
 export type ExitCode = keyof typeof exitCodes;
 
-interface ErrorCodeFacts {
+interface ErrorCodeEntry {
   readonly exit: ExitCode;
   readonly meaning: string;
 }
 
-const code = (exit: ExitCode, meaning: string): ErrorCodeFacts => ({ exit, meaning });
+const code = (exit: ExitCode, meaning: string): ErrorCodeEntry => ({ exit, meaning });
 
 /**
  * The closed list of `error.code` in machine output, each with its exit code. The list may grow; an entry never
@@ -93,7 +93,7 @@ export const errorCodes = {
   interrupted: code(130, "stopped by Ctrl-C"),
   closed_pipe: code(141, "the reader of the output closed the pipe"),
   terminated: code(143, "stopped by SIGTERM"),
-} as const satisfies Record<string, ErrorCodeFacts>;
+} as const satisfies Record<string, ErrorCodeEntry>;
 
 export type CliErrorCode = keyof typeof errorCodes;
 

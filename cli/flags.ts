@@ -174,23 +174,23 @@ export function asksForMachineOutput(argv: readonly string[]): boolean {
 /** The explicit value of `--json` without fields; see `markPlainJson`. */
 export const allFields = "*";
 
-function toJsonFields(given: string | undefined): true | readonly string[] | undefined {
-  if (given === undefined) return undefined;
-  if (given === allFields) return true;
-  const fields = given.split(",").map((field) => field.trim());
+function toJsonFields(value: string | undefined): true | readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  if (value === allFields) return true;
+  const fields = value.split(",").map((field) => field.trim());
   if (fields.some((field) => field === ""))
     throw usageError("--json=FIELDS takes field names separated by commas");
   return fields;
 }
 
 function assertOneMode(flags: CommonFlags): void {
-  const given = [
+  const modes = [
     flags.jq !== undefined && "--jq",
     flags.template !== undefined && "--template",
     flags.format !== undefined && flags.format !== "json" && "--format",
   ].filter((flag) => flag !== false);
-  if (flags.ndjson && flags.format !== undefined) given.push("--ndjson");
-  if (given.length > 1) throw usageError(`${given.join(" and ")} exclude each other`);
+  if (flags.ndjson && flags.format !== undefined) modes.push("--ndjson");
+  if (modes.length > 1) throw usageError(`${modes.join(" and ")} exclude each other`);
   const itemwise = toItemwise(flags);
   if (flags.meta && itemwise !== undefined)
     throw usageError(`--meta and ${itemwise} exclude each other`);
@@ -205,21 +205,21 @@ function toItemwise({ ndjson, template, format }: CommonFlags): string | undefin
   return format === "csv" || format === "tsv" ? `--format ${format}` : undefined;
 }
 
-function toCount(flag: string): (given: string) => number {
-  return (given) => {
-    const value = Number(given);
-    if (!/^\d{1,9}$/.test(given) || value < 1)
-      throw usageError(`${flag} takes a whole number from 1, not ${JSON.stringify(given)}`);
+function toCount(flag: string): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d{1,9}$/.test(text) || value < 1)
+      throw usageError(`${flag} takes a whole number from 1, not ${JSON.stringify(text)}`);
     return value;
   };
 }
 
-function toFormat(given: string): OutputFormat {
-  return toChoice("--format", ["json", "csv", "tsv", "yaml"], given);
+function toFormat(value: string): OutputFormat {
+  return toChoice("--format", ["json", "csv", "tsv", "yaml"], value);
 }
 
-function toProgressMode(given: string): ProgressMode {
-  return toChoice("--progress", ["bar", "json", "none"], given);
+function toProgressMode(value: string): ProgressMode {
+  return toChoice("--progress", ["bar", "json", "none"], value);
 }
 
 /**

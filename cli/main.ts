@@ -62,8 +62,8 @@ export function processSystem(): System {
     elapsed: () => performance.now(),
     random: (length) => crypto.getRandomValues(new Uint8Array(length)),
     sleep,
-    isProcessAlive: (pid) => canSignal(pid, 0) && processFacts(pid)?.state !== "Z",
-    processMark: (pid) => processFacts(pid)?.startedAt,
+    isProcessAlive: (pid) => canSignal(pid, 0) && readProcessState(pid)?.state !== "Z",
+    processMark: (pid) => readProcessState(pid)?.startedAt,
     stopProcess: (pid) => canSignal(pid, "SIGTERM"),
     openBrowser,
     page: showInPager,
@@ -197,7 +197,7 @@ function canSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
  * Reads a process's state (`Z` for a zombie) and start time in clock ticks since boot from Linux's /proc. Undefined on
  * other systems, and for an ended process.
  */
-function processFacts(
+function readProcessState(
   pid: number,
 ): { readonly state: string | undefined; readonly startedAt: string | undefined } | undefined {
   if (process.platform !== "linux") return undefined;

@@ -60,8 +60,8 @@ export function createPrompts(cli: PromptsDeps): Prompts {
         !(await cli.config()).noInput
       );
     },
-    async require(given) {
-      const missing = given.filter(({ isMissing }) => isMissing).map(({ flag }) => flag);
+    async require(flags) {
+      const missing = flags.filter(({ isMissing }) => isMissing).map(({ flag }) => flag);
       if (missing.length > 0 && !(await prompts.canAsk())) throw missingInput(missing);
     },
     async text(question, flag, byDefault) {

@@ -5,7 +5,7 @@ import { vaultHints } from "./vault-hints.ts";
 import { asObject, type JsonObject } from "../support/json-object.ts";
 
 /** The parts of a response that decide between success and failure. */
-export interface ResponseFacts {
+export interface ResponseParts {
   readonly service: "forge" | "vault";
   readonly status: number;
   /** The parsed body; undefined when it is not JSON. */
@@ -81,16 +81,16 @@ const codeOfStatus: Readonly<Record<number, CliErrorCode>> = {
  * The failure that an answer amounts to, or undefined when the request succeeded: the one table from answers to error
  * codes. A success status with a failed outcome is a failure; a sign-in challenge is `challenge_required`.
  */
-export function toFailure(facts: ResponseFacts): CliError | undefined {
-  const { status, body } = facts;
+export function toFailure(response: ResponseParts): CliError | undefined {
+  const { status, body } = response;
   const fields = isObject(body) ? body : {};
   const isSuccess = status >= 200 && status < 300;
   const kind = textOf(fields["kind"]);
   const reason = textOf(fields["reason"]);
-  const byKind = facts.service === "vault" && kind !== undefined ? codeOfKind[kind] : undefined;
+  const byKind = response.service === "vault" && kind !== undefined ? codeOfKind[kind] : undefined;
   const errorCode = textOf(fields["error_code"]);
   const aiFailure =
-    facts.service === "vault" && fields["ok"] === false
+    response.service === "vault" && fields["ok"] === false
       ? aiFailures[errorCode ?? "provider_error"]
       : undefined;
   if (byKind !== undefined) return toError(codeOfReason[`${kind}/${reason}`] ?? byKind);
@@ -101,30 +101,33 @@ export function toFailure(facts: ResponseFacts): CliError | undefined {
       return toError("challenge_required");
     return undefined;
   }
-  return toError(codeByStatus(facts));
+  return toError(codeByStatus(response));
 
   function toError(code: CliErrorCode): CliError {
-    const seconds = toSeconds(facts.retryAfter);
+    const seconds = toSeconds(response.retryAfter);
     const knownHint =
-      facts.service === "vault" ? vaultHints[textOf(fields["detail"]) ?? ""] : undefined;
+      response.service === "vault" ? vaultHints[textOf(fields["detail"]) ?? ""] : undefined;
     const words = byKind === undefined ? undefined : findStorageMessage(kind, reason);
     const message = messageOf(fields, code, status, words);
     const details: CliErrorDetails = {
       httpStatus: status,
-      service: facts.service,
+      service: response.service,
       kind,
       reason: aiFailure === undefined ? reason : errorCode,
-      requestId: facts.requestId,
+      requestId: response.requestId,
       retryAfterSeconds: seconds,
       problems: problemsOf(fields),
       hint:
-        knownHint ?? aiFailure?.[1] ?? hintOf(code, facts.service, seconds, message) ?? words?.hint,
+        knownHint ??
+        aiFailure?.[1] ??
+        hintOf(code, response.service, seconds, message) ??
+        words?.hint,
     };
     return new CliError(code, message, details);
   }
 }
 
-function codeByStatus({ service, status, body }: ResponseFacts): CliErrorCode {
+function codeByStatus({ service, status, body }: ResponseParts): CliErrorCode {
   const detail = isObject(body) ? textOf(body["detail"]) : undefined;
   if (status === 401 && detail === "Session revoked") return "session_revoked";
   if ((status === 401 || status === 503) && service === "vault" && /reconnect/i.test(detail ?? ""))

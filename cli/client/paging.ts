@@ -70,8 +70,14 @@ function toForgePages<E extends AnyEndpoint, Item>(
     const total =
       totalOf(answer) ?? (body as { readonly total_count?: number }).total_count ?? null;
     const size = Math.min(limit ?? forgePageSize, forgeLargestPage);
-    const seen = (page - 1) * size + items.length;
-    return { items, page, limit: size, total, hasMore: items.length > 0 && seen < (total ?? 0) };
+    const readCount = (page - 1) * size + items.length;
+    return {
+      items,
+      page,
+      limit: size,
+      total,
+      hasMore: items.length > 0 && readCount < (total ?? 0),
+    };
   };
   return {
     first: ({ page, limit, all }) => read(page ?? 1, limit ?? (all ? forgeLargestPage : undefined)),

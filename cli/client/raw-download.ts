@@ -80,8 +80,8 @@ export function openRaw(request: RawRequest): Promise<RawResponse | undefined> {
     const abort = () => fail(signal.reason as Error);
     signal.addEventListener("abort", abort, { once: true });
     socket.on("timeout", () => {
-      const isWanted = !isOpened || (write !== undefined && filling !== undefined);
-      if (isWanted) fail(Object.assign(new Error("no data for minutes"), { code: "ETIMEDOUT" }));
+      const isExpected = !isOpened || (write !== undefined && filling !== undefined);
+      if (isExpected) fail(Object.assign(new Error("no data for minutes"), { code: "ETIMEDOUT" }));
     });
     socket.on("error", fail);
     socket.on("end", () => fail(closedEarly()));

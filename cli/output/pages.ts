@@ -20,7 +20,7 @@ export interface PageOptions {
 
 /** A list that is read page by page. `first` returns the page that the flags select, `next` the one after `page`. */
 export interface PageSource<T> {
-  first(wanted: PageOptions): Promise<Page<T>>;
+  first(options: PageOptions): Promise<Page<T>>;
   next(page: Page<T>): Promise<Page<T>>;
 }
 

@@ -69,13 +69,13 @@ function compileSelect(condition: string): Step[] | undefined {
   ];
 }
 
-const comparisons: Readonly<Record<string, (found: unknown, wanted: unknown) => boolean>> = {
-  "==": (found, wanted) => found === wanted,
-  "!=": (found, wanted) => found !== wanted,
-  "<": (found, wanted) => order(found, wanted) < 0,
-  "<=": (found, wanted) => order(found, wanted) <= 0,
-  ">": (found, wanted) => order(found, wanted) > 0,
-  ">=": (found, wanted) => order(found, wanted) >= 0,
+const comparisons: Readonly<Record<string, (found: unknown, operand: unknown) => boolean>> = {
+  "==": (found, operand) => found === operand,
+  "!=": (found, operand) => found !== operand,
+  "<": (found, operand) => order(found, operand) < 0,
+  "<=": (found, operand) => order(found, operand) <= 0,
+  ">": (found, operand) => order(found, operand) > 0,
+  ">=": (found, operand) => order(found, operand) >= 0,
 };
 
 /** jq's order of types: null, false, true, numbers, strings, lists, objects. */

@@ -22,9 +22,9 @@ const legible = 6;
 /** Whether the terminal is wide enough for a table that can be read. */
 export function fits(input: Omit<TableInput, "paintHeader" | "paintCell">): boolean {
   const { headers, fixed = [], rows, width } = input;
-  const wanted = toWidths(headers, rows);
+  const natural = toWidths(headers, rows);
   const least = shownColumns(input).map((column) =>
-    fixed[column] === true ? (wanted[column] ?? 0) : Math.min(wanted[column] ?? 0, legible),
+    fixed[column] === true ? (natural[column] ?? 0) : Math.min(natural[column] ?? 0, legible),
   );
   return sumOf(least) + gap.length * (least.length - 1) <= width;
 }
@@ -36,9 +36,9 @@ export function fits(input: Omit<TableInput, "paintHeader" | "paintCell">): bool
 export function toTable(input: TableInput): string {
   const { headers, fixed = [], rows, width, paintHeader, paintCell = (text) => text } = input;
   const columns = shownColumns(input);
-  const wanted = toWidths(headers, rows);
+  const natural = toWidths(headers, rows);
   const widths = fit(
-    columns.map((column) => wanted[column] ?? 0),
+    columns.map((column) => natural[column] ?? 0),
     columns.map((column) => fixed[column] === true),
     width - gap.length * (columns.length - 1),
   );
@@ -83,8 +83,8 @@ function toWidths(headers: readonly string[], rows: TableInput["rows"]): readonl
   );
 }
 
-function fit(wanted: readonly number[], fixed: readonly boolean[], available: number): number[] {
-  const widths = [...wanted];
+function fit(natural: readonly number[], fixed: readonly boolean[], available: number): number[] {
+  const widths = [...natural];
   const flexible = () => widths.filter((_, column) => fixed[column] !== true);
   let excess = sumOf(widths) - available;
   while (excess > 0) {

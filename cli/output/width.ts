@@ -4,15 +4,15 @@ import stringWidth from "string-width";
 export function cutEnd(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   if (width < 1) return "";
-  let kept = "";
+  let part = "";
   let used = 0;
   for (const { segment } of new Intl.Segmenter().segment(text)) {
     const more = stringWidth(segment);
     if (used + more > width - 1) break;
-    kept += segment;
+    part += segment;
     used += more;
   }
-  return `${kept}…`;
+  return `${part}…`;
 }
 
 /** The same, cut at the beginning: the last part of a path is the most useful. */
@@ -20,15 +20,15 @@ export function cutStart(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   if (width < 1) return "";
   const segments = [...new Intl.Segmenter().segment(text)].toReversed();
-  let kept = "";
+  let part = "";
   let used = 0;
   for (const { segment } of segments) {
     const more = stringWidth(segment);
     if (used + more > width - 1) break;
-    kept = segment + kept;
+    part = segment + part;
     used += more;
   }
-  return `…${kept}`;
+  return `…${part}`;
 }
 
 /** Filled up with blanks at the end to `width` cells. */

@@ -77,7 +77,7 @@ function readLightConfig(system: ConfigSystem, flags: CommonFlags): ClientConfig
     if (/^CROFT_(?!TEST_)/.test(name) && !clientVariables.has(name)) return undefined;
   if (flags.config !== undefined) return undefined;
   const environment = toPathEnvironment(system);
-  const home = flags.home ?? given(env["CROFT_HOME"]);
+  const home = flags.home ?? unlessEmpty(env["CROFT_HOME"]);
   if (home === "" || home?.includes("\0") === true) return undefined;
   const paths = toSettingPaths(
     {
@@ -88,10 +88,10 @@ function readLightConfig(system: ConfigSystem, flags: CommonFlags): ClientConfig
     environment,
   );
   if (readTextFile(paths.configFile) !== undefined) return undefined;
-  const url = flags.url ?? given(env["CROFT_URL"]);
-  const store = flags.credentialStore ?? given(env["CROFT_CREDENTIAL_STORE"]) ?? "auto";
-  const noInput = given(env["CROFT_NO_INPUT"]) ?? "false";
-  const completion = given(env["CROFT_COMPLETION_MS"]) ?? "150";
+  const url = flags.url ?? unlessEmpty(env["CROFT_URL"]);
+  const store = flags.credentialStore ?? unlessEmpty(env["CROFT_CREDENTIAL_STORE"]) ?? "auto";
+  const noInput = unlessEmpty(env["CROFT_NO_INPUT"]) ?? "false";
+  const completion = unlessEmpty(env["CROFT_COMPLETION_MS"]) ?? "150";
   const texts = [
     flags.profile ?? env["CROFT_PROFILE"],
     env["CROFT_FORGE_TOKEN"],
@@ -109,10 +109,10 @@ function readLightConfig(system: ConfigSystem, flags: CommonFlags): ClientConfig
     url: url?.replace(/\/+$/, ""),
     urlSource: url === undefined ? undefined : flags.url === undefined ? "environment" : "flag",
     defaultUrl: "http://127.0.0.1:7420",
-    profile: flags.profile ?? given(env["CROFT_PROFILE"]),
-    forgeToken: given(env["CROFT_FORGE_TOKEN"]),
-    vaultToken: given(env["CROFT_VAULT_TOKEN"]),
-    tokenCommand: given(env["CROFT_TOKEN_COMMAND"]),
+    profile: flags.profile ?? unlessEmpty(env["CROFT_PROFILE"]),
+    forgeToken: unlessEmpty(env["CROFT_FORGE_TOKEN"]),
+    vaultToken: unlessEmpty(env["CROFT_VAULT_TOKEN"]),
+    tokenCommand: unlessEmpty(env["CROFT_TOKEN_COMMAND"]),
     credentialStore: store,
     noInput: noInput === "true" || noInput === "1",
     completionMs: Number(completion),
@@ -182,7 +182,7 @@ export function toReadFailure(path: string, error: unknown): unknown {
   return error;
 }
 
-function given(value: string | undefined): string | undefined {
+function unlessEmpty(value: string | undefined): string | undefined {
   return isSet(value) ? value : undefined;
 }
 

@@ -42,9 +42,9 @@ export function createCredentials(cli: CredentialsDeps): Credentials {
 
   const credentials: Credentials = {
     async storeOf(profile) {
-      const wanted = (await cli.config()).credentialStore;
+      const setting = (await cli.config()).credentialStore;
       // The store that was chosen at login applies, unless this run overrides it.
-      return open(wanted === "auto" ? (profile.store ?? "file") : wanted);
+      return open(setting === "auto" ? (profile.store ?? "file") : setting);
     },
     async chooseStore(profile) {
       const store = await choose();
@@ -76,23 +76,23 @@ export function createCredentials(cli: CredentialsDeps): Credentials {
   return credentials;
 
   async function choose(): Promise<CredentialStore> {
-    const wanted = (await cli.config()).credentialStore;
-    if (wanted === "file") return open("file");
+    const setting = (await cli.config()).credentialStore;
+    if (setting === "file") return open("file");
     const keyring = await open("keyring");
     try {
       await probeStore(keyring, Buffer.from(cli.system.random(16)).toString("hex"));
       return keyring;
     } catch (error) {
-      if (wanted === "keyring") throw error;
+      if (setting === "keyring") throw error;
       passedOver = error instanceof Error ? error.message : String(error);
       return open("file");
     }
   }
 
   async function sayOnce(reason: string): Promise<void> {
-    if ((await cli.profiles.read()).fileStoreNoticeGiven) return;
+    if ((await cli.profiles.read()).wasFileStoreNoticeShown) return;
     cli.io.note(`Credentials are kept in files of mode 0600 in ${await folder()}: ${reason}.`);
-    await cli.profiles.update((file) => ({ ...file, fileStoreNoticeGiven: true }));
+    await cli.profiles.update((file) => ({ ...file, wasFileStoreNoticeShown: true }));
   }
 }
 

@@ -27,7 +27,7 @@ export interface ProfileFile {
   readonly current: string;
   readonly profiles: Readonly<Record<string, Profile>>;
   /** Whether the note about credentials in files was shown. */
-  readonly fileStoreNoticeGiven: boolean;
+  readonly wasFileStoreNoticeShown: boolean;
 }
 
 /** The profiles, in `profiles.json` of the configuration folder. */
@@ -100,19 +100,19 @@ export function createProfiles(cli: ProfilesDeps): Profiles {
 const emptyFile: ProfileFile = {
   current: defaultProfile,
   profiles: Object.create(null) as Readonly<Record<string, Profile>>,
-  fileStoreNoticeGiven: false,
+  wasFileStoreNoticeShown: false,
 };
 
 function toWire(file: ProfileFile) {
-  const { current, profiles, fileStoreNoticeGiven } = file;
-  return { version: 1, current, file_store_notice_given: fileStoreNoticeGiven, profiles };
+  const { current, profiles, wasFileStoreNoticeShown } = file;
+  return { version: 1, current, file_store_notice_given: wasFileStoreNoticeShown, profiles };
 }
 
 function parseFile(text: string, path: string): ProfileFile {
   const {
     current,
     profiles: known,
-    file_store_notice_given: isNoticeGiven,
+    file_store_notice_given: wasNoticeShown,
   } = parseObject(text) ?? {};
   const entries = asObject(known);
   if (typeof current !== "string" || entries === undefined) throw damaged(path);
@@ -123,7 +123,7 @@ function parseFile(text: string, path: string): ProfileFile {
     if (profile === undefined) throw damaged(path);
     profiles[name] = profile;
   }
-  return { current, profiles, fileStoreNoticeGiven: isNoticeGiven === true };
+  return { current, profiles, wasFileStoreNoticeShown: wasNoticeShown === true };
 }
 
 /** Returns the profile that a value of the file describes; undefined when a member has a wrong type. */

@@ -21,9 +21,9 @@ export function parseLabel(text: string): RunnerLabel | undefined {
 /** Returns where a job with these labels runs, by the first of its labels that the runner has. */
 export function findTarget(
   labels: readonly RunnerLabel[],
-  wanted: readonly string[],
+  requested: readonly string[],
 ): LabelTarget | undefined {
-  for (const name of wanted) {
+  for (const name of requested) {
     const found = labels.find((label) => label.name === name);
     if (found !== undefined) return found.target;
   }

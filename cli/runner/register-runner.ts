@@ -39,16 +39,16 @@ const USUAL_IMAGE = "docker://node:22-bookworm";
  * Registers a runner and keeps it in this home, where it replaces an earlier one. @throws CliError `usage` for invalid labels
  * and patterns, `invalid` when the daemon refuses the token
  */
-export async function registerRunner(cli: CliContext, wanted: NewRunner): Promise<RunnerState> {
+export async function registerRunner(cli: CliContext, options: NewRunner): Promise<RunnerState> {
   const { paths, url } = await cli.config();
-  const labels = wanted.labels ?? (await toUsualLabels(cli));
+  const labels = options.labels ?? (await toUsualLabels(cli));
   assertLabels(labels);
-  const pattern = wanted.allow.find((each) => !isAllowPattern(each));
+  const pattern = options.allow.find((each) => !isAllowPattern(each));
   if (pattern !== undefined)
     throw usageError(`--allow takes OWNER/NAME, OWNER or *, not ${JSON.stringify(pattern)}`);
   const target = await cli.client.target();
-  const token = wanted.token ?? (await askForToken(cli, wanted.level));
-  const name = wanted.name ?? hostname();
+  const token = options.token ?? (await askForToken(cli, options.level));
+  const name = options.name ?? hostname();
   const client = createRunnerClient({
     transport: createTransport(cli.system, createTrust(cli)),
     url: () => Promise.resolve(addressOf(target)),
@@ -56,7 +56,7 @@ export async function registerRunner(cli: CliContext, wanted: NewRunner): Promis
   });
   const { runner } = await client
     .register(
-      { name, token, labels: [...labels], version, ephemeral: wanted.isEphemeral },
+      { name, token, labels: [...labels], version, ephemeral: options.isEphemeral },
       cli.signal,
     )
     .catch((error: unknown) => {
@@ -75,8 +75,8 @@ export async function registerRunner(cli: CliContext, wanted: NewRunner): Promis
     token: runner.token,
     name: runner.name,
     labels,
-    ephemeral: wanted.isEphemeral,
-    allow: wanted.allow,
+    ephemeral: options.isEphemeral,
+    allow: options.allow,
   };
   await writeRunnerState(paths, state);
   cli.io.note(`The runner is kept in ${toStatePath(paths)}.`);

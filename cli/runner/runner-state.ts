@@ -73,7 +73,7 @@ export function isAllowed(patterns: readonly string[], repository: string): bool
   const name = repository.toLowerCase();
   const [owner] = name.split("/", 1);
   return patterns.some((pattern) => {
-    const wanted = pattern.toLowerCase();
-    return wanted === "*" || wanted === name || wanted === owner;
+    const allowed = pattern.toLowerCase();
+    return allowed === "*" || allowed === name || allowed === owner;
   });
 }

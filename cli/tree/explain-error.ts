@@ -79,11 +79,11 @@ async function explainNotFound(error: CliError, failed: FailedCommand): Promise<
 
 /** `user redirect does not exist [name: mira]`, as the forge words it like Gitea, becomes `there is no user "mira"`. */
 function toMissingText(message: string): string {
-  const [, kind = "", facts = ""] =
+  const [, kind = "", details = ""] =
     /^([a-z ]+?)(?: redirect)? does not exist \[([^[\]]+)\]$/i.exec(message) ?? [];
-  const name = /(?:^|, )name: ([^,]+)$/.exec(facts)?.[1];
+  const name = /(?:^|, )name: ([^,]+)$/.exec(details)?.[1];
   if (name !== undefined) return `there is no ${kind} ${JSON.stringify(name)}`;
-  const id = /^\w*id: (\d+)/.exec(facts)?.[1];
+  const id = /^\w*id: (\d+)/.exec(details)?.[1];
   return id === undefined ? message : `there is no ${kind} with the id ${id}`;
 }
 
@@ -145,9 +145,9 @@ function toSentence({ field, text }: Problem, leaf: Command): string {
   );
   const position = leaf.registeredArguments.findIndex((argument) => argument.name() === name);
   const where = option?.long ?? (position < 0 ? name.replaceAll("-", " ") : `<${name}>`);
-  const given: unknown =
+  const typed: unknown =
     option === undefined ? leaf.args[position] : leaf.getOptionValue(option.attributeName());
-  const value = typeof given === "string" && given !== "" ? `${JSON.stringify(given)} ` : "";
+  const value = typeof typed === "string" && typed !== "" ? `${JSON.stringify(typed)} ` : "";
   return `${where}: ${toRuleText(text, value, option)}`;
 }
 

@@ -52,14 +52,14 @@ export async function addFolderRepository(
   const { operands } = parsed;
   const [first] = probe.registeredArguments;
   const separator = separators[first?.name() ?? ""];
-  const given = probe.getOptionValue("repo") as string | undefined;
+  const flag = probe.getOptionValue("repo") as string | undefined;
   const number = /^#?([1-9]\d{0,14})$/.exec(operands[0] ?? "")?.[1];
   if (separator !== undefined && number === undefined) return words;
   const required = probe.registeredArguments.filter((argument) => argument.required).length;
-  if (separator === undefined && given === undefined && operands.length !== required - 1)
+  if (separator === undefined && flag === undefined && operands.length !== required - 1)
     return words;
   cli.useFlags(readCommonFlags(probe));
-  const repository = given ?? (await findFolderRepository(cli));
+  const repository = flag ?? (await findFolderRepository(cli));
   if (separator === undefined) return [repository, ...words];
   const at = words.indexOf(operands[0] ?? "");
   return words.with(at, `${repository}${separator}${number ?? ""}`);

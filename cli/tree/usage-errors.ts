@@ -25,8 +25,8 @@ export function toUsageFailure(
     case "commander.excessArguments": {
       const most = leaf.registeredArguments.length;
       const takes = most === 0 ? "no arguments" : most === 1 ? "one argument" : `${most} arguments`;
-      const given = leaf.args.map((word) => JSON.stringify(word)).join(" ");
-      return new CliError("usage", `"${lineOf(leaf)}" takes ${takes}, not ${given}`, {
+      const typed = leaf.args.map((word) => JSON.stringify(word)).join(" ");
+      return new CliError("usage", `"${lineOf(leaf)}" takes ${takes}, not ${typed}`, {
         hint: toHint(leaf),
       });
     }
@@ -63,14 +63,14 @@ export function findUnknownValues(
   module: CommandModule,
 ): readonly string[] {
   return leaf.options.flatMap((option) => {
-    const given: unknown = leaf.getOptionValue(option.attributeName());
+    const value: unknown = leaf.getOptionValue(option.attributeName());
     const choices = completionOfFlag(line, module, option);
-    if (typeof given !== "string" || !Array.isArray(choices) || !isFromLine(leaf, option))
+    if (typeof value !== "string" || !Array.isArray(choices) || !isFromLine(leaf, option))
       return [];
     const words = choices as readonly string[];
-    return words.includes(given)
+    return words.includes(value)
       ? []
-      : [toChoiceMessage(option.long ?? option.flags, words, given)];
+      : [toChoiceMessage(option.long ?? option.flags, words, value)];
   });
 }
 
@@ -131,7 +131,7 @@ function toMessage({ message }: CommanderError): string {
     .replace(/^flag '(.*)' argument missing$/s, "$1 takes a value")
     .replace(
       /^flag '(.*)' argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s,
-      (_, flag: string, given: string, choices: string) =>
-        toChoiceMessage(flag, choices.split(", "), given),
+      (_, flag: string, value: string, choices: string) =>
+        toChoiceMessage(flag, choices.split(", "), value),
     );
 }

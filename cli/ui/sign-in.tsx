@@ -16,7 +16,7 @@ import { countDown, toWaitSeconds, toWaitText } from "../support/rate-limit.ts";
 type SignedIn = Extract<AttemptOutcome, { kind: "signed_in" }>;
 
 /** The values given on the command line. */
-export interface SignInGiven {
+export interface SignInPrefill {
   readonly email: string | undefined;
   readonly factor: SecondFactor | undefined;
 }
@@ -27,13 +27,13 @@ export interface SignInGiven {
  */
 export async function showSignIn(
   cli: CliContext,
-  given: SignInGiven,
-  attempt: (given: Attempt) => Promise<AttemptOutcome>,
+  prefill: SignInPrefill,
+  attempt: (credentials: Attempt) => Promise<AttemptOutcome>,
 ): Promise<SignedIn> {
   let end: { readonly user: SignedIn } | { readonly error: unknown } | undefined;
   const screen = render(
     <SignIn
-      given={given}
+      prefill={prefill}
       attempt={attempt}
       wait={(seconds, signal, show) => countDown(cli, seconds, signal, show)}
       style={cli.io.errorStyle}
@@ -73,8 +73,8 @@ interface Problem {
 type Step = "email" | "password" | "code" | "busy" | "limited";
 
 export interface SignInProps {
-  readonly given: SignInGiven;
-  readonly attempt: (given: Attempt) => Promise<AttemptOutcome>;
+  readonly prefill: SignInPrefill;
+  readonly attempt: (credentials: Attempt) => Promise<AttemptOutcome>;
   /** Waits, and reports the remaining seconds every second. Rejects when `signal` is aborted. */
   readonly wait: (
     seconds: number,
@@ -86,10 +86,10 @@ export interface SignInProps {
 }
 
 /** The screen itself: one field at a time, with the error below it. */
-function SignIn({ given, attempt, wait, style, onEnd }: SignInProps) {
+function SignIn({ prefill, attempt, wait, style, onEnd }: SignInProps) {
   const { exit } = useApp();
-  const [step, setStep] = useState<Step>(given.email === undefined ? "email" : "password");
-  const [email, setEmail] = useState(given.email ?? "");
+  const [step, setStep] = useState<Step>(prefill.email === undefined ? "email" : "password");
+  const [email, setEmail] = useState(prefill.email ?? "");
   const [password, setPassword] = useState("");
   // Keys may come faster than the screen is drawn, so the typed text is kept apart from the shown one.
   const field = useRef("");
@@ -132,14 +132,14 @@ function SignIn({ given, attempt, wait, style, onEnd }: SignInProps) {
         return;
       }
       // The daemon reads an address before it compares the password.
-      if (failure.code === "invalid" && given.email === undefined) {
+      if (failure.code === "invalid" && prefill.email === undefined) {
         setProblem({ message: failure.message, hint: failure.details.hint });
         setPassword("");
         setStep("email");
         return;
       }
       // A code of the line is as wrong at the next try.
-      if (failure.code !== "invalid_credentials" || given.factor !== undefined) {
+      if (failure.code !== "invalid_credentials" || prefill.factor !== undefined) {
         onEnd({ error });
         exit();
         return;
@@ -162,7 +162,7 @@ function SignIn({ given, attempt, wait, style, onEnd }: SignInProps) {
       setEmail(value);
       setTyped("");
       setStep("password");
-    } else if (step === "password") void send(entered, given.factor);
+    } else if (step === "password") void send(entered, prefill.factor);
     else void send(password, toSecondFactor(value));
   };
 

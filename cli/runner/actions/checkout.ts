@@ -30,8 +30,8 @@ export async function checkOut(
   const own = String(github["repository"] ?? "");
   const repository = inputs["repository"] || own;
   const isOwn = repository.toLowerCase() === own.toLowerCase();
-  const wanted = inputs["ref"] ?? "";
-  const ref = wanted !== "" ? wanted : isOwn ? String(github["ref"] ?? "") : undefined;
+  const requestedRef = inputs["ref"] ?? "";
+  const ref = requestedRef !== "" ? requestedRef : isOwn ? String(github["ref"] ?? "") : undefined;
   const depth = Number(inputs["fetch-depth"] || 1);
   if (!Number.isSafeInteger(depth) || depth < 0)
     throw new StepError("fetch-depth must be 0 or a positive number");
@@ -39,7 +39,7 @@ export async function checkOut(
   const fetched = await repositories.fetch(folder, {
     repository,
     ref: ref === "" ? undefined : ref,
-    commit: wanted === "" && isOwn ? String(github["sha"] ?? "") : undefined,
+    commit: requestedRef === "" && isOwn ? String(github["sha"] ?? "") : undefined,
     depth,
     token: inputs["token"] ?? String(github["token"] ?? ""),
     keepToken: inputs["persist-credentials"] !== "false",
@@ -47,7 +47,7 @@ export async function checkOut(
   });
   if (fetched === undefined)
     throw new StepError(
-      `cannot fetch ${wanted === "" ? repository : `${wanted} of ${repository}`}: it does not exist, or the token of the job may not read it`,
+      `cannot fetch ${requestedRef === "" ? repository : `${requestedRef} of ${repository}`}: it does not exist, or the token of the job may not read it`,
     );
   await place.install(folder, inputs["path"] || ".");
   await rm(folder, { recursive: true, force: true });

@@ -29,11 +29,11 @@ interface FoundAction {
 export async function runAction(
   run: StepRun,
   uses: string,
-  given: Readonly<Record<string, string>>,
+  passed: Readonly<Record<string, string>>,
 ): Promise<Performed> {
-  if (isCheckout(uses)) return checkOut(run, lowerKeys(given));
+  if (isCheckout(uses)) return checkOut(run, lowerKeys(passed));
   const action = await findAction(run, uses);
-  const inputs = await toInputs(run, action.file, lowerKeys(given), uses);
+  const inputs = await toInputs(run, action.file, lowerKeys(passed), uses);
   return action.file.runs.using === "composite"
     ? runComposite(run, action, inputs)
     : runNode(run, action, inputs);
@@ -87,11 +87,11 @@ const REMOTE = /^([\w.-]+\/[\w.-]+)((?:\/[^@]+)?)@(.+)$/;
 async function toInputs(
   run: StepRun,
   { inputs }: ActionFile,
-  given: Readonly<Record<string, string>>,
+  passed: Readonly<Record<string, string>>,
   uses: string,
 ): Promise<Record<string, string>> {
   const { session, frame, contexts } = run;
-  const values: Record<string, string> = { ...given };
+  const values: Record<string, string> = { ...passed };
   for (const input of inputs) {
     const name = input.name.toLowerCase();
     if (values[name] !== undefined) continue;
@@ -100,7 +100,7 @@ async function toInputs(
       session.log.write(`::warning::${uses}: the input ${input.name} is required`);
   }
   const known = new Set(inputs.map(({ name }) => name.toLowerCase()));
-  const unknown = Object.keys(given).filter((name) => !known.has(name));
+  const unknown = Object.keys(passed).filter((name) => !known.has(name));
   if (unknown.length > 0 && frame.depth === 0)
     session.log.write(`::warning::${uses} has no input ${unknown.join(", ")}`);
   return values;

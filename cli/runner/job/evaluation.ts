@@ -36,9 +36,9 @@ const MINUTES_MAX = 24 * 60 * 20;
 /**
  * Creates the evaluation of a job.
  * @param workspace the folder of the repository on this machine
- * @param seenAs its path as steps see it, which differs in a container
+ * @param stepPath its path as steps see it, which differs in a container
  */
-export function createEvaluation(workspace: string, seenAs: string): Evaluation {
+export function createEvaluation(workspace: string, stepPath: string): Evaluation {
   const evaluation: Evaluation = {
     condition: (text, contexts, state) =>
       within((scope) => evaluateCondition(text, { ...scope, contexts, state })),
@@ -87,7 +87,7 @@ export function createEvaluation(workspace: string, seenAs: string): Evaluation 
       }
       if (hashes.size >= HASHES_MAX)
         throw new ExpressionError(`an expression calls hashFiles at most ${HASHES_MAX} times`);
-      hashes.set(JSON.stringify(missing), await hashFiles(workspace, missing, seenAs));
+      hashes.set(JSON.stringify(missing), await hashFiles(workspace, missing, stepPath));
     }
   }
 }

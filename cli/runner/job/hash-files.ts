@@ -15,19 +15,19 @@ const FILES_MAX = 100_000;
  * the files, ordered by path. As with the public runner, a pattern also matches everything below a folder that it matches,
  * hidden files count, and a pattern with `!` in front excludes what earlier patterns matched. Without a match the result is
  * empty. Links to folders are followed where a pattern names them, and files outside of `root` are ignored.
- * @param seenAs the path of the root in patterns
+ * @param patternRoot the path of the root in patterns
  * @throws ExpressionError
  */
 export async function hashFiles(
   root: string,
   patterns: readonly string[],
-  seenAs = root,
+  patternRoot = root,
 ): Promise<string> {
   const globs = patterns
     .flatMap((each) => each.split("\n"))
     .map((each) => each.trim())
     .filter((each) => each !== "" && !each.startsWith("#"))
-    .map((each) => toGlob(seenAs, each));
+    .map((each) => toGlob(patternRoot, each));
   const matches = compileFilter(globs.flatMap(toFilters));
   if (matches === undefined) throw new ExpressionError("hashFiles: a pattern is invalid");
   const home = await realpath(root);

@@ -90,7 +90,7 @@ async function runStep(
 
 /** A step whose expressions are evaluated: an action with the given inputs, or a script. */
 type PreparedStep =
-  | { readonly uses: string; readonly given: Readonly<Record<string, string>> }
+  | { readonly uses: string; readonly inputs: Readonly<Record<string, string>> }
   | { readonly script: PreparedScript };
 
 async function prepare(
@@ -98,20 +98,20 @@ async function prepare(
 ): Promise<PreparedStep> {
   const { session, step, contexts } = run;
   if (step.uses !== undefined)
-    return { uses: step.uses, given: await session.evaluation.texts(step.with, contexts) };
+    return { uses: step.uses, inputs: await session.evaluation.texts(step.with, contexts) };
   if (step.run !== undefined) return { script: await prepareScript(run, step.run) };
   throw new StepError("a step has either `run` or `uses`");
 }
 
 function perform(prepared: PreparedStep, run: StepRun): Promise<Performed> {
   return "uses" in prepared
-    ? runAction(run, prepared.uses, prepared.given)
+    ? runAction(run, prepared.uses, prepared.inputs)
     : runScript(run, prepared.script);
 }
 
 /** Returns the lines that show at the start of a step what it runs. */
 function toShown(prepared: PreparedStep): readonly string[] {
-  if ("uses" in prepared) return toShownMapping("with", prepared.given);
+  if ("uses" in prepared) return toShownMapping("with", prepared.inputs);
   const { text, command } = prepared.script;
   return [...text.trimEnd().split("\n").slice(0, SHOWN_LINES_MAX), `shell: ${command.shown}`];
 }

@@ -102,14 +102,14 @@ export async function createContainerPlace(deps: ContainerPlaceDeps): Promise<Pl
       }
     },
     async install(folder, target) {
-      const wanted = posix.resolve(workspace, target);
-      if (wanted !== workspace && !wanted.startsWith(`${workspace}/`))
+      const destination = posix.resolve(workspace, target);
+      if (destination !== workspace && !destination.startsWith(`${workspace}/`))
         throw new PlaceError(`${target} is outside of the workspace`);
-      const clear = `mkdir -p ${toWord(wanted)} && rm -rf ${toWord(`${wanted}/.git`)}`;
+      const clear = `mkdir -p ${toWord(destination)} && rm -rf ${toWord(`${destination}/.git`)}`;
       const cleared = await call(["exec", name, "sh", "-c", clear]);
       // Copied by the engine: a link that a step has made leads nowhere outside of the container.
       const copied =
-        cleared === 0 ? await call(["cp", `${folder}/.`, `${name}:${wanted}`]) : cleared;
+        cleared === 0 ? await call(["cp", `${folder}/.`, `${name}:${destination}`]) : cleared;
       if (copied !== 0) throw new PlaceError(`${basename(engine)} cannot copy into the container`);
     },
     async end() {

@@ -54,17 +54,18 @@ export function createHostPlace({ env: own, folders, processes, node }: HostPlac
       });
     },
     async install(folder, target) {
-      const wanted = resolve(folders.workspace, target);
-      await mkdir(dirname(wanted), { recursive: true });
-      const parent = await realpath(dirname(wanted));
+      const destination = resolve(folders.workspace, target);
+      await mkdir(dirname(destination), { recursive: true });
+      const parent = await realpath(dirname(destination));
       const home = await realpath(folders.workspace);
-      if (wanted !== folders.workspace && !isWithin(home, parent))
+      if (destination !== folders.workspace && !isWithin(home, parent))
         throw new PlaceError(`${target} is outside of the workspace`);
-      if (wanted !== folders.workspace) await rm(wanted, { recursive: true, force: true });
-      await mkdir(wanted, { recursive: true });
+      if (destination !== folders.workspace)
+        await rm(destination, { recursive: true, force: true });
+      await mkdir(destination, { recursive: true });
       for (const name of await readdir(folder)) {
-        await rm(join(wanted, name), { recursive: true, force: true });
-        await move(join(folder, name), join(wanted, name));
+        await rm(join(destination, name), { recursive: true, force: true });
+        await move(join(folder, name), join(destination, name));
       }
     },
     // The processes of the job are all there is.

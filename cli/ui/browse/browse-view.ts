@@ -203,13 +203,13 @@ function statusLine({ folder, rows, window, selected, picked }: BrowseState, now
   if (selected.size > 0) return `${selected.size} selected`;
   const item = rows[window.cursor];
   if (folder === undefined || item === undefined) return "";
-  const facts = [
+  const details = [
     item.kind === "folder" ? "folder" : (item.content_type ?? "file"),
     item.size === null ? "" : `${item.size} ${item.size === 1 ? "byte" : "bytes"}`,
     item.modified_at === null ? "" : `changed ${toAgo(item.modified_at, now)}`,
-  ].filter((fact) => fact !== "");
+  ].filter((detail) => detail !== "");
   const count = `${window.cursor + 1} of ${rows.length}${folder.hasMore ? "+" : ""}`;
-  return `${count}  ${facts.join(", ")}`;
+  return `${count}  ${details.join(", ")}`;
 }
 
 /** A line that names the columns, where there is room for it. */
@@ -240,11 +240,11 @@ function drawConnections(
   return connections.slice(window.top).map((connection, index) => {
     const isCurrent = window.top + index === window.cursor;
     const name = padEnd(cutEnd(sanitizeLine(connection.display_name), nameWidth), nameWidth);
-    const facts = [
+    const details = [
       connection.provider,
       connection.status === "connected" ? usageOf(connection) : statusNames[connection.status],
-    ].filter((fact) => fact !== "");
-    const text = cutEnd(facts.join(", "), Math.max(0, width - nameWidth - 5));
+    ].filter((detail) => detail !== "");
+    const text = cutEnd(details.join(", "), Math.max(0, width - nameWidth - 5));
     const paint = connection.status === "connected" ? style.dim : style.yellow;
     return `${isCurrent ? style.bold(`❯  ${name}`) : `   ${name}`}  ${paint(text)}`;
   });

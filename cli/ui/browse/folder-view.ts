@@ -86,13 +86,13 @@ export function createFolderView(
     },
     load: (refresh) =>
       whileLoading(async (isCurrent) => {
-        const wanted = items.length;
+        const loadedCount = items.length;
         const chosen = items[view.window.cursor]?.provider_item_id;
-        const limit = wanted > firstPageItems ? pageItems : firstPageItems;
+        const limit = loadedCount > firstPageItems ? pageItems : firstPageItems;
         const first = await list(place, { cursor: undefined, limit, refresh });
         const found = [...first.items];
         let next = first.next_cursor;
-        while (next !== null && found.length < wanted && isCurrent()) {
+        while (next !== null && found.length < loadedCount && isCurrent()) {
           const page = await list(place, { cursor: next, limit: pageItems, refresh: false });
           found.push(...page.items);
           next = page.next_cursor;

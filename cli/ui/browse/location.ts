@@ -176,12 +176,14 @@ export function createLocation(deps: LocationDeps, notify: () => void): Location
 
   function rows(): readonly WireItem[] {
     const items = stack.at(-1)?.items ?? [];
-    const wanted = words
+    const filterWords = words
       .toLowerCase()
       .split(/\s+/)
       .filter((word) => word !== "");
-    if (wanted.length === 0) return items;
-    return items.filter(({ name }) => wanted.every((word) => name.toLowerCase().includes(word)));
+    if (filterWords.length === 0) return items;
+    return items.filter(({ name }) =>
+      filterWords.every((word) => name.toLowerCase().includes(word)),
+    );
   }
 
   function cursorWindow(): ListWindow {

@@ -102,8 +102,8 @@ export function createTransfers({ clock, pause, notify }: TransfersDeps): Transf
     notify();
   }
 
-  function change(entry: Entry, facts: Partial<Transfer>): void {
-    list = list.map((one) => (one.begin === entry.begin ? { ...one, ...facts } : one));
+  function change(entry: Entry, changes: Partial<Transfer>): void {
+    list = list.map((one) => (one.begin === entry.begin ? { ...one, ...changes } : one));
     if (isAnnouncing) return;
     isAnnouncing = true;
     void pause(frameMs).then(() => {

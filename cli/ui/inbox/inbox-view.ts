@@ -121,7 +121,7 @@ export function drawInbox(
         title: titleOf(open.thread),
         aside: statusOf(open.thread),
         body: drawThread(state, open, size, style, now),
-        status: message?.text ?? factsOf(open.thread, now),
+        status: message?.text ?? detailsOf(open.thread, now),
         hints: threadHints,
       },
       size,
@@ -181,10 +181,10 @@ function statusLine({ rows, window, selected, hasMore }: InboxState, now: number
   if (selected.size > 0) return `${selected.size} selected`;
   const thread = rows[window.cursor];
   if (thread === undefined) return "";
-  return `${window.cursor + 1} of ${rows.length}${hasMore ? "+" : ""}  ${factsOf(thread, now)}`;
+  return `${window.cursor + 1} of ${rows.length}${hasMore ? "+" : ""}  ${detailsOf(thread, now)}`;
 }
 
-function factsOf(thread: WireThread, now: number): string {
+function detailsOf(thread: WireThread, now: number): string {
   const { subject, repository } = thread;
   const parts = [
     repository?.full_name,

@@ -122,15 +122,15 @@ export function createInbox(deps: InboxDeps): Inbox {
 
   /** The threads that have every word of the filter in title, repository or type. */
   function rows(): readonly WireThread[] {
-    const wanted = words
+    const filterWords = words
       .toLowerCase()
       .split(/\s+/)
       .filter((word) => word !== "");
-    if (wanted.length === 0) return store.threads;
+    if (filterWords.length === 0) return store.threads;
     return store.threads.filter(({ subject, repository }) => {
       const text =
         `${subject?.title ?? ""} ${repository?.full_name ?? ""} ${subject?.type ?? ""}`.toLowerCase();
-      return wanted.every((word) => text.includes(word));
+      return filterWords.every((word) => text.includes(word));
     });
   }
 
@@ -237,8 +237,8 @@ export function createInbox(deps: InboxDeps): Inbox {
     moveCursor(window.cursor + 1);
   }
 
-  function setView(wanted: InboxView): void {
-    view = wanted;
+  function setView(next: InboxView): void {
+    view = next;
     window = atTop;
     chosenId = undefined;
     selected = new Set();

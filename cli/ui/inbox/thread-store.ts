@@ -96,8 +96,8 @@ export function createThreadStore(source: ThreadSource): ThreadStore {
     },
     subscribe: changes.subscribe,
 
-    load: (wanted) => {
-      view = wanted;
+    load: (next) => {
+      view = next;
       return whileLoading(async (isCurrent) => {
         const [first, count] = await Promise.all([source.list(view, undefined, 1), source.count()]);
         if (!isCurrent()) return;
@@ -181,12 +181,12 @@ export function createThreadStore(source: ThreadSource): ThreadStore {
     }
   }
 
-  /** Returns the present status of threads whose status is not `wanted`. */
-  function statusesOf(ids: readonly number[], wanted: ThreadStatusName): Before {
+  /** Returns the present status of threads whose status is not `target`. */
+  function statusesOf(ids: readonly number[], target: ThreadStatusName): Before {
     const chosen = new Set(ids);
     return new Map(
       threads
-        .filter((thread) => chosen.has(thread.id) && statusOf(thread) !== wanted)
+        .filter((thread) => chosen.has(thread.id) && statusOf(thread) !== target)
         .map((thread) => [thread.id, statusOf(thread)]),
     );
   }
@@ -197,14 +197,14 @@ export function createThreadStore(source: ThreadSource): ThreadStore {
   }
 
   /** Shows the statuses at once, sends them one by one, and shows the old ones again where that fails. */
-  async function apply(wanted: Before): Promise<number> {
+  async function apply(statuses: Before): Promise<number> {
     const old = new Map(
-      threads.filter(({ id }) => wanted.has(id)).map((thread) => [thread.id, statusOf(thread)]),
+      threads.filter(({ id }) => statuses.has(id)).map((thread) => [thread.id, statusOf(thread)]),
     );
-    show((thread) => withStatus(thread, wanted.get(thread.id) ?? statusOf(thread)));
+    show((thread) => withStatus(thread, statuses.get(thread.id) ?? statusOf(thread)));
     let count = 0;
     try {
-      for (const [id, status] of wanted) {
+      for (const [id, status] of statuses) {
         await source.mark(id, status);
         old.delete(id);
         count += 1;

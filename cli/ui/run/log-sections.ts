@@ -57,20 +57,20 @@ const BEGIN = /^(?:::group::|⭐ Run (?:Main )?)(.*)$/su;
 export function createSectionedLog(of: WireJob["steps"]): SectionedLog {
   const folded = new Set<number>();
   let steps = of.flatMap(toStep);
-  let kept: string[] = [];
+  let retained: string[] = [];
   let length = 0;
   let built: readonly Entry[] | undefined;
-  const entriesOf = () => (built ??= toEntries(steps, kept, length - kept.length));
+  const entriesOf = () => (built ??= toEntries(steps, retained, length - retained.length));
 
   return {
     append(text) {
       for (const row of text.split("\n")) {
         if (row === "") continue;
         // The time in front is the same for rows that came together, and takes a third of the screen.
-        kept.push(row.slice(row.indexOf(" ") + 1));
+        retained.push(row.slice(row.indexOf(" ") + 1));
         length += 1;
       }
-      if (kept.length > ROWS_MAX) kept = kept.slice(-ROWS_MAX);
+      if (retained.length > ROWS_MAX) retained = retained.slice(-ROWS_MAX);
       built = undefined;
     },
     setSteps(next) {

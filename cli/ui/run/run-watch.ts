@@ -112,16 +112,16 @@ export function createRunWatch({
   }
 
   async function load(): Promise<void> {
-    const wanted = chosenRun;
+    const requestedRun = chosenRun;
     try {
-      if (wanted === undefined) runs = await source.listRuns();
+      if (requestedRun === undefined) runs = await source.listRuns();
       else {
         const [nextRun, nextJobs] = await Promise.all([
-          source.getRun(wanted),
-          source.listJobs(wanted),
+          source.getRun(requestedRun),
+          source.listJobs(requestedRun),
         ]);
         // The person may have left it meanwhile.
-        if (chosenRun !== wanted) return;
+        if (chosenRun !== requestedRun) return;
         unfoldRunning(nextJobs);
         run = nextRun;
         jobs = nextJobs;

@@ -1,14 +1,14 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type ResponseFacts, toFailure } from "../../../cli/client/outcomes.ts";
+import { type ResponseParts, toFailure } from "../../../cli/client/outcomes.ts";
 import { failure } from "../../../daemon/contract/vault/cloud/shapes.ts";
 import { aiFailures } from "../../../daemon/contract/vault/ai-config.ts";
 import { vaultHints } from "../../../cli/client/vault-hints.ts";
 import { exitCodeOf } from "../../../cli/errors.ts";
 import { runCli } from "../support/run-cli.ts";
 
-function failureOf(status: number, body: unknown, more: Partial<ResponseFacts> = {}) {
+function failureOf(status: number, body: unknown, more: Partial<ResponseParts> = {}) {
   const facts = {
     service: "vault",
     status,
