@@ -62,10 +62,10 @@ export function describeIssue(issue: Issue): string {
 
 function describeType(expected: string, input: unknown): string {
   if (input === undefined) return MISSING;
-  const wanted = typeNames[expected] ?? "another type of value";
+  const typeName = typeNames[expected] ?? "another type of value";
   if (typeof input === "number" && expected === "int")
     return "Expected a whole number without a fraction";
-  return `Expected ${wanted}, not ${typeOf(input)}`;
+  return `Expected ${typeName}, not ${typeOf(input)}`;
 }
 
 function typeOf(input: unknown): string {

@@ -46,8 +46,8 @@ const queryWords = <W extends string>(words: readonly W[]) =>
   z.preprocess(
     (value: string | readonly string[] | undefined) => {
       if (value === undefined) return undefined;
-      const given = typeof value === "string" ? [value] : value;
-      const known = given.map((word) => word.trim().toLowerCase());
+      const values = typeof value === "string" ? [value] : value;
+      const known = values.map((word) => word.trim().toLowerCase());
       return words.filter((word) => known.includes(word));
     },
     z.array(z.enum(words as readonly [W, ...W[]])).optional(),

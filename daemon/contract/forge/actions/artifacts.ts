@@ -11,7 +11,7 @@ import {
 } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 
-const seen = { ...signedInReplies, 404: apiError } as const;
+const lookupReplies = { ...signedInReplies, 404: apiError } as const;
 const artifactParams = repositoryParams.extend({ artifact_id: pathInteger });
 const read = anyoneWithin("repository");
 
@@ -50,7 +50,7 @@ export const listArtifacts = endpoint({
   params: repositoryParams,
   query: z.object({ name: queryText, ...paging }),
   paging: "link_and_total",
-  replies: { 200: artifactList, ...seen },
+  replies: { 200: artifactList, ...lookupReplies },
 });
 
 export const listRunArtifacts = endpoint({
@@ -62,7 +62,7 @@ export const listRunArtifacts = endpoint({
   params: repositoryParams.extend({ run: pathInteger }),
   query: z.object({ name: queryText, ...paging }),
   paging: "link_and_total",
-  replies: { 200: artifactList, ...seen },
+  replies: { 200: artifactList, ...lookupReplies },
 });
 
 export const getArtifact = endpoint({
@@ -72,7 +72,7 @@ export const getArtifact = endpoint({
   summary: "Get an artifact",
   gate: read,
   params: artifactParams,
-  replies: { 200: artifactShape, ...seen },
+  replies: { 200: artifactShape, ...lookupReplies },
   apiOnly: "croft run artifact list shows the artifacts of a run",
 });
 
@@ -83,7 +83,7 @@ export const deleteArtifact = endpoint({
   summary: "Delete an artifact",
   gate: forgeUser("repository"),
   params: artifactParams,
-  replies: { 204: empty, ...seen },
+  replies: { 204: empty, ...lookupReplies },
 });
 
 export const openArtifact = endpoint({
@@ -93,7 +93,7 @@ export const openArtifact = endpoint({
   summary: "Get redirected to an address from which the artifact is downloaded without credentials",
   gate: read,
   params: artifactParams,
-  replies: { 302: empty, ...seen },
+  replies: { 302: empty, ...lookupReplies },
 });
 
 export const artifactEndpoints = [

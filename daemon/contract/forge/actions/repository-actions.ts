@@ -12,7 +12,7 @@ import { repositoryParams } from "../repositories/repositories.ts";
 import { jobShape, runShape, statusFilter } from "./shapes.ts";
 
 const apiOnly = "croft run jobs shows the jobs of a run";
-const seen = { ...signedInReplies, 404: apiError } as const;
+const lookupReplies = { ...signedInReplies, 404: apiError } as const;
 const runParams = repositoryParams.extend({ run: pathInteger });
 const jobParams = repositoryParams.extend({ job_id: pathInteger });
 const read = anyoneWithin("repository");
@@ -38,7 +38,7 @@ export const listRepositoryRuns = endpoint({
   replies: {
     200: z.object({ workflow_runs: z.array(runShape), total_count: z.int() }),
     400: apiError,
-    ...seen,
+    ...lookupReplies,
   },
 });
 
@@ -49,7 +49,7 @@ export const getRun = endpoint({
   summary: "Get a run",
   gate: read,
   params: runParams,
-  replies: { 200: runShape, ...seen },
+  replies: { 200: runShape, ...lookupReplies },
 });
 
 export const getRunSummary = endpoint({
@@ -59,7 +59,7 @@ export const getRunSummary = endpoint({
   summary: "The summaries of a run's steps, as Markdown",
   gate: read,
   params: runParams,
-  replies: { 200: bytesOf("text/markdown; charset=utf-8"), ...seen },
+  replies: { 200: bytesOf("text/markdown; charset=utf-8"), ...lookupReplies },
 });
 
 export const deleteRun = endpoint({
@@ -69,7 +69,7 @@ export const deleteRun = endpoint({
   summary: "Delete a run that has ended, with its jobs and logs",
   gate: write,
   params: runParams,
-  replies: { 204: empty, 400: apiError, ...seen },
+  replies: { 204: empty, 400: apiError, ...lookupReplies },
 });
 
 export const cancelRun = endpoint({
@@ -79,7 +79,7 @@ export const cancelRun = endpoint({
   summary: "Cancel all jobs of a run",
   gate: write,
   params: runParams,
-  replies: { 204: empty, ...seen },
+  replies: { 204: empty, ...lookupReplies },
 });
 
 export const rerunRun = endpoint({
@@ -89,7 +89,7 @@ export const rerunRun = endpoint({
   summary: "Run all jobs of a run again",
   gate: write,
   params: runParams,
-  replies: { 201: runShape, 400: apiError, ...seen },
+  replies: { 201: runShape, 400: apiError, ...lookupReplies },
 });
 
 export const rerunFailedJobs = endpoint({
@@ -99,7 +99,7 @@ export const rerunFailedJobs = endpoint({
   summary: "Run the failed jobs of a run again, and those that need them",
   gate: write,
   params: runParams,
-  replies: { 201: empty, 400: apiError, ...seen },
+  replies: { 201: empty, 400: apiError, ...lookupReplies },
 });
 
 export const rerunJob = endpoint({
@@ -109,7 +109,7 @@ export const rerunJob = endpoint({
   summary: "Run one job again, and those that need it",
   gate: write,
   params: runParams.extend({ job_id: pathInteger }),
-  replies: { 201: empty, 400: apiError, ...seen },
+  replies: { 201: empty, 400: apiError, ...lookupReplies },
 });
 
 export const getRunAttempt = endpoint({
@@ -119,7 +119,7 @@ export const getRunAttempt = endpoint({
   summary: "Get a run as of one of its attempts",
   gate: read,
   params: runParams.extend({ attempt: pathInteger }),
-  replies: { 200: runShape, ...seen },
+  replies: { 200: runShape, ...lookupReplies },
   apiOnly: "croft run view shows the last attempt",
 });
 
@@ -132,7 +132,7 @@ export const listAttemptJobs = endpoint({
   params: runParams.extend({ attempt: pathInteger }),
   query: z.object({ status: statusFilter, ...paging }),
   paging: "link_and_total",
-  replies: { 200: jobList, 400: apiError, ...seen },
+  replies: { 200: jobList, 400: apiError, ...lookupReplies },
 });
 
 export const listRunJobs = endpoint({
@@ -144,7 +144,7 @@ export const listRunJobs = endpoint({
   params: runParams,
   query: z.object({ status: statusFilter, ...paging }),
   paging: "link_and_total",
-  replies: { 200: jobList, 400: apiError, ...seen },
+  replies: { 200: jobList, 400: apiError, ...lookupReplies },
 });
 
 export const listRepositoryJobs = endpoint({
@@ -156,7 +156,7 @@ export const listRepositoryJobs = endpoint({
   params: repositoryParams,
   query: z.object({ status: statusFilter, ...paging }),
   paging: "link_and_total",
-  replies: { 200: jobList, 400: apiError, ...seen },
+  replies: { 200: jobList, 400: apiError, ...lookupReplies },
   apiOnly,
 });
 
@@ -167,7 +167,7 @@ export const getJob = endpoint({
   summary: "Get a job",
   gate: read,
   params: jobParams,
-  replies: { 200: jobShape, ...seen },
+  replies: { 200: jobShape, ...lookupReplies },
 });
 
 export const getJobLog = endpoint({
@@ -178,7 +178,7 @@ export const getJobLog = endpoint({
   gate: read,
   params: jobParams,
   query: z.object({ from_row: queryInteger, rows: queryInteger }),
-  replies: { 200: bytesOf("text/plain; charset=utf-8"), ...seen },
+  replies: { 200: bytesOf("text/plain; charset=utf-8"), ...lookupReplies },
 });
 
 export const repositoryActionEndpoints = [

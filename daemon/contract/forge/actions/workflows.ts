@@ -14,7 +14,7 @@ import {
 import { repositoryParams } from "../repositories/repositories.ts";
 import { runShape, statusFilter } from "./shapes.ts";
 
-const seen = { ...signedInReplies, 404: apiError } as const;
+const lookupReplies = { ...signedInReplies, 404: apiError } as const;
 const workflowParams = repositoryParams.extend({ workflow_id: z.string() });
 const read = anyoneWithin("repository");
 const write = forgeUser("repository");
@@ -42,7 +42,7 @@ export const listWorkflows = endpoint({
   params: repositoryParams,
   replies: {
     200: z.object({ workflows: z.array(workflowShape), total_count: z.int() }),
-    ...seen,
+    ...lookupReplies,
   },
 });
 
@@ -53,7 +53,7 @@ export const getWorkflow = endpoint({
   summary: "Get a workflow of the default branch",
   gate: read,
   params: workflowParams,
-  replies: { 200: workflowShape, ...seen },
+  replies: { 200: workflowShape, ...lookupReplies },
   apiOnly: "croft workflow list shows all of them",
 });
 
@@ -76,7 +76,7 @@ export const listWorkflowRuns = endpoint({
   replies: {
     200: z.object({ workflow_runs: z.array(runShape), total_count: z.int() }),
     400: apiError,
-    ...seen,
+    ...lookupReplies,
   },
 });
 
@@ -87,7 +87,7 @@ export const enableWorkflow = endpoint({
   summary: "Enable a workflow",
   gate: write,
   params: workflowParams,
-  replies: { 204: empty, ...seen },
+  replies: { 204: empty, ...lookupReplies },
 });
 
 export const disableWorkflow = endpoint({
@@ -97,7 +97,7 @@ export const disableWorkflow = endpoint({
   summary: "Disable a workflow: no event starts it",
   gate: write,
   params: workflowParams,
-  replies: { 204: empty, ...seen },
+  replies: { 204: empty, ...lookupReplies },
 });
 
 export const dispatchWorkflow = endpoint({
@@ -112,7 +112,7 @@ export const dispatchWorkflow = endpoint({
   replies: {
     200: z.object({ workflow_run_id: wireId, run_url: z.string(), html_url: z.string() }),
     204: empty,
-    ...seen,
+    ...lookupReplies,
     422: apiError,
   },
 });

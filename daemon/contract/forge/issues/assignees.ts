@@ -12,8 +12,8 @@ const issueParams = repositoryParams.extend({ index: pathInteger });
 const names = z.object({
   assignees: requiredWords.refine((list) => list.length <= LIST_MAX, { error: "MaxSize" }),
 });
-const seen = { ...signedInReplies, 404: apiError } as const;
-const changed = { ...seen, 422: apiError, 423: apiError } as const;
+const lookupReplies = { ...signedInReplies, 404: apiError } as const;
+const changed = { ...lookupReplies, 422: apiError, 423: apiError } as const;
 
 export const listAssignableUsers = endpoint({
   name: "forge.repos.assignees.list",
@@ -22,7 +22,7 @@ export const listAssignableUsers = endpoint({
   summary: "The users with write access, who may be assigned to issues",
   gate: anyoneWithin("repository"),
   params: repositoryParams,
-  replies: { 200: z.array(userShape), ...seen },
+  replies: { 200: z.array(userShape), ...lookupReplies },
   apiOnly: "croft repo collaborator list shows them; any reader may be assigned by name",
 });
 
@@ -33,7 +33,7 @@ export const checkAssignableUser = endpoint({
   summary: "Whether a user may be assigned to issues; 404 when not",
   gate: anyoneWithin("repository"),
   params: repositoryParams.extend({ assignee: z.string() }),
-  replies: { 204: empty, ...seen },
+  replies: { 204: empty, ...lookupReplies },
   apiOnly: "croft repo collaborator list shows them",
 });
 
@@ -44,7 +44,7 @@ export const checkIssueAssignee = endpoint({
   summary: "Whether a user may be assigned to an issue; 404 when not",
   gate: anyoneWithin("issue"),
   params: issueParams.extend({ assignee: z.string() }),
-  replies: { 204: empty, ...seen },
+  replies: { 204: empty, ...lookupReplies },
   apiOnly: "croft repo collaborator list shows them",
 });
 
@@ -79,7 +79,7 @@ export const listReviewers = endpoint({
   summary: "The users with write access, who could review changes",
   gate: forgeUser("repository"),
   params: repositoryParams,
-  replies: { 200: z.array(userShape), ...seen },
+  replies: { 200: z.array(userShape), ...lookupReplies },
   apiOnly: "there are no pull requests to review",
 });
 

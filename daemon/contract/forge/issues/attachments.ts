@@ -28,8 +28,8 @@ const commentParams = repositoryParams.extend({ id: pathInteger });
 const attachment = { attachment: pathInteger };
 const issuePath = "/api/v1/repos/:owner/:repo/issues/:index/assets";
 const commentPath = "/api/v1/repos/:owner/:repo/issues/comments/:id/assets";
-const seen = { ...signedInReplies, 404: apiError } as const;
-const changed = { ...seen, 422: apiError, 423: apiError } as const;
+const lookupReplies = { ...signedInReplies, 404: apiError } as const;
+const changed = { ...lookupReplies, 422: apiError, 423: apiError } as const;
 const uploaded = { 201: attachmentShape, 400: apiError, ...changed, 413: apiError } as const;
 /** The name in the query counts before that of the file. */
 const uploadQuery = z.object({ name: queryText });
@@ -43,7 +43,7 @@ export const listIssueAttachments = endpoint({
   summary: "The files of an issue, oldest first",
   gate: anyoneWithin("issue"),
   params: issueParams,
-  replies: { 200: z.array(attachmentShape), ...seen },
+  replies: { 200: z.array(attachmentShape), ...lookupReplies },
 });
 
 export const createIssueAttachment = endpoint({
@@ -65,7 +65,7 @@ export const getIssueAttachment = endpoint({
   summary: "A file of an issue",
   gate: anyoneWithin("issue"),
   params: issueParams.extend(attachment),
-  replies: { 200: attachmentShape, ...seen },
+  replies: { 200: attachmentShape, ...lookupReplies },
 });
 
 export const editIssueAttachment = endpoint({
@@ -96,7 +96,7 @@ export const listCommentAttachments = endpoint({
   summary: "The files of a comment, oldest first",
   gate: anyoneWithin("issue"),
   params: commentParams,
-  replies: { 200: z.array(attachmentShape), ...seen },
+  replies: { 200: z.array(attachmentShape), ...lookupReplies },
 });
 
 export const createCommentAttachment = endpoint({
@@ -118,7 +118,7 @@ export const getCommentAttachment = endpoint({
   summary: "A file of a comment",
   gate: anyoneWithin("issue"),
   params: commentParams.extend(attachment),
-  replies: { 200: attachmentShape, ...seen },
+  replies: { 200: attachmentShape, ...lookupReplies },
 });
 
 export const editCommentAttachment = endpoint({
@@ -150,7 +150,7 @@ export const downloadAttachment = endpoint({
     "The bytes of a file, for those who may read its issue; a session of the pages counts, too",
   gate: anyoneWithin("issue"),
   params: z.object({ uuid: z.string() }),
-  replies: { 200: bytes, ...seen, 503: apiError },
+  replies: { 200: bytes, ...lookupReplies, 503: apiError },
 });
 
 export const attachmentEndpoints = [

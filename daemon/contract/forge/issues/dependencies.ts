@@ -11,8 +11,14 @@ const otherIssue = z.object({
   owner: optionalText(),
   repo: optionalText(),
 });
-const seen = { ...signedInReplies, 404: apiError } as const;
-const changed = { 201: issueShape, ...seen, 409: apiError, 422: apiError, 423: apiError } as const;
+const lookupReplies = { ...signedInReplies, 404: apiError } as const;
+const changed = {
+  201: issueShape,
+  ...lookupReplies,
+  409: apiError,
+  422: apiError,
+  423: apiError,
+} as const;
 
 export const listIssueDependencies = endpoint({
   name: "forge.issues.dependencies.list",
@@ -23,7 +29,7 @@ export const listIssueDependencies = endpoint({
   params: issueParams,
   query: z.object(paging),
   paging: "link_and_total",
-  replies: { 200: z.array(issueShape), ...seen },
+  replies: { 200: z.array(issueShape), ...lookupReplies },
 });
 
 export const addIssueDependency = endpoint({
@@ -57,7 +63,7 @@ export const listBlockedIssues = endpoint({
   params: issueParams,
   query: z.object(paging),
   paging: "link_and_total",
-  replies: { 200: z.array(issueShape), ...seen },
+  replies: { 200: z.array(issueShape), ...lookupReplies },
 });
 
 export const blockIssue = endpoint({

@@ -24,8 +24,8 @@ import { trackedTimeShape } from "./tracked-times.ts";
 
 const issueParams = repositoryParams.extend({ index: pathInteger });
 const commentParams = repositoryParams.extend({ id: pathInteger });
-const seen = { ...signedInReplies, 404: apiError } as const;
-const changed = { ...seen, 422: apiError } as const;
+const lookupReplies = { ...signedInReplies, 404: apiError } as const;
+const changed = { ...lookupReplies, 422: apiError } as const;
 const times = { since: trimmedQueryText, before: trimmedQueryText };
 
 /** An entry of a timeline: a comment, or an event that `type` names. Members of other types are empty. */
@@ -96,7 +96,7 @@ export const deleteIssue = endpoint({
   summary: "Delete an issue with its comments",
   gate: forgeUser("issue"),
   params: issueParams,
-  replies: { 204: empty, ...seen },
+  replies: { 204: empty, ...lookupReplies },
 });
 
 export const setIssueDeadline = endpoint({
@@ -129,7 +129,7 @@ export const unlockIssue = endpoint({
   summary: "Unlock an issue",
   gate: forgeUser("issue"),
   params: issueParams,
-  replies: { 204: empty, ...seen },
+  replies: { 204: empty, ...lookupReplies },
 });
 
 export const listPinnedIssues = endpoint({
@@ -139,7 +139,7 @@ export const listPinnedIssues = endpoint({
   summary: "The pinned issues of a repository, in their order",
   gate: anyoneWithin("issue"),
   params: repositoryParams,
-  replies: { 200: z.array(issueShape), ...seen },
+  replies: { 200: z.array(issueShape), ...lookupReplies },
   apiOnly: "a repository has at most three; croft issue view shows whether one is pinned",
 });
 
@@ -150,7 +150,7 @@ export const getPinAllowance = endpoint({
   summary: "Whether another issue may be pinned",
   gate: anyoneWithin("issue"),
   params: repositoryParams,
-  replies: { 200: z.object({ issues: z.boolean(), pull_requests: z.boolean() }), ...seen },
+  replies: { 200: z.object({ issues: z.boolean(), pull_requests: z.boolean() }), ...lookupReplies },
   apiOnly: "croft issue pin reports when no further issue may be pinned",
 });
 
@@ -161,7 +161,7 @@ export const pinIssue = endpoint({
   summary: "Pin an issue, after those that are pinned already",
   gate: forgeUser("issue"),
   params: issueParams,
-  replies: { 204: empty, ...seen, 400: apiError },
+  replies: { 204: empty, ...lookupReplies, 400: apiError },
 });
 
 export const unpinIssue = endpoint({
@@ -171,7 +171,7 @@ export const unpinIssue = endpoint({
   summary: "Unpin an issue",
   gate: forgeUser("issue"),
   params: issueParams,
-  replies: { 204: empty, ...seen },
+  replies: { 204: empty, ...lookupReplies },
 });
 
 export const movePinnedIssue = endpoint({
@@ -181,7 +181,7 @@ export const movePinnedIssue = endpoint({
   summary: "Move a pinned issue to a position, counted from 1",
   gate: forgeUser("issue"),
   params: issueParams.extend({ position: pathInteger }),
-  replies: { 204: empty, ...seen },
+  replies: { 204: empty, ...lookupReplies },
   apiOnly: "croft issue unpin and pin move an issue to the end",
 });
 
@@ -218,7 +218,7 @@ export const deleteIssueComment = endpoint({
   summary: "Delete a comment",
   gate: forgeUser("issue"),
   params: commentParams,
-  replies: { 204: empty, ...seen, 423: apiError },
+  replies: { 204: empty, ...lookupReplies, 423: apiError },
   apiOnly: "a mistake in a comment is mended by another one; tools that mirror issues need it",
 });
 
@@ -244,7 +244,7 @@ export const deleteCommentOfIssue = endpoint({
   summary: "Delete a comment, by its former address",
   gate: forgeUser("issue"),
   params: formerCommentParams,
-  replies: { 204: empty, ...seen, 423: apiError },
+  replies: { 204: empty, ...lookupReplies, 423: apiError },
   apiOnly: "older clients use this address",
 });
 

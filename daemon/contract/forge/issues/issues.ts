@@ -110,8 +110,8 @@ const members = {
   due_date: optionalTime,
   milestone: integer.brand<"MilestoneId">().nullish(),
 };
-const seen = { ...signedInReplies, 404: apiError } as const;
-const changed = { ...seen, 422: apiError } as const;
+const lookupReplies = { ...signedInReplies, 404: apiError } as const;
+const changed = { ...lookupReplies, 422: apiError } as const;
 /** 423: the repository is archived. */
 const added = { ...changed, 423: apiError } as const;
 
@@ -136,7 +136,7 @@ export const listIssues = endpoint({
     ...paging,
   }),
   paging: "link_and_total",
-  replies: { 200: z.array(issueShape), ...seen, 422: apiError },
+  replies: { 200: z.array(issueShape), ...lookupReplies, 422: apiError },
 });
 
 export const createIssue = endpoint({
@@ -162,7 +162,7 @@ export const getIssue = endpoint({
   summary: "An issue by its number",
   gate: anyoneWithin("issue"),
   params: issueParams,
-  replies: { 200: issueShape, ...seen },
+  replies: { 200: issueShape, ...lookupReplies },
 });
 
 export const editIssue = endpoint({
@@ -212,7 +212,7 @@ export const getIssueComment = endpoint({
   summary: "A comment, as notification threads name it",
   gate: anyoneWithin("issue"),
   params: commentParams,
-  replies: { 200: commentShape, ...seen },
+  replies: { 200: commentShape, ...lookupReplies },
   apiOnly: "threads refer to it by address; croft issue view --comments shows all of an issue",
 });
 
@@ -229,7 +229,7 @@ export const editIssueComment = endpoint({
 });
 
 const subscriptionParams = issueParams.extend({ user: z.string() });
-const subscriptionReplies = { 200: empty, 201: empty, ...seen } as const;
+const subscriptionReplies = { 200: empty, 201: empty, ...lookupReplies } as const;
 
 export const listIssueSubscriptions = endpoint({
   name: "forge.issues.subscriptions.list",
@@ -240,7 +240,7 @@ export const listIssueSubscriptions = endpoint({
   params: issueParams,
   query: z.object(paging),
   paging: "link_and_total",
-  replies: { 200: z.array(userShape), ...seen },
+  replies: { 200: z.array(userShape), ...lookupReplies },
   apiOnly: "who else listens is nothing that a person at a terminal acts on",
 });
 
@@ -251,7 +251,7 @@ export const checkIssueSubscription = endpoint({
   summary: "Whether you are subscribed to an issue",
   gate: forgeUser("issue"),
   params: issueParams,
-  replies: { 200: watchShape, ...seen },
+  replies: { 200: watchShape, ...lookupReplies },
   apiOnly: "croft notification watch OWNER/NAME#NUMBER prints the subscription",
 });
 
@@ -282,7 +282,7 @@ export const getWatch = endpoint({
   summary: "Whether you watch a repository; 404 when you do not",
   gate: forgeUser("repository"),
   params: repositoryParams,
-  replies: { 200: watchShape, ...seen },
+  replies: { 200: watchShape, ...lookupReplies },
   apiOnly: "croft notification watch OWNER/NAME prints the subscription",
 });
 
@@ -293,7 +293,7 @@ export const watchRepository = endpoint({
   summary: "Watch a repository: get notifications of its pushes and issues",
   gate: forgeUser("repository"),
   params: repositoryParams,
-  replies: { 200: watchShape, ...seen },
+  replies: { 200: watchShape, ...lookupReplies },
 });
 
 export const unwatchRepository = endpoint({
@@ -303,7 +303,7 @@ export const unwatchRepository = endpoint({
   summary: "Stop watching a repository",
   gate: forgeUser("repository"),
   params: repositoryParams,
-  replies: { 204: empty, ...seen },
+  replies: { 204: empty, ...lookupReplies },
 });
 
 export const issueEndpoints = [

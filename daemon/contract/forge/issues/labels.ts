@@ -56,8 +56,8 @@ const labelNames = z.object({
     .nullish(),
 });
 
-const seen = { ...signedInReplies, 404: apiError } as const;
-const changed = { ...seen, 422: apiError } as const;
+const lookupReplies = { ...signedInReplies, 404: apiError } as const;
+const changed = { ...lookupReplies, 422: apiError } as const;
 
 export const listLabels = endpoint({
   name: "forge.repos.labels.list",
@@ -68,7 +68,7 @@ export const listLabels = endpoint({
   params: repositoryParams,
   query: z.object(paging),
   paging: "link_and_total",
-  replies: { 200: z.array(labelShape), ...seen },
+  replies: { 200: z.array(labelShape), ...lookupReplies },
 });
 
 export const createLabel = endpoint({
@@ -89,7 +89,7 @@ export const getLabel = endpoint({
   summary: "A label by its id",
   gate: anyoneWithin("issue"),
   params: labelParams,
-  replies: { 200: labelShape, ...seen },
+  replies: { 200: labelShape, ...lookupReplies },
   apiOnly: "croft label list shows the same members of every label",
 });
 
@@ -111,7 +111,7 @@ export const deleteLabel = endpoint({
   summary: "Delete a label and take it off all issues",
   gate: forgeUser("issue"),
   params: labelParams,
-  replies: { 204: empty, ...seen },
+  replies: { 204: empty, ...lookupReplies },
 });
 
 export const listOrgLabels = endpoint({
@@ -123,7 +123,7 @@ export const listOrgLabels = endpoint({
   params: orgParams,
   query: z.object(paging),
   paging: "link_and_total",
-  replies: { 200: z.array(labelShape), ...seen },
+  replies: { 200: z.array(labelShape), ...lookupReplies },
 });
 
 export const createOrgLabel = endpoint({
@@ -144,7 +144,7 @@ export const getOrgLabel = endpoint({
   summary: "A label of an organization by its id",
   gate: forgeUser("organization"),
   params: orgLabelParams,
-  replies: { 200: labelShape, ...seen },
+  replies: { 200: labelShape, ...lookupReplies },
   apiOnly: "croft label list shows the same members of every label",
 });
 
@@ -166,7 +166,7 @@ export const deleteOrgLabel = endpoint({
   summary: "Delete a label of an organization and take it off all issues",
   gate: forgeUser("organization"),
   params: orgLabelParams,
-  replies: { 204: empty, ...seen },
+  replies: { 204: empty, ...lookupReplies },
 });
 
 export const listIssueLabels = endpoint({
@@ -176,7 +176,7 @@ export const listIssueLabels = endpoint({
   summary: "Labels of an issue, by name",
   gate: anyoneWithin("issue"),
   params: issueParams,
-  replies: { 200: z.array(labelShape), ...seen },
+  replies: { 200: z.array(labelShape), ...lookupReplies },
   apiOnly: "croft issue view shows the labels of an issue",
 });
 

@@ -35,8 +35,8 @@ export type WireMilestone = z.output<typeof milestoneShape>;
 /** `id` is the id of a milestone, or its title. */
 const milestoneParams = repositoryParams.extend({ id: z.string() });
 const state = optionalText({ rules: [["In", (word) => word === "open" || word === "closed"]] });
-const seen = { ...signedInReplies, 404: apiError } as const;
-const changed = { ...seen, 422: apiError } as const;
+const lookupReplies = { ...signedInReplies, 404: apiError } as const;
+const changed = { ...lookupReplies, 422: apiError } as const;
 
 export const listMilestones = endpoint({
   name: "forge.repos.milestones.list",
@@ -51,7 +51,7 @@ export const listMilestones = endpoint({
     ...paging,
   }),
   paging: "link_and_total",
-  replies: { 200: z.array(milestoneShape), ...seen },
+  replies: { 200: z.array(milestoneShape), ...lookupReplies },
 });
 
 export const createMilestone = endpoint({
@@ -77,7 +77,7 @@ export const getMilestone = endpoint({
   summary: "A milestone by its id or title",
   gate: anyoneWithin("issue"),
   params: milestoneParams,
-  replies: { 200: milestoneShape, ...seen },
+  replies: { 200: milestoneShape, ...lookupReplies },
 });
 
 export const editMilestone = endpoint({
@@ -103,7 +103,7 @@ export const deleteMilestone = endpoint({
   summary: "Delete a milestone; its issues stay",
   gate: forgeUser("issue"),
   params: milestoneParams,
-  replies: { 204: empty, ...seen },
+  replies: { 204: empty, ...lookupReplies },
 });
 
 export const milestoneEndpoints = [

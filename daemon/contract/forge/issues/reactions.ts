@@ -34,8 +34,8 @@ export type WireReaction = z.output<typeof reactionShape>;
 const issueParams = repositoryParams.extend({ index: pathInteger });
 const commentParams = repositoryParams.extend({ id: pathInteger });
 const reactionBody = z.object({ content: requiredText({ max: 50 }) });
-const seen = { ...signedInReplies, 404: apiError } as const;
-const changed = { ...seen, 422: apiError } as const;
+const lookupReplies = { ...signedInReplies, 404: apiError } as const;
+const changed = { ...lookupReplies, 422: apiError } as const;
 
 export const listIssueReactions = endpoint({
   name: "forge.issues.reactions.list",
@@ -46,7 +46,7 @@ export const listIssueReactions = endpoint({
   params: issueParams,
   query: z.object(paging),
   paging: "link_and_total",
-  replies: { 200: z.array(reactionShape), ...seen },
+  replies: { 200: z.array(reactionShape), ...lookupReplies },
   apiOnly: "the page of an issue shows its reactions; reactions are not shown on a terminal",
 });
 
@@ -81,7 +81,7 @@ export const listCommentReactions = endpoint({
   params: commentParams,
   query: z.object(paging),
   paging: "link_and_total",
-  replies: { 200: z.array(reactionShape), ...seen },
+  replies: { 200: z.array(reactionShape), ...lookupReplies },
   apiOnly: "the page of an issue shows the reactions to its comments",
 });
 

@@ -44,8 +44,8 @@ export type WireStopwatch = z.output<typeof stopwatchShape>;
 const issueParams = repositoryParams.extend({ index: pathInteger });
 const range = { since: trimmedQueryText, before: trimmedQueryText };
 /** 400: the repository tracks no time. */
-const seen = { ...signedInReplies, 400: apiError, 404: apiError } as const;
-const changed = { ...seen, 422: apiError, 423: apiError } as const;
+const lookupReplies = { ...signedInReplies, 400: apiError, 404: apiError } as const;
+const changed = { ...lookupReplies, 422: apiError, 423: apiError } as const;
 
 export const listIssueTimes = endpoint({
   name: "forge.issues.times.list",
@@ -56,7 +56,7 @@ export const listIssueTimes = endpoint({
   params: issueParams,
   query: z.object({ user: trimmedQueryText, ...range, ...paging }),
   paging: "link_and_total",
-  replies: { 200: z.array(trackedTimeShape), ...seen, 422: apiError },
+  replies: { 200: z.array(trackedTimeShape), ...lookupReplies, 422: apiError },
 });
 
 export const addIssueTime = endpoint({
@@ -84,7 +84,7 @@ export const resetIssueTimes = endpoint({
   summary: "Delete all of your time on an issue",
   gate: forgeUser("issue"),
   params: issueParams,
-  replies: { 204: empty, ...seen, 423: apiError },
+  replies: { 204: empty, ...lookupReplies, 423: apiError },
 });
 
 export const deleteIssueTime = endpoint({
@@ -94,7 +94,7 @@ export const deleteIssueTime = endpoint({
   summary: "Delete one of your times on an issue",
   gate: forgeUser("issue"),
   params: issueParams.extend({ id: pathInteger }),
-  replies: { 204: empty, ...seen, 423: apiError },
+  replies: { 204: empty, ...lookupReplies, 423: apiError },
 });
 
 export const listRepositoryTimes = endpoint({
@@ -106,7 +106,7 @@ export const listRepositoryTimes = endpoint({
   params: repositoryParams,
   query: z.object({ user: trimmedQueryText, ...range, ...paging }),
   paging: "link_and_total",
-  replies: { 200: z.array(trackedTimeShape), ...seen, 422: apiError },
+  replies: { 200: z.array(trackedTimeShape), ...lookupReplies, 422: apiError },
 });
 
 export const listUserTimes = endpoint({
@@ -118,7 +118,7 @@ export const listUserTimes = endpoint({
   params: repositoryParams.extend({ user: z.string() }),
   query: z.object(paging),
   paging: "link_and_total",
-  replies: { 200: z.array(trackedTimeShape), ...seen },
+  replies: { 200: z.array(trackedTimeShape), ...lookupReplies },
   apiOnly: '"croft issue time list --user" lists the same',
 });
 
@@ -140,7 +140,7 @@ export const startStopwatch = endpoint({
   summary: "Start your stopwatch on an issue; one that runs on another issue is stopped",
   gate: forgeUser("issue"),
   params: issueParams,
-  replies: { 201: empty, ...seen, 409: apiError, 423: apiError },
+  replies: { 201: empty, ...lookupReplies, 409: apiError, 423: apiError },
 });
 
 export const stopStopwatch = endpoint({
@@ -150,7 +150,7 @@ export const stopStopwatch = endpoint({
   summary: "Stop your stopwatch on an issue and keep its time",
   gate: forgeUser("issue"),
   params: issueParams,
-  replies: { 201: empty, ...seen, 409: apiError, 423: apiError },
+  replies: { 201: empty, ...lookupReplies, 409: apiError, 423: apiError },
 });
 
 export const cancelStopwatch = endpoint({
@@ -160,7 +160,7 @@ export const cancelStopwatch = endpoint({
   summary: "Stop your stopwatch on an issue and drop its time",
   gate: forgeUser("issue"),
   params: issueParams,
-  replies: { 204: empty, ...seen, 409: apiError, 423: apiError },
+  replies: { 204: empty, ...lookupReplies, 409: apiError, 423: apiError },
 });
 
 export const listStopwatches = endpoint({

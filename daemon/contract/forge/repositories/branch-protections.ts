@@ -87,8 +87,8 @@ const protectionShape = z.object({
 export type WireBranchProtection = z.output<typeof protectionShape>;
 
 const params = repositoryParams.extend({ rule: z.string() });
-const seen = { ...signedInReplies, 404: apiError } as const;
-const changed = { ...seen, 422: apiError, 423: apiError } as const;
+const lookupReplies = { ...signedInReplies, 404: apiError } as const;
+const changed = { ...lookupReplies, 422: apiError, 423: apiError } as const;
 const gate = forgeUser("repository");
 
 export const listBranchProtections = endpoint({
@@ -98,7 +98,7 @@ export const listBranchProtections = endpoint({
   summary: "The rules that protect branches, in the order in which they are tried",
   gate,
   params: repositoryParams,
-  replies: { 200: z.array(protectionShape), ...seen },
+  replies: { 200: z.array(protectionShape), ...lookupReplies },
 });
 
 export const getBranchProtection = endpoint({
@@ -108,7 +108,7 @@ export const getBranchProtection = endpoint({
   summary: "A rule that protects branches",
   gate,
   params,
-  replies: { 200: protectionShape, ...seen },
+  replies: { 200: protectionShape, ...lookupReplies },
 });
 
 export const createBranchProtection = endpoint({

@@ -6,7 +6,7 @@ import { userShape } from "../accounts/users.ts";
 import { repositoryParams } from "./repositories.ts";
 
 const params = repositoryParams.extend({ collaborator: z.string() });
-const seen = { ...signedInReplies, 404: apiError } as const;
+const lookupReplies = { ...signedInReplies, 404: apiError } as const;
 
 export const listCollaborators = endpoint({
   name: "forge.repos.collaborators.list",
@@ -17,7 +17,7 @@ export const listCollaborators = endpoint({
   params: repositoryParams,
   query: z.object(paging),
   paging: "link_and_total",
-  replies: { 200: z.array(userShape), ...seen },
+  replies: { 200: z.array(userShape), ...lookupReplies },
 });
 
 /** 404 for a user who is not a collaborator. */
@@ -28,7 +28,7 @@ export const getCollaborator = endpoint({
   summary: "Whether a user is a collaborator",
   gate: forgeUser("repository"),
   params,
-  replies: { 204: empty, ...seen, 422: apiError },
+  replies: { 204: empty, ...lookupReplies, 422: apiError },
   apiOnly: '"croft repo collaborator view" shows the permission as well',
 });
 
@@ -41,7 +41,7 @@ export const putCollaborator = endpoint({
   gate: forgeUser("repository"),
   params,
   body: z.object({ permission: optionalText() }),
-  replies: { 204: empty, ...seen, 422: apiError },
+  replies: { 204: empty, ...lookupReplies, 422: apiError },
 });
 
 export const deleteCollaborator = endpoint({
@@ -51,7 +51,7 @@ export const deleteCollaborator = endpoint({
   summary: "Remove a collaborator; succeeds for a user who is not a collaborator",
   gate: forgeUser("repository"),
   params,
-  replies: { 204: empty, ...seen, 422: apiError },
+  replies: { 204: empty, ...lookupReplies, 422: apiError },
 });
 
 /** A user's permission on a repository, from whatever source. */
@@ -69,7 +69,7 @@ export const getCollaboratorPermission = endpoint({
   summary: "A user's permission on a repository; your own, or any user's for its administrators",
   gate: forgeUser("repository"),
   params,
-  replies: { 200: collaboratorPermissionShape, ...seen },
+  replies: { 200: collaboratorPermissionShape, ...lookupReplies },
 });
 
 export const collaboratorEndpoints = [

@@ -51,7 +51,7 @@ export const combinedStatusShape = z.object({
 /** Each request has git look the commit up. */
 const limit = perAccount(600, 60);
 const isState = (word: string) => (statusStates as readonly string[]).includes(word);
-const seen = { ...signedInReplies, 404: apiError, 429: apiError } as const;
+const lookupReplies = { ...signedInReplies, 404: apiError, 429: apiError } as const;
 const commitParams = repositoryParams.extend({ sha: z.string() });
 const refParams = repositoryParams.extend({ ref: z.string() });
 const listQuery = z.object({
@@ -74,7 +74,7 @@ export const createCommitStatus = endpoint({
     description: optionalText({ max: 1024 }),
     context: optionalText({ max: 255 }),
   }),
-  replies: { 201: commitStatusShape, ...seen, 422: apiError },
+  replies: { 201: commitStatusShape, ...lookupReplies, 422: apiError },
   apiOnly: "build servers report the status of a commit",
 });
 
@@ -88,7 +88,7 @@ export const listCommitStatuses = endpoint({
   params: commitParams,
   query: listQuery,
   paging: "link_and_total",
-  replies: { 200: z.array(commitStatusShape), ...seen },
+  replies: { 200: z.array(commitStatusShape), ...lookupReplies },
   apiOnly: "for tools; people see the status at the build server",
 });
 
@@ -102,7 +102,7 @@ export const listRefStatuses = endpoint({
   params: refParams,
   query: listQuery,
   paging: "link_and_total",
-  replies: { 200: z.array(commitStatusShape), ...seen },
+  replies: { 200: z.array(commitStatusShape), ...lookupReplies },
   apiOnly: "for tools; people see the status at the build server",
 });
 
@@ -116,7 +116,7 @@ export const getCombinedStatus = endpoint({
   params: refParams,
   query: z.object(paging),
   paging: "link_and_total",
-  replies: { 200: combinedStatusShape, ...seen },
+  replies: { 200: combinedStatusShape, ...lookupReplies },
   apiOnly: "for deployment tools",
 });
 

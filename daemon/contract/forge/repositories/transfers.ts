@@ -4,7 +4,7 @@ import { apiError, optionalIds, requiredText, signedInReplies } from "../common.
 import { repositoryParams, repositoryShape } from "./repositories.ts";
 
 const TEAMS_MAX = 50;
-const seen = { ...signedInReplies, 404: apiError } as const;
+const lookupReplies = { ...signedInReplies, 404: apiError } as const;
 
 /** 202: the repository belongs to the new owner. 201: the offer is pending. */
 export const transferRepository = endpoint({
@@ -19,7 +19,13 @@ export const transferRepository = endpoint({
     new_owner: requiredText(),
     team_ids: optionalIds(TEAMS_MAX),
   }),
-  replies: { 201: repositoryShape, 202: repositoryShape, ...seen, 409: apiError, 422: apiError },
+  replies: {
+    201: repositoryShape,
+    202: repositoryShape,
+    ...lookupReplies,
+    409: apiError,
+    422: apiError,
+  },
 });
 
 export const acceptTransfer = endpoint({
@@ -29,7 +35,7 @@ export const acceptTransfer = endpoint({
   summary: "Accept a repository that is offered to you",
   gate: forgeUser("repository"),
   params: repositoryParams,
-  replies: { 202: repositoryShape, ...seen, 422: apiError },
+  replies: { 202: repositoryShape, ...lookupReplies, 422: apiError },
 });
 
 export const rejectTransfer = endpoint({
@@ -39,7 +45,7 @@ export const rejectTransfer = endpoint({
   summary: "Reject a repository that is offered to you, or withdraw your own offer",
   gate: forgeUser("repository"),
   params: repositoryParams,
-  replies: { 200: repositoryShape, ...seen },
+  replies: { 200: repositoryShape, ...lookupReplies },
 });
 
 export const transferEndpoints = [transferRepository, acceptTransfer, rejectTransfer];
