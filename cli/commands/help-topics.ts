@@ -104,7 +104,7 @@ flag. Secrets come from standard input or variables, never from a flag's value.
   --wait             on commands that start something: wait for its end; --timeout 10m sets a limit
   --if-match ETAG    on changes of items: only if the item still is this version
 
---if-absent looks for a thing of the same name, as the server compares names, and creates it when there is none. Standard
+--if-absent looks for a thing of the same name, as the server compares names, and creates it when it is missing. Standard
 error says that it existed, and which of its settings are not those of the flags. Everything else that is in the way is
 still an error: an e-mail address of another user, an organization of others. "token create" does not have the flag: the
 secret of an existing token cannot be shown again.

@@ -78,7 +78,7 @@ function parseWords(words: readonly string[], probe: Command) {
 
 /**
  * Returns the repository of the daemon that a remote of the current folder names: that of `origin`, else the only one.
- * @throws CliError `missing_input` when there is none or more than one
+ * @throws CliError `missing_input` when no remote or more than one names it
  */
 async function findFolderRepository(cli: CliContext): Promise<string> {
   const { url } = await cli.client.target();

@@ -232,7 +232,7 @@ async function findSource(
       bytes: backup.bytes,
       open: () => backups.open(backup),
     };
-  const known = there.length === 0 ? "there are none" : `the newest is ${there.at(-1)?.name}`;
+  const known = there.length === 0 ? "it holds no backup" : `the newest is ${there.at(-1)?.name}`;
   const description = name === "latest" ? "backup" : `backup ${JSON.stringify(name)}`;
   throw new AppError("not_found", `there is no ${description} in ${folder}; ${known}`);
 }

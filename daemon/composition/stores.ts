@@ -271,7 +271,7 @@ async function findCopy(copy: string, directory: DataDirectory): Promise<string>
   const name = copy === "latest" ? copies[0] : copy;
   if (name !== undefined && isAbsolute(name) && existsSync(name)) return name;
   if (name !== undefined && copies.includes(name)) return join(directory.backups, name);
-  const known = copies.length === 0 ? "there are none" : copies.join(", ");
+  const known = copies.length === 0 ? "it holds no copy" : copies.join(", ");
   throw new AppError(
     "not_found",
     `there is no copy ${JSON.stringify(copy)}; in ${directory.backups}: ${known}`,

@@ -73,7 +73,7 @@ export interface BinderOptions {
   readonly maxUploadBytes: number;
   /** Holds the file of a form while fields that follow it are read. */
   readonly temporaryDirectory: string;
-  /** Runs `work` with the disk space that is kept for signing in and deleting; rejects with `failure` when there is none. */
+  /** Runs `work` with the disk space that is kept for signing in and deleting; rejects with `failure` when the reserve is spent. */
   readonly spendReserve?: <T>(failure: unknown, work: () => Promise<T>) => Promise<T>;
   /** For tests: parse every JSON response with its declared schema and fail on a difference. */
   readonly checkReplies: boolean;

@@ -25,7 +25,7 @@ export interface ObjectSession {
    */
   readAll(ids: readonly string[]): Promise<Buffer[]>;
   /**
-   * Returns a file or link of a commit or tree by its path. Undefined when there is none, and for whatever needs another
+   * Returns a file or link of a commit or tree by its path. Undefined when it is missing, and for everything that needs another
    * way: folders, submodules, paths with line breaks, and names beside too many others. @throws GitError
    */
   findFile(tree: string, path: string): Promise<TreeEntry | undefined>;

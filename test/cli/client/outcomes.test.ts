@@ -31,7 +31,7 @@ describe("success by status is not success by outcome", () => {
       7,
     ],
     [
-      "a folder where there are none",
+      "a folder at a provider without folders",
       201,
       { kind: "unsupported_operation", reason: "provider_unsupported" },
       "unsupported",

@@ -156,7 +156,7 @@ jobs:
     );
     expect(log).not.toContain("never");
     const { jobs } = (await people.api("GET", `/repos/mira/steps/actions/runs/${id}/jobs`)).json;
-    // As Gitea's runner: a step that failed is shown as failed, also when the job goes on.
+    // As Gitea's runner: a step that failed is shown as failed, also when the job continues.
     expect(jobs[0].steps[5]).toMatchObject({ name: "Run exit 3", conclusion: "failure" });
     expect(log.indexOf("post kept")).toBeGreaterThan(log.indexOf("input main"));
     expect(await workflows.logOf("steps", id, "b (y)")).toContain("hello-mira y 1 of 2");

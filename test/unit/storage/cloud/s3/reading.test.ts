@@ -262,7 +262,7 @@ describe("a server with false responses", () => {
   test.each([
     ["cut without a way to go on", page("<IsTruncated>true</IsTruncated>")],
     [
-      "that goes on for ever",
+      "that never ends",
       page(
         `<IsTruncated>true</IsTruncated><NextContinuationToken>again</NextContinuationToken>${entry("a")}`,
       ),
