@@ -18,7 +18,7 @@ function makeFolder(): string {
 
 /** Opens the database of `folder` with the steps that lie there, as an upgraded daemon does. */
 function open(folder: string, now: number) {
-  const at = { folder, temporaryFolder: folder, kept: 2, now };
+  const at = { folder, temporaryFolder: folder, count: 2, now };
   return openDatabase(undefined, {
     dataDirectory: folder,
     migrationsDirectory: folder,
@@ -68,7 +68,7 @@ test("prunes copies from before migrations and nightly copies apart from each ot
   const folder = makeFolder();
   const db = openSqlite({ path: join(folder, "croft.db"), clock: () => 0 });
   onTestFinished(() => db.close());
-  const at = (now: number) => ({ folder, temporaryFolder: folder, kept: 2, now });
+  const at = (now: number) => ({ folder, temporaryFolder: folder, count: 2, now });
   for (const now of [0, day, 2 * day]) {
     await backUpDatabase(db, at(now));
     await copyBeforeMigration(db, 35, at(now));
