@@ -75,9 +75,10 @@ test("a new user changes the first password, signs in, and makes a token", async
     private: true,
     empty: false,
   });
-  expect((await repo("create", "mira/other")).code).toBe(2);
-  expect((await repo("create", "other", "--org", "nobody")).code).toBe(6);
-  expect((await repo("list", "mira")).json()).toHaveLength(1);
+  expect((await repo("create", "mira/other")).json()).toMatchObject({ full_name: "mira/other" });
+  for (const line of [["nobody/more"], ["more", "--org", "nobody"]])
+    expect((await repo("create", ...line)).code).toBe(6);
+  expect((await repo("list", "mira")).json()).toHaveLength(2);
   expect((await repo("search", "note", "--all")).json()).toMatchObject([{ name: "notes" }]);
   // Signed in, the name need not be given.
   const again = ["account", "password", "--password-stdin"];

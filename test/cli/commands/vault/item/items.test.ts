@@ -417,7 +417,7 @@ describe("item download", () => {
       const ran = await go(["download", "home:/docs/a ü.txt", "-o", "out", "--json"]);
       expect(ran.error()).toMatchObject({
         code: "provider_failed",
-        message: expect.stringMatching(/^a ü\.txt: it breaks off after \d of 105 bytes$/),
+        message: expect.stringMatching(/^a ü\.txt: the stream ended after \d of 105 bytes$/),
       });
       expect((await readdir(home)).filter((name) => name.startsWith("out"))).toEqual([]);
     });
