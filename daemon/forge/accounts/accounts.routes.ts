@@ -59,7 +59,6 @@ import type { Organizations } from "./organizations.service.ts";
 import type { Tokens } from "./tokens.service.ts";
 import { toUserView } from "./user.view.ts";
 import type { Users } from "./users.service.ts";
-import { toUserId, toKeyId } from "../../../storage/tables/forge/ids.ts";
 
 /** The version of the interface that this forge speaks. */
 const API_VERSION = "28.2.0";
@@ -96,7 +95,7 @@ function userRoutes({ users, ownPassword, passwordResets, urls }: AccountService
       body: toUserView(caller.user, caller.user, urls),
     })),
     handle(searchUsers, async ({ caller, query }) => {
-      const wanted = { term: query.q, id: toUserId(query.uid) };
+      const wanted = { term: query.q, id: query.uid };
       const { users: page, total } = await users.searchVisible(wanted, query, caller);
       const data = page.map((user) => toUserView(user, caller?.user, urls));
       return { status: 200, body: { ok: true, data }, total };
@@ -163,18 +162,14 @@ function keyRoutes({ publicKeys, users, urls }: AccountServices): Route[] {
     }),
     handle(getOwnKey, async ({ caller, params }) => ({
       status: 200,
-      body: toPublicKeyView(
-        await publicKeys.getOwn(caller.user, toKeyId(params.id)),
-        caller.user,
-        urls,
-      ),
+      body: toPublicKeyView(await publicKeys.getOwn(caller.user, params.id), caller.user, urls),
     })),
     handle(addOwnKey, async ({ caller, body }) => ({
       status: 201,
       body: toPublicKeyView(await publicKeys.add(caller.user.name, body), caller.user, urls),
     })),
     handle(deleteOwnKey, async ({ caller, params }) => {
-      await publicKeys.deleteOwn(caller.user, toKeyId(params.id));
+      await publicKeys.deleteOwn(caller.user, params.id);
       return { status: 204 };
     }),
   ];

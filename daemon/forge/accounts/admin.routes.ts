@@ -36,7 +36,6 @@ import {
   toNewUser,
 } from "./admin-requests.view.ts";
 import { toUserView } from "./user.view.ts";
-import { toKeyId } from "../../../storage/tables/forge/ids.ts";
 
 interface AdminServices {
   readonly users: Users;
@@ -122,7 +121,7 @@ function keyRoutes({ publicKeys, urls }: AdminServices): Route[] {
       body: toPublicKeyView(await publicKeys.add(params.username, body), caller.user, urls),
     })),
     handle(deleteUserKey, async ({ caller, params }) => {
-      await publicKeys.delete(params.username, toKeyId(params.id), caller);
+      await publicKeys.delete(params.username, params.id, caller);
       return { status: 204 };
     }),
   ];

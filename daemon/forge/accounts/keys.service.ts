@@ -19,7 +19,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound, userNotFound } from "../refusals.ts";
 import { isPublicOnly } from "./scopes.ts";
-import type { KeyId } from "../../../storage/tables/forge/ids.ts";
+import { toKeyId } from "../../../storage/tables/forge/ids.ts";
 
 /** A public key with the account that it signs in to. */
 export interface OwnedKey {
@@ -41,9 +41,9 @@ export interface PublicKeys {
   /** Returns all keys of a user as lines for `authorized_keys`, the oldest first. Comments are left out: they often are addresses. */
   listLines(username: string): Promise<readonly string[]>;
   /** Returns a key of the caller. Throws `not_found` for an unknown id and for another user's. */
-  getOwn(user: ForgeUser, id: KeyId): Promise<OwnedKey>;
+  getOwn(user: ForgeUser, id: number): Promise<OwnedKey>;
   /** Deletes a key of the caller. Throws `not_found` for an unknown id and for another user's. */
-  deleteOwn(user: ForgeUser, id: KeyId): Promise<void>;
+  deleteOwn(user: ForgeUser, id: number): Promise<void>;
   /** Adds a key (forge behaviour, 9.1). Throws `unprocessable` for an invalid key, a known key and a used title. */
   add(
     username: string,
@@ -54,7 +54,7 @@ export interface PublicKeys {
    * `not_found` for an unknown id and for a private user's key where the token is for public things only, `forbidden`
    * for another user's key (forge behaviour, 9.2).
    */
-  delete(username: string, id: KeyId, caller: Pick<ForgeCaller, "scope">): Promise<void>;
+  delete(username: string, id: number, caller: Pick<ForgeCaller, "scope">): Promise<void>;
 }
 
 export function createPublicKeys({
@@ -69,8 +69,8 @@ export function createPublicKeys({
     if (user === undefined) throw userNotFound(username);
     return user;
   };
-  const getOwn = async (owner: ForgeUser, id: KeyId): Promise<OwnedKey> => {
-    const key = await findPublicKey(db, id);
+  const getOwn = async (owner: ForgeUser, id: number): Promise<OwnedKey> => {
+    const key = await findPublicKey(db, toKeyId(id));
     if (key?.userId !== owner.id) throw notFound();
     return { key, owner };
   };
@@ -125,13 +125,13 @@ export function createPublicKeys({
 
     async delete(username, id, caller) {
       const user = await ownerOf(username);
-      const key = await findPublicKey(db, id);
+      const key = await findPublicKey(db, toKeyId(id));
       const owner = key && (await findUserById(db, key.userId));
       if (key === undefined || owner === undefined) throw notFound();
       if (isPublicOnly(caller) && owner.visibility !== "public") throw notFound();
       if (!user.isAdmin && key.userId !== user.id)
         throw new AppError("forbidden", "You do not have access to this key");
-      await deletePublicKey(db, id);
+      await deletePublicKey(db, key.id);
     },
   };
 }

@@ -38,7 +38,7 @@ import type { PasswordRules } from "./password-rules.ts";
 import { removeUser } from "./remove-user.ts";
 import { isPublicOnly } from "./scopes.ts";
 import { toAvatarHash } from "./user.view.ts";
-import type { UserId } from "../../../storage/tables/forge/ids.ts";
+import { type UserId, toUserId } from "../../../storage/tables/forge/ids.ts";
 
 /** A user account to be created. */
 export interface NewUser {
@@ -93,7 +93,7 @@ export interface Users {
   get(username: string, caller: ForgeCaller | undefined): Promise<ForgeUser>;
   /** Returns a page of the individuals that the caller may see and the term matches; of one account unless `id` is 0. */
   searchVisible(
-    wanted: { readonly term: string; readonly id: UserId },
+    wanted: { readonly term: string; readonly id: number },
     window: PageWindow,
     caller: ForgeCaller | undefined,
   ): Promise<UserPage>;
@@ -177,7 +177,12 @@ export function createUsers(deps: UsersDeps): Users {
     searchVisible: (wanted, window, caller) =>
       searchPeople(
         db,
-        { ...wanted, viewer: caller?.user, isPublicOnly: isPublicOnly(caller) },
+        {
+          ...wanted,
+          id: toUserId(wanted.id),
+          viewer: caller?.user,
+          isPublicOnly: isPublicOnly(caller),
+        },
         toRows(window),
       ),
 

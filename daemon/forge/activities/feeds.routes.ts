@@ -11,7 +11,6 @@ import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toActivityView } from "./activity.view.ts";
 import type { FeedPage, Feeds } from "./feeds.service.ts";
-import { toTeamId } from "../../../storage/tables/forge/ids.ts";
 
 /** Routes of feeds of activities, and of calendars of contributions. */
 export function activityRoutes({
@@ -33,7 +32,7 @@ export function activityRoutes({
       toPage(await feeds.ofOrganization(params.org, query, caller), caller),
     ),
     handle(listTeamActivities, async ({ caller, params, query }) =>
-      toPage(await feeds.ofTeam(toTeamId(params.team), query, caller), caller),
+      toPage(await feeds.ofTeam(params.team, query, caller), caller),
     ),
     handle(getUserHeatmap, async ({ caller, params }) => ({
       status: 200,

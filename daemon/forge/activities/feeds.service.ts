@@ -113,7 +113,7 @@ export function createFeeds({
     },
 
     /** Returns a page of the activities in repositories that a team has now. Throws as `openTeam` does. */
-    async ofTeam(teamId: TeamId, window: FeedWindow, caller: ForgeCaller): Promise<FeedPage> {
+    async ofTeam(teamId: number, window: FeedWindow, caller: ForgeCaller): Promise<FeedPage> {
       const { team, organization } = await openTeam(db, teamId, caller);
       const { id } = organization;
       return list({ receivedBy: id }, window, caller, { receiverId: id, teamId: team.id });

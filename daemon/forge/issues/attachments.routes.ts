@@ -4,7 +4,6 @@ import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toAttachmentAnswer, toAttachmentView, toUploadedFile } from "./attachment.view.ts";
 import type { Attachments } from "./attachments.service.ts";
-import { toAttachmentId } from "../../../storage/tables/forge/ids.ts";
 
 /** Routes of the files of issues and comments. */
 export function attachmentRoutes({
@@ -34,26 +33,21 @@ export function attachmentRoutes({
     ),
     ...([contract.getIssueAttachment, contract.getCommentAttachment] as const).map((declared) =>
       handle(declared, async ({ caller, params }) => {
-        const found = await attachments.get(params, toAttachmentId(params.attachment), caller);
+        const found = await attachments.get(params, params.attachment, caller);
         return { status: 200, body: toAttachmentView(found, urls) };
       }),
     ),
     ...([contract.editIssueAttachment, contract.editCommentAttachment] as const).map((declared) =>
       handle(declared, async ({ caller, params, body }) => {
         const name = body.name ?? "";
-        const renamed = await attachments.rename(
-          params,
-          toAttachmentId(params.attachment),
-          name,
-          caller,
-        );
+        const renamed = await attachments.rename(params, params.attachment, name, caller);
         return { status: 201, body: toAttachmentView(renamed, urls) };
       }),
     ),
     ...([contract.deleteIssueAttachment, contract.deleteCommentAttachment] as const).map(
       (declared) =>
         handle(declared, async ({ caller, params }) => {
-          await attachments.remove(params, toAttachmentId(params.attachment), caller);
+          await attachments.remove(params, params.attachment, caller);
           return { status: 204 };
         }),
     ),

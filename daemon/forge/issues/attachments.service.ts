@@ -37,8 +37,8 @@ import type { CommentPath, IssuePath } from "./issue-requests.ts";
 import {
   type UserId,
   type CommentId,
-  type AttachmentId,
   toCommentId,
+  toAttachmentId,
 } from "../../../storage/tables/forge/ids.ts";
 
 /** The issue or comment that has attachments. */
@@ -94,7 +94,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
 
     async get(
       path: AttachmentParent,
-      id: AttachmentId,
+      id: number,
       caller: ForgeCaller | undefined,
     ): Promise<ForgeAttachment> {
       return getOf(await openParent(path, caller), id);
@@ -157,7 +157,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
     /** Renames a file; an empty name leaves it as it is. */
     async rename(
       path: AttachmentParent,
-      id: AttachmentId,
+      id: number,
       name: string,
       caller: ForgeCaller,
     ): Promise<ForgeAttachment> {
@@ -170,7 +170,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       return renamed;
     },
 
-    async remove(path: AttachmentParent, id: AttachmentId, caller: ForgeCaller): Promise<void> {
+    async remove(path: AttachmentParent, id: number, caller: ForgeCaller): Promise<void> {
       const found = await getOf(await openForChange(path, caller), id);
       await db.transaction((tx) => deleteAttachment(tx, found.id));
     },
@@ -233,8 +233,8 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
     return (await listAttachmentsOfComments(db, [commentId])).get(commentId) ?? [];
   }
 
-  async function getOf({ issue, commentId }: Parent, id: AttachmentId): Promise<ForgeAttachment> {
-    const found = await findAttachment(db, issue.id, id);
+  async function getOf({ issue, commentId }: Parent, id: number): Promise<ForgeAttachment> {
+    const found = await findAttachment(db, issue.id, toAttachmentId(id));
     if (found === undefined || found.commentId !== commentId) throw notFound();
     return found;
   }

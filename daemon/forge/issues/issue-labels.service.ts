@@ -12,7 +12,7 @@ import { assertMayWrite, openIssue, openIssues } from "./issue-access.ts";
 import type { IssueChanges } from "./issue-changes.ts";
 import type { IssuePath } from "./issue-requests.ts";
 import type { LabelDetails } from "./labels.service.ts";
-import { type LabelId, toLabelId } from "../../../storage/tables/forge/ids.ts";
+import { toLabelId } from "../../../storage/tables/forge/ids.ts";
 
 /** The labels that issues have. */
 export type IssueLabels = ReturnType<typeof createIssueLabels>;
@@ -48,7 +48,7 @@ export function createIssueLabels({
       change(path, caller, wanted, (_before, given) => [...given]),
 
     /** Takes a label off an issue; idempotent. Throws `unprocessable` for a label that the repository does not have. */
-    remove: (path: IssuePath, caller: ForgeCaller, labelId: LabelId) =>
+    remove: (path: IssuePath, caller: ForgeCaller, labelId: number) =>
       change(path, caller, [labelId], (before, given) => {
         if (given.length === 0)
           throw new AppError("unprocessable", `label does not exist [label_id: ${labelId}]`);

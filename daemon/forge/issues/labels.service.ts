@@ -19,7 +19,7 @@ import { notFound } from "../refusals.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { assertMayWrite, openIssues } from "./issue-access.ts";
-import type { LabelId } from "../../../storage/tables/forge/ids.ts";
+import { toLabelId } from "../../../storage/tables/forge/ids.ts";
 
 /** Most labels of one repository or organization. */
 const LABELS_MAX = 1_000;
@@ -64,11 +64,11 @@ export function createLabels({ db }: { readonly db: Database }) {
 
     async get(
       place: LabelPlace,
-      id: LabelId,
+      id: number,
       caller: ForgeCaller | undefined,
     ): Promise<LabelDetails> {
       const opened = await open(place, caller, `/labels/${id}`);
-      const label = await findLabel(db, opened.owner, { id });
+      const label = await findLabel(db, opened.owner, { id: toLabelId(id) });
       if (label === undefined) throw notFound();
       return { label, place: opened.place };
     },
@@ -92,24 +92,25 @@ export function createLabels({ db }: { readonly db: Database }) {
 
     async edit(
       place: LabelPlace,
-      id: LabelId,
+      id: number,
       caller: ForgeCaller,
       edit: LabelEdit,
     ): Promise<LabelDetails> {
       const opened = await openForChange(place, caller, `/labels/${id}`);
       const label = await db.transaction(async (tx) => {
-        const before = await findLabel(tx, opened.owner, { id });
-        return before && updateLabel(tx, id, toChanges(edit, before, tx.now));
+        const before = await findLabel(tx, opened.owner, { id: toLabelId(id) });
+        return before && updateLabel(tx, before.id, toChanges(edit, before, tx.now));
       });
       if (label === undefined) throw notFound();
       return { label, place: opened.place };
     },
 
     /** Deletes a label; idempotent, as in the reference. */
-    async remove(place: LabelPlace, id: LabelId, caller: ForgeCaller): Promise<void> {
+    async remove(place: LabelPlace, id: number, caller: ForgeCaller): Promise<void> {
       const opened = await openForChange(place, caller, `/labels/${id}`);
       await db.transaction(async (tx) => {
-        if ((await findLabel(tx, opened.owner, { id })) !== undefined) await deleteLabel(tx, id);
+        const label = await findLabel(tx, opened.owner, { id: toLabelId(id) });
+        if (label !== undefined) await deleteLabel(tx, label.id);
       });
     },
   };

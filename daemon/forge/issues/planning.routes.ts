@@ -21,7 +21,6 @@ import {
   toNewLabel,
   toNewMilestone,
 } from "./planning.view.ts";
-import { toLabelId } from "../../../storage/tables/forge/ids.ts";
 
 export function planningRoutes({
   labels,
@@ -51,18 +50,18 @@ export function planningRoutes({
     ...([labelContract.getLabel, labelContract.getOrgLabel] as const).map((declared) =>
       handle(declared, async ({ caller, params }) => ({
         status: 200,
-        body: show(await labels.get(params, toLabelId(params.id), caller)),
+        body: show(await labels.get(params, params.id, caller)),
       })),
     ),
     ...([labelContract.editLabel, labelContract.editOrgLabel] as const).map((declared) =>
       handle(declared, async ({ caller, params, body }) => ({
         status: 200,
-        body: show(await labels.edit(params, toLabelId(params.id), caller, toLabelEdit(body))),
+        body: show(await labels.edit(params, params.id, caller, toLabelEdit(body))),
       })),
     ),
     ...([labelContract.deleteLabel, labelContract.deleteOrgLabel] as const).map((declared) =>
       handle(declared, async ({ caller, params }) => {
-        await labels.remove(params, toLabelId(params.id), caller);
+        await labels.remove(params, params.id, caller);
         return { status: 204 };
       }),
     ),
@@ -83,7 +82,7 @@ export function planningRoutes({
       return { status: 204 };
     }),
     handle(labelContract.removeIssueLabel, async ({ caller, params }) => {
-      await issueLabels.remove(params, caller, toLabelId(params.id));
+      await issueLabels.remove(params, caller, params.id);
       return { status: 204 };
     }),
     handle(listMilestones, async ({ caller, params, query }) => {

@@ -20,7 +20,6 @@ import { toEventsAnswer, toKnownRevision } from "./stream-events.ts";
 import type { ThreadStreams } from "./thread-streams.ts";
 import { toThreadListAnswer } from "./thread-list.view.ts";
 import { toThreadView } from "./thread.view.ts";
-import { toThreadId } from "../../../storage/tables/forge/ids.ts";
 
 export interface NotificationRoutesDeps {
   readonly notifications: Notifications;
@@ -59,14 +58,11 @@ export function notificationRoutes(deps: NotificationRoutesDeps): Route[] {
     ),
     handle(getNotification, async ({ caller, params }) => ({
       status: 200,
-      body: toThreadView(await notifications.get(caller, toThreadId(params.id)), urls),
+      body: toThreadView(await notifications.get(caller, params.id), urls),
     })),
     handle(markNotification, async ({ caller, params, query }) => ({
       status: 205,
-      body: toThreadView(
-        await notifications.mark(caller, toThreadId(params.id), query["to-status"]),
-        urls,
-      ),
+      body: toThreadView(await notifications.mark(caller, params.id, query["to-status"]), urls),
     })),
     handle(listRepositoryNotifications, ({ caller, params, query, request }) =>
       list(caller, request, toThreadListOptions(query, params)),

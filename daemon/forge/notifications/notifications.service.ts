@@ -12,7 +12,7 @@ import {
   type ThreadStatus,
 } from "../../../storage/tables/forge/notifications.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
-import type { RepositoryId, ThreadId } from "../../../storage/tables/forge/ids.ts";
+import { type RepositoryId, toThreadId } from "../../../storage/tables/forge/ids.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
@@ -67,9 +67,9 @@ export interface Notifications {
   markAll(caller: ForgeCaller, wanted: MarkAllOptions): Promise<ThreadPage>;
   countUnread(caller: ForgeCaller): Promise<number>;
   /** Returns a thread of the caller, or of any user for a site administrator, as its recipient sees it. */
-  get(caller: ForgeCaller, id: ThreadId): Promise<ThreadDetails>;
+  get(caller: ForgeCaller, id: number): Promise<ThreadDetails>;
   /** Sets the status of the caller's thread. Refuses a thread of another user with `forbidden`. */
-  mark(caller: ForgeCaller, id: ThreadId, status: ThreadStatus): Promise<ThreadDetails>;
+  mark(caller: ForgeCaller, id: number, status: ThreadStatus): Promise<ThreadDetails>;
   /**
    * Like `list`, but returns an empty list when no thread has changed since `known`, which takes one row to check.
    * Threads of one repository are always listed, because the caller can lose access to it without a change of any
@@ -134,7 +134,9 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
       const thread = await getThread(id);
       if (thread.userId !== caller.user.id) throw foreignThread(id);
       const userId = caller.user.id;
-      const marked = await db.transaction((tx) => markThread(tx, { id, userId }, status));
+      const marked = await db.transaction((tx) =>
+        markThread(tx, { id: thread.id, userId }, status),
+      );
       if (marked === undefined) throw threadNotFound(id);
       return loadDetails(marked, caller.user);
     },
@@ -155,8 +157,8 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
     return { threads: await loadThreadDetails(db, threads, caller.user), total };
   }
 
-  async function getThread(id: ThreadId): Promise<ForgeThread> {
-    const thread = await findThread(db, id);
+  async function getThread(id: number): Promise<ForgeThread> {
+    const thread = await findThread(db, toThreadId(id));
     if (thread === undefined) throw threadNotFound(id);
     return thread;
   }
@@ -186,13 +188,13 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
   }
 }
 
-const threadNotFound = (id: ThreadId): AppError =>
+const threadNotFound = (id: number): AppError =>
   new AppError(
     "not_found",
     id === 0 ? "notification does not exist" : `notification does not exist [id: ${id}]`,
   );
 
-const foreignThread = (id: ThreadId): AppError =>
+const foreignThread = (id: number): AppError =>
   new AppError(
     "forbidden",
     `only user itself and admin are allowed to read/change this thread ${id}`,

@@ -20,7 +20,7 @@ import { isPublicOnly } from "../accounts/scopes.ts";
 import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { movedTo, notFound, userNotFound } from "../refusals.ts";
-import type { TeamId } from "../../../storage/tables/forge/ids.ts";
+import { type TeamId, toTeamId } from "../../../storage/tables/forge/ids.ts";
 
 /** An organization with the standing of the caller in it. Site administrators count as its owners. */
 export interface OpenedOrganization {
@@ -86,8 +86,8 @@ export interface OpenedTeam extends OpenedOrganization {
  * Finds a team that the caller may see: by its visibility, as a member, or as an owner of the organization. Throws
  * `not_found` for others, to members of the organization `forbidden`, as for a token for public things only.
  */
-export async function openTeam(db: Database, id: TeamId, caller: ForgeCaller): Promise<OpenedTeam> {
-  const team = await findTeam(db, id);
+export async function openTeam(db: Database, id: number, caller: ForgeCaller): Promise<OpenedTeam> {
+  const team = await findTeam(db, toTeamId(id));
   const organization = team && (await findUserById(db, team.orgId));
   if (team === undefined || organization === undefined) throw notFound();
   const opened = await open(db, organization, caller);
@@ -115,7 +115,7 @@ export async function findVisibleTeamId(
 /** Finds a team as `openTeam` does, and throws `forbidden` unless the caller owns the organization. */
 export async function openTeamAsOwner(
   db: Database,
-  id: TeamId,
+  id: number,
   caller: ForgeCaller,
 ): Promise<OpenedTeam> {
   const opened = await openTeam(db, id, caller);

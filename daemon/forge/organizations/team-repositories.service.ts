@@ -11,12 +11,7 @@ import {
   isTeamMember,
   listTeams,
 } from "../../../storage/tables/forge/accounts/teams.ts";
-import {
-  type UserId,
-  type TeamId,
-  type RepositoryId,
-  toTeamId,
-} from "../../../storage/tables/forge/ids.ts";
+import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import {
   findRepositoryById,
   findRepositoryByName,
@@ -54,7 +49,7 @@ export function createTeamRepositories({
 }) {
   return {
     /** Returns a page of the repositories of a team that the caller may read, by name, and their count. */
-    async list(id: TeamId, window: PageWindow, caller: ForgeCaller): Promise<RepositoryPage> {
+    async list(id: number, window: PageWindow, caller: ForgeCaller): Promise<RepositoryPage> {
       const { team } = await openTeam(db, id, caller);
       const all = { term: "", includesDescription: false, isPublicOnly: false } as const;
       const wanted = { ...all, teamId: team.id, sort: "alpha", descending: false } as const;
@@ -63,7 +58,7 @@ export function createTeamRepositories({
 
     /** Throws `not_found` for a repository that the team does not have. */
     async assertHas(path: TeamRepositoryPath, caller: ForgeCaller): Promise<RepositoryPath> {
-      const { team, organization } = await openTeam(db, toTeamId(path.team), caller);
+      const { team, organization } = await openTeam(db, path.team, caller);
       assertOrganization(organization.lowerName, path.org);
       const repository = await findRepositoryByName(db, organization.id, path.repo);
       if (repository === undefined || !(await has(team, repository.id))) throw notFound();
@@ -151,7 +146,7 @@ export function createTeamRepositories({
   }
 
   async function openBoth(path: TeamRepositoryPath, caller: ForgeCaller) {
-    const { team, organization } = await openTeam(db, toTeamId(path.team), caller);
+    const { team, organization } = await openTeam(db, path.team, caller);
     assertOrganization(organization.lowerName, path.org);
     const repository = await findRepositoryByName(db, organization.id, path.repo);
     const owned = repository && { repository, owner: organization };

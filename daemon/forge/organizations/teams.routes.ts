@@ -30,7 +30,6 @@ import type { ForgeUrls } from "../urls.ts";
 import { toNewTeam, toTeamEdit } from "./team-requests.view.ts";
 import type { TeamRepositories } from "./team-repositories.service.ts";
 import type { TeamDetails, Teams } from "./teams.service.ts";
-import { toTeamId } from "../../../storage/tables/forge/ids.ts";
 
 /** Routes of teams and their members. */
 export function teamRoutes({
@@ -62,30 +61,30 @@ export function teamRoutes({
     }),
     handle(getTeam, async ({ caller, params }) => ({
       status: 200,
-      body: toView(await teams.get(toTeamId(params.team), caller)),
+      body: toView(await teams.get(params.team, caller)),
     })),
     handle(editTeam, async ({ caller, params, body }) => ({
       status: 200,
-      body: toView(await teams.edit(toTeamId(params.team), toTeamEdit(body), caller)),
+      body: toView(await teams.edit(params.team, toTeamEdit(body), caller)),
     })),
     handle(deleteTeam, async ({ caller, params }) => {
-      await teams.remove(toTeamId(params.team), caller);
+      await teams.remove(params.team, caller);
       return { status: 204 };
     }),
     handle(listTeamMembers, async ({ caller, params, query }) => {
-      const { users, total } = await teams.listMembers(toTeamId(params.team), query, caller);
+      const { users, total } = await teams.listMembers(params.team, query, caller);
       return { status: 200, body: users.map((user) => toUserView(user, caller.user, urls)), total };
     }),
     handle(getTeamMember, async ({ caller, params }) => {
-      const user = await teams.getMember(toTeamId(params.team), params.member, caller);
+      const user = await teams.getMember(params.team, params.member, caller);
       return { status: 200, body: toUserView(user, caller.user, urls) };
     }),
     handle(addTeamMember, async ({ caller, params }) => {
-      await teams.addMember(toTeamId(params.team), params.member, caller);
+      await teams.addMember(params.team, params.member, caller);
       return { status: 204 };
     }),
     handle(removeTeamMember, async ({ caller, params }) => {
-      await teams.removeMember(toTeamId(params.team), params.member, caller);
+      await teams.removeMember(params.team, params.member, caller);
       return { status: 204 };
     }),
   ];
@@ -104,11 +103,7 @@ export function teamRepositoryRoutes({
   const toView = ({ team, organization }: TeamDetails) => toTeamView(team, organization, urls);
   return [
     handle(listTeamRepositories, async ({ caller, params, query }) => {
-      const { repositories: page, total } = await teamRepositories.list(
-        toTeamId(params.team),
-        query,
-        caller,
-      );
+      const { repositories: page, total } = await teamRepositories.list(params.team, query, caller);
       return { status: 200, body: page.map((each) => toRepositoryView(each, urls)), total };
     }),
     handle(getTeamRepository, async ({ caller, params }) => {

@@ -31,7 +31,7 @@ import {
   openTeamAsOwner,
   visibleTeams,
 } from "./organization-access.ts";
-import type { UserId, TeamId } from "../../../storage/tables/forge/ids.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** A team and the organization that it belongs to. */
 export interface TeamDetails {
@@ -109,7 +109,7 @@ export function createTeams({ db }: { readonly db: Database }) {
       };
     },
 
-    get: (id: TeamId, caller: ForgeCaller): Promise<TeamDetails> => openTeam(db, id, caller),
+    get: (id: number, caller: ForgeCaller): Promise<TeamDetails> => openTeam(db, id, caller),
 
     /** Throws `unprocessable` for a taken or reserved name, and when the organization has as many teams as allowed. */
     async create(name: string, wanted: NewTeam, caller: ForgeCaller): Promise<TeamDetails> {
@@ -132,12 +132,12 @@ export function createTeams({ db }: { readonly db: Database }) {
      * Changes a team. The owners' team only accepts another description, as in the reference. Throws `unprocessable` for
      * a taken or reserved name.
      */
-    async edit(id: TeamId, edit: TeamEdit, caller: ForgeCaller): Promise<TeamDetails> {
-      const { organization } = await openTeamAsOwner(db, id, caller);
+    async edit(id: number, edit: TeamEdit, caller: ForgeCaller): Promise<TeamDetails> {
+      const { team: opened, organization } = await openTeamAsOwner(db, id, caller);
       if (edit.name !== undefined) assertUsableName(edit.name);
       const team = await db
         .transaction(async (tx) => {
-          const before = await findTeam(tx, id);
+          const before = await findTeam(tx, opened.id);
           if (before === undefined) throw notFound();
           const after = applyEdit(before, edit);
           await updateTeam(tx, after);
@@ -150,20 +150,21 @@ export function createTeams({ db }: { readonly db: Database }) {
     },
 
     /** Throws `unprocessable` for the owners' team, without which the organization would have no owner. */
-    async remove(id: TeamId, caller: ForgeCaller): Promise<void> {
+    async remove(id: number, caller: ForgeCaller): Promise<void> {
       const { team } = await openTeamAsOwner(db, id, caller);
       if (team.access === OWNER_ACCESS)
         throw new AppError("unprocessable", "the team of the owners cannot be deleted");
       await db.transaction(async (tx) => {
-        const members = (await listMembersOfTeam(tx, id, { limit: MEMBERS_MAX, offset: 0 })).users;
-        await deleteTeam(tx, id);
+        const members = (await listMembersOfTeam(tx, team.id, { limit: MEMBERS_MAX, offset: 0 }))
+          .users;
+        await deleteTeam(tx, team.id);
         for (const member of members) await endTeamMembership(tx, team.orgId, member);
       });
     },
 
     /** Returns a page of the members by name, and their count. Throws `not_found` for others than members. */
     async listMembers(
-      id: TeamId,
+      id: number,
       window: PageWindow,
       caller: ForgeCaller,
     ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
@@ -171,7 +172,7 @@ export function createTeams({ db }: { readonly db: Database }) {
       return listMembersOfTeam(db, team.id, toRows(window));
     },
 
-    async getMember(id: TeamId, name: string, caller: ForgeCaller): Promise<ForgeUser> {
+    async getMember(id: number, name: string, caller: ForgeCaller): Promise<ForgeUser> {
       const { team } = await openAsMember(id, caller);
       const user = await findPerson(db, name, caller);
       if (!(await isTeamMember(db, team.id, user.id))) throw notFound();
@@ -179,14 +180,14 @@ export function createTeams({ db }: { readonly db: Database }) {
     },
 
     /** Adds a member; idempotent. Throws `unprocessable` for an inactive account and more members than allowed. */
-    async addMember(id: TeamId, name: string, caller: ForgeCaller): Promise<void> {
+    async addMember(id: number, name: string, caller: ForgeCaller): Promise<void> {
       const { team } = await openTeamAsOwner(db, id, caller);
       const user = await findPerson(db, name, caller);
       if (!user.isActive) throw new AppError("unprocessable", "the user's account is inactive");
       await db.transaction(async (tx) => {
-        if ((await findTeam(tx, id)) === undefined) throw notFound();
-        const { total } = await listMembersOfTeam(tx, id, { limit: 1, offset: 0 });
-        if (total >= MEMBERS_MAX && !(await isTeamMember(tx, id, user.id)))
+        if ((await findTeam(tx, team.id)) === undefined) throw notFound();
+        const { total } = await listMembersOfTeam(tx, team.id, { limit: 1, offset: 0 });
+        if (total >= MEMBERS_MAX && !(await isTeamMember(tx, team.id, user.id)))
           throw new AppError("unprocessable", `a team has at most ${MEMBERS_MAX} members`);
         await insertTeamMember(tx, team, user.id);
       });
@@ -196,19 +197,20 @@ export function createTeams({ db }: { readonly db: Database }) {
      * Removes a member; idempotent. A user leaves a team without owning the organization. Throws `unprocessable` for the
      * last owner.
      */
-    async removeMember(id: TeamId, name: string, caller: ForgeCaller): Promise<void> {
+    async removeMember(id: number, name: string, caller: ForgeCaller): Promise<void> {
       const isSelf = name.toLowerCase() === caller.user.lowerName;
       const open = isSelf ? openTeam : openTeamAsOwner;
       const { team } = await open(db, id, caller);
       const user = await findPerson(db, name, caller);
       await db.transaction(async (tx) => {
         if (team.access === OWNER_ACCESS) await assertNotLastOwner(tx, team.orgId, user.id);
-        if (await deleteTeamMember(tx, id, user.id)) await endTeamMembership(tx, team.orgId, user);
+        if (await deleteTeamMember(tx, team.id, user.id))
+          await endTeamMembership(tx, team.orgId, user);
       });
     },
   };
 
-  async function openAsMember(id: TeamId, caller: ForgeCaller) {
+  async function openAsMember(id: number, caller: ForgeCaller) {
     const opened = await openTeam(db, id, caller);
     if (!opened.isMember && !opened.isOwner) throw notFound();
     return opened;

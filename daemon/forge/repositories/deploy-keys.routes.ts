@@ -10,7 +10,6 @@ import { handle } from "../handle.ts";
 import { type ForgeUrls, toApiUrl, toWireTime } from "../urls.ts";
 import type { DeployKeyDetails, DeployKeys } from "./deploy-keys.service.ts";
 import { toRepositoryView } from "./repository.view.ts";
-import { toDeployKeyId } from "../../../storage/tables/forge/ids.ts";
 
 /** Routes of the deploy keys of repositories. */
 export function deployKeyRoutes({
@@ -26,7 +25,7 @@ export function deployKeyRoutes({
       return { status: 200, body: keys.map((key) => toFullView(key, urls)), total };
     }),
     handle(getDeployKey, async ({ caller, params }) => {
-      const found = await deployKeys.get(params, toDeployKeyId(params.id), caller);
+      const found = await deployKeys.get(params, params.id, caller);
       return { status: 200, body: toFullView(found, urls) };
     }),
     handle(addDeployKey, async ({ caller, params, body }) => {
@@ -35,7 +34,7 @@ export function deployKeyRoutes({
       return { status: 201, body: toView(await deployKeys.add(params, wanted, caller), urls) };
     }),
     handle(deleteDeployKey, async ({ caller, params }) => {
-      await deployKeys.remove(params, toDeployKeyId(params.id), caller);
+      await deployKeys.remove(params, params.id, caller);
       return { status: 204 };
     }),
   ];

@@ -19,7 +19,7 @@ import { notFound } from "../refusals.ts";
 import { reaches } from "./access.ts";
 import { noAdministrator, type RepositoryPath } from "./repositories.service.ts";
 import type { RepositoryDetails } from "./repository.view.ts";
-import type { DeployKeyId } from "../../../storage/tables/forge/ids.ts";
+import { toDeployKeyId } from "../../../storage/tables/forge/ids.ts";
 
 /** A key and the repository that it opens, with the permission of the key. */
 export interface DeployKeyDetails {
@@ -39,7 +39,7 @@ export interface DeployKeys {
     caller: ForgeCaller,
   ): Promise<{ readonly keys: readonly DeployKeyDetails[]; readonly total: number }>;
   /** Throws `not_found` for an unknown id, and for a key of another repository. */
-  get(path: RepositoryPath, id: DeployKeyId, caller: ForgeCaller): Promise<DeployKeyDetails>;
+  get(path: RepositoryPath, id: number, caller: ForgeCaller): Promise<DeployKeyDetails>;
   /**
    * Adds a key. Throws `unprocessable` for an invalid key, a key of a user, a key or title that the repository has, and
    * for more keys than allowed.
@@ -50,7 +50,7 @@ export interface DeployKeys {
     caller: ForgeCaller,
   ): Promise<DeployKeyDetails>;
   /** Deletes a key; idempotent. Connections that it has opened run no further command. */
-  remove(path: RepositoryPath, id: DeployKeyId, caller: ForgeCaller): Promise<void>;
+  remove(path: RepositoryPath, id: number, caller: ForgeCaller): Promise<void>;
 }
 
 /** Most keys of one repository. */
@@ -70,7 +70,7 @@ export function createDeployKeys({ db }: { readonly db: Database }): DeployKeys 
 
     async get(path, id, caller) {
       const opened = await open(path, caller, `/${id}`);
-      const key = await findDeployKey(db, opened.repository.id, id);
+      const key = await findDeployKey(db, opened.repository.id, toDeployKeyId(id));
       if (key === undefined) throw notFound();
       return toDetails(key, opened);
     },
@@ -106,7 +106,7 @@ export function createDeployKeys({ db }: { readonly db: Database }): DeployKeys 
 
     async remove(path, id, caller) {
       const opened = await open(path, caller, `/${id}`);
-      await deleteDeployKey(db, opened.repository.id, id);
+      await deleteDeployKey(db, opened.repository.id, toDeployKeyId(id));
     },
   };
 

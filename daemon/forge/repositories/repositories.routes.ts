@@ -40,7 +40,6 @@ import { toRepositoryView } from "./repository.view.ts";
 import type { GenerateOptions, GenerateRepository } from "./templates/generate.service.ts";
 import type { Transfers } from "./transfers.service.ts";
 import type { Unadopted } from "./unadopted.service.ts";
-import { toTeamId } from "../../../storage/tables/forge/ids.ts";
 
 /** Routes of repositories, of their transfers, and of repositories on disk without a row. */
 export function repositoryRoutes({
@@ -124,7 +123,7 @@ export function repositoryRoutes({
       return { status: 200, body: { ok: true, data: body }, total };
     }),
     handle(transferRepository, async ({ caller, params, body }) => {
-      const wanted = { newOwner: body.new_owner, teamIds: (body.team_ids ?? []).map(toTeamId) };
+      const wanted = { newOwner: body.new_owner, teamIds: body.team_ids ?? [] };
       const { details, isPending } = await transfers.start(params, caller, wanted);
       return { status: isPending ? 201 : 202, body: toRepositoryView(details, urls) };
     }),

@@ -29,7 +29,7 @@ import {
   findUserByName,
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
-import type { TeamId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import { type TeamId, type RepositoryId, toTeamId } from "../../../storage/tables/forge/ids.ts";
 import { deleteForeignLabels } from "../../../storage/tables/forge/repositories/labels.ts";
 import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
@@ -56,7 +56,7 @@ export interface Transfers {
   start(
     path: RepositoryPath,
     caller: ForgeCaller,
-    wanted: { readonly newOwner: string; readonly teamIds: readonly TeamId[] },
+    wanted: { readonly newOwner: string; readonly teamIds: readonly number[] },
   ): Promise<{ readonly details: RepositoryDetails; readonly isPending: boolean }>;
   /** Accepts an offer. Refuses with `forbidden` a caller who is not its recipient or has reached the repository limit. */
   accept(path: RepositoryPath, caller: ForgeCaller): Promise<RepositoryDetails>;
@@ -78,7 +78,8 @@ interface Opened extends OwnedRepository {
 
 export function createTransfers({ db, files, moves, events, enqueue }: TransfersDeps): Transfers {
   return {
-    async start(path, caller, { newOwner, teamIds }) {
+    async start(path, caller, { newOwner, teamIds: given }) {
+      const teamIds = given.map(toTeamId);
       const opened = await open(path, caller, "/transfer");
       if (!reaches(opened.access, "owner")) throw notTheOwner();
       const recipient = await findRecipient(newOwner, caller.user);

@@ -27,7 +27,6 @@ import { handle } from "../../handle.ts";
 import { toRunnerList, toRunnerView } from "../actions.view.ts";
 import type { ActionLevels } from "../secrets/levels.service.ts";
 import type { Runners } from "./runners.service.ts";
-import { toRunnerId } from "../../../../storage/tables/forge/ids.ts";
 
 /** Returns the routes of runners and their registration tokens, of every level. */
 export function runnerRoutes({
@@ -48,16 +47,14 @@ export function runnerRoutes({
     })),
     handle(getRunner, async ({ params }) => ({
       status: 200,
-      body: toRunnerView(await runners.get(undefined, toRunnerId(params.runner_id))),
+      body: toRunnerView(await runners.get(undefined, params.runner_id)),
     })),
     handle(editRunner, async ({ params, body }) => ({
       status: 200,
-      body: toRunnerView(
-        await runners.edit(undefined, toRunnerId(params.runner_id), body.disabled),
-      ),
+      body: toRunnerView(await runners.edit(undefined, params.runner_id, body.disabled)),
     })),
     handle(deleteRunner, async ({ params }) => {
-      await runners.delete(undefined, toRunnerId(params.runner_id));
+      await runners.delete(undefined, params.runner_id);
       return { status: 204 };
     }),
     handle(listRepositoryRunners, async ({ caller, params, query }) =>
@@ -72,7 +69,7 @@ export function runnerRoutes({
     handle(getRepositoryRunner, async ({ caller, params }) => ({
       status: 200,
       body: toRunnerView(
-        await runners.get(await levels.ofRepository(params, caller), toRunnerId(params.runner_id)),
+        await runners.get(await levels.ofRepository(params, caller), params.runner_id),
       ),
     })),
     handle(editRepositoryRunner, async ({ caller, params, body }) => ({
@@ -80,13 +77,13 @@ export function runnerRoutes({
       body: toRunnerView(
         await runners.edit(
           await levels.ofRepository(params, caller),
-          toRunnerId(params.runner_id),
+          params.runner_id,
           body.disabled,
         ),
       ),
     })),
     handle(deleteRepositoryRunner, async ({ caller, params }) => {
-      await runners.delete(await levels.ofRepository(params, caller), toRunnerId(params.runner_id));
+      await runners.delete(await levels.ofRepository(params, caller), params.runner_id);
       return { status: 204 };
     }),
     handle(listOrganizationRunners, async ({ caller, params, query }) =>
@@ -101,10 +98,7 @@ export function runnerRoutes({
     handle(getOrganizationRunner, async ({ caller, params }) => ({
       status: 200,
       body: toRunnerView(
-        await runners.get(
-          await levels.ofOrganization(params.org, caller),
-          toRunnerId(params.runner_id),
-        ),
+        await runners.get(await levels.ofOrganization(params.org, caller), params.runner_id),
       ),
     })),
     handle(editOrganizationRunner, async ({ caller, params, body }) => ({
@@ -112,16 +106,13 @@ export function runnerRoutes({
       body: toRunnerView(
         await runners.edit(
           await levels.ofOrganization(params.org, caller),
-          toRunnerId(params.runner_id),
+          params.runner_id,
           body.disabled,
         ),
       ),
     })),
     handle(deleteOrganizationRunner, async ({ caller, params }) => {
-      await runners.delete(
-        await levels.ofOrganization(params.org, caller),
-        toRunnerId(params.runner_id),
-      );
+      await runners.delete(await levels.ofOrganization(params.org, caller), params.runner_id);
       return { status: 204 };
     }),
     handle(listOwnRunners, async ({ caller, query }) =>
@@ -133,16 +124,16 @@ export function runnerRoutes({
     })),
     handle(getOwnRunner, async ({ caller, params }) => ({
       status: 200,
-      body: toRunnerView(await runners.get(levels.ofUser(caller), toRunnerId(params.runner_id))),
+      body: toRunnerView(await runners.get(levels.ofUser(caller), params.runner_id)),
     })),
     handle(editOwnRunner, async ({ caller, params, body }) => ({
       status: 200,
       body: toRunnerView(
-        await runners.edit(levels.ofUser(caller), toRunnerId(params.runner_id), body.disabled),
+        await runners.edit(levels.ofUser(caller), params.runner_id, body.disabled),
       ),
     })),
     handle(deleteOwnRunner, async ({ caller, params }) => {
-      await runners.delete(levels.ofUser(caller), toRunnerId(params.runner_id));
+      await runners.delete(levels.ofUser(caller), params.runner_id);
       return { status: 204 };
     }),
   ];

@@ -11,7 +11,7 @@ import { AppError } from "../../../errors.ts";
 import { type PageWindow, toRows } from "../../page-window.ts";
 import type { Registration } from "./registration.service.ts";
 import type { Tasks } from "./tasks.service.ts";
-import type { RunnerId } from "../../../../storage/tables/forge/ids.ts";
+import { toRunnerId } from "../../../../storage/tables/forge/ids.ts";
 
 export interface RunnersDeps {
   readonly db: Database;
@@ -53,29 +53,29 @@ export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
     getToken: (level: ActionLevel, renew: boolean) => registration.getToken(level, renew),
 
     /** Throws `not_found`. */
-    get: async (level: ActionLevel | undefined, id: RunnerId): Promise<RunnerDetails> =>
+    get: async (level: ActionLevel | undefined, id: number): Promise<RunnerDetails> =>
       see(await get(level, id)),
 
     /** Disables or enables a runner. Throws `not_found`, then `unprocessable` when the member is missing. */
     async edit(
       level: ActionLevel | undefined,
-      id: RunnerId,
+      id: number,
       isDisabled: boolean | null | undefined,
     ): Promise<RunnerDetails> {
       const runner = await get(level, id);
       if (isDisabled === null || isDisabled === undefined)
         throw new AppError("unprocessable", "[Disabled]: Required");
       await db.transaction(async (tx) => {
-        if (!(await updateRunner(tx, id, { isDisabled }))) throw notFound(id);
+        if (!(await updateRunner(tx, runner.id, { isDisabled }))) throw notFound(id);
         await bumpTasksVersion(tx);
       });
       return see({ ...runner, isDisabled });
     },
 
     /** Deletes a runner and fails its running tasks. Throws `not_found`. */
-    async delete(level: ActionLevel | undefined, id: RunnerId): Promise<void> {
-      await get(level, id);
-      if (!(await tasks.removeRunner(id))) throw notFound(id);
+    async delete(level: ActionLevel | undefined, id: number): Promise<void> {
+      const runner = await get(level, id);
+      if (!(await tasks.removeRunner(runner.id))) throw notFound(id);
     },
   };
 
@@ -84,8 +84,8 @@ export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
     return { runner, isOnline, isBusy: isOnline && runner.lastActivityAt >= clock() - BUSY_MS };
   }
 
-  async function get(level: ActionLevel | undefined, id: RunnerId): Promise<ActionRunner> {
-    const runner = await findRunner(db, id);
+  async function get(level: ActionLevel | undefined, id: number): Promise<ActionRunner> {
+    const runner = await findRunner(db, toRunnerId(id));
     const isOfLevel =
       level === undefined ||
       (runner?.ownerId === level.ownerId && runner?.repositoryId === level.repositoryId);
@@ -94,5 +94,5 @@ export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
   }
 }
 
-const notFound = (id: RunnerId) =>
+const notFound = (id: number) =>
   new AppError("not_found", `runner with id ${id}: resource does not exist`);
