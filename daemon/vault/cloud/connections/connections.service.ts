@@ -32,6 +32,7 @@ import type { LocalFolders } from "../local-folders/local-folders.service.ts";
 import {
   assertAvailable,
   assertNoSignIn,
+  type AvailableProvider,
   listMissingSettings,
   readSettings,
 } from "./provider-settings.ts";
@@ -41,12 +42,6 @@ import {
   type ConnectionId,
   toConnectionId,
 } from "../../../../storage/tables/vault/ids.ts";
-
-/** A kind of storage, and which of the server's settings it misses. */
-export interface AvailableProvider {
-  readonly type: CloudProviderType;
-  readonly missingSettings: readonly string[];
-}
 
 export type ConnectResult =
   | { readonly kind: "connected"; readonly connection: Connection }

@@ -8,7 +8,8 @@ import type { ConnectFailure } from "../../../../storage/cloud/outcomes.ts";
 import type { ProviderCapabilities } from "../../../../storage/cloud/provider.ts";
 import type { Capabilities, Connection } from "../../../../storage/tables/vault/connections.ts";
 import { NAME_TAKEN } from "./connection-names.ts";
-import type { AvailableProvider, ConnectResult } from "./connections.service.ts";
+import type { ConnectResult } from "./connections.service.ts";
+import type { AvailableProvider } from "./provider-settings.ts";
 import { toFailureReply } from "../outcome.view.ts";
 
 type WireConnection = z.input<typeof connectionSchema>;

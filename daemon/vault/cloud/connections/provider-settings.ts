@@ -40,6 +40,12 @@ export function readSettings(
   return read;
 }
 
+/** A kind of storage, and which of the server's settings it misses. */
+export interface AvailableProvider {
+  readonly type: CloudProviderType;
+  readonly missingSettings: readonly string[];
+}
+
 /** The names of the server's settings that a kind of storage still needs. */
 export function listMissingSettings(type: CloudProviderType, server: ServerSettings): string[] {
   return (type.oauth?.serverSettings ?? []).filter((name) => !server[name]).map(toVariable);
