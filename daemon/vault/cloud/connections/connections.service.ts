@@ -217,9 +217,7 @@ export function createConnections(
     const input = { connectionId, type, settings, credentials, localFolders: folders };
     const tried = await tryStorage(adapters, input);
     if (tried.kind !== "ok") return tried;
-    return isOtherAccount(connection.probeResult, tried.probeResult)
-      ? { kind: "other_account" }
-      : tried;
+    return isOtherAccount(connection, tried) ? { kind: "other_account" } : tried;
   }
 
   async function getAgain(connection: Connection): Promise<Connection> {
@@ -391,7 +389,7 @@ export function createConnections(
 }
 
 /** Returns whether two sign-ins are of different accounts, as far as both are known: items of one must not count as the other's. */
-function isOtherAccount(before: Connection["probeResult"], after: ProbeResult): boolean {
-  const [known, now] = [before?.[PROBED_ACCOUNT], after[PROBED_ACCOUNT]];
+function isOtherAccount(before: Connection, after: { readonly probeResult: ProbeResult }): boolean {
+  const [known, now] = [before, after].map(({ probeResult }) => probeResult?.[PROBED_ACCOUNT]);
   return known !== undefined && now !== undefined && known !== now;
 }

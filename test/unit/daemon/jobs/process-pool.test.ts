@@ -7,7 +7,7 @@ afterEach(async () => {
   for (const pool of pools.splice(0)) await pool.close();
 });
 
-function makePool(options: { scriptUrl?: URL; lengthMax?: number; keptBytesMax?: number } = {}) {
+function makePool(options: { scriptUrl?: URL; lengthMax?: number; idleBytesMax?: number } = {}) {
   const { lengthMax = 10, ...rest } = options;
   const pool = createProcessPool<string, string>({
     scriptUrl: new URL("./endless.process.ts", import.meta.url),
@@ -70,7 +70,7 @@ describe("process pool", () => {
   });
 
   test("runs the next job in another process when one leaves too much memory", async () => {
-    const pool = makePool({ keptBytesMax: 1 });
+    const pool = makePool({ idleBytesMax: 1 });
     const pid = await pidOf(pool);
     expect(await pidOf(pool)).not.toBe(pid);
   });
