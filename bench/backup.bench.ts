@@ -42,7 +42,7 @@ try {
   try {
     const idle = await underWrites(write, () => sleep(IDLE_MS));
     const figures: Figure[] = [
-      { what: "writes on an idle machine, p50 and p99", value: toText(idle.waits) },
+      { label: "writes on an idle machine, p50 and p99", value: toText(idle.waits) },
     ];
     const file = join(scratch, "home.tar");
     const copy = join(scratch, "copy");
@@ -73,22 +73,22 @@ try {
     }
     const seconds = (all: readonly Measured[]) => median(all.map(({ ms }) => ms)) / 1000;
     figures.push(
-      { what: "backup to a file", value: `${seconds(ours).toFixed(1)} s` },
+      { label: "backup to a file", value: `${seconds(ours).toFixed(1)} s` },
       {
-        what: "p50 and p99 of writes meanwhile",
+        label: "p50 and p99 of writes meanwhile",
         value: toText(ours.flatMap(({ waits }) => waits)),
       },
-      { what: "backup to a bucket that keeps nothing", value: `${seconds(bucket).toFixed(1)} s` },
+      { label: "backup to a bucket that keeps nothing", value: `${seconds(bucket).toFixed(1)} s` },
       {
-        what: "p50 and p99 of writes meanwhile",
+        label: "p50 and p99 of writes meanwhile",
         value: toText(bucket.flatMap(({ waits }) => waits)),
       },
     );
     if (theirs.length > 0)
       figures.push(
-        { what: "sqlite3 .backup and cp", value: `${seconds(theirs).toFixed(1)} s` },
+        { label: "sqlite3 .backup and cp", value: `${seconds(theirs).toFixed(1)} s` },
         {
-          what: "p50 and p99 of writes meanwhile",
+          label: "p50 and p99 of writes meanwhile",
           value: toText(theirs.flatMap(({ waits }) => waits)),
         },
         atMost("time of the backup against both", median(pairs(ours, theirs)), 2, ""),

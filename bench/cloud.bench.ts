@@ -113,19 +113,19 @@ async function measureTransfers(): Promise<void> {
     }
     report("Cloud transfers", [
       {
-        what: "200 MiB: uncached, cold, cached",
+        label: "200 MiB: uncached, cold, cached",
         value: [misses.map((m) => m.direct), misses.map((m) => m.miss), misses.map((m) => m.hit)]
           .map((all) => rate(median(all)))
           .join(", "),
       },
       atMost("cold against uncached, time", median(misses.map((m) => m.miss / m.direct)), 1.3, ""),
       {
-        what: "100 cold downloads of 64 MiB at once",
+        label: "100 cold downloads of 64 MiB at once",
         value: `${sharedSeconds.toFixed(1)} s, idle ${idle.toFixed(0)} MiB`,
       },
       atMost("resident memory meanwhile", sharedPeak, 250, "MiB"),
       {
-        what: "2 GiB: plain durable copy, upload",
+        label: "2 GiB: plain durable copy, upload",
         value: uploads.map((u) => `${u.plain.toFixed(1)} s, ${u.croft.toFixed(1)} s`).at(-1) ?? "",
       },
       atLeast(
@@ -259,7 +259,7 @@ async function measureChanges(): Promise<void> {
   }
   report("Changes with their records", [
     {
-      what: "croft, bare loop",
+      label: "croft, bare loop",
       value: `${Math.round(median(rounds.map((r) => r.croft)) * 1000)}, ${Math.round(median(rounds.map((r) => r.bare)) * 1000)} changes/s`,
     },
     atLeast("ratio", median(rounds.map((r) => r.croft / r.bare)), 0.3),

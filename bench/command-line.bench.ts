@@ -64,7 +64,7 @@ for (let i = 0; i <= RUNS; i += 1)
   }
 const of = (name: string) => median(times.get(name) ?? []);
 report("Command line, whole process, median of 15", [
-  ...commands.map(([name]) => ({ what: name, value: `${of(name).toFixed(0)} ms` })),
+  ...commands.map(([name]) => ({ label: name, value: `${of(name).toFixed(0)} ms` })),
   ...(existsSync(executable)
     ? [
         atMost(
@@ -74,7 +74,7 @@ report("Command line, whole process, median of 15", [
           "",
         ),
       ]
-    : [{ what: "executable", value: "skipped, run npm run build first" }]),
+    : [{ label: "executable", value: "skipped, run npm run build first" }]),
   ...(existsSync(executable) && gh !== undefined
     ? [
         atMost(
@@ -90,7 +90,7 @@ report("Command line, whole process, median of 15", [
           "",
         ),
       ]
-    : [{ what: "comparison with gh", value: "skipped, gh or dist/croft is missing" }]),
+    : [{ label: "comparison with gh", value: "skipped, gh or dist/croft is missing" }]),
 ]);
 await daemon.end("SIGTERM");
 

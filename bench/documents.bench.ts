@@ -137,7 +137,10 @@ async function searchFigures(db: SqliteDatabase): Promise<Figure[]> {
     );
     const ratio = percentile(own, 0.99) / percentile(byHand, 0.99);
     figures.push(atMost(`search ${query}: p99 against FTS5 by hand`, ratio, 3, ""));
-    figures.push({ what: `search ${query}: p99`, value: `${percentile(own, 0.99).toFixed(1)} ms` });
+    figures.push({
+      label: `search ${query}: p99`,
+      value: `${percentile(own, 0.99).toFixed(1)} ms`,
+    });
   }
   return figures;
 }

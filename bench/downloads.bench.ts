@@ -84,7 +84,7 @@ async function measure(nginxProgram: string): Promise<void> {
       peak = Math.max(peak, await residentMiB(daemon.pid));
       figures.push(
         {
-          what: `${name}: croft, nginx`,
+          label: `${name}: croft, nginx`,
           value: `${measured.a.toFixed(1)}, ${measured.b.toFixed(1)} req/s`,
         },
         atLeast(`${name}: ratio`, measured.ratio, aim),
@@ -93,7 +93,7 @@ async function measure(nginxProgram: string): Promise<void> {
     report("Cached downloads against nginx", [
       ...figures,
       atMost("resident memory meanwhile", peak, MEMORY_AIM_MIB, "MiB"),
-      { what: "resident memory after filling the cache", value: `${filled.toFixed(0)} MiB` },
+      { label: "resident memory after filling the cache", value: `${filled.toFixed(0)} MiB` },
     ]);
     await daemon.end("SIGTERM");
   } finally {

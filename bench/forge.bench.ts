@@ -59,7 +59,7 @@ report(
     const [small = Number.NaN, large = Number.NaN] = [few.times[index], many.times[index]];
     const name = `${path} ${query}, ${deep ? "page in the middle" : "page 1"}`;
     return [
-      { what: name, value: `${small.toFixed(2)} ms -> ${large.toFixed(2)} ms` },
+      { label: name, value: `${small.toFixed(2)} ms -> ${large.toFixed(2)} ms` },
       atMost(`${name}, ratio`, large / small, RATIO_AIM, ""),
     ];
   }),
@@ -67,8 +67,8 @@ report(
 if (few.rate === undefined) console.log("\nRequests per second: skipped, wrk is not installed");
 else
   report("GET /admin/users?limit=50", [
-    { what: `${FEW} accounts`, value: `${few.rate.toFixed(0)} req/s` },
-    { what: `${MANY} accounts`, value: `${many.rate?.toFixed(0)} req/s` },
+    { label: `${FEW} accounts`, value: `${few.rate.toFixed(0)} req/s` },
+    { label: `${MANY} accounts`, value: `${many.rate?.toFixed(0)} req/s` },
   ]);
 
 async function measure(accounts: number): Promise<{ times: number[]; rate: number | undefined }> {

@@ -79,8 +79,8 @@ async function cloneFigures(root: string, url: string, token: string): Promise<v
   const measured = await ratio(CLONE_ROUNDS, ours, theirs);
   gateway.close();
   report(`clone of ${CLONE_MIB} MiB over loopback`, [
-    { what: "croft", value: `${measured.a.toFixed(0)} ms` },
-    { what: "git http-backend", value: `${measured.b.toFixed(0)} ms` },
+    { label: "croft", value: `${measured.a.toFixed(0)} ms` },
+    { label: "git http-backend", value: `${measured.b.toFixed(0)} ms` },
     atMost("croft / git http-backend", measured.ratio, 1.3, ""),
   ]);
 }
@@ -112,10 +112,13 @@ async function adoptionFigures(
   if (results.length !== ADOPTED) throw new Error(`${results.length} were adopted`);
   report(`adoption of ${ADOPTED} repositories in one command`, [
     {
-      what: "croft admin unadopted adopt",
+      label: "croft admin unadopted adopt",
       value: `${seconds.toFixed(1)} s, ${(ADOPTED / seconds).toFixed(0)} a second`,
     },
-    { what: "the same files read and written by a bare loop", value: `${rawSeconds.toFixed(1)} s` },
+    {
+      label: "the same files read and written by a bare loop",
+      value: `${rawSeconds.toFixed(1)} s`,
+    },
     atMost("croft / bare loop", seconds / rawSeconds, 3, ""),
   ]);
 }

@@ -50,10 +50,10 @@ if ((await findProgram("wrk")) === undefined) {
   );
   const user = await load(`${daemon.url}/api/v1/user`, { headers });
   report("JSON routes", [
-    { what: "bare h3 handler", value: `${version.b.toFixed(0)} req/s` },
-    { what: "GET /api/v1/version", value: `${version.a.toFixed(0)} req/s` },
+    { label: "bare h3 handler", value: `${version.b.toFixed(0)} req/s` },
+    { label: "GET /api/v1/version", value: `${version.a.toFixed(0)} req/s` },
     atLeast("ratio", version.ratio, 0.6),
-    { what: "GET /api/v1/user, with a token", value: `${user.toFixed(0)} req/s` },
+    { label: "GET /api/v1/user, with a token", value: `${user.toFixed(0)} req/s` },
   ]);
   await bare.stop();
 }

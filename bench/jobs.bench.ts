@@ -17,7 +17,7 @@ const small = await open(SMALL);
 const large = await open(LARGE);
 
 const figures = [];
-for (const [what, list] of [
+for (const [label, list] of [
   ["the first page of a repository", first],
   ["a page from the middle", middle],
   ["the queued ones", queued],
@@ -25,8 +25,8 @@ for (const [what, list] of [
   ["the runs of one branch", runs],
 ] as const) {
   const [before, after] = [await time(small, list), await time(large, list)];
-  figures.push(atMost(`${what}, times the small number`, after / before, 3, ""));
-  figures.push({ what: `${what}, of ${LARGE}`, value: `${after.toFixed(2)} ms` });
+  figures.push(atMost(`${label}, times the small number`, after / before, 3, ""));
+  figures.push({ label: `${label}, of ${LARGE}`, value: `${after.toFixed(2)} ms` });
 }
 report(`Jobs, ${LARGE} against ${SMALL}, median of ${ROUNDS} rounds`, figures);
 await small.app[Symbol.asyncDispose]();

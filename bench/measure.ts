@@ -9,7 +9,7 @@ const run = promisify(execFile);
 
 /** One line of the report. A ratio has an aim; a plain figure does not. */
 export interface Figure {
-  readonly what: string;
+  readonly label: string;
   readonly value: string;
   readonly aim?: string;
   readonly reached?: boolean;
@@ -18,23 +18,23 @@ export interface Figure {
 /** Prints the figures of one benchmark as an aligned list. */
 export function report(title: string, figures: readonly Figure[]): void {
   console.log(`\n${title}`);
-  const width = Math.max(...figures.map((figure) => figure.what.length));
-  for (const { what, value, aim, reached } of figures) {
+  const width = Math.max(...figures.map((figure) => figure.label.length));
+  for (const { label, value, aim, reached } of figures) {
     const verdict =
       aim === undefined ? "" : `  (aim ${aim}: ${reached === true ? "reached" : "MISSED"})`;
-    console.log(`  ${what.padEnd(width)}  ${value}${verdict}`);
+    console.log(`  ${label.padEnd(width)}  ${value}${verdict}`);
   }
 }
 
 /** A figure with a lower bound. */
-export function atLeast(what: string, ratio: number, aim: number): Figure {
-  return { what, value: ratio.toFixed(2), aim: `at least ${aim}`, reached: ratio >= aim };
+export function atLeast(label: string, ratio: number, aim: number): Figure {
+  return { label, value: ratio.toFixed(2), aim: `at least ${aim}`, reached: ratio >= aim };
 }
 
 /** A figure with an upper bound. */
-export function atMost(what: string, value: number, aim: number, unit: string): Figure {
+export function atMost(label: string, value: number, aim: number, unit: string): Figure {
   return {
-    what,
+    label,
     value: `${value.toFixed(unit === "" ? 2 : 0)} ${unit}`.trim(),
     aim: `at most ${aim} ${unit}`.trim(),
     reached: value <= aim,

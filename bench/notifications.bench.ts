@@ -32,8 +32,8 @@ const markSmall = await markAll(small);
 const markLarge = await markAll(large);
 report(`Notifications, ${LARGE} threads against ${SMALL}, median of ${ROUNDS} rounds`, [
   atMost("a page of 50, times the small mailbox", listLarge / listSmall, 2, ""),
-  { what: "a page of 50, of the large one", value: `${listLarge.toFixed(2)} ms` },
-  { what: "count of unread, of the small one", value: `${countSmall.toFixed(3)} ms` },
+  { label: "a page of 50, of the large one", value: `${listLarge.toFixed(2)} ms` },
+  { label: "count of unread, of the small one", value: `${countSmall.toFixed(3)} ms` },
   atMost("count of unread, times the small mailbox", countLarge / countSmall, 2, ""),
   atMost(
     "mark all, for each thread, times the small mailbox",
@@ -41,7 +41,7 @@ report(`Notifications, ${LARGE} threads against ${SMALL}, median of ${ROUNDS} ro
     2,
     "",
   ),
-  { what: "mark all, of the large one", value: `${markLarge.toFixed(0)} ms` },
+  { label: "mark all, of the large one", value: `${markLarge.toFixed(0)} ms` },
 ]);
 await app[Symbol.asyncDispose]();
 

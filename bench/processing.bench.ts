@@ -57,7 +57,7 @@ async function measureUploads({ home: folder, serve }: BenchHome): Promise<void>
   }
   report("Upload of 1 GiB through POST /api/documents/upload", [
     {
-      what: "plain durable copy, upload",
+      label: "plain durable copy, upload",
       value: rounds
         .map(({ plain, croft }) => `${plain.toFixed(1)} and ${croft.toFixed(1)} s`)
         .join(", "),
@@ -105,8 +105,8 @@ async function measureExtraction({ serve }: BenchHome): Promise<void> {
   const busy = await timesOfOthers(daemon.url, bearer, async () => (await count("ready")) < 1, []);
   const seconds = (performance.now() - startedAt) / 1000;
   report(`Requests while a PDF of ${PDF_PAGES} pages is read`, [
-    { what: "seconds until its text was found", value: seconds.toFixed(1) },
-    { what: "p99 before", value: `${percentile(idle).toFixed(1)} ms` },
+    { label: "seconds until its text was found", value: seconds.toFixed(1) },
+    { label: "p99 before", value: `${percentile(idle).toFixed(1)} ms` },
     atMost("p99 meanwhile", percentile(busy), 50, "ms"),
   ]);
 
@@ -122,7 +122,7 @@ async function measureExtraction({ serve }: BenchHome): Promise<void> {
   await untilRead(FILES + 1);
   const minutes = (performance.now() - begunAt) / 60_000;
   report(`${FILES} files of ten kinds`, [
-    { what: "uploaded in", value: `${((uploadedAt - begunAt) / 1000).toFixed(1)} s` },
+    { label: "uploaded in", value: `${((uploadedAt - begunAt) / 1000).toFixed(1)} s` },
     atLeast("uploaded, read and classified a minute", FILES / minutes, 1_000),
   ]);
 }
@@ -169,9 +169,9 @@ async function measureAudit({ home: folder, serve }: BenchHome): Promise<void> {
   const whole = await download("");
   const { size } = await stat(target);
   report(`Audit log of ${AUDIT_ROWS.toLocaleString("en")} records as CSV`, [
-    { what: "size", value: `${Math.round(size / MIB)} MiB` },
+    { label: "size", value: `${Math.round(size / MIB)} MiB` },
     atLeast("records a second", AUDIT_ROWS / whole.seconds, 50_000),
-    { what: "memory meanwhile", value: `${Math.round(whole.peak)} MiB` },
+    { label: "memory meanwhile", value: `${Math.round(whole.peak)} MiB` },
     atMost("memory above that for a tenth of it", whole.peak - part.peak, 64, "MiB"),
   ]);
 }

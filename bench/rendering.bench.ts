@@ -98,12 +98,12 @@ const times = await compare({
 });
 const of = (name: string) => times.get(name) ?? Number.NaN;
 report(`A README of ${README_BYTES} bytes`, [
-  { what: "markdown-it alone", value: `${of("bare").toFixed(2)} ms` },
-  { what: "markdown-it with colours", value: `${of("colouring").toFixed(2)} ms` },
-  { what: "croft, mode markdown", value: `${of("markdown").toFixed(2)} ms` },
-  { what: "croft, mode gfm with references", value: `${of("gfm").toFixed(2)} ms` },
+  { label: "markdown-it alone", value: `${of("bare").toFixed(2)} ms` },
+  { label: "markdown-it with colours", value: `${of("colouring").toFixed(2)} ms` },
+  { label: "croft, mode markdown", value: `${of("markdown").toFixed(2)} ms` },
+  { label: "croft, mode gfm with references", value: `${of("gfm").toFixed(2)} ms` },
   {
-    what: "speed of mode markdown, of markdown-it alone",
+    label: "speed of mode markdown, of markdown-it alone",
     value: (of("bare") / of("markdown")).toFixed(2),
   },
   atLeast(
@@ -112,7 +112,7 @@ report(`A README of ${README_BYTES} bytes`, [
     0.5,
   ),
   {
-    what: "speed of mode gfm, of markdown-it with colours",
+    label: "speed of mode gfm, of markdown-it with colours",
     value: (of("colouring") / of("gfm")).toFixed(2),
   },
 ]);
@@ -125,7 +125,7 @@ for (const text of texts) await renderer.render(input(text, "comment"));
 const perSecond = COMMENTS / ((performance.now() - startedAt) / 1000);
 report("Comments of 120 characters, no two alike, one core", [
   {
-    what: "comments a second",
+    label: "comments a second",
     value: perSecond.toFixed(0),
     aim: "at least 1000",
     reached: perSecond >= 1_000,
@@ -161,8 +161,8 @@ delay.disable();
 const here = await compareOnce(() => renderer.render(input(large, "gfm")));
 await rendering.close();
 report("A document of 1 MiB, rendered beside the event loop", [
-  { what: "answer", value: `${kind} after ${took.toFixed(0)} ms` },
-  { what: "the same on the event loop", value: `${here.toFixed(0)} ms` },
+  { label: "answer", value: `${kind} after ${took.toFixed(0)} ms` },
+  { label: "the same on the event loop", value: `${here.toFixed(0)} ms` },
   atMost("event loop late by at most", delay.max / 1e6, 50, "ms"),
 ]);
 

@@ -135,8 +135,8 @@ async function historyFigures(url: string): Promise<void> {
   report(`a repository of ${COMMITS} commits and ${FOLDERS * FILES_PER_FOLDER} files, medians`, [
     atMost("contents of a file, each for the first time", median(contents), 15, "ms"),
     atMost("contents of a file again", median(again), 15, "ms"),
-    { what: "list of a folder of 100 files, first", value: `${median(listed).toFixed(0)} ms` },
-    { what: "list of the top folder", value: `${median(top).toFixed(0)} ms` },
+    { label: "list of a folder of 100 files, first", value: `${median(listed).toFixed(0)} ms` },
+    { label: "list of the top folder", value: `${median(top).toFixed(0)} ms` },
     atMost("page of commits, the first", median(first), 30, "ms"),
     atMost("page of commits, the 150th", median(middle), 30, "ms"),
     atMost(`diff of ${DIFF_LINES} lines`, median(diff), 100, "ms"),
@@ -200,8 +200,8 @@ async function sshFigures(
   await other();
   const measured = await ratio(SSH_ROUNDS, ours, other);
   report(`clone of ${SSH_MIB} MiB over SSH`, [
-    { what: "croft", value: `${measured.a.toFixed(0)} ms` },
-    { what: "git-upload-pack through OpenSSH", value: `${measured.b.toFixed(0)} ms` },
+    { label: "croft", value: `${measured.a.toFixed(0)} ms` },
+    { label: "git-upload-pack through OpenSSH", value: `${measured.b.toFixed(0)} ms` },
     atMost("croft / OpenSSH", measured.ratio, 1.3, ""),
   ]);
 }
@@ -257,7 +257,7 @@ async function memoryFigures(daemon: ServedCroft): Promise<void> {
   clearInterval(timer);
   const seconds = (performance.now() - startedAt) / 1000;
   report(`${CLONES} clones of ${CLONE_MIB} MiB at once, in ${seconds.toFixed(1)} s`, [
-    { what: "memory before", value: `${idle.toFixed(0)} MiB` },
+    { label: "memory before", value: `${idle.toFixed(0)} MiB` },
     atMost("memory meanwhile", peak, 300, "MiB"),
   ]);
 }

@@ -104,7 +104,7 @@ try {
   }
   report("a job of a push, with a runner that waits", [
     atMost("push accepted to job handed over, median", median(handed), 150, "ms"),
-    { what: "from the start of commit and push", value: `${median(whole).toFixed(0)} ms` },
+    { label: "from the start of commit and push", value: `${median(whole).toFixed(0)} ms` },
   ]);
 
   const idle = await Promise.all(Array.from({ length: IDLE_RUNNERS }, () => register("idle")));
@@ -164,11 +164,11 @@ try {
   const p99 = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? Number.NaN;
   report(`logs of ${LOG_JOBS} jobs`, [
     {
-      what: "taken",
+      label: "taken",
       value: `${(sent / LOG_SECONDS / 1e6).toFixed(1)} MB/s of ${(LOG_JOBS * LOG_BYTES_PER_SECOND) / 1e6}`,
     },
     atMost("p99 of GET /user meanwhile", p99, 50, "ms"),
-    { what: "median", value: `${median(times).toFixed(1)} ms` },
+    { label: "median", value: `${median(times).toFixed(1)} ms` },
   ]);
 } finally {
   await rm(work, { recursive: true, force: true });

@@ -88,7 +88,7 @@ async function measure(at: {
   const count = (seconds: number) => `${Math.round(SMALL_FILES / seconds)} files/s`;
   /** Times of both programs for one kind of transfer. `folder` is another one in each round. */
   async function compare(
-    what: string,
+    label: string,
     show: (seconds: number) => string,
     mine: (folder: string) => Promise<number>,
     theirs: (folder: string) => Promise<number>,
@@ -96,7 +96,7 @@ async function measure(at: {
     const first = round;
     let their = first;
     speeds.push([
-      what,
+      label,
       await ratio(
         ROUNDS,
         () => mine(`r${round++}`),
@@ -160,10 +160,10 @@ async function measure(at: {
   await croft("vault item delete Bucket:/r0/large.bin --yes");
   await rclone(`purge ${remote}`);
   report(`S3 through ${at.endpoint}, the command line against rclone`, [
-    ...speeds.flatMap(([what, measured, show]) => [
-      { what: `${what}: croft, rclone`, value: `${show(measured.a)}, ${show(measured.b)}` },
-      atLeast(`${what}: ratio`, 1 / measured.ratio, AIM),
+    ...speeds.flatMap(([label, measured, show]) => [
+      { label: `${label}: croft, rclone`, value: `${show(measured.a)}, ${show(measured.b)}` },
+      atLeast(`${label}: ratio`, 1 / measured.ratio, AIM),
     ]),
-    { what: "resident memory of the daemon", value: `${Math.round(memory)} MiB` },
+    { label: "resident memory of the daemon", value: `${Math.round(memory)} MiB` },
   ]);
 }

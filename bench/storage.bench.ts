@@ -57,23 +57,23 @@ raw.close();
 rmSync(directory, { recursive: true });
 
 async function compareWrites(
-  what: string,
+  label: string,
   ours: () => Promise<number>,
   aim: number,
 ): Promise<Figure[]> {
   const { ratio: ofRaw, a, b } = await ratio(ROUNDS, ours, rawWrites);
   return [
-    { what, value: `${a.toFixed(0)} commits/s, the raw loop ${b.toFixed(0)}` },
-    atLeast(`${what}, against the raw loop`, ofRaw, aim),
+    { label, value: `${a.toFixed(0)} commits/s, the raw loop ${b.toFixed(0)}` },
+    atLeast(`${label}, against the raw loop`, ofRaw, aim),
   ];
 }
 
 async function compareReads(): Promise<Figure[]> {
   const { a, b } = await ratio(ROUNDS, get, rawGet);
   return [
-    { what: "get through the port", value: `${a.toFixed(2)} µs` },
-    { what: "get, raw, prepared once", value: `${b.toFixed(2)} µs` },
-    { what: "get, raw, prepared each time", value: `${(await preparedAnew()).toFixed(2)} µs` },
+    { label: "get through the port", value: `${a.toFixed(2)} µs` },
+    { label: "get, raw, prepared once", value: `${b.toFixed(2)} µs` },
+    { label: "get, raw, prepared each time", value: `${(await preparedAnew()).toFixed(2)} µs` },
     atMost("what the port adds to a get", a - b, 4, "µs"),
   ];
 }

@@ -109,20 +109,20 @@ try {
 
     const figures = [
       atMost("2,000 files of 3 KB to a local folder, default limits", up, 20, "s"),
-      { what: "the same back", value: `${down.toFixed(1)} s` },
+      { label: "the same back", value: `${down.toFixed(1)} s` },
       atLeast(
         `1,000 files to a WebDAV server with ${LATENCY_MS} ms a request against one by one, files/s`,
         1_000 / together / (ONE_BY_ONE / alone),
         5,
       ),
       {
-        what: "files/s of both",
+        label: "files/s of both",
         value: `${(1_000 / together).toFixed(0)} and ${(ONE_BY_ONE / alone).toFixed(1)}`,
       },
     ];
 
     const curl = await findProgram("curl");
-    if (curl === undefined) figures.push({ what: "1 GiB beside curl", value: "skipped: no curl" });
+    if (curl === undefined) figures.push({ label: "1 GiB beside curl", value: "skipped: no curl" });
     else {
       await fill(join(root, "large.bin"), GIB);
       const loc = connections.find((one) => one.display_name === "loc")?.id ?? "";

@@ -76,8 +76,8 @@ async function measureSignIns(): Promise<void> {
   const measured = await ratio(ROUNDS, signInsPerSecond, hashesPerSecond);
   bare.kill("SIGTERM");
   report("Sign-ins", [
-    { what: "bare argon2id check, all cores", value: `${measured.b.toFixed(1)} /s` },
-    { what: `sign-ins, ${CLIENTS} clients`, value: `${measured.a.toFixed(1)} /s` },
+    { label: "bare argon2id check, all cores", value: `${measured.b.toFixed(1)} /s` },
+    { label: `sign-ins, ${CLIENTS} clients`, value: `${measured.a.toFixed(1)} /s` },
     atLeast("ratio", measured.ratio, 0.8),
   ]);
 }
@@ -98,8 +98,8 @@ async function measureTiming(): Promise<void> {
   const unknown = median(times.unknown);
   const wrong = median(times.wrong);
   report(`Refused sign-ins, medians of ${TRIES}`, [
-    { what: "unknown address", value: `${unknown.toFixed(2)} ms` },
-    { what: "wrong password", value: `${wrong.toFixed(2)} ms` },
+    { label: "unknown address", value: `${unknown.toFixed(2)} ms` },
+    { label: "wrong password", value: `${wrong.toFixed(2)} ms` },
     atMost("difference in percent", (Math.abs(unknown - wrong) / wrong) * 100, 5, "%"),
   ]);
 }
@@ -121,8 +121,8 @@ async function measureReads(): Promise<void> {
   );
   await bare.stop();
   report("Signed-in requests", [
-    { what: "bare h3 handler", value: `${measured.b.toFixed(0)} req/s` },
-    { what: "GET /api/auth/me", value: `${measured.a.toFixed(0)} req/s` },
+    { label: "bare h3 handler", value: `${measured.b.toFixed(0)} req/s` },
+    { label: "GET /api/auth/me", value: `${measured.a.toFixed(0)} req/s` },
     atLeast("ratio", measured.ratio, 0.5),
   ]);
 
@@ -131,9 +131,9 @@ async function measureReads(): Promise<void> {
   const stormy = await latencies(me, authorized);
   const rate = await storm;
   report("GET /api/auth/me beside a storm of sign-ins", [
-    { what: "sign-ins meanwhile", value: `${rate.toFixed(1)} /s` },
-    { what: "median and p99, idle", value: toText(idle) },
-    { what: "median and p99, in the storm", value: toText(stormy) },
+    { label: "sign-ins meanwhile", value: `${rate.toFixed(1)} /s` },
+    { label: "median and p99, idle", value: toText(idle) },
+    { label: "median and p99, in the storm", value: toText(stormy) },
   ]);
 }
 

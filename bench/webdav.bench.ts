@@ -30,7 +30,7 @@ const servers: readonly DavServerName[] = ["apache"];
 for (const server of servers) {
   const missing = missingFor(server) ?? missingFor("rclone");
   if (missing === undefined) await measure(server);
-  else report(`WebDAV (${server})`, [{ what: "skipped", value: missing }]);
+  else report(`WebDAV (${server})`, [{ label: "skipped", value: missing }]);
 }
 
 async function measure(name: DavServerName): Promise<void> {
@@ -75,8 +75,8 @@ async function measure(name: DavServerName): Promise<void> {
       await writeFile(join(local, "small", `file-${at}.bin`), randomBytes(SMALL_BYTES));
 
     const pairs: Record<string, { croft: number; rclone: number }[]> = {};
-    const note = (what: string, croftSeconds: number, rcloneSeconds: number) =>
-      (pairs[what] ??= []).push({ croft: croftSeconds, rclone: rcloneSeconds });
+    const note = (label: string, croftSeconds: number, rcloneSeconds: number) =>
+      (pairs[label] ??= []).push({ croft: croftSeconds, rclone: rcloneSeconds });
 
     for (let round = 0; round < ROUNDS; round++) {
       // Bytes of their own each round: nothing is in a cache.
@@ -117,15 +117,15 @@ async function measure(name: DavServerName): Promise<void> {
     }
     report(
       `WebDAV (${name}), croft's command line beside rclone's`,
-      Object.entries(pairs).flatMap(([what, rounds]): Figure[] => {
+      Object.entries(pairs).flatMap(([label, rounds]): Figure[] => {
         const show = (each: "croft" | "rclone") => {
           const time = median(rounds.map((round) => round[each]));
-          return what.includes("files")
+          return label.includes("files")
             ? `${Math.round(SMALL_FILES / time)} files/s`
             : `${Math.round(LARGE_BYTES / MIB / time)} MiB/s`;
         };
         return [
-          { what: `${what}: croft, rclone`, value: `${show("croft")}, ${show("rclone")}` },
+          { label: `${label}: croft, rclone`, value: `${show("croft")}, ${show("rclone")}` },
           atLeast("ratio of speeds", median(rounds.map((each) => each.rclone / each.croft)), 0.7),
         ];
       }),

@@ -71,7 +71,7 @@ try {
     }
     report("workflow of one step on the built-in runner", [
       atMost("git push to success, median", median(times), 1_500, "ms"),
-      { what: "slowest", value: `${Math.max(...times).toFixed(0)} ms` },
+      { label: "slowest", value: `${Math.max(...times).toFixed(0)} ms` },
     ]);
   } finally {
     runner.kill("SIGTERM");
