@@ -20,12 +20,17 @@ export const entries: readonly Entry[] = [
   }),
   verb("create", "Create a label", () => createLabel),
   verb("edit", "Edit a label", () => editLabel),
+  verb(
+    "clone",
+    "Copy the labels of a repository or an organization to another",
+    async () => (await import("./label-clone.ts")).cloneLabels,
+  ),
   verb("delete", "Delete a label and remove it from all issues", () => deleteLabel, {
     aliases: ["rm"],
   }),
 ];
 
-const placeArgument = ["<place>", "a repository as OWNER/NAME, or an organization"] as const;
+export const placeArgument = ["<place>", "a repository as OWNER/NAME, or an organization"] as const;
 
 const listLabels = {
   operations: [forge.listLabels, forge.listOrgLabels],

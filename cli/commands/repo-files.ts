@@ -92,30 +92,30 @@ async function runCat(cli: CliContext, { owner, repo, path, ref }: FileOptions):
   await cli.output.text(Buffer.concat(chunks).toString("utf8"), undefined);
 }
 
-export interface ArchiveOptions extends RepositoryName {
+export interface RepoDownloadOptions extends RepositoryName {
   readonly ref?: string;
   readonly zip?: true;
   readonly output?: string;
 }
 
-export const archiveRepo = {
+export const downloadRepo = {
   operations: [forge.getRepository, forge.getArchive],
   output: shape({ path: "string", ref: "string" }),
   writes: true,
-  define(command, cli, run = runArchive): void {
+  define(command, cli, run = runRepoDownload): void {
     command
       .argument(...repositoryArgument)
       .argument("[ref]", "a branch, tag or commit; the default branch if it is not given")
       .option("--zip", "make a zip file instead of a tar.gz")
       .option("-o, --output <file>", "the file, or - for standard output")
-      .action((given: string, ref: string | undefined, flags: Omit<ArchiveOptions, "ref">) =>
+      .action((given: string, ref: string | undefined, flags: Omit<RepoDownloadOptions, "ref">) =>
         run(cli, { ...toRepositoryName(given), ...flags, ...(ref === undefined ? {} : { ref }) }),
       );
   },
 } satisfies CommandModule;
 
 /** Downloads the files of a revision. The file appears under its name when it is whole; one that exists is replaced. */
-async function runArchive(cli: CliContext, options: ArchiveOptions): Promise<void> {
+async function runRepoDownload(cli: CliContext, options: RepoDownloadOptions): Promise<void> {
   const { owner, repo, zip, output } = options;
   const format = zip ? "zip" : "tar.gz";
   const ref =

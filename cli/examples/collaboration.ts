@@ -2,6 +2,13 @@ import type { Examples } from "./examples.ts";
 
 /** Examples of issues, organizations, notifications and rendering. */
 export const examples: Examples = {
+  "issue status": [
+    ["List your issues of a repository", "croft issue status keeper/notes"],
+    [
+      "Print the numbers of those assigned to you",
+      "croft issue status keeper/notes --jq '.[] | select(.relation == \"assigned\") | .number'",
+    ],
+  ],
   "issue list": [
     ["List open issues", "croft issue list keeper/notes"],
     ["List the issues assigned to you", "croft issue list keeper/notes -a @me"],
@@ -143,6 +150,10 @@ export const examples: Examples = {
   "label edit": [
     ["Rename a label", "croft label edit keeper/notes bug --name defect"],
     ["Offer a label no longer", "croft label edit keeper/notes bug --archived"],
+  ],
+  "label clone": [
+    ["Copy the labels of another repository", "croft label clone keeper/notes keeper/journal"],
+    ["Show which labels would be copied", "croft label clone keeper/notes acme --dry-run"],
   ],
   "label delete": [
     ["Delete a label", "croft label delete keeper/notes bug --yes"],

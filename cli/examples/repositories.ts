@@ -30,7 +30,7 @@ export const examples: Examples = {
   ],
   "repo edit": [
     ["Change the description", 'croft repo edit keeper/notes --description "Notes of the meeting"'],
-    ["Archive a repository", "croft repo edit keeper/notes --archived true"],
+    ["Make a repository private", "croft repo edit keeper/notes --visibility private"],
   ],
   "repo rename": [
     ["Rename a repository", "croft repo rename keeper/notes minutes"],
@@ -71,10 +71,18 @@ export const examples: Examples = {
     ["Save a file of a tag", "croft repo cat keeper/notes README.md --ref v1.0 > README.md"],
   ],
   "repo archive": [
-    ["Download the default branch", "croft repo archive keeper/notes"],
+    ["Archive a repository", "croft repo archive keeper/notes --yes"],
+    ["Show the request only", "croft repo archive keeper/notes --dry-run"],
+  ],
+  "repo unarchive": [
+    ["Make a repository writable again", "croft repo unarchive keeper/notes --yes"],
+    ["Show the request only", "croft repo unarchive keeper/notes --dry-run"],
+  ],
+  "repo download": [
+    ["Download the default branch", "croft repo download keeper/notes"],
     [
       "Download a tag as a zip file",
-      "croft repo archive keeper/notes v1.0 --zip --output notes.zip",
+      "croft repo download keeper/notes v1.0 --zip --output notes.zip",
     ],
   ],
   "repo branch list": [

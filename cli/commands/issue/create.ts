@@ -1,6 +1,7 @@
 import { forge } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
-import { CliError } from "../../errors.ts";
+import { CliError, usageError } from "../../errors.ts";
+import { toShellWord } from "../../output/shell-word.ts";
 import { resourceOf } from "../../output/spec.ts";
 import {
   addValue,
@@ -45,7 +46,10 @@ export const createIssue = {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
       .option("-t, --title <text>", "the title; required unless the template has one")
-      .option("--from-template <name>", "take title, text, labels and assignees from this template")
+      .option(
+        "-T, --from-template <name>",
+        "take title, text, labels and assignees from this template",
+      )
       .option("-b, --body <text>", 'its text, as Markdown; "-" reads standard input')
       .option("-F, --body-file <file>", 'a file with its text; "-" reads standard input')
       .option(
@@ -67,6 +71,12 @@ export const createIssue = {
 async function runIssueCreate(cli: CliContext, options: IssueCreateOptions): Promise<void> {
   const { owner, repo, milestone, due } = options;
   const params = { owner, repo };
+  // In gh this flag names the template; here it would print its value after the issue was made without one.
+  if (cli.flags.template?.includes("{{") === false)
+    throw usageError(
+      "--template takes text with {{.field}} for the output",
+      `-T ${toShellWord(cli.flags.template)} takes the issue template of this name`,
+    );
   const template =
     options.fromTemplate === undefined
       ? undefined

@@ -24,6 +24,11 @@ export const entries: readonly Entry[] = [
     "Search the issues of all repositories",
     async () => (await import("./search.ts")).searchIssues,
   ),
+  verb(
+    "status",
+    "List open issues that concern you",
+    async () => (await import("./status.ts")).issueStatus,
+  ),
   verb("view", "Show an issue and its comments", () => viewIssue),
   verb(
     "timeline",

@@ -48,30 +48,62 @@ const all = Object.entries(examples)
 
 describe("examples run", () => {
   test.each(all)("the example runs: %s", async (line) => {
-    await using home = await temporaryHome();
-    const { words, input } = toShellLine(line);
-    await writeWorkFiles(home.path);
-    await using daemon = await contractDaemon(
-      { ...answersOf(fakeStorage(toItems(stored))), ...(line.includes("--wait") ? ended : {}) },
-      fields,
-    );
-    await signIn(home.path, {
-      url: daemon.url,
-      forgeToken: "token",
-      forgeUsername: "keeper",
-      vault: {},
-    });
-    const ran = await runCli(words, {
-      home: home.path,
-      workingDirectory: join(home.path, "work"),
-      env: { CROFT_URL: daemon.url },
-      ...(input === undefined
-        ? {}
-        : { stdin: await readFile(join(home.path, "work", input), "utf8") }),
-    });
-    expect(ran.code, `${ran.err}\ncalled ${daemon.called.join(", ")}`).toBe(0);
+    const { ran, called } = await runExample(line);
+    expect(ran.code, `${ran.err}\ncalled ${called.join(", ")}`).toBe(0);
   });
 });
+
+const writing = new Set(
+  loaded
+    .filter(({ command }) => command.options.some(({ long }) => long === "--dry-run"))
+    .map(({ line }) => line),
+);
+
+const allWriting = Object.entries(examples)
+  .filter(([line]) => writing.has(line) && !ofAHome.test(line))
+  .flatMap(([, found]) => found.map(([, line]) => line));
+
+describe("dry runs change nothing", () => {
+  test.each(allWriting)("with --dry-run nothing is sent that writes: %s", async (line) => {
+    // The filter of an example is for its result, not for the request.
+    const unfiltered = line.replace(/ --jq '[^']*'/, "");
+    const { ran, changes, called } = await runExample(unfiltered, ["--dry-run"]);
+    expect(ran.code, `${ran.err}\ncalled ${called.join(", ")}`).toBe(0);
+    expect(changes).toEqual([]);
+  });
+});
+
+/** Runs an example with more flags; `changes` are the requests that may have changed something. */
+async function runExample(line: string, more: readonly string[] = []) {
+  await using home = await temporaryHome();
+  const { words, input } = toShellLine(line);
+  await writeWorkFiles(home.path);
+  await using daemon = await contractDaemon(
+    { ...answersOf(fakeStorage(toItems(stored))), ...(line.includes("--wait") ? ended : {}) },
+    fields,
+  );
+  await signIn(home.path, {
+    url: daemon.url,
+    forgeToken: "token",
+    forgeUsername: "keeper",
+    vault: {},
+  });
+  const ran = await runCli([...more, ...words], {
+    home: home.path,
+    workingDirectory: join(home.path, "work"),
+    env: { CROFT_URL: daemon.url },
+    ...(input === undefined
+      ? {}
+      : { stdin: await readFile(join(home.path, "work", input), "utf8") }),
+  });
+  const changes = daemon.seen
+    .filter(({ method, path }) => method !== "GET" && !onlyReads.test(path))
+    .map(({ method, path }) => `${method} ${path}`);
+  return { ran, called: daemon.called, changes };
+}
+
+/** Requests that have a body and change nothing. */
+const onlyReads = /\/(?:batch-list|batch-download)$/;
 
 /** The items of the connection Papers. */
 const stored = {

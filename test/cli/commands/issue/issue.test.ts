@@ -72,6 +72,56 @@ test("issues are listed by labels, mentions and times", async () => {
   });
 });
 
+test("the status of issues lists those assigned to the caller, mentioning or opened by them", async () => {
+  const { ran, seen } = await runSignedIn(["issue", "status", "mira/notes", "--json"], {
+    "GET /api/v1/user": { body: { login: "mira" } },
+    [`GET ${home}`]: [{ body: [issue] }, { body: [] }, { body: [{ ...issue, number: 4 }] }],
+  });
+  expect(ran.json()).toMatchObject([
+    { relation: "assigned", number: 3 },
+    { relation: "opened", number: 4 },
+  ]);
+  const queries = seen.slice(1).map(({ path }) => path.split("?")[1]);
+  for (const [at, filter] of ["assigned_by", "mentioned_by", "created_by"].entries())
+    expect(queries[at]).toContain(`state=open&${filter}=mira`);
+});
+
+test("an issue is not created when --template names an issue template as in gh", async () => {
+  const line = ["issue", "create", "mira/notes", "--title", "A", "--template", "bug"];
+  const { ran, seen } = await runSignedIn(line, {});
+  expect(ran.code).toBe(2);
+  expect(ran.err).toContain("-T 'bug' takes the issue template");
+  expect(seen).toEqual([]);
+});
+
+test("labels are copied, those that exist stay unless they are forced", async () => {
+  const label = (id: number, name: string, color: string) => ({
+    ...{ id, name, color, description: "", exclusive: false, is_archived: false, url: "" },
+  });
+  const answers = {
+    "GET /api/v1/repos/mira/notes/labels": { body: [label(1, "bug", "000000")] },
+    "GET /api/v1/orgs/acme/labels": {
+      body: [label(7, "bug", "d73a4a"), label(8, "docs", "0075ca")],
+    },
+    "POST /api/v1/repos/mira/notes/labels": { status: 201, body: label(2, "docs", "0075ca") },
+    "PATCH /api/v1/repos/mira/notes/labels/1": { body: label(1, "bug", "d73a4a") },
+  };
+  const line = ["label", "clone", "mira/notes", "acme", "--json"];
+  const kept = await runSignedIn(line, answers);
+  expect(kept.ran.json()).toEqual([
+    { name: "bug", outcome: "kept" },
+    { name: "docs", outcome: "created" },
+  ]);
+  const forced = await runSignedIn([...line, "--force"], answers);
+  expect(forced.ran.json()).toMatchObject([{ outcome: "changed" }, { outcome: "created" }]);
+  expect(forced.seen.find(({ method }) => method === "PATCH")?.json()).toMatchObject({
+    color: "d73a4a",
+  });
+  const dry = await runSignedIn([...line, "--dry-run"], answers);
+  expect(dry.ran.json()).toMatchObject({ labels: [{ outcome: "kept" }, { outcome: "created" }] });
+  expect(dry.seen.every(({ method }) => method === "GET")).toBe(true);
+});
+
 test("an issue is shown with its comments on request", async () => {
   const answers = {
     [`GET ${home}/3`]: { body: issue },

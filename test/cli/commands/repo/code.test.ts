@@ -73,11 +73,16 @@ test("branches and tags are created, listed, renamed and deleted; commits are li
   expect((await croft("browse", "mira/notes", "none")).code).toBe(6);
   expect((await plain("cat", "mira/notes", "README.md")).out).toBe("# notes\n\n");
   const archive = join(home.path, "notes.zip");
-  expect((await croft("archive", "mira/notes", "--zip", "--output", archive)).json()).toEqual({
+  expect((await croft("download", "mira/notes", "--zip", "--output", archive)).json()).toEqual({
     path: archive,
     ref: "main",
   });
   expect((await readFile(archive)).subarray(0, 2).toString()).toBe("PK");
+  expect((await croft("archive", "mira/notes")).code).toBe(2);
+  expect((await croft("archive", "mira/notes", "--yes")).json()).toMatchObject({ archived: true });
+  expect((await croft("unarchive", "mira/notes", "--yes")).json()).toMatchObject({
+    archived: false,
+  });
   expect((await croft("compare", "mira/notes", "main...main")).json()).toEqual([]);
   expect((await plain("compare", "mira/notes", "main...main", "--diff")).out).toBe("");
 });
