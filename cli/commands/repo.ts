@@ -38,8 +38,16 @@ export const entries: readonly Entry[] = [
     async () => (await import("./repo-files.ts")).browseRepo,
   ),
   verb("cat", "Print a file", async () => (await import("./repo-files.ts")).catFile),
-  verb("archive", "Archive a repository: it becomes read-only", () => archiveRepo),
-  verb("unarchive", "Make an archived repository writable again", () => unarchiveRepo),
+  verb(
+    "archive",
+    "Archive a repository: it becomes read-only",
+    async () => (await import("./repo-archive.ts")).archiveRepo,
+  ),
+  verb(
+    "unarchive",
+    "Make an archived repository writable again",
+    async () => (await import("./repo-archive.ts")).unarchiveRepo,
+  ),
   verb(
     "download",
     "Download the files of a branch, tag or commit as an archive",
@@ -261,40 +269,6 @@ async function runRepoEdit(cli: CliContext, options: RepoEditOptions): Promise<v
       default_branch: defaultBranch,
       archived: readTrueOrFalse("--archived", options.archived),
     },
-  });
-  await cli.output.resource(body, repositoryLines);
-}
-
-const archiveRepo = {
-  operations: [forge.editRepository],
-  output: resourceOf(forge.editRepository),
-  destructive: true,
-  define(command, cli, run = runRepoArchive): void {
-    command
-      .argument("<repository>", "the repository as OWNER/NAME")
-      .action((given: string) => run(cli, toRepositoryName(given), true));
-  },
-} satisfies CommandModule;
-
-const unarchiveRepo = {
-  ...archiveRepo,
-  define(command, cli, run = runRepoArchive): void {
-    command
-      .argument("<repository>", "the repository as OWNER/NAME")
-      .action((given: string) => run(cli, toRepositoryName(given), false));
-  },
-} satisfies CommandModule;
-
-/** Archives a repository, or makes it writable again, and prints it. As in gh, both must be confirmed. */
-async function runRepoArchive(
-  cli: CliContext,
-  { owner, repo }: RepositoryName,
-  archived: boolean,
-): Promise<void> {
-  await cli.prompts.confirm(`${archived ? "Archive" : "Unarchive"} ${owner}/${repo}?`);
-  const { body } = await cli.client.call(forge.editRepository, {
-    params: { owner, repo },
-    body: { archived },
   });
   await cli.output.resource(body, repositoryLines);
 }

@@ -132,33 +132,6 @@ export const examples: Examples = {
     ["Delete an issue", "croft issue delete keeper/notes#7 --yes"],
     ["Show the request only", "croft issue delete keeper/notes#7 --dry-run"],
   ],
-  "label list": [
-    ["List the labels of a repository", "croft label list keeper/notes"],
-    ["List those of an organization", "croft label list acme"],
-  ],
-  "label create": [
-    ["Create a label", "croft label create keeper/notes bug --color d73a4a"],
-    [
-      "Create an exclusive label of an organization",
-      "croft label create acme priority/high --color b60205 --exclusive",
-    ],
-    [
-      "In a script that may run again",
-      "croft label create keeper/notes bug --color d73a4a --if-absent",
-    ],
-  ],
-  "label edit": [
-    ["Rename a label", "croft label edit keeper/notes bug --name defect"],
-    ["Offer a label no longer", "croft label edit keeper/notes bug --archived"],
-  ],
-  "label clone": [
-    ["Copy the labels of another repository", "croft label clone keeper/notes keeper/journal"],
-    ["Show which labels would be copied", "croft label clone keeper/notes acme --dry-run"],
-  ],
-  "label delete": [
-    ["Delete a label", "croft label delete keeper/notes bug --yes"],
-    ["Show the request only", "croft label delete keeper/notes bug --dry-run"],
-  ],
   "milestone list": [
     ["List open milestones", "croft milestone list keeper/notes"],
     [

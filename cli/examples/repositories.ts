@@ -85,6 +85,33 @@ export const examples: Examples = {
       "croft repo download keeper/notes v1.0 --zip --output notes.zip",
     ],
   ],
+  "label list": [
+    ["List the labels of a repository", "croft label list keeper/notes"],
+    ["List those of an organization", "croft label list acme"],
+  ],
+  "label create": [
+    ["Create a label", "croft label create keeper/notes bug --color d73a4a"],
+    [
+      "Create an exclusive label of an organization",
+      "croft label create acme priority/high --color b60205 --exclusive",
+    ],
+    [
+      "In a script that may run again",
+      "croft label create keeper/notes bug --color d73a4a --if-absent",
+    ],
+  ],
+  "label edit": [
+    ["Rename a label", "croft label edit keeper/notes bug --name defect"],
+    ["Offer a label no longer", "croft label edit keeper/notes bug --archived"],
+  ],
+  "label clone": [
+    ["Copy the labels of another repository", "croft label clone keeper/notes keeper/journal"],
+    ["Show which labels would be copied", "croft label clone keeper/notes acme --dry-run"],
+  ],
+  "label delete": [
+    ["Delete a label", "croft label delete keeper/notes bug --yes"],
+    ["Show the request only", "croft label delete keeper/notes bug --dry-run"],
+  ],
   "repo branch list": [
     ["List the branches", "croft repo branch list keeper/notes"],
     [

@@ -42,7 +42,7 @@ export const issueStatus = {
 
 /** Prints the open issues that are assigned to the caller, mention them or were opened by them. */
 async function runIssueStatus(cli: CliContext, params: RepositoryName): Promise<void> {
-  const [login = ""] = await toLogins(cli, ["@me"]);
+  const [login] = await toLogins(cli, ["@me"]);
   const rows: StatusRow[] = [];
   const flags = { page: undefined, limit: undefined, all: true };
   for (const [relation, filter] of Object.entries(relations)) {

@@ -35,8 +35,8 @@ export const search = {
       .option("--topic <name>", "only of this topic")
       .option("--connection <name>", "only in this connection, by its name or id")
       .option("--type <type>", "only of this media type, such as application/pdf")
-      .option("--from <time>", "only texts that changed at this time or later")
-      .option("--to <time>", "only texts that changed before this time")
+      .option("--from <time>", "only texts that changed at this time or later: RFC 3339, or a day")
+      .option("--to <time>", "only texts that changed before this time, or before this day begins")
       .option("--semantic", "also find texts with a similar meaning; needs an AI provider")
       .action((words: readonly string[], flags: Omit<SearchOptions, "words">) =>
         run(cli, { words: words.join(" "), ...flags }),
