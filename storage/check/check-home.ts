@@ -7,8 +7,10 @@ import type { DataDirectory } from "../data-directory.ts";
 import type { Queries } from "../engine/database.ts";
 import { openSqlite } from "../engine/sqlite.ts";
 import { openSqliteReader } from "../engine/sqlite-reader.ts";
-import type { Git } from "../git/git.ts";
+import { type Git, GitError } from "../git/git.ts";
+import { readBranches } from "../git/refs.ts";
 import { isObjectReferenced, listObjectReferences } from "../tables/common/object-references.ts";
+import type { RepositoryId } from "../tables/forge/ids.ts";
 import {
   findRepositoryById,
   listRepositoriesAfter,
@@ -116,10 +118,31 @@ async function* checkRepositories(
   for await (const { id, path } of rows) {
     signal.throwIfAborted();
     onProgress("repository", path);
-    const problem = await findRepositoryProblem(git, join(repositories, path), signal);
+    const folder = join(repositories, path);
+    const problem =
+      (await findRepositoryProblem(git, folder, signal)) ??
+      (await findLostBranches(db, id, git, folder));
     // A repository that was renamed or deleted meanwhile is not where it was.
     if (problem === undefined || (await findRepositoryById(db, id))?.path !== path) continue;
     yield { part: "repository", name: path, problem, isRepaired: false };
+  }
+}
+
+/** Finds a repository without branches that should have some, which git does not count as damage. */
+async function findLostBranches(
+  db: Queries,
+  id: RepositoryId,
+  git: Git,
+  folder: string,
+): Promise<string | undefined> {
+  try {
+    const { branches } = await readBranches(git, folder);
+    // Read after the branches: a first push that has ended since has changed the row.
+    const isExpected = (await findRepositoryById(db, id))?.isEmpty === false;
+    return branches.length === 0 && isExpected ? "has lost its branches" : undefined;
+  } catch (error) {
+    if (error instanceof GitError) return `git cannot list its branches: ${error.message}`;
+    throw error;
   }
 }
 

@@ -94,12 +94,12 @@ test("reports missing and damaged objects; repair moves the damaged ones to quar
   expect(kept).toEqual([expect.stringContaining(sha256("right"))]);
 });
 
-test("reports a repository that git finds damaged or that has no folder", async () => {
+test("reports a repository that git finds damaged, that has no folder or no branches", async () => {
   const path = join(home.path, "repositories", "keeper", "notes.git");
   withRows((connection) => {
     const columns = `owner_id, name, lower_name, description, is_private, is_template, is_empty, branch_count,
       default_branch, object_format, trust_model, licenses, size_kib, path, needs_move, created_at, updated_at`;
-    for (const name of ["notes", "absent"])
+    for (const name of ["notes", "absent", "lost"])
       connection
         .prepare(
           `INSERT INTO forge_repositories (${columns})
@@ -111,11 +111,15 @@ test("reports a repository that git finds damaged or that has no folder", async 
   await put(join(path, "HEAD"), "ref: refs/heads/main\n");
   await put(join(path, "refs", "heads", "main"), `${"1".repeat(40)}\n`);
   await mkdir(join(path, "objects"), { recursive: true });
+  const lost = join(home.path, "repositories", "keeper", "lost.git");
+  await put(join(lost, "HEAD"), "ref: refs/heads/main\n");
+  for (const folder of ["objects", "refs"]) await mkdir(join(lost, folder));
   const found = await check("--jq", "map([.part, .name, .problem])");
   expect(found.code).toBe(1);
   expect(JSON.parse(found.out)).toEqual([
     ["repository", "keeper/notes.git", expect.stringContaining("git found damage")],
     ["repository", "keeper/absent.git", "has no folder"],
+    ["repository", "keeper/lost.git", "has lost its branches"],
   ]);
 });
 
