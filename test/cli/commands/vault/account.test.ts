@@ -52,9 +52,16 @@ describe("vault register", () => {
   });
 
   test.each([
-    [409, "Email or handle already in use", "conflict", 7],
-    [422, "Password must have at least 12 characters", "invalid", 12],
-  ])("answered %i with %s is %s", async (status, detail, code, exit) => {
+    [409, "Email or handle already in use", "conflict", 7, "Email or handle already in use"],
+    [
+      422,
+      "Password must have at least 12 characters",
+      "invalid",
+      12,
+      // All rules that the password breaks, with the flag that takes it.
+      "--password-stdin: the password must have at least 12 characters, an upper-case letter, a digit, a special character",
+    ],
+  ])("answered %i with %s is %s", async (status, detail, code, exit, message) => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/auth/register": { status, body: { detail } },
@@ -62,7 +69,7 @@ describe("vault register", () => {
     const options = { home: home.path, stdin: "x", env: { CROFT_URL: daemon.url } };
     const ran = await runCli([...registerLine, "--json"], options);
     expect(ran.code).toBe(exit);
-    expect(ran.error()).toMatchObject({ code, message: detail, http_status: status });
+    expect(ran.error()).toMatchObject({ code, message, http_status: status });
   });
 
   test("vault register with empty input names the missing value", async () => {
