@@ -6,10 +6,10 @@ import { devNull } from "node:os";
 import type { Readable, Writable } from "node:stream";
 
 /**
- * Why git failed. `missing`: git or the folder does not exist; `busy`: this process has too many open files to
+ * Why git failed. `missing`: git is not installed; `moved`: the folder is not there (any more); `busy`: this process has too many open files to
  * start git; `failed`: git exited with a failure; `too_long`: it exceeded the limit on output or time.
  */
-export type GitErrorCode = "missing" | "busy" | "failed" | "too_long";
+export type GitErrorCode = "missing" | "moved" | "busy" | "failed" | "too_long";
 
 /** A failed run of git. The message is for the log: it may contain paths and git's own output. */
 export class GitError extends Error {
@@ -167,9 +167,12 @@ export function createGit({ searchPath }: { readonly searchPath: string }): Git 
       options.signal?.throwIfAborted();
       const command = `git ${args[0] ?? ""}`;
       if (excess !== undefined) throw new GitError("too_long", `${command}: too much ${excess}`);
-      // The system reports a missing folder in the same way.
-      if (exitCode === undefined && stderr.includes("ENOENT") && existsSync(options.directory))
-        throw new GitError("missing", `${command}: ${stderr}`);
+      if (exitCode === undefined && stderr.includes("ENOENT"))
+        // The system reports a missing folder in the same way as a missing program.
+        throw new GitError(
+          existsSync(options.directory) ? "missing" : "moved",
+          `${command}: ${stderr}`,
+        );
       if (exitCode !== 0 && !options.accept?.includes(exitCode ?? -1))
         throw new GitError("failed", `${command} ended with ${exitCode ?? "a signal"}: ${stderr}`);
       return Buffer.concat(chunks);

@@ -2,7 +2,7 @@
 // push-journal.ts recovers them, push-commands.ts parses their pkt-lines.
 import type { Readable } from "node:stream";
 import type { Database } from "../../../storage/engine/database.ts";
-import type { Git, GitProcess } from "../../../storage/git/git.ts";
+import { type Git, GitError, type GitProcess } from "../../../storage/git/git.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import {
@@ -132,13 +132,14 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       const { repository } = await getAllowed(request, service);
       const release = await acquireSlot(request);
       try {
-        const directory = await locate(repository);
         const body = await refusing(() =>
-          git.run([...toCommand(service), "--advertise-refs", "."], {
-            directory,
-            env: toProtocol(request),
-            outputBytesMax: limits.advertisementBytes,
-          }),
+          runInFolder(repository, (directory) =>
+            git.run([...toCommand(service), "--advertise-refs", "."], {
+              directory,
+              env: toProtocol(request),
+              outputBytesMax: limits.advertisementBytes,
+            }),
+          ),
         );
         // Version 2 has no place for this line (protocol-v2, HTTP transport).
         const isVersion2 = body.toString("latin1", 0, 14).endsWith("version 2\n");
@@ -197,6 +198,21 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       }
     },
   };
+
+  /** Runs git in the folder of a repository, and once more when a rename has moved the folder before git could start. */
+  async function runInFolder<T>(
+    repository: ForgeRepository,
+    work: (directory: string) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await work(await locate(repository));
+    } catch (error) {
+      if (!(error instanceof GitError && error.code === "moved")) throw error;
+      const moved = await findRepositoryById(db, repository.id);
+      if (moved === undefined) throw error;
+      return work(await locate(moved));
+    }
+  }
 
   async function converse(
     transfer: GitConversation,

@@ -7,7 +7,7 @@ const DAMAGE =
   /bad (?:object|tree|file)|missing (?:blob|tree|commit)|corrupt|unable to read|could not (?:read|parse)|failed to traverse|not a valid object|did not find|inflate/i;
 
 /**
- * Runs `work` and turns a missing git, exhausted file descriptors, a full disk, a damaged repository and a run that takes
+ * Runs `work` and turns a missing git, a moved folder, exhausted file descriptors, a full disk, a damaged repository and a run that takes
  * too long into an `AppError`.
  */
 export async function refusing<T>(work: () => Promise<T>): Promise<T> {
@@ -16,6 +16,11 @@ export async function refusing<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof GitError && error.code === "missing")
       throw new AppError("unavailable", "git is not installed on the server", { cause: error });
+    if (error instanceof GitError && error.code === "moved")
+      throw new AppError("unavailable", "the repository is being moved, try again in a moment", {
+        retryAfterSeconds: 1,
+        cause: error,
+      });
     if (error instanceof GitError && error.code === "busy")
       throw new AppError("unavailable", "too much is going on at once, try again in a moment", {
         retryAfterSeconds: 5,

@@ -1,7 +1,10 @@
 import { execFile } from "node:child_process";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect } from "vitest";
+import { expect, test } from "vitest";
+import { createGit } from "../../../../storage/git/git.ts";
+import { refusing } from "../../../../daemon/forge/repositories/git-refusals.ts";
 import { skipUnless } from "../../../support/skip.ts";
 
 const script = join(import.meta.dirname, "../../../support/storage/git-without-files.ts");
@@ -14,3 +17,17 @@ skipUnless(process.platform !== "win32", "ulimit does not exist")(
     expect(JSON.parse(stdout)).toEqual(["busy", "done"]);
   },
 );
+
+test("a folder that has moved is told apart from a missing git, and is a refusal to try again", async () => {
+  const moved = { directory: join(tmpdir(), "croft-no-such-folder") };
+  const git = createGit({ searchPath: process.env["PATH"] ?? "" });
+  await expect(git.run(["version"], moved)).rejects.toMatchObject({ code: "moved" });
+  await expect(refusing(() => git.run(["version"], moved))).rejects.toMatchObject({
+    code: "unavailable",
+    message: "the repository is being moved, try again in a moment",
+  });
+  const absent = createGit({ searchPath: moved.directory });
+  await expect(absent.run(["version"], { directory: tmpdir() })).rejects.toMatchObject({
+    code: "missing",
+  });
+});
