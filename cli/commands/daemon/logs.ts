@@ -163,7 +163,7 @@ async function followLog(
   let rest = Buffer.alloc(0);
   let isClosed = false;
   const ended = new AbortController();
-  // Without lines there is no write that fails.
+  // A quiet log writes nothing, so no write fails when the reader closes the pipe.
   void cli.system.outputClosed(ended.signal).then(() => (isClosed = true));
   try {
     for (;;) {

@@ -68,7 +68,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
           if (push !== undefined) return undefined;
           push = commands.read(chunk);
           if (push === undefined) return undefined;
-          // Git may understand what this parser does not, and would move refs that nobody has checked.
+          // Git may accept commands that this parser cannot read, and would move refs without a check.
           if (push === "malformed") {
             response.write(toFatalMessage(commands.capabilities(), UNREADABLE));
             return Promise.reject(new Error("the push is unreadable"));

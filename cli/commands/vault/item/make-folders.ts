@@ -13,7 +13,7 @@ interface WireFolder {
   readonly name: string;
 }
 
-/** A path of which only the first part exists. */
+/** A path whose last folders do not exist yet. */
 export interface MissingFolder {
   /** The deepest folder that exists. */
   readonly parent: FoundItem;
