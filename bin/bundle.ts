@@ -1,7 +1,7 @@
 import { cp, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { build } from "rolldown";
-import { locateFiles, omitDevtools, takeBuiltins } from "./bundle-plugins.ts";
+import { escapeNonAscii, locateFiles, omitDevtools, takeBuiltins } from "./bundle-plugins.ts";
 import { collectLicenses } from "./licenses.ts";
 
 /** Packages that stay packages at run time, because they load native addons or data that lie beside their code. */
@@ -45,7 +45,7 @@ export async function bundle(root: string, output: string): Promise<void> {
         ...Object.fromEntries(throwing.map((name) => [name, `globalThis.${name}`])),
       },
     },
-    plugins: [omitDevtools(), locateFiles(root, dataFiles), takeBuiltins()],
+    plugins: [omitDevtools(), locateFiles(root, dataFiles), takeBuiltins(), escapeNonAscii()],
     logLevel: "warn",
     onLog(level, log, report) {
       if (log.code === "UNRESOLVED_IMPORT") throw new Error(`${log.message}\nrun "npm ci" first`);

@@ -64,6 +64,29 @@ test.each(["decodeURI", "decodeURIComponent", "encodeURI", "encodeURIComponent"]
   },
 );
 
+test("characters beyond ASCII are bundled as escapes that mean the same", async () => {
+  await addFile(
+    "daemon/main.ts",
+    `const é = { über: "ö…😀", ß: /^[\\—é-ü]+$/, ü: /^\\p{L}😀$/u };
+     export function main(): void {
+       console.log(é.über, é.ß.test("—é"), é.ü.test("ß😀"), \`→\${é.über.length > 3 ? \`×\${é.über}\` : "–"}\\\\é\`);
+       console.log(String.raw\`a\${"ä"}b\`);
+     }`,
+  );
+  expect(await runBundle()).toBe("ö…😀 true true →×ö…😀\\é\naäb\n");
+  const names = (await readdir(output)).filter((name) => name.endsWith(".js"));
+  for (const name of names)
+    expect(await readFile(join(output, name), "utf8"), name).toMatch(/^[\0-\x7f]*$/);
+});
+
+test("a tagged template is bundled as it is written", async () => {
+  await addFile(
+    "daemon/main.ts",
+    "export function main(): void { console.log(String.raw`é${1}ü`, `é`); }",
+  );
+  expect(await runBundle()).toBe("é1ü é\n");
+});
+
 test("a CommonJS package gets a folder for __dirname", async () => {
   await addFile("node_modules/engine/package.json", '{ "main": "index.js" }');
   await addFile(
