@@ -28,14 +28,14 @@ import {
   isInitialised,
   type ServiceDeps,
 } from "./composition/accounts.ts";
+import { createAddresses } from "./http/addresses.ts";
 import {
-  createAddresses,
   listenEverywhere,
   type ListeningEverywhere,
+  toListenError,
   toSshPort,
-} from "./composition/network.ts";
+} from "./http/listen.ts";
 import type { NodeHandler } from "./http/server.ts";
-import { toListenError } from "./http/listen.ts";
 import type { SshServer } from "./forge/git/ssh/ssh-server.ts";
 import { createLimiter } from "./http/limits.ts";
 import { openCertificate } from "./http/tls.ts";

@@ -11,7 +11,7 @@ import { STRENGTH_RULES } from "../contract/vault/password-rules.ts";
 import { isUserName } from "../contract/forge/rules.ts";
 import { AppError } from "../errors.ts";
 import type { DaemonInput, FirstAdministrator, Stores } from "./stores.ts";
-import type { Addresses } from "./network.ts";
+import type { Addresses } from "../http/addresses.ts";
 import { createForgeAccounts, type ForgeAccountsDeps } from "../forge/accounts/accounts.ts";
 import { createPasswordRules } from "../forge/accounts/password-rules.ts";
 import { createPackageDependents } from "../forge/packages/packages.ts";

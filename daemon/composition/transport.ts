@@ -17,7 +17,7 @@ import { createNodeHandler, type NodeHandler } from "../http/server.ts";
 import type { DaemonInput, Stores } from "./stores.ts";
 import type { VaultCaller } from "../vault/caller.ts";
 import type { ServiceDeps } from "./accounts.ts";
-import type { Addresses } from "./network.ts";
+import type { Addresses } from "../http/addresses.ts";
 import { type AnswerPage, createForgePages, createPages, isPage } from "./pages.ts";
 import type { OpenObjects } from "./objects.ts";
 import { openHostKeys } from "../forge/git/ssh/host-keys.ts";

@@ -1,5 +1,7 @@
 import type { Server, ServerResponse } from "node:http";
 import { createServer as createProbe, type AddressInfo, type Socket } from "node:net";
+import { AppError } from "../errors.ts";
+import type { Settings } from "../settings/settings.ts";
 import { limitChunks, limitConnections, limitPipelining, sliceReads } from "./connection-limit.ts";
 import type { NodeHandler } from "./server.ts";
 
@@ -171,4 +173,67 @@ async function stopServer(server: Server, graceMs: number): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed.promise;
   clearTimeout(timer);
+}
+
+/** All listeners of the daemon. */
+export interface ListeningEverywhere {
+  /** http first. */
+  readonly urls: readonly string[];
+  /** Stops accepting on all of them and waits for running requests at most `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/**
+ * Listens for http, and for https when TLS is on. Refuses plain http beyond loopback unless `insecure_http` allows it.
+ * All or nothing: closes the first port when the second one is not available.
+ */
+export async function listenEverywhere(
+  settings: Settings,
+  handler: NodeHandler,
+  certificate: { readonly certFile: string; readonly keyFile: string } | undefined,
+): Promise<ListeningEverywhere> {
+  const timeouts = {
+    headers: settings.headersTimeoutSeconds * 1000,
+    idle: settings.idleTimeoutSeconds * 1000,
+    request: settings.requestTimeoutSeconds * 1000,
+  };
+  const open: Listening[] = [];
+  const stop = async (graceMs: number) => {
+    await Promise.all(open.map((listening) => listening.stop(graceMs)));
+  };
+  const add = async (at: Omit<ListenAt, "timeouts" | "host">) => {
+    open.push(await listenAt(handler, { ...at, host: settings.host, timeouts }));
+  };
+  const plain = isLoopback(settings.host) || settings.insecureHttp;
+  if (!plain && certificate === undefined)
+    throw new AppError(
+      "invalid_argument",
+      `${settings.host} is reachable from other machines, and plain http would send passwords in the clear. ` +
+        "Add --tls self (or --tls CERT,KEY), or --insecure-http behind a proxy that speaks https.",
+    );
+  try {
+    if (plain) await add({ port: settings.port, tls: undefined });
+    if (certificate !== undefined)
+      await add({
+        port: httpsPort(settings, plain),
+        tls: certificate,
+        portFlag: plain ? "--tls-port" : "--port",
+      });
+  } catch (error) {
+    await stop(0);
+    throw error;
+  }
+  return { urls: open.map((listening) => listening.url), stop };
+}
+
+/** Returns the port of SSH: the configured one, else the second after http's, or a free one. */
+export function toSshPort({ sshPort, port }: Settings): number {
+  return sshPort ?? (port === 0 ? 0 : port + 2);
+}
+
+/** Returns the port of https: the configured one, else the one after http's (or a free one); without plain http its port. */
+function httpsPort(settings: Settings, plain: boolean): number {
+  if (settings.tlsPort !== undefined) return settings.tlsPort;
+  if (!plain) return settings.port;
+  return settings.port === 0 ? 0 : settings.port + 1;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
-import { createAddresses } from "../../../../daemon/composition/network.ts";
+import { createAddresses } from "../../../../daemon/http/addresses.ts";
 import { resolveSettings } from "../../../../daemon/settings/resolve.ts";
 
 function addressesWith(env: Readonly<Record<string, string>>) {
