@@ -4,30 +4,29 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { toDataDirectory } from "../storage/data-directory.ts";
 import { hasMasterKey } from "../storage/keys/master-key.ts";
+import { createGit } from "../storage/git/git.ts";
 import { addKey, retireOldKeys } from "../storage/keys/open.ts";
 import type { RestoredDatabase } from "../storage/restore-database.ts";
 import { writePrivately } from "../storage/keys/private-file.ts";
 import { compose, type Composed } from "./composition/compose.ts";
 import {
-  type DaemonInput,
-  type FirstAdministrator,
-  checkStores,
   openStores,
-  restoreCopy,
+  sealAgainIn,
   type Stores,
+  toBackupInput,
   toKeyringOptions,
 } from "./composition/stores.ts";
 import type { SettingPaths } from "./settings/paths.ts";
 import { listSettings, type Settings } from "./settings/settings.ts";
 import { AppError } from "./errors.ts";
+import { createHasher, type ServiceDeps, toAdministratorsDeps } from "./composition/accounts.ts";
 import {
   createAdministrators,
-  createHasher,
+  type FirstAdministrator,
   generatePassword,
   type Initialised,
   isInitialised,
-  type ServiceDeps,
-} from "./composition/accounts.ts";
+} from "./home/administrators.ts";
 import { createAddresses } from "./http/addresses.ts";
 import {
   listenEverywhere,
@@ -40,7 +39,7 @@ import type { SshServer } from "./forge/git/ssh/ssh-server.ts";
 import { createLimiter } from "./http/limits.ts";
 import { openCertificate } from "./http/tls.ts";
 import { createJobQueue } from "./jobs/queue.ts";
-import { type KeyRotation, rotateMasterKey } from "./composition/key-rotation.ts";
+import { type KeyRotation, rotateMasterKey } from "../storage/keys/rotation.ts";
 import { createLogger, type Log } from "./utilities/logging.ts";
 import { createUuid7 } from "./utilities/uuid7.ts";
 import { listMails, type OutboxMail, readMail } from "./outbound/mail/outbox.ts";
@@ -49,8 +48,11 @@ import {
   backUpHomeToBucket,
   type ListedBackup,
   listBackupsIn,
-  restoreArchive,
-} from "./composition/home-backups.ts";
+} from "./home/backups.ts";
+import { checkStores } from "./home/check.ts";
+import type { DaemonInput } from "./home/daemon-input.ts";
+import { restoreCopy } from "./home/database-copies.ts";
+import { restoreArchive } from "./home/restore-archive.ts";
 import type { RestoredHome } from "../storage/backup/restore-backup.ts";
 import type { BackupSummary } from "../storage/backup/write-backup.ts";
 import type { CheckFinding } from "../storage/check/check-home.ts";
@@ -171,7 +173,8 @@ export async function initialise(
   const log = await openLog(input);
   const stores = await openStores(input, log);
   try {
-    return await createAdministrators(toServiceDeps(input, stores, log), first, true);
+    const deps = toAdministratorsDeps(toServiceDeps(input, stores, log));
+    return await createAdministrators(deps, first, true);
   } finally {
     await stores.close();
   }
@@ -198,6 +201,7 @@ export async function rotateKey(
       keyring,
       addKey: () => addKey(at),
       retireOldKeys: () => retireOldKeys(at),
+      sealAgainIn,
       ...options,
     });
   } finally {
@@ -222,7 +226,7 @@ export function backUp(
   input: DaemonInput,
   options: Parameters<typeof backUpHome>[1],
 ): Promise<BackupSummary> {
-  return backUpHome(input, options);
+  return backUpHome(toBackupInput(input), options);
 }
 
 /**
@@ -233,7 +237,7 @@ export function backUpToBucket(
   input: DaemonInput,
   options: Parameters<typeof backUpHomeToBucket>[1],
 ): Promise<BackupSummary & { readonly address: string }> {
-  return backUpHomeToBucket({ ...input, random: Math.random }, options);
+  return backUpHomeToBucket({ ...toBackupInput(input), random: Math.random }, options);
 }
 
 /** Lists the backups in a folder of a bucket, oldest first. Refuses with `AppError` as `backUpToBucket` does. */
@@ -263,9 +267,12 @@ export function restoreHome(
  */
 export function check(
   input: DaemonInput,
-  options: Parameters<typeof checkStores>[1],
+  options: Omit<Parameters<typeof checkStores>[1], "git">,
 ): AsyncGenerator<CheckFinding, void, void> {
-  return checkStores(input, options);
+  return checkStores(input, {
+    ...options,
+    git: createGit({ searchPath: process.env["PATH"] ?? "" }),
+  });
 }
 
 /** Lists the mails that a home without a mail server keeps as files, newest first. Needs neither daemon nor lock. */
@@ -325,7 +332,10 @@ function secretsOf(settings: Settings): string[] {
 async function initialiseOnce(deps: ServiceDeps): Promise<RunningDaemon["firstStart"]> {
   if (await isInitialised(deps.db)) return undefined;
   const password = generatePassword();
-  const made = await createAdministrators(deps, { ...DEFAULT_ADMINISTRATOR, password });
+  const made = await createAdministrators(toAdministratorsDeps(deps), {
+    ...DEFAULT_ADMINISTRATOR,
+    password,
+  });
   return { ...made, password };
 }
 

@@ -12,9 +12,9 @@ import { createVaultApi } from "../vault/api.ts";
 import { createPeople, openMailer, type ServiceDeps } from "./accounts.ts";
 import { openForge } from "./forge.ts";
 import { createPageAnswers } from "./pages.ts";
-import { openObjects } from "./objects.ts";
+import { openObjects, toBackupInput } from "./stores.ts";
 import { scheduledTasks } from "./scheduled-tasks.ts";
-import { createNightlyBackup } from "./home-backups.ts";
+import { createNightlyBackup } from "../home/backups.ts";
 import { openSsh, createTransport } from "./transport.ts";
 import { openVault } from "./vault.ts";
 
@@ -74,7 +74,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     tasks: scheduledTasks({
       objects: objects.store,
       documents: vault.documents,
-      backUp: createNightlyBackup({ ...input, random: Math.random }, db, newId),
+      backUp: createNightlyBackup({ ...toBackupInput(input), random: Math.random }, db, newId),
       log,
       auditExports: vault.dailyExports,
       db,

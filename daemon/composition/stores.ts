@@ -1,8 +1,4 @@
-import { type Database, StorageError } from "../../storage/engine/database.ts";
-import { openDatabase } from "../../storage/engine/open.ts";
-import { existsSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
-import { env } from "node:process";
+import { join } from "node:path";
 import {
   beginFirstStart,
   createPrivateFolder,
@@ -13,67 +9,44 @@ import {
   openDataDirectory,
   toDataDirectory,
 } from "../../storage/data-directory.ts";
-import {
-  acquireInstanceLock,
-  type InstanceHolder,
-  type InstanceLock,
-  type InstanceProcess,
-} from "../../storage/instance-lock.ts";
+import { type Database, StorageError } from "../../storage/engine/database.ts";
+import { openDatabase } from "../../storage/engine/open.ts";
+import { copyBeforeMigration } from "../../storage/engine/rotating-backup.ts";
+import type { InstanceLock } from "../../storage/instance-lock.ts";
 import {
   assertKeyOfDatabase,
+  exportKeyFiles,
   type OpenedKeyring,
   openKeyring,
   type OpenKeyringOptions,
 } from "../../storage/keys/open.ts";
-import {
-  type CheckFinding,
-  checkHome,
-  type CheckHomeOptions,
-} from "../../storage/check/check-home.ts";
-import { createGit } from "../../storage/git/git.ts";
-import { copyBeforeMigration } from "../../storage/engine/rotating-backup.ts";
+import type { SealAgainIn } from "../../storage/keys/rotation.ts";
+import { createBucketObjects } from "../../storage/objects/bucket-objects.ts";
+import { createFileObjects } from "../../storage/objects/file-objects.ts";
+import { createMovingObjects } from "../../storage/objects/moving-objects.ts";
+import type { ObjectStore } from "../../storage/objects/object-store.ts";
+import type { ObjectDamage } from "../../storage/objects/verified-reads.ts";
 import { createReserve, type Reserve } from "../../storage/reserve.ts";
 import { isDiskFull } from "../../storage/system-errors.ts";
-import {
-  listCopies,
-  restoreDatabase,
-  type RestoredDatabase,
-} from "../../storage/restore-database.ts";
-import { AppError } from "../errors.ts";
-import type { Log } from "../utilities/logging.ts";
-import type { ScriptProgram } from "../jobs/process-pool.ts";
-import type { SettingPaths } from "../settings/paths.ts";
+import { sealSecretAgain } from "../forge/accounts/second-factors.service.ts";
+import { sealTokenAgain } from "../forge/actions/runners/registration.service.ts";
+import { sealMasksAgain } from "../forge/actions/secrets/masks.service.ts";
+import { sealActionSecretAgain } from "../forge/actions/secrets/secrets.service.ts";
+import { sealHostKeyAgain } from "../forge/git/ssh/host-keys.ts";
+import { sealTargetAgain } from "../forge/hooks/targets.ts";
+import type { BackupInput } from "../home/backups.ts";
+import { connectBucket } from "../home/buckets.ts";
+import type { DaemonInput } from "../home/daemon-input.ts";
+import { takeLock } from "../home/home.ts";
+import { claimObjectsBucket, toObjectsKey, watchBucket } from "../home/objects-bucket.ts";
+import { sealMailAgain } from "../outbound/mail/mailer.ts";
 import type { Settings } from "../settings/settings.ts";
-
-/** The input of a daemon: resolved settings and the process's environment. */
-export interface DaemonInput {
-  readonly settings: Settings;
-  readonly paths: SettingPaths;
-  readonly version: string;
-  /** Epoch milliseconds. */
-  readonly clock: () => number;
-  readonly process: {
-    readonly pid: number;
-    /** Distinguishes this process from a later one with the same id; undefined where the system does not provide it. */
-    readonly mark?: string | undefined;
-    readonly userId: number | undefined;
-  };
-  /** Runs the scripts of child processes; the Node of this process when absent. */
-  readonly scriptProgram?: ScriptProgram;
-  /** Where log lines go: standard error in the foreground. */
-  readonly logTo: { write(line: string): unknown; readonly isTTY?: boolean };
-  /** Receives the same lines as JSON, whatever `log_format` says: the log file. */
-  readonly recordTo?: { write(line: string): unknown };
-  /** For tests: parse every JSON response with its declared schema and fail on a difference. */
-  readonly checkReplies?: boolean;
-}
-
-/** Name, e-mail and password of the administrators, as given to `croft init`. */
-export interface FirstAdministrator {
-  readonly username: string;
-  readonly email: string;
-  readonly password: string;
-}
+import type { Log } from "../utilities/logging.ts";
+import { sealTotpSecretAgain } from "../vault/accounts/totp-secrets.ts";
+import { sealApiKeyAgain } from "../vault/ai/api-keys.ts";
+import { sealVerifierAgain } from "../vault/cloud/authorization/authorization.service.ts";
+import { sealCredentialsAgain } from "../vault/cloud/connections/credentials.ts";
+import { sealSessionAgain } from "../vault/cloud/resumable/provider-sessions.ts";
 
 /** The opened stores of rows, bytes and keys, which this process uses exclusively. */
 export interface Stores {
@@ -132,10 +105,8 @@ function isFull(error: unknown): boolean {
  * Locks the data directory, opens the database, updates its schema and loads the master key. Refuses with `AppError`
  * `conflict` when another daemon holds the directory. Closes everything again when it fails.
  */
-async function openStoresOnce(
-  { settings, paths, clock, process }: DaemonInput,
-  log: Log,
-): Promise<Omit<Stores, "reserve">> {
+async function openStoresOnce(input: DaemonInput, log: Log): Promise<Omit<Stores, "reserve">> {
+  const { settings, paths, clock, process } = input;
   const opened: (() => Promise<void>)[] = [];
   const close = async () => {
     for (const closeOne of opened.splice(0).reverse()) await closeOne();
@@ -145,8 +116,7 @@ async function openStoresOnce(
       userId: process.userId,
       createParents: paths.home === undefined,
     });
-    const { pid, mark } = process;
-    const lock = await takeLock(directory, { pid, mark, startedAt: clock() });
+    const lock = await takeLock(directory, input);
     opened.push(() => lock.release());
     await emptyTemporaryFolder(directory);
     for (const root of settings.localRoots)
@@ -191,89 +161,87 @@ export function toKeyringOptions(
   return { directory: keys, source: keySource, masterKey, mayCreate };
 }
 
-/** Locks the data directory for this process. Refuses with `AppError` `conflict` when another process holds it. */
-export async function takeLock(
-  directory: DataDirectory,
-  self: InstanceProcess,
-): Promise<InstanceLock> {
-  const outcome = await acquireInstanceLock(directory.root, self);
-  if (outcome.kind === "acquired") return outcome.lock;
-  throw new AppError("conflict", takenText(directory.root, outcome.holder));
+/** Adds what a backup of the home needs: the files of its master key. */
+export function toBackupInput(input: DaemonInput): BackupInput {
+  const directory = toDataDirectory(input.paths.dataDirectory);
+  return {
+    ...input,
+    exportKeys: () => exportKeyFiles(toKeyringOptions(input.settings, directory, false)),
+  };
 }
 
-function takenText(root: string, holder: InstanceHolder | undefined): string {
-  const holderName =
-    holder === undefined ? "Another process" : `A croft daemon (process ${holder.pid})`;
-  const where = holder?.urls.length ? ` and serves ${holder.urls.join(" and ")}` : "";
-  return `${holderName} already uses ${root}${where}. Stop it with \`croft daemon stop\`, or choose another folder with CROFT_HOME.`;
+/** The functions that reseal the values of each column after a rotation of the master key. */
+export const sealAgainIn: SealAgainIn = {
+  forgeSecondFactors: sealSecretAgain,
+  forgeHookTargets: sealTargetAgain,
+  forgeRegistrationTokens: sealTokenAgain,
+  forgeActionSecrets: sealActionSecretAgain,
+  forgeTaskMasks: sealMasksAgain,
+  forgeSshHostKeys: sealHostKeyAgain,
+  vaultTotpSecrets: sealTotpSecretAgain("totp_secret"),
+  vaultPendingTotpSecrets: sealTotpSecretAgain("totp_pending_secret"),
+  vaultCredentials: sealCredentialsAgain,
+  vaultApiKeys: sealApiKeyAgain,
+  vaultCodeVerifiers: sealVerifierAgain,
+  vaultUploadSessions: sealSessionAgain,
+  queuedMails: sealMailAgain,
+};
+
+/** The dependencies of the object store. */
+export interface ObjectsDeps {
+  readonly db: Database;
+  readonly settings: Settings;
+  readonly directory: DataDirectory;
+  readonly log: Log;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+  readonly newId: () => string;
 }
 
-/** See `restore` in main.ts. */
-export async function restoreCopy(
-  { settings, paths, clock, process }: DaemonInput,
-  copy: string,
-): Promise<RestoredDatabase> {
-  if (settings.databaseUrl !== undefined)
-    throw new AppError(
-      "invalid_argument",
-      "the database is on a server (database_url): restore it there, with the server's own tools",
-    );
-  // First: without a copy to restore nothing must be created.
-  const path = await findCopy(copy, toDataDirectory(paths.dataDirectory));
-  const { pid, mark, userId } = process;
-  const directory = await openDataDirectory(paths.dataDirectory, { userId, createParents: false });
-  const lock = await takeLock(directory, { pid, mark, startedAt: clock() });
+/** The object store, in files or in a bucket. */
+export interface OpenObjects {
+  readonly store: ObjectStore;
+  /** Returns whether the bucket can be read at the moment; absent where objects are files. */
+  readonly isReachable?: () => Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the folder of objects, or the bucket that `objects_url` names, after a test of writing to it and reading from it.
+ * Refuses with `AppError` `invalid_argument` when the settings are wrong, and with `provider_failed` when the server does not
+ * answer like S3.
+ */
+export async function openObjects(deps: ObjectsDeps): Promise<OpenObjects> {
+  const { settings, directory, newId, clock, log } = deps;
+  const { tmp } = directory;
+  const place = settings.objectsUrl;
+  const onDamaged = (damage: ObjectDamage) =>
+    log.error({ ...damage }, "stored object does not match its SHA-256");
+  const files = createFileObjects({ folder: directory.packages, tmp, newId, clock, onDamaged });
+  if (place === undefined) return { store: files, close: async () => undefined };
+  const connected = connectBucket(place, toObjectsKey(settings), deps.random);
+  const store = createBucketObjects({ ...connected, clock, tmp, newId, onDamaged });
+  const close = async () => {
+    store.close();
+    await connected.dispatcher.destroy();
+  };
   try {
-    return await restoreDatabase(path, directory, clock);
-  } finally {
-    await lock.release();
+    await claimObjectsBucket(store, place, deps);
+  } catch (error) {
+    await close();
+    throw error;
   }
+  const { bucket, folder, endpoint } = place;
+  log.info({ bucket, folder, endpoint }, "objects are kept in a bucket");
+  const isReachable = watchBucket(store, deps);
+  if (await isEmpty(files.list())) return { store, isReachable, close };
+  log.info({}, "cleanup_packages moves objects in files into the bucket");
+  return { store: createMovingObjects(files, store), isReachable, close };
 }
 
-/** See `check` in main.ts. */
-export async function* checkStores(
-  { settings, paths, clock, process }: DaemonInput,
-  options: Pick<CheckHomeOptions, "repair" | "signal" | "onProgress">,
-): AsyncGenerator<CheckFinding, void, void> {
-  assertEmbedded(settings.databaseUrl);
-  const directory = toDataDirectory(paths.dataDirectory);
-  if (!(await holdsDatabase(directory)))
-    throw new AppError("not_found", `${directory.root} holds no database: it was never started`);
-  const { pid, mark } = process;
-  const lock = options.repair
-    ? await takeLock(directory, { pid, mark, startedAt: clock() })
-    : undefined;
-  try {
-    yield* checkHome({
-      directory,
-      repositories: settings.repositoriesDir,
-      git: createGit({ searchPath: env["PATH"] ?? "" }),
-      hasObjectFiles: settings.objectsUrl === undefined,
-      clock,
-      ...options,
-    });
-  } finally {
-    await lock?.release();
-  }
-}
-
-/** Refuses with `AppError` `invalid_argument` when the database is on a server. */
-export function assertEmbedded(databaseUrl: string | undefined): void {
-  if (databaseUrl !== undefined)
-    throw new AppError(
-      "invalid_argument",
-      "the database is on a server (database_url): back it up and restore it with the server's own tools",
-    );
-}
-
-async function findCopy(copy: string, directory: DataDirectory): Promise<string> {
-  const copies = await listCopies(directory);
-  const name = copy === "latest" ? copies[0] : copy;
-  if (name !== undefined && isAbsolute(name) && existsSync(name)) return name;
-  if (name !== undefined && copies.includes(name)) return join(directory.backups, name);
-  const known = copies.length === 0 ? "it holds no copy" : copies.join(", ");
-  throw new AppError(
-    "not_found",
-    `there is no copy ${JSON.stringify(copy)}; in ${directory.backups}: ${known}`,
-  );
+async function isEmpty(items: AsyncIterable<unknown>): Promise<boolean> {
+  for await (const _item of items) return false;
+  return true;
 }

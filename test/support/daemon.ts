@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { parse as parseYaml } from "yaml";
 import { resolvePaths, resolveSettings } from "../../daemon/settings/resolve.ts";
-import type { DaemonInput } from "../../daemon/composition/stores.ts";
+import type { DaemonInput } from "../../daemon/home/daemon-input.ts";
 import { startDaemon, type RunningDaemon } from "../../daemon/main.ts";
 import { sendRequest } from "./send-request.ts";
 import { createServerDatabases, type ServerDatabases } from "./storage/postgres-server.ts";

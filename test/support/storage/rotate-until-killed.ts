@@ -1,5 +1,5 @@
 // Replaces the master key of a home again and again and prints a line for each time; the test kills it.
-import { rotateMasterKey } from "../../../daemon/composition/key-rotation.ts";
+import { sealAgainIn } from "../../../daemon/composition/stores.ts";
 import { openSqlite } from "../../../storage/engine/sqlite.ts";
 import {
   addKey,
@@ -7,6 +7,7 @@ import {
   retireOldKeys,
   openKeyring,
 } from "../../../storage/keys/open.ts";
+import { rotateMasterKey } from "../../../storage/keys/rotation.ts";
 
 const [path = "", directory = ""] = process.argv.slice(2);
 const db = openSqlite({ path, clock: Date.now });
@@ -20,6 +21,7 @@ for (;;) {
     keyring,
     addKey: () => addKey(at),
     retireOldKeys: () => retireOldKeys(at),
+    sealAgainIn,
     skipUnreadable: false,
   });
   process.stdout.write("rotated\n");

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../../../daemon/errors.ts";
-import { openObjects } from "../../../../daemon/composition/objects.ts";
+import { openObjects } from "../../../../daemon/composition/stores.ts";
 import { createFileObjects } from "../../../../storage/objects/file-objects.ts";
 import type { ObjectStore } from "../../../../storage/objects/object-store.ts";
 import { toDataDirectory } from "../../../../storage/data-directory.ts";

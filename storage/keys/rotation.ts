@@ -1,26 +1,14 @@
-import type { Database, Queries } from "../../storage/engine/database.ts";
-import { sealHostKeyAgain } from "../forge/git/ssh/host-keys.ts";
-import { sealTokenAgain } from "../forge/actions/runners/registration.service.ts";
-import { sealMasksAgain } from "../forge/actions/secrets/masks.service.ts";
-import { sealActionSecretAgain } from "../forge/actions/secrets/secrets.service.ts";
-import { type Keyring, type SealAgain, SealError } from "../../storage/keys/keyring.ts";
-import type { KeySource } from "../../storage/keys/master-key.ts";
-import { assertKeyOfDatabase, type OpenedKeyring } from "../../storage/keys/open.ts";
+import type { Database, Queries } from "../engine/database.ts";
 import {
   listSealed,
   replaceSealed,
   type SealedColumn,
   sealedColumns,
   type SealedRow,
-} from "../../storage/tables/common/sealed.ts";
-import { sealSecretAgain } from "../forge/accounts/second-factors.service.ts";
-import { sealTargetAgain } from "../forge/hooks/targets.ts";
-import { sealMailAgain } from "../outbound/mail/mailer.ts";
-import { sealApiKeyAgain } from "../vault/ai/api-keys.ts";
-import { sealTotpSecretAgain } from "../vault/accounts/totp-secrets.ts";
-import { sealCredentialsAgain } from "../vault/cloud/connections/credentials.ts";
-import { sealSessionAgain } from "../vault/cloud/resumable/provider-sessions.ts";
-import { sealVerifierAgain } from "../vault/cloud/authorization/authorization.service.ts";
+} from "../tables/common/sealed.ts";
+import { type Keyring, type SealAgain, SealError } from "./keyring.ts";
+import type { KeySource } from "./master-key.ts";
+import { assertKeyOfDatabase, type OpenedKeyring } from "./open.ts";
 
 /**
  * The outcome of a rotation. `rotated`: the old master key is retired; `isResumed` when a new key existed already, from an
@@ -38,6 +26,17 @@ export type KeyRotation =
   | { readonly kind: "key_needed" }
   | { readonly kind: "unreadable"; readonly values: readonly string[] };
 
+/** Reseals a value of a column: opens it for its row and seals it with the newest key. */
+type Reseal = (value: string, key: number | string, again: SealAgain) => string;
+
+/** The function of each column's feature that reseals its values. */
+export type SealAgainIn = Readonly<Record<keyof typeof sealedColumns, Reseal>>;
+
+interface SealedPlace {
+  readonly column: SealedColumn;
+  readonly sealAgain: Reseal;
+}
+
 export interface KeyRotationDeps {
   /** No other process uses it. */
   readonly db: Database;
@@ -47,6 +46,7 @@ export interface KeyRotationDeps {
   readonly addKey: () => Promise<OpenedKeyring>;
   /** Retires all keys but the newest. */
   readonly retireOldKeys: () => Promise<void>;
+  readonly sealAgainIn: SealAgainIn;
   /** Leaves values that do not open unchanged, instead of refusing. */
   readonly skipUnreadable: boolean;
 }
@@ -59,7 +59,8 @@ const BATCH = 500;
  */
 export async function rotateMasterKey(deps: KeyRotationDeps): Promise<KeyRotation> {
   const { db, keyring } = deps;
-  const unreadable = await listUnreadable(db, keyring);
+  const places = toPlaces(deps.sealAgainIn);
+  const unreadable = await listUnreadable(db, keyring, places);
   if (unreadable.length > 0 && !deps.skipUnreadable)
     return { kind: "unreadable", values: unreadable };
   const isResumed = keyring.isRotating;
@@ -87,36 +88,20 @@ export async function rotateMasterKey(deps: KeyRotationDeps): Promise<KeyRotatio
   };
 }
 
-/** A column, and the function of its feature that reseals its values. */
-interface SealedPlace {
-  readonly column: SealedColumn;
-  readonly sealAgain: (value: string, key: number | string, again: SealAgain) => string;
+function toPlaces(sealAgainIn: SealAgainIn): readonly SealedPlace[] {
+  return columnNames.map((name) => ({
+    column: sealedColumns[name],
+    sealAgain: sealAgainIn[name],
+  }));
 }
 
-/** Reseals a value of a column. */
-export const sealAgainIn: Readonly<Record<keyof typeof sealedColumns, SealedPlace["sealAgain"]>> = {
-  forgeSecondFactors: sealSecretAgain,
-  forgeHookTargets: sealTargetAgain,
-  forgeRegistrationTokens: sealTokenAgain,
-  forgeActionSecrets: sealActionSecretAgain,
-  forgeTaskMasks: sealMasksAgain,
-  forgeSshHostKeys: sealHostKeyAgain,
-  vaultTotpSecrets: sealTotpSecretAgain("totp_secret"),
-  vaultPendingTotpSecrets: sealTotpSecretAgain("totp_pending_secret"),
-  vaultCredentials: sealCredentialsAgain,
-  vaultApiKeys: sealApiKeyAgain,
-  vaultCodeVerifiers: sealVerifierAgain,
-  vaultUploadSessions: sealSessionAgain,
-  queuedMails: sealMailAgain,
-};
+const columnNames = Object.keys(sealedColumns) as (keyof typeof sealedColumns)[];
 
-const names = Object.keys(sealedColumns) as (keyof typeof sealedColumns)[];
-const places: readonly SealedPlace[] = names.map((name) => ({
-  column: sealedColumns[name],
-  sealAgain: sealAgainIn[name],
-}));
-
-async function listUnreadable(db: Queries, keyring: Keyring): Promise<string[]> {
+async function listUnreadable(
+  db: Queries,
+  keyring: Keyring,
+  places: readonly SealedPlace[],
+): Promise<string[]> {
   const unreadable: string[] = [];
   for (const place of places)
     for await (const row of rowsOf(db, place.column))

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type KeyRotation, rotateMasterKey } from "../../../../daemon/composition/key-rotation.ts";
+import { sealAgainIn } from "../../../../daemon/composition/stores.ts";
 import type { Database, Transaction } from "../../../../storage/engine/database.ts";
 import { readMigrations } from "../../../../storage/engine/migrate.ts";
 import {
@@ -12,6 +12,7 @@ import {
   openKeyring,
   type OpenKeyringOptions,
 } from "../../../../storage/keys/open.ts";
+import { type KeyRotation, rotateMasterKey } from "../../../../storage/keys/rotation.ts";
 import type { Keytar } from "../../../../storage/keys/system-keyring.ts";
 import { sealedColumns } from "../../../../storage/tables/common/sealed.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
@@ -80,6 +81,7 @@ async function rotate(at: OpenKeyringOptions, changes: Changes = {}): Promise<Ke
     keyring,
     addKey: () => addKey(at),
     retireOldKeys: () => retireOldKeys(at),
+    sealAgainIn,
     skipUnreadable: false,
     ...changes,
   });

@@ -1,0 +1,35 @@
+import { toDataDirectory } from "../../storage/data-directory.ts";
+import {
+  type CheckFinding,
+  checkHome,
+  type CheckHomeOptions,
+} from "../../storage/check/check-home.ts";
+import type { DaemonInput } from "./daemon-input.ts";
+import { assertEmbedded, assertStarted, takeLock } from "./home.ts";
+
+/**
+ * Checks a home with an embedded database and yields its faults. With `repair` it holds the lock of the home. Refuses with
+ * `AppError` `invalid_argument` when the database is on a server, `not_found` without a home, `conflict` when a daemon holds a
+ * home to repair.
+ */
+export async function* checkStores(
+  input: DaemonInput,
+  options: Pick<CheckHomeOptions, "git" | "repair" | "signal" | "onProgress">,
+): AsyncGenerator<CheckFinding, void, void> {
+  const { settings, paths, clock } = input;
+  assertEmbedded(settings.databaseUrl);
+  const directory = toDataDirectory(paths.dataDirectory);
+  await assertStarted(directory);
+  const lock = options.repair ? await takeLock(directory, input) : undefined;
+  try {
+    yield* checkHome({
+      directory,
+      repositories: settings.repositoriesDir,
+      hasObjectFiles: settings.objectsUrl === undefined,
+      clock,
+      ...options,
+    });
+  } finally {
+    await lock?.release();
+  }
+}
