@@ -11,7 +11,6 @@ import type { NodeHandler } from "../http/server.ts";
 import { createVaultApi } from "../vault/api.ts";
 import { createPeople, openMailer, type ServiceDeps } from "./accounts.ts";
 import { openForge } from "./forge.ts";
-import { createPageAnswers } from "./pages.ts";
 import { openObjects, toBackupInput } from "./stores.ts";
 import { scheduledTasks } from "./scheduled-tasks.ts";
 import { createNightlyBackup } from "../home/backups.ts";
@@ -104,13 +103,11 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   const forgeRoutes = [...peopleRoutes(people.forge), ...forge.routes, ...cronRoutes(cron)];
   const transport = createTransport(deps, {
     forge: { api: forgeApi, routes: forgeRoutes },
-    answerPage: createPageAnswers(deps, {
+    pages: {
       sessions: webSessions,
       publicKeys: people.forge.publicKeys,
       rendering: forge.rendering,
-      api: forgeApi,
-      routes: forgeRoutes,
-    }),
+    },
     packages: { api: createPackagesApi(forgeApi), routes: forge.registryRoutes },
     git: { api: createGitApi(forgeApi), routes: forge.gitRoutes },
     artifacts: forge.workflows.artifactService,

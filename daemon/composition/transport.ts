@@ -1,12 +1,24 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { isRunnerProtocol, surfaceOf } from "../contract/api-of.ts";
-import type { ArtifactCaller } from "../forge/actions/artifacts/artifacts-api.ts";
+import { allEndpoints } from "../contract/all.ts";
+import { apiOf, isRunnerProtocol, surfaceOf } from "../contract/api-of.ts";
+import type { PublicKeys } from "../forge/accounts/keys.service.ts";
 import type { ForgeActions } from "../forge/actions/actions.ts";
+import type { ArtifactCaller } from "../forge/actions/artifacts/artifacts-api.ts";
 import type { RunnerTransport } from "../forge/actions/protocol/connect-handler.ts";
 import { createProtocolLog } from "../forge/actions/protocol/protocol-log.ts";
 import type { ForgeCaller } from "../forge/caller.ts";
+import type { SmartHttp } from "../forge/git/smart-http.service.ts";
+import { openHostKeys } from "../forge/git/ssh/host-keys.ts";
+import { createSshAuthentication } from "../forge/git/ssh/ssh-authentication.ts";
+import type { SshServer } from "../forge/git/ssh/ssh-server.ts";
+import { createOperations } from "../forge/pages/operations.ts";
+import { createPageHandler } from "../forge/pages/page-handler.ts";
+import { createPageServer, isPage } from "../forge/pages/page-server.ts";
+import { forgePages } from "../forge/pages/pages.ts";
+import type { Sessions } from "../forge/pages/sessions.ts";
+import type { Rendering } from "../forge/rendering/rendering.service.ts";
+import { isInitialised } from "../home/administrators.ts";
 import { createAccessLog } from "../http/access-log.ts";
-import { type BinderOptions, bindRoutes, type RateLimiter } from "../http/bind.ts";
+import { type BinderOptions, bindRoutes } from "../http/bind.ts";
 import { createBodyBudgets } from "../http/body-memory.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import { withCors } from "../http/cors.ts";
@@ -14,94 +26,103 @@ import type { Api, Route } from "../http/handle.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { createServerRequest } from "../http/server-request.ts";
 import { createNodeHandler, type NodeHandler } from "../http/server.ts";
-import type { DaemonInput } from "../home/daemon-input.ts";
-import type { OpenObjects, Stores } from "./stores.ts";
+import { type ApiDocument, createServicePages } from "../http/service-pages.ts";
 import type { VaultCaller } from "../vault/caller.ts";
+import { createResetPage, RESET_PAGE_PATH } from "../vault/pages/reset-page.ts";
 import type { ServiceDeps } from "./accounts.ts";
-import type { Addresses } from "../http/addresses.ts";
-import { type AnswerPage, createForgePages, createPages, isPage } from "./pages.ts";
-import { openHostKeys } from "../forge/git/ssh/host-keys.ts";
-import { createSshAuthentication } from "../forge/git/ssh/ssh-authentication.ts";
-import type { SshServer } from "../forge/git/ssh/ssh-server.ts";
-import type { SmartHttp } from "../forge/git/smart-http.service.ts";
+import type { OpenObjects } from "./stores.ts";
 
 interface ApiParts<Caller> {
   readonly api: Api<Caller>;
   readonly routes: readonly Route[];
 }
 
+export interface TransportParts {
+  readonly forge: ApiParts<ForgeCaller>;
+  readonly packages: ApiParts<ForgeCaller>;
+  readonly git: ApiParts<ForgeCaller>;
+  readonly artifacts: ApiParts<ArtifactCaller>;
+  readonly vault: ApiParts<VaultCaller>;
+  readonly objects: Pick<OpenObjects, "isReachable">;
+  /** Serves the paths below `/api/actions`. */
+  readonly runnerHandler: ForgeActions["runnerHandler"];
+  /** What the pages of the forge need beside its API. */
+  readonly pages: {
+    readonly sessions: Sessions;
+    readonly publicKeys: PublicKeys;
+    readonly rendering: Rendering;
+  };
+}
+
+/** Wires up one handler of all requests: the APIs, the protocol of runners, the pages of the forge and of the service. */
 export function createTransport(
-  { db, input, stores, addresses, limiter, log }: ServiceDeps,
-  {
-    forge,
-    packages,
-    git,
-    artifacts,
-    vault,
-    objects,
-    runnerHandler,
-    answerPage,
-  }: {
-    readonly forge: ApiParts<ForgeCaller>;
-    readonly packages: ApiParts<ForgeCaller>;
-    readonly git: ApiParts<ForgeCaller>;
-    readonly artifacts: ApiParts<ArtifactCaller>;
-    readonly vault: ApiParts<VaultCaller>;
-    readonly objects: OpenObjects;
-    /** Serves the paths below `/api/actions`. */
-    readonly runnerHandler: ForgeActions["runnerHandler"];
-    /** Answers requests for the pages of the forge. */
-    readonly answerPage: AnswerPage;
-  },
+  deps: ServiceDeps,
+  parts: TransportParts,
 ): { readonly handler: NodeHandler; readonly beginStop: () => void } {
+  const { input, stores, addresses, limiter, log } = deps;
+  const { settings, version, clock } = input;
   let accepts = true;
-  const metrics = createMetrics(input.version);
-  const toServerRequest = createServerRequest(createClientAddress(input.settings.trustedProxies));
+  const metrics = createMetrics(version);
+  const toServerRequest = createServerRequest(createClientAddress(settings.trustedProxies));
   const report = createAccessLog(log, metrics);
-  const binder = toBinderOptions(input, stores, { limiter, addresses, toServerRequest, report });
-  const pages = createPages({
-    db,
-    metrics,
-    version: input.version,
-    instanceName: input.settings.instanceName,
-    accepts: () => accepts,
-    hasSpace: () => stores.reserve.hasSpace(),
-    ...(objects.isReachable === undefined ? {} : { isBucketReachable: objects.isReachable }),
-  });
+  const bodies = createBodyBudgets(settings.maxBodyBytes);
+  const { addressKey } = limiter;
+  const binder: BinderOptions = {
+    limiter,
+    bodies,
+    publicUrl: addresses.publicUrl,
+    maxJsonBytes: settings.maxBodyBytes,
+    maxUploadBytes: settings.maxUploadBytes,
+    temporaryDirectory: stores.directory.tmp,
+    spendReserve: (failure, work) => stores.reserve.spend(failure, work),
+    checkReplies: input.checkReplies ?? false,
+    toServerRequest,
+    report,
+  };
   const mount = <Caller>({ api, routes }: ApiParts<Caller>) => ({
     api,
     app: bindRoutes(api, routes, binder),
   });
-  const forgePages = createForgePages({
-    answerPage,
+  const reportBug: BugReport = (error, request) =>
+    log.error({ err: error, request_id: request.id }, "a page failed");
+  const servicePages = openServicePages(deps, parts, { metrics, accepts: () => accepts });
+  const pageServer = createPageServer({
+    answerPage: createPageHandler({
+      pages: forgePages(parts.pages.sessions, parts.pages.publicKeys),
+      sessions: parts.pages.sessions,
+      rendering: parts.pages.rendering,
+      urls: { publicUrl: addresses.publicUrl },
+      instanceName: settings.instanceName,
+      operations: createOperations(parts.forge.api, parts.forge.routes),
+      limiter,
+      reportBug,
+    }),
     toServerRequest,
-    bodies: binder.bodies,
-    addressKey: limiter.addressKey,
+    bodies,
+    addressKey,
     report,
   });
-  const { clock } = input;
   const runnerTransport: RunnerTransport = {
     logged: createProtocolLog({ toServerRequest, report, clock }),
-    bodies: binder.bodies,
-    addressKey: (message, response) =>
-      limiter.addressKey(toServerRequest(message, response).address),
+    bodies,
+    addressKey: (message, response) => addressKey(toServerRequest(message, response).address),
   };
   const { checkHost } = addresses;
   const handler = createNodeHandler({
     apis: {
-      forge: mount(forge),
-      packages: mount(packages),
-      git: mount(git),
-      artifacts: mount(artifacts),
-      vault: mount(vault),
+      forge: mount(parts.forge),
+      packages: mount(parts.packages),
+      git: mount(parts.git),
+      artifacts: mount(parts.artifacts),
+      vault: mount(parts.vault),
     },
     apiOf: surfaceOf,
     handlerOf: (path, message) => {
       if (isRunnerProtocol(path))
-        return (request, response) => runnerHandler(request, response, runnerTransport);
-      return isPage(path, message, pages) ? forgePages : undefined;
+        return (request, response) => parts.runnerHandler(request, response, runnerTransport);
+      return isPage(path, message, servicePages) ? pageServer : undefined;
     },
-    pages,
+    pages: servicePages,
     checkHost,
     toServerRequest,
     onRequest: (_message, response) => {
@@ -110,41 +131,67 @@ export function createTransport(
       response.on("close", metrics.requestEnded);
       if (!accepts) response.setHeader("Connection", "close");
     },
-    onBug: (error, request) => log.error({ err: error, request_id: request.id }, "a page failed"),
+    onBug: reportBug,
   });
   return {
-    handler: withCors(handler, { origins: input.settings.allowedOrigins, checkHost }),
+    handler: withCors(handler, { origins: settings.allowedOrigins, checkHost }),
     beginStop: () => {
       accepts = false;
     },
   };
 }
 
-function toBinderOptions(
-  { settings, checkReplies }: DaemonInput,
-  { directory, reserve }: Stores,
-  rest: {
-    readonly limiter: RateLimiter;
-    readonly addresses: Addresses;
-    readonly toServerRequest: (
-      message: IncomingMessage,
-      response: ServerResponse,
-    ) => ReturnType<BinderOptions["toServerRequest"]>;
-    readonly report: BinderOptions["report"];
-  },
-): BinderOptions {
-  return {
-    limiter: rest.limiter,
-    bodies: createBodyBudgets(settings.maxBodyBytes),
-    publicUrl: rest.addresses.publicUrl,
-    maxJsonBytes: settings.maxBodyBytes,
-    maxUploadBytes: settings.maxUploadBytes,
-    temporaryDirectory: directory.tmp,
-    spendReserve: (failure, work) => reserve.spend(failure, work),
-    checkReplies: checkReplies ?? false,
-    toServerRequest: rest.toServerRequest,
-    report: rest.report,
-  };
+type BugReport = (error: unknown, request: { readonly id: string }) => void;
+
+function openServicePages(
+  { db, input, stores }: ServiceDeps,
+  { objects: { isReachable } }: TransportParts,
+  own: Pick<Parameters<typeof createServicePages>[0], "metrics" | "accepts">,
+) {
+  const { version, settings } = input;
+  const documents = toDocuments(version);
+  return createServicePages({
+    ...own,
+    version,
+    probe: async () => {
+      db.assertInPlace?.();
+      await isInitialised(db);
+    },
+    hasSpace: () => stores.reserve.hasSpace(),
+    ...(isReachable === undefined ? {} : { isBucketReachable: isReachable }),
+    documents,
+    html: new Map([[RESET_PAGE_PATH, createResetPage(settings.instanceName)]]),
+    // The address in the `url` of every forge error.
+    redirects: new Map([["/api/swagger", documents[0].paths[0]]]),
+  });
+}
+
+function toDocuments(version: string): readonly [ApiDocument, ApiDocument] {
+  const endpointsOf = (api: "forge" | "vault") => () =>
+    allEndpoints.filter((declared) => apiOf(declared) === api);
+  return [
+    {
+      // The others are where tools for Gitea look for the description.
+      paths: ["/openapi/forge.json", "/swagger.v1.json", "/openapi3.v1.json"],
+      info: {
+        title: "croft forge API",
+        version: "28.2.0",
+        description:
+          "People, repositories, packages, issues, hooks, notifications, templates and rendering, as Gitea's clients know them.",
+      },
+      endpoints: endpointsOf("forge"),
+    },
+    {
+      paths: ["/openapi/vault.json"],
+      info: {
+        title: "croft vault API",
+        version,
+        description:
+          "Accounts with a second factor, cloud storage behind a byte cache, an audit trail.",
+      },
+      endpoints: endpointsOf("vault"),
+    },
+  ];
 }
 
 /** Connections of one address: each costs a key exchange. */

@@ -1,6 +1,8 @@
 import { addRoute, createRouter, findRoute } from "rou3";
 import { AppError } from "../../errors.ts";
+import type { RateLimiter } from "../../http/bind.ts";
 import type { BytesAnswer, ServerRequest } from "../../http/handle.ts";
+import { statusOfCode, toRefusal } from "../../http/replies.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { Rendering } from "../rendering/rendering.service.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -27,12 +29,7 @@ export interface PageHandlerDeps {
   readonly instanceName: string;
   /** Returns calls of the API's operations on behalf of a request. */
   readonly operations: (request: ServerRequest, caller: ForgeCaller | undefined) => CallOperation;
-  /** Counts a page before it is made. Throws `rate_limited`. */
-  readonly count: (key: string) => Promise<void>;
-  readonly addressKey: (address: string) => string;
-  /** Turns failures of storage into refusals; undefined for a bug. */
-  readonly toRefusal: (error: unknown) => AppError | undefined;
-  readonly statusOf: (error: AppError) => number;
+  readonly limiter: Pick<RateLimiter, "consume" | "addressKey">;
   readonly reportBug: (error: unknown, request: ServerRequest) => void;
 }
 
@@ -59,16 +56,21 @@ const FILE_HEADERS = {
   "Referrer-Policy": "same-origin",
 } as const;
 
+/** Pages of one caller, which run git and render texts. */
+const PAGES_PER_MINUTE = { max: 600, seconds: 60 } as const;
+
 /** Reads the whole body of a request. Throws `too_large` beyond `bytesMax`. */
 export type ReadFormBody = (bytesMax: number) => Promise<Buffer>;
 
-/** Answers requests for pages. Never rejects. */
-export function createPageHandler(deps: PageHandlerDeps) {
-  const { pages, sessions, rendering, urls, instanceName } = deps;
+/** Answers a request for a page. Never rejects. */
+export type AnswerPage = (request: ServerRequest, readBody: ReadFormBody) => Promise<SentPage>;
+
+export function createPageHandler(deps: PageHandlerDeps): AnswerPage {
+  const { pages, sessions, rendering, urls, instanceName, limiter } = deps;
   const table = createRouter<PageRoute>();
   for (const page of pages) addRoute(table, page.method, page.path, page);
 
-  return async function answer(request: ServerRequest, readBody: ReadFormBody): Promise<SentPage> {
+  return async function answer(request, readBody) {
     const path = request.target.split("?", 1).join();
     const asset = assets[path];
     if (asset !== undefined) return asset;
@@ -80,14 +82,21 @@ export function createPageHandler(deps: PageHandlerDeps) {
       return send(found, request, session);
     } catch (error) {
       if (request.signal.aborted && isAbort(error)) return unsent;
-      const refusal = deps.toRefusal(error);
+      const refusal = toRefusal(error);
       if (refusal === undefined) deps.reportBug(error, request);
       if (refusal?.code === "moved") return moved(refusal);
-      const status = refusal === undefined ? 500 : deps.statusOf(refusal);
+      const status = refusal === undefined ? 500 : statusOfCode[refusal.code];
       const page = toErrorPage(status, refusal?.message, session !== undefined);
       return send(page, request, session);
     }
   };
+
+  async function count(key: string): Promise<void> {
+    const { allowed, resetSeconds } = await limiter.consume(`forge.pages:${key}`, PAGES_PER_MINUTE);
+    if (allowed) return;
+    const text = `too many pages, try again in ${resetSeconds} seconds`;
+    throw new AppError("rate_limited", text, { retryAfterSeconds: resetSeconds });
+  }
 
   async function run(
     request: ServerRequest,
@@ -96,8 +105,8 @@ export function createPageHandler(deps: PageHandlerDeps) {
   ): Promise<PageAnswer> {
     const caller = session?.caller;
     const key =
-      caller === undefined ? `a:${deps.addressKey(request.address)}` : `u:${caller.actor.id}`;
-    await deps.count(key);
+      caller === undefined ? `a:${limiter.addressKey(request.address)}` : `u:${caller.actor.id}`;
+    await count(key);
     const path = request.target
       .split("?", 1)
       .join()

@@ -2,18 +2,19 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import type { ServerRequest } from "../../../../daemon/http/handle.ts";
 import { createMetrics } from "../../../../daemon/http/metrics.ts";
-import { createPages } from "../../../../daemon/composition/pages.ts";
-import { openTestDatabase } from "../../../support/storage/database.ts";
+import { createServicePages } from "../../../../daemon/http/service-pages.ts";
 
 /** The status of /metrics for a connection from `peer` that speaks for `address`. */
 async function statusFor(peer: string, address: string): Promise<number> {
-  const pages = createPages({
-    db: await openTestDatabase(),
+  const pages = createServicePages({
     metrics: createMetrics("1"),
     version: "1",
-    instanceName: "croft",
     accepts: () => true,
+    probe: async () => undefined,
     hasSpace: async () => true,
+    documents: [],
+    html: new Map(),
+    redirects: new Map(),
   });
   let status = 0;
   const response = {

@@ -1,0 +1,85 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { surfaceOf } from "../../contract/api-of.ts";
+import type { RequestReport } from "../../http/bind.ts";
+import type { BodyBudgets } from "../../http/body-memory.ts";
+import { createByteSender } from "../../http/bytes.ts";
+import type { BytesAnswer, ServerRequest } from "../../http/handle.ts";
+import { writeAnswer } from "../../http/replies.ts";
+import { closeAfterUnreadBody, readWholeBody } from "../../http/request-body.ts";
+import type { NodeHandler } from "../../http/server.ts";
+import type { AnswerPage } from "./page-handler.ts";
+
+/**
+ * Returns whether a request is for a page of the forge: any address that is neither an API's nor a page of its own. The
+ * start page shows repositories to browsers only.
+ */
+export function isPage(
+  path: string,
+  { method = "", headers }: IncomingMessage,
+  own: ReadonlyMap<string, unknown>,
+): boolean {
+  if (!["GET", "HEAD", "POST"].includes(method) || surfaceOf(path) !== undefined) return false;
+  return path === "/" ? wantsHtml(headers.accept) : !own.has(path);
+}
+
+const wantsHtml = (accept = ""): boolean => accept.includes("text/html");
+
+/** Serves pages; a client that wants no HTML gets a plain text for an unknown address. */
+export function createPageServer({
+  answerPage,
+  toServerRequest,
+  bodies,
+  addressKey,
+  report,
+}: {
+  readonly answerPage: AnswerPage;
+  readonly toServerRequest: (message: IncomingMessage, response: ServerResponse) => ServerRequest;
+  readonly bodies: BodyBudgets;
+  readonly addressKey: (address: string) => string;
+  readonly report: (result: RequestReport) => void;
+}): NodeHandler {
+  const sendBytes = createByteSender({});
+  return (message, response) => void serve(message, response);
+
+  async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const request = toServerRequest(message, response);
+    const memory = bodies.anonymous(addressKey(request.address));
+    const page = await answerPage(request, (maxBytes) =>
+      readWholeBody(message, { maxBytes, memory }),
+    );
+    memory.release();
+    if (response.destroyed) {
+      if (typeof page.body === "object") page.body.bytes.release?.();
+      report({ request, route: "forge.pages", status: page.status, error: undefined });
+      return;
+    }
+    closeAfterUnreadBody(message, response);
+    if (typeof page.body === "object") {
+      await sendFile(request, response, page.headers, page.body);
+      return;
+    }
+    const isPlain = page.status === 404 && !wantsHtml(message.headers.accept);
+    const body = isPlain ? "404 page not found\n" : page.body;
+    const headers = { ...page.headers, "X-Request-Id": request.id, ...(isPlain ? PLAIN : {}) };
+    writeAnswer(response, page.status, headers, body, "");
+    report({ request, route: "forge.pages", status: page.status, error: undefined });
+  }
+
+  async function sendFile(
+    request: ServerRequest,
+    response: ServerResponse,
+    common: Readonly<Record<string, string>>,
+    answer: BytesAnswer,
+  ): Promise<void> {
+    const headers = { ...common, ...answer.headers, "X-Request-Id": request.id };
+    try {
+      const status = await sendBytes(request, response, { ...answer, headers });
+      report({ request, route: "forge.pages", status, error: undefined });
+    } catch (error) {
+      response.destroy();
+      report({ request, route: "forge.pages", status: 500, error });
+    }
+  }
+}
+
+const PLAIN = { "Content-Type": "text/plain; charset=utf-8" } as const;

@@ -1,0 +1,114 @@
+import type { ServerResponse } from "node:http";
+import type { AnyEndpoint } from "../contract/endpoint.ts";
+import type { ServerRequest } from "./handle.ts";
+import { isLoopback } from "./listen.ts";
+import type { Metrics } from "./metrics.ts";
+import { writeAnswer } from "./replies.ts";
+import type { PlainRoute } from "./server.ts";
+
+const NO_STORE = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" } as const;
+const TEXT = { ...NO_STORE, "Content-Type": "text/plain; charset=utf-8" } as const;
+const JSON_TYPE = "application/json";
+
+/** The OpenAPI document of an API. */
+export interface ApiDocument {
+  /** The addresses of the document; the first one is its own. */
+  readonly paths: readonly [string, ...string[]];
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly endpoints: () => readonly AnyEndpoint[];
+}
+
+export interface ServicePagesDeps {
+  readonly metrics: Metrics;
+  readonly version: string;
+  /** Returns false once the daemon is stopping. */
+  readonly accepts: () => boolean;
+  /** Reads from the database. Rejects when requests cannot be served; the cause is in the log of those that fail. */
+  readonly probe: () => Promise<unknown>;
+  /** Returns whether the disk has space left beyond the reserve. */
+  readonly hasSpace: () => Promise<boolean>;
+  /** Returns whether the bucket of objects can be read at the moment; absent without a bucket. */
+  readonly isBucketReachable?: () => Promise<boolean>;
+  readonly documents: readonly ApiDocument[];
+  /** Documents of HTML, by path. */
+  readonly html: ReadonlyMap<
+    string,
+    { readonly html: string; readonly headers: Readonly<Record<string, string>> }
+  >;
+  /** The targets of redirects, by path. */
+  readonly redirects: ReadonlyMap<string, string>;
+}
+
+/** Creates the pages outside all APIs: the start page, health and metrics, OpenAPI documents and fixed pages. */
+export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRoute> {
+  const { metrics, version, accepts, hasSpace, isBucketReachable } = deps;
+  const addresses = deps.documents.map(({ paths }) => paths[0]).join(" and ");
+  const start = `croft ${version}\n\nThis daemon is used by its command line: croft --help\nIts APIs are described at ${addresses}.\n`;
+  const canServe = () =>
+    deps.probe().then(
+      () => true,
+      () => false,
+    );
+  const pages = new Map<string, PlainRoute>([
+    ["/", (_request, response) => writeAnswer(response, 200, TEXT, start, "")],
+    [
+      "/healthz",
+      (_request, response) => writeAnswer(response, 200, NO_STORE, { status: "ok" }, JSON_TYPE),
+    ],
+    [
+      "/readyz",
+      async (_request, response) => {
+        const ready = accepts() && (await canServe());
+        const body = {
+          status: ready ? "ready" : "not ready",
+          ...((await hasSpace()) ? {} : { disk: "full" }),
+          // Everything except packages works without it; a failed check of every daemon would stop that as well.
+          ...(isBucketReachable === undefined
+            ? {}
+            : { objects: (await isBucketReachable()) ? "reachable" : "unreachable" }),
+        };
+        writeAnswer(response, ready ? 200 : 503, NO_STORE, body, JSON_TYPE);
+      },
+    ],
+    [
+      "/metrics",
+      async (request, response) => {
+        if (!isLocal(request, response)) {
+          writeAnswer(response, 403, TEXT, "metrics are for this machine only\n", "");
+          return;
+        }
+        const { contentType, text } = await metrics.render();
+        writeAnswer(response, 200, { ...NO_STORE, "Content-Type": contentType }, text, "");
+      },
+    ],
+  ]);
+  for (const document of deps.documents) {
+    const route = createDocumentRoute(document);
+    for (const path of document.paths) pages.set(path, route);
+  }
+  for (const [path, { html, headers }] of deps.html)
+    pages.set(path, (_request, response) => writeAnswer(response, 200, headers, html, ""));
+  for (const [path, target] of deps.redirects)
+    pages.set(path, (_request, response) =>
+      writeAnswer(response, 302, { ...NO_STORE, Location: target }, undefined, ""),
+    );
+  return pages;
+}
+
+/** Creates the document on first use: most daemons are never sent a request for it. */
+function createDocumentRoute({ info, endpoints }: ApiDocument): PlainRoute {
+  const make = async () => {
+    const { toOpenApi } = await import("./openapi.ts");
+    // Kept as text: it has two megabytes, and anonymous clients may send many requests for it at once.
+    return JSON.stringify(toOpenApi(info, endpoints()));
+  };
+  let text: Promise<string> | undefined;
+  return async (_request, response) =>
+    writeAnswer(response, 200, NO_STORE, await (text ??= make()), JSON_TYPE);
+}
+
+/** Returns whether both the peer and the client behind a proxy are this machine: no header makes a remote request local. */
+function isLocal({ address }: ServerRequest, response: ServerResponse): boolean {
+  const peer = response.req.socket.remoteAddress?.replace(/^::ffff:(?=\d)/, "");
+  return peer !== undefined && isLoopback(peer) && isLoopback(address);
+}
