@@ -36,7 +36,7 @@ const listLabels = {
   operations: [forge.listLabels, forge.listOrgLabels],
   output: listOf(forge.listLabels),
   define(command, cli, run = runLabelList): void {
-    command.argument(...placeArgument).action((given: string) => run(cli, toLabelPlace(given)));
+    command.argument(...placeArgument).action((place: string) => run(cli, toLabelPlace(place)));
   },
 } satisfies CommandModule;
 
@@ -72,8 +72,8 @@ export const createLabel = {
       .option("-c, --color <color>", "six hex digits, such as d73a4a; ededed by default")
       .option("-d, --description <text>", "the meaning of the label")
       .option("--exclusive", "an issue has one label with the same part before the last slash")
-      .action((given: string, name: string, flags: Omit<LabelCreateOptions, "place" | "name">) =>
-        run(cli, { place: toLabelPlace(given), name, ...flags }),
+      .action((place: string, name: string, flags: Omit<LabelCreateOptions, "place" | "name">) =>
+        run(cli, { place: toLabelPlace(place), name, ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -134,8 +134,8 @@ export const editLabel = {
       .option("--no-exclusive", "let issues have several labels of its scope")
       .option("--archived", "archive it")
       .option("--no-archived", "unarchive it")
-      .action((given: string, label: string, flags: Omit<LabelEditOptions, "place" | "label">) =>
-        run(cli, { place: toLabelPlace(given), label, ...flags }),
+      .action((place: string, label: string, flags: Omit<LabelEditOptions, "place" | "label">) =>
+        run(cli, { place: toLabelPlace(place), label, ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -169,7 +169,7 @@ const deleteLabel = {
     command
       .argument(...placeArgument)
       .argument("<label>", "the name of the label")
-      .action((given: string, label: string) => run(cli, { place: toLabelPlace(given), label }));
+      .action((place: string, label: string) => run(cli, { place: toLabelPlace(place), label }));
   },
 } satisfies CommandModule;
 

@@ -37,8 +37,8 @@ const listMilestones = {
       .argument(...repositoryArgument)
       .option("--state <state>", "open, closed or all; open when absent", toListState)
       .option("--name <text>", "part of the title")
-      .action((given: string, flags: Omit<MilestoneListOptions, keyof RepositoryName>) =>
-        run(cli, { ...toRepositoryName(given), ...flags }),
+      .action((repository: string, flags: Omit<MilestoneListOptions, keyof RepositoryName>) =>
+        run(cli, { ...toRepositoryName(repository), ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -63,7 +63,9 @@ const viewMilestone = {
     command
       .argument(...repositoryArgument)
       .argument(...milestoneArgument)
-      .action((given: string, id: string) => run(cli, { ...toRepositoryName(given), id }));
+      .action((repository: string, id: string) =>
+        run(cli, { ...toRepositoryName(repository), id }),
+      );
   },
 } satisfies CommandModule;
 
@@ -92,10 +94,10 @@ const createMilestone = {
       .option("--due <date>", "the due date, such as 2026-12-31", toDueDate)
       .action(
         (
-          given: string,
+          repository: string,
           title: string,
           flags: Omit<MilestoneCreateOptions, "title" | keyof RepositoryName>,
-        ) => run(cli, { ...toRepositoryName(given), title, ...flags }),
+        ) => run(cli, { ...toRepositoryName(repository), title, ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -165,8 +167,8 @@ export const editMilestone = {
       .option("--due <date>", "a new due date, such as 2026-12-31", toDueDate)
       .option("--close", "close it")
       .option("--reopen", "open it again")
-      .action((given: string, id: string, flags: Omit<MilestoneEditOptions, "owner">) =>
-        run(cli, { ...toRepositoryName(given), ...flags, id }),
+      .action((repository: string, id: string, flags: Omit<MilestoneEditOptions, "owner">) =>
+        run(cli, { ...toRepositoryName(repository), ...flags, id }),
       );
   },
 } satisfies CommandModule;
@@ -203,7 +205,9 @@ const deleteMilestone = {
     command
       .argument(...repositoryArgument)
       .argument(...milestoneArgument)
-      .action((given: string, id: string) => run(cli, { ...toRepositoryName(given), id }));
+      .action((repository: string, id: string) =>
+        run(cli, { ...toRepositoryName(repository), id }),
+      );
   },
 } satisfies CommandModule;
 

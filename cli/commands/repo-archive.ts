@@ -11,7 +11,7 @@ export const archiveRepo = {
   define(command, cli, run = runRepoArchive): void {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
-      .action((given: string) => run(cli, toRepositoryName(given), true));
+      .action((repository: string) => run(cli, toRepositoryName(repository), true));
   },
 } satisfies CommandModule;
 
@@ -20,7 +20,7 @@ export const unarchiveRepo = {
   define(command, cli, run = runRepoArchive): void {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
-      .action((given: string) => run(cli, toRepositoryName(given), false));
+      .action((repository: string) => run(cli, toRepositoryName(repository), false));
   },
 } satisfies CommandModule;
 

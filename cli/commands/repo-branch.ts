@@ -39,9 +39,9 @@ const listAll = {
     command
       .argument(...repositoryArgument)
       .option("--search <text>", "only branches whose names contain it")
-      .action((given: string, { search }: { search?: string }) =>
+      .action((repository: string, { search }: { search?: string }) =>
         run(cli, {
-          ...toRepositoryName(given),
+          ...toRepositoryName(repository),
           ...(search === undefined ? {} : { text: search }),
         }),
       );
@@ -67,7 +67,9 @@ const viewOne = {
     command
       .argument(...repositoryArgument)
       .argument(...branchArgument)
-      .action((given: string, branch: string) => run(cli, { ...toRepositoryName(given), branch }));
+      .action((repository: string, branch: string) =>
+        run(cli, { ...toRepositoryName(repository), branch }),
+      );
   },
 } satisfies CommandModule;
 
@@ -89,8 +91,8 @@ export const createOne = {
       .argument(...repositoryArgument)
       .argument("<branch>", "the new branch")
       .option("--from <ref>", "a branch, tag or commit; the default branch if it is not given")
-      .action((given: string, branch: string, flags: { from?: string } & IfAbsentFlag) =>
-        run(cli, { ...toRepositoryName(given), branch, ...flags }),
+      .action((repository: string, branch: string, flags: { from?: string } & IfAbsentFlag) =>
+        run(cli, { ...toRepositoryName(repository), branch, ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -124,8 +126,8 @@ const renameOne = {
       .argument(...repositoryArgument)
       .argument(...branchArgument)
       .argument("<new-name>", "the name from now on")
-      .action((given: string, branch: string, newName: string) =>
-        run(cli, { ...toRepositoryName(given), branch, newName }),
+      .action((repository: string, branch: string, newName: string) =>
+        run(cli, { ...toRepositoryName(repository), branch, newName }),
       );
   },
 } satisfies CommandModule;
@@ -150,7 +152,9 @@ export const deleteOne = {
     command
       .argument(...repositoryArgument)
       .argument(...branchArgument)
-      .action((given: string, branch: string) => run(cli, { ...toRepositoryName(given), branch }));
+      .action((repository: string, branch: string) =>
+        run(cli, { ...toRepositoryName(repository), branch }),
+      );
   },
 } satisfies CommandModule;
 

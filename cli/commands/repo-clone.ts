@@ -31,7 +31,7 @@ export const cloneRepo = {
       .option("--ssh", "clone over SSH")
       .action(
         (
-          given: string,
+          repository: string,
           directory: string | undefined,
           more: readonly string[],
           { ssh }: { readonly ssh?: true },
@@ -39,7 +39,7 @@ export const cloneRepo = {
           // Without a directory, the first flag is parsed in its place.
           const isFlag = directory?.startsWith("-") === true;
           return run(cli, {
-            ...toRepositoryName(given),
+            ...toRepositoryName(repository),
             ...(directory === undefined || isFlag ? {} : { directory }),
             ssh: ssh === true,
             gitFlags: isFlag ? [directory, ...more] : more,

@@ -35,8 +35,8 @@ const viewOne = {
     command
       .argument(...repositoryArgument)
       .argument(...userArgument)
-      .action((given: string, username: string) =>
-        run(cli, { ...toRepositoryName(given), username }),
+      .action((repository: string, username: string) =>
+        run(cli, { ...toRepositoryName(repository), username }),
       );
   },
 } satisfies CommandModule;
@@ -67,9 +67,9 @@ export const addCollaborator = {
       .argument(...repositoryArgument)
       .argument(...userArgument)
       .option("--permission <permission>", "read, write or admin", "write")
-      .action((given: string, username: string, { permission }: { permission: string }) => {
+      .action((repository: string, username: string, { permission }: { permission: string }) => {
         toChoice("--permission", permissions, permission);
-        return run(cli, { ...toRepositoryName(given), username, permission });
+        return run(cli, { ...toRepositoryName(repository), username, permission });
       });
   },
 } satisfies CommandModule;
@@ -95,8 +95,8 @@ export const removeCollaborator = {
     command
       .argument(...repositoryArgument)
       .argument(...userArgument)
-      .action((given: string, username: string) =>
-        run(cli, { ...toRepositoryName(given), username }),
+      .action((repository: string, username: string) =>
+        run(cli, { ...toRepositoryName(repository), username }),
       );
   },
 } satisfies CommandModule;

@@ -54,10 +54,10 @@ export const addKey = {
       .option("--allow-write", "let the key push")
       .action(
         (
-          given: string,
+          repository: string,
           file: string,
           flags: Omit<DeployKeyAddOptions, "file" | keyof RepositoryName>,
-        ) => run(cli, { ...toRepositoryName(given), file, ...flags }),
+        ) => run(cli, { ...toRepositoryName(repository), file, ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -101,7 +101,9 @@ const deleteKey = {
     command
       .argument(...repositoryArgument)
       .argument("<id>", "the key's id")
-      .action((given: string, id: string) => run(cli, { ...toRepositoryName(given), id }));
+      .action((repository: string, id: string) =>
+        run(cli, { ...toRepositoryName(repository), id }),
+      );
   },
 } satisfies CommandModule;
 

@@ -41,8 +41,8 @@ export const browseRepo = {
       .argument(...repositoryArgument)
       .argument("[path]", "a folder; the top one if it is not given", "")
       .option("--ref <ref>", "a branch, tag or commit; the default branch if it is not given")
-      .action((given: string, path: string, flags: { ref?: string }) =>
-        run(cli, { ...toRepositoryName(given), path, ...flags }),
+      .action((repository: string, path: string, flags: { ref?: string }) =>
+        run(cli, { ...toRepositoryName(repository), path, ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -68,8 +68,8 @@ export const catFile = {
       .argument(...repositoryArgument)
       .argument("<path>", "the file")
       .option("--ref <ref>", "a branch, tag or commit; the default branch if it is not given")
-      .action((given: string, path: string, flags: { ref?: string }) =>
-        run(cli, { ...toRepositoryName(given), path, ...flags }),
+      .action((repository: string, path: string, flags: { ref?: string }) =>
+        run(cli, { ...toRepositoryName(repository), path, ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -108,8 +108,13 @@ export const downloadRepo = {
       .argument("[ref]", "a branch, tag or commit; the default branch if it is not given")
       .option("--zip", "make a zip file instead of a tar.gz")
       .option("-o, --output <file>", "the file, or - for standard output")
-      .action((given: string, ref: string | undefined, flags: Omit<RepoDownloadOptions, "ref">) =>
-        run(cli, { ...toRepositoryName(given), ...flags, ...(ref === undefined ? {} : { ref }) }),
+      .action(
+        (repository: string, ref: string | undefined, flags: Omit<RepoDownloadOptions, "ref">) =>
+          run(cli, {
+            ...toRepositoryName(repository),
+            ...flags,
+            ...(ref === undefined ? {} : { ref }),
+          }),
       );
   },
 } satisfies CommandModule;

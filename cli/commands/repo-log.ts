@@ -49,8 +49,13 @@ export const repoLog = {
       .option("--path <path>", "only commits that change this file or folder")
       .option("--since <time>", "only commits after it, as RFC 3339")
       .option("--until <time>", "only commits before it, as RFC 3339")
-      .action((given: string, ref: string | undefined, flags: Omit<LogOptions, "owner" | "repo">) =>
-        run(cli, { ...toRepositoryName(given), ...(ref === undefined ? {} : { ref }), ...flags }),
+      .action(
+        (repository: string, ref: string | undefined, flags: Omit<LogOptions, "owner" | "repo">) =>
+          run(cli, {
+            ...toRepositoryName(repository),
+            ...(ref === undefined ? {} : { ref }),
+            ...flags,
+          }),
       );
   },
 } satisfies CommandModule;
@@ -80,8 +85,8 @@ export const repoShow = {
       .argument("<ref>", "a commit, branch or tag")
       .option("--diff", "print the changes")
       .option("--patch", "print it as a patch for git am")
-      .action((given: string, ref: string, flags: Pick<ShowOptions, "diff" | "patch">) =>
-        run(cli, { ...toRepositoryName(given), ref, ...flags }),
+      .action((repository: string, ref: string, flags: Pick<ShowOptions, "diff" | "patch">) =>
+        run(cli, { ...toRepositoryName(repository), ref, ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -119,8 +124,9 @@ export const repoCompare = {
       .argument("<base...head>", "two branches, tags or commits, such as main...feature")
       .option("--diff", "print the diff")
       .option("--patch", "print the commits as patches for git am")
-      .action((given: string, basehead: string, flags: Pick<CompareOptions, "diff" | "patch">) =>
-        run(cli, { ...toRepositoryName(given), basehead, ...flags }),
+      .action(
+        (repository: string, basehead: string, flags: Pick<CompareOptions, "diff" | "patch">) =>
+          run(cli, { ...toRepositoryName(repository), basehead, ...flags }),
       );
   },
 } satisfies CommandModule;

@@ -44,7 +44,7 @@ const listAll = {
   define(command, cli, run = runList): void {
     command
       .argument(...repositoryArgument)
-      .action((given: string) => run(cli, toRepositoryName(given)));
+      .action((repository: string) => run(cli, toRepositoryName(repository)));
   },
 } satisfies CommandModule;
 
@@ -65,7 +65,9 @@ const viewOne = {
     command
       .argument(...repositoryArgument)
       .argument(...ruleArgument)
-      .action((given: string, rule: string) => run(cli, { ...toRepositoryName(given), rule }));
+      .action((repository: string, rule: string) =>
+        run(cli, { ...toRepositoryName(repository), rule }),
+      );
   },
 } satisfies CommandModule;
 
@@ -97,10 +99,10 @@ export const createOne = {
       .option("--force-push <true|false>", "whether those who push may also force")
       .action(
         (
-          given: string,
+          repository: string,
           rule: string,
           flags: Omit<ProtectionOptions, keyof RuleOptions> & IfAbsentFlag,
-        ) => run(cli, { ...toRepositoryName(given), rule, ...flags }),
+        ) => run(cli, { ...toRepositoryName(repository), rule, ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -153,10 +155,12 @@ const editOne = {
       .option("--push-user <name...>", "only these users push")
       .option("--push-team <name...>", "only the members of these teams push")
       .option("--force-push <true|false>", "whether those who push may also force")
-      .action((given: string, rule: string, flags: Omit<ProtectionOptions, keyof RuleOptions>) => {
-        if (Object.keys(flags).length === 0) throw usageError("nothing to change");
-        return run(cli, { ...toRepositoryName(given), rule, ...flags });
-      });
+      .action(
+        (repository: string, rule: string, flags: Omit<ProtectionOptions, keyof RuleOptions>) => {
+          if (Object.keys(flags).length === 0) throw usageError("nothing to change");
+          return run(cli, { ...toRepositoryName(repository), rule, ...flags });
+        },
+      );
   },
 } satisfies CommandModule;
 
@@ -190,7 +194,9 @@ const deleteOne = {
     command
       .argument(...repositoryArgument)
       .argument(...ruleArgument)
-      .action((given: string, rule: string) => run(cli, { ...toRepositoryName(given), rule }));
+      .action((repository: string, rule: string) =>
+        run(cli, { ...toRepositoryName(repository), rule }),
+      );
   },
 } satisfies CommandModule;
 

@@ -19,7 +19,7 @@ export const starRepo = {
   define(command, cli, run = runStar): void {
     command
       .argument(...repositoryArgument)
-      .action((given: string) => run(cli, toRepositoryName(given)));
+      .action((repository: string) => run(cli, toRepositoryName(repository)));
   },
 } satisfies CommandModule;
 
@@ -38,7 +38,7 @@ export const unstarRepo = {
   define(command, cli, run = runUnstar): void {
     command
       .argument(...repositoryArgument)
-      .action((given: string) => run(cli, toRepositoryName(given)));
+      .action((repository: string) => run(cli, toRepositoryName(repository)));
   },
 } satisfies CommandModule;
 
@@ -55,7 +55,7 @@ export const watchRepo = {
   define(command, cli, run = runWatch): void {
     command
       .argument(...repositoryArgument)
-      .action((given: string) => run(cli, toRepositoryName(given)));
+      .action((repository: string) => run(cli, toRepositoryName(repository)));
   },
 } satisfies CommandModule;
 
@@ -73,7 +73,7 @@ export const unwatchRepo = {
   define(command, cli, run = runUnwatch): void {
     command
       .argument(...repositoryArgument)
-      .action((given: string) => run(cli, toRepositoryName(given)));
+      .action((repository: string) => run(cli, toRepositoryName(repository)));
   },
 } satisfies CommandModule;
 

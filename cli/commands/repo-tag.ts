@@ -42,7 +42,9 @@ const viewOne = {
     command
       .argument(...repositoryArgument)
       .argument(...tagArgument)
-      .action((given: string, tag: string) => run(cli, { ...toRepositoryName(given), tag }));
+      .action((repository: string, tag: string) =>
+        run(cli, { ...toRepositoryName(repository), tag }),
+      );
   },
 } satisfies CommandModule;
 
@@ -66,8 +68,8 @@ export const createOne = {
       .argument("<tag>", "the new tag")
       .option("-m, --message <text>", "makes an annotated tag with this message")
       .option("--target <ref>", "a branch, tag or commit; the default branch if it is not given")
-      .action((given: string, tag: string, flags: Omit<TagCreateOptions, keyof TagOptions>) =>
-        run(cli, { ...toRepositoryName(given), tag, ...flags }),
+      .action((repository: string, tag: string, flags: Omit<TagCreateOptions, keyof TagOptions>) =>
+        run(cli, { ...toRepositoryName(repository), tag, ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -107,7 +109,9 @@ export const deleteOne = {
     command
       .argument(...repositoryArgument)
       .argument(...tagArgument)
-      .action((given: string, tag: string) => run(cli, { ...toRepositoryName(given), tag }));
+      .action((repository: string, tag: string) =>
+        run(cli, { ...toRepositoryName(repository), tag }),
+      );
   },
 } satisfies CommandModule;
 

@@ -24,7 +24,7 @@ const listAll = {
   define(command, cli, run = runList): void {
     command
       .argument(...repositoryArgument)
-      .action((given: string) => run(cli, toRepositoryName(given)));
+      .action((repository: string) => run(cli, toRepositoryName(repository)));
   },
 } satisfies CommandModule;
 
@@ -73,8 +73,8 @@ export const addSome = {
     command
       .argument(...repositoryArgument)
       .argument("<topic...>", "topics: letters, digits, dashes and dots")
-      .action((given: string, topics: readonly string[]) =>
-        run(cli, { ...toRepositoryName(given), topics }),
+      .action((repository: string, topics: readonly string[]) =>
+        run(cli, { ...toRepositoryName(repository), topics }),
       );
   },
 } satisfies CommandModule;
@@ -99,8 +99,8 @@ const removeSome = {
     command
       .argument(...repositoryArgument)
       .argument("<topic...>", "topics of the repository")
-      .action((given: string, topics: readonly string[]) =>
-        run(cli, { ...toRepositoryName(given), topics }),
+      .action((repository: string, topics: readonly string[]) =>
+        run(cli, { ...toRepositoryName(repository), topics }),
       );
   },
 } satisfies CommandModule;
@@ -123,8 +123,8 @@ const setAll = {
     command
       .argument(...repositoryArgument)
       .argument("[topic...]", "the topics; none removes all")
-      .action((given: string, topics: readonly string[]) =>
-        run(cli, { ...toRepositoryName(given), topics }),
+      .action((repository: string, topics: readonly string[]) =>
+        run(cli, { ...toRepositoryName(repository), topics }),
       );
   },
 } satisfies CommandModule;
@@ -146,7 +146,7 @@ export const showLanguages = {
   define(command, cli, run = runLanguages): void {
     command
       .argument(...repositoryArgument)
-      .action((given: string) => run(cli, toRepositoryName(given)));
+      .action((repository: string) => run(cli, toRepositoryName(repository)));
   },
 } satisfies CommandModule;
 

@@ -174,8 +174,8 @@ export const viewRepo = {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
       .option("-w, --web", "open its page in the browser")
-      .action((given: string, flags: { readonly web?: boolean }) =>
-        run(cli, { ...toRepositoryName(given), ...flags }),
+      .action((repository: string, flags: { readonly web?: boolean }) =>
+        run(cli, { ...toRepositoryName(repository), ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -284,8 +284,8 @@ const renameRepo = {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
       .argument("<new-name>", "the name from now on; the old one leads to it")
-      .action((given: string, newName: string) =>
-        run(cli, { ...toRepositoryName(given), newName }),
+      .action((repository: string, newName: string) =>
+        run(cli, { ...toRepositoryName(repository), newName }),
       );
   },
 } satisfies CommandModule;
@@ -319,12 +319,12 @@ const transferRepo = {
       .option("--reject", "reject a repository that is offered to you, or withdraw your own offer")
       .action(
         (
-          given: string,
+          repository: string,
           newOwner: string | undefined,
           options: Pick<RepoTransferOptions, "accept" | "reject">,
         ) =>
           run(cli, {
-            ...toRepositoryName(given),
+            ...toRepositoryName(repository),
             ...(newOwner === undefined ? {} : { newOwner }),
             ...options,
           }),
@@ -364,7 +364,7 @@ export const deleteRepo = {
   define(command, cli, run = runRepoDelete): void {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
-      .action((given: string) => run(cli, toRepositoryName(given)));
+      .action((repository: string) => run(cli, toRepositoryName(repository)));
   },
 } satisfies CommandModule;
 

@@ -41,7 +41,7 @@ export const listRunArtifacts = {
   define(command, cli, run = runList): void {
     command
       .argument("<run>", "the run as OWNER/NAME/ID, or a repository as OWNER/NAME for all its runs")
-      .action((given: string) => run(cli, toRunOrRepository(given)));
+      .action((target: string) => run(cli, toRunOrRepository(target)));
   },
 } satisfies CommandModule;
 
@@ -75,7 +75,7 @@ export const deleteRunArtifact = {
     command
       .argument("<run>", "the run as OWNER/NAME/ID")
       .argument("<name>", "the name of the artifact")
-      .action((given: string, name: string) => run(cli, { ...toRunName(given), name }));
+      .action((runName: string, name: string) => run(cli, { ...toRunName(runName), name }));
   },
 } satisfies CommandModule;
 
@@ -111,8 +111,11 @@ export const downloadArtifacts = {
       .option("-D, --dir <folder>", "the folder for the files; the current one if it is not given")
       .option("--force", "replace files that exist")
       .action(
-        (given: string, name: string | undefined, flags: Pick<DownloadOptions, "dir" | "force">) =>
-          run(cli, { ...toRunName(given), ...flags, ...(name === undefined ? {} : { name }) }),
+        (
+          runName: string,
+          name: string | undefined,
+          flags: Pick<DownloadOptions, "dir" | "force">,
+        ) => run(cli, { ...toRunName(runName), ...flags, ...(name === undefined ? {} : { name }) }),
       );
   },
 } satisfies CommandModule;

@@ -39,7 +39,7 @@ export const watchRun = {
   define(command, cli, run = runWatch): void {
     command
       .argument("<run>", "a repository as OWNER/NAME, or a run as OWNER/NAME/ID")
-      .action((given: string) => run(cli, toTarget(given)));
+      .action((target: string) => run(cli, toTarget(target)));
   },
 } satisfies CommandModule;
 

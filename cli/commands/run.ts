@@ -136,7 +136,7 @@ export const viewRun = {
   define(command, cli, run = runView): void {
     command
       .argument("<run>", "the run as OWNER/NAME/ID")
-      .action((given: string) => run(cli, toRunName(given)));
+      .action((runName: string) => run(cli, toRunName(runName)));
   },
 } satisfies CommandModule;
 
@@ -175,8 +175,8 @@ export const listJobs = {
     command
       .argument("<run>", "the run as OWNER/NAME/ID")
       .option("--attempt <number>", "of this attempt; the last one when absent", toPositiveInteger)
-      .action((given: string, options: { readonly attempt?: number }) =>
-        run(cli, { ...toRunName(given), ...options }),
+      .action((runName: string, options: { readonly attempt?: number }) =>
+        run(cli, { ...toRunName(runName), ...options }),
       );
   },
 } satisfies CommandModule;
@@ -216,10 +216,10 @@ export const printLog = {
       .argument("<job>", "the job as OWNER/NAME/ID")
       .option("--follow", "print new lines until the job ends")
       .option("--step <step>", "only this step: its name, or its number from 1")
-      .action((given: string, options: Pick<LogOptions, "follow" | "step">) => {
+      .action((runName: string, options: Pick<LogOptions, "follow" | "step">) => {
         if (options.follow === true && options.step !== undefined)
           throw usageError("give --follow or --step, not both");
-        return run(cli, { ...toRunName(given), ...options });
+        return run(cli, { ...toRunName(runName), ...options });
       });
   },
 } satisfies CommandModule;
@@ -298,9 +298,9 @@ export const cancelRun = {
   define(command, cli, run = runCancel): void {
     addWaitFlags(command, "wait until its jobs have stopped")
       .argument("<run>", "the run as OWNER/NAME/ID")
-      .action((given: string, flags: WaitFlags) => {
+      .action((runName: string, flags: WaitFlags) => {
         assertWaitFlags(flags);
-        return run(cli, { ...toRunName(given), ...flags });
+        return run(cli, { ...toRunName(runName), ...flags });
       });
   },
 } satisfies CommandModule;
@@ -329,11 +329,11 @@ export const rerunRun = {
       .argument("<run>", "the run as OWNER/NAME/ID")
       .option("--failed", "only failed jobs, and those that need them")
       .option("--job <id>", "only this job, and those that need it", toPositiveInteger)
-      .action((given: string, options: Omit<RerunOptions, keyof RunName>) => {
+      .action((runName: string, options: Omit<RerunOptions, keyof RunName>) => {
         assertWaitFlags(options);
         if (options.failed === true && options.job !== undefined)
           throw usageError("give --failed or --job, not both");
-        return run(cli, { ...toRunName(given), ...options });
+        return run(cli, { ...toRunName(runName), ...options });
       });
   },
 } satisfies CommandModule;
@@ -369,7 +369,7 @@ export const deleteRun = {
   define(command, cli, run = runDelete): void {
     command
       .argument("<run>", "the run as OWNER/NAME/ID")
-      .action((given: string) => run(cli, toRunName(given)));
+      .action((runName: string) => run(cli, toRunName(runName)));
   },
 } satisfies CommandModule;
 

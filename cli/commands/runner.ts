@@ -73,7 +73,7 @@ export const viewRunner = {
   define(command, cli, run = runView): void {
     withRunnerLevel(command)
       .argument("<id>", "the runner's id")
-      .action((given: string, flags: LevelFlags) => run(cli, toNamed(given, flags)));
+      .action((id: string, flags: LevelFlags) => run(cli, toNamed(id, flags)));
   },
 } satisfies CommandModule;
 
@@ -127,9 +127,7 @@ function toSwitch(disabled: boolean) {
     define(command, cli, run = runSwitch): void {
       withRunnerLevel(command)
         .argument("<id>", "the runner's id")
-        .action((given: string, flags: LevelFlags) =>
-          run(cli, { ...toNamed(given, flags), disabled }),
-        );
+        .action((id: string, flags: LevelFlags) => run(cli, { ...toNamed(id, flags), disabled }));
     },
   } satisfies CommandModule;
 }
@@ -154,7 +152,7 @@ export const deleteRunner = {
   define(command, cli, run = runDelete): void {
     withRunnerLevel(command)
       .argument("<id>", "the runner's id")
-      .action((given: string, flags: LevelFlags) => run(cli, toNamed(given, flags)));
+      .action((id: string, flags: LevelFlags) => run(cli, toNamed(id, flags)));
   },
 } satisfies CommandModule;
 

@@ -33,7 +33,7 @@ export const listWorkflows = {
   define(command, cli, run = runList): void {
     command
       .argument(...repositoryArgument)
-      .action((given: string) => run(cli, toRepositoryName(given)));
+      .action((repository: string) => run(cli, toRepositoryName(repository)));
   },
 } satisfies CommandModule;
 
@@ -62,9 +62,14 @@ export const runWorkflow = {
       .argument(...fileArgument)
       .option("--ref <name>", "the branch or tag; without it the default branch")
       .option("--input <name=value...>", "an input of the workflow; may be repeated")
-      .action((given: string, file: string, { input = [], ...flags }: WorkflowRunFlags) => {
+      .action((repository: string, file: string, { input = [], ...flags }: WorkflowRunFlags) => {
         assertWaitFlags(flags);
-        return run(cli, { ...toRepositoryName(given), file, ...flags, inputs: toInputs(input) });
+        return run(cli, {
+          ...toRepositoryName(repository),
+          file,
+          ...flags,
+          inputs: toInputs(input),
+        });
       });
   },
 } satisfies CommandModule;
@@ -131,7 +136,9 @@ function toSwitch(
       command
         .argument(...repositoryArgument)
         .argument(...fileArgument)
-        .action((given: string, file: string) => run(cli, { ...toRepositoryName(given), file }));
+        .action((repository: string, file: string) =>
+          run(cli, { ...toRepositoryName(repository), file }),
+        );
     },
   } satisfies CommandModule;
 }

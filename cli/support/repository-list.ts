@@ -20,7 +20,7 @@ export function createRepositoryList<E extends AnyEndpoint>(
     define(command, cli, run = runList): void {
       command
         .argument(...repositoryArgument)
-        .action((given: string) => run(cli, toRepositoryName(given)));
+        .action((repository: string) => run(cli, toRepositoryName(repository)));
     },
   } satisfies CommandModule;
 

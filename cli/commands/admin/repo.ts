@@ -32,8 +32,8 @@ export const createRepo = {
         "<repository>",
         "the repository as OWNER/NAME; the owner is a user or organization",
       ),
-    ).action((given: string, flags: NewRepositoryFlags) =>
-      run(cli, { ...toRepositoryName(given), ...flags }),
+    ).action((repository: string, flags: NewRepositoryFlags) =>
+      run(cli, { ...toRepositoryName(repository), ...flags }),
     );
   },
 } satisfies CommandModule;

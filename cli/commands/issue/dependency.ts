@@ -36,8 +36,8 @@ const listDependencies = {
     command
       .argument(...issueArgument)
       .option("--blocked", "list the issues that depend on this one")
-      .action((given: string, options: { readonly blocked?: boolean }) =>
-        run(cli, { ...toIssueName(given), ...options }),
+      .action((issue: string, options: { readonly blocked?: boolean }) =>
+        run(cli, { ...toIssueName(issue), ...options }),
       );
   },
 } satisfies CommandModule;
@@ -64,7 +64,7 @@ const addDependency = {
     command
       .argument(...issueArgument)
       .argument(...otherArgument)
-      .action((given: string, other: string) => run(cli, toPair(given, other)));
+      .action((issue: string, other: string) => run(cli, toPair(issue, other)));
   },
 } satisfies CommandModule;
 
@@ -85,7 +85,7 @@ const removeDependency = {
     command
       .argument(...issueArgument)
       .argument(...otherArgument)
-      .action((given: string, other: string) => run(cli, toPair(given, other)));
+      .action((issue: string, other: string) => run(cli, toPair(issue, other)));
   },
 } satisfies CommandModule;
 

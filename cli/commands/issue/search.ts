@@ -59,7 +59,7 @@ export const listTimeline = {
   define(command, cli, run = runTimeline): void {
     command
       .argument("<issue>", "the issue as OWNER/NAME#NUMBER")
-      .action((given: string) => run(cli, toIssueName(given)));
+      .action((issue: string) => run(cli, toIssueName(issue)));
   },
 } satisfies CommandModule;
 

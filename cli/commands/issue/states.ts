@@ -18,8 +18,8 @@ export const lockIssue = {
     command
       .argument(...issueArgument)
       .option("--reason <text>", "why: off-topic, too heated, resolved or spam, or any text")
-      .action((given: string, options: { readonly reason?: string }) =>
-        run(cli, { ...toIssueName(given), ...options }),
+      .action((issue: string, options: { readonly reason?: string }) =>
+        run(cli, { ...toIssueName(issue), ...options }),
       );
   },
 } satisfies CommandModule;
@@ -37,7 +37,7 @@ export const unlockIssue = {
   output: shape({ locked: "boolean", issue: "string" }),
   destructive: false,
   define(command, cli, run = runUnlock): void {
-    command.argument(...issueArgument).action((given: string) => run(cli, toIssueName(given)));
+    command.argument(...issueArgument).action((issue: string) => run(cli, toIssueName(issue)));
   },
 } satisfies CommandModule;
 
@@ -52,7 +52,7 @@ export const pinIssue = {
   operations: [forge.pinIssue],
   output: shape({ pinned: "boolean", issue: "string" }),
   define(command, cli, run = runPin): void {
-    command.argument(...issueArgument).action((given: string) => run(cli, toIssueName(given)));
+    command.argument(...issueArgument).action((issue: string) => run(cli, toIssueName(issue)));
   },
 } satisfies CommandModule;
 
@@ -68,7 +68,7 @@ export const unpinIssue = {
   output: shape({ pinned: "boolean", issue: "string" }),
   destructive: false,
   define(command, cli, run = runUnpin): void {
-    command.argument(...issueArgument).action((given: string) => run(cli, toIssueName(given)));
+    command.argument(...issueArgument).action((issue: string) => run(cli, toIssueName(issue)));
   },
 } satisfies CommandModule;
 
@@ -84,7 +84,7 @@ export const deleteIssue = {
   output: shape({ deleted: "boolean", issue: "string" }),
   destructive: true,
   define(command, cli, run = runDelete): void {
-    command.argument(...issueArgument).action((given: string) => run(cli, toIssueName(given)));
+    command.argument(...issueArgument).action((issue: string) => run(cli, toIssueName(issue)));
   },
 } satisfies CommandModule;
 
@@ -118,8 +118,8 @@ export const react = {
       .argument("<reaction>", "+1, -1, laugh, hooray, confused, heart, rocket or eyes")
       .option("--comment <id>", "react to this comment instead of the issue")
       .option("--remove", "remove the reaction")
-      .action((given: string, reaction: string, options: Omit<ReactOptions, "reaction">) =>
-        run(cli, { ...toIssueName(given), ...options, reaction }),
+      .action((issue: string, reaction: string, options: Omit<ReactOptions, "reaction">) =>
+        run(cli, { ...toIssueName(issue), ...options, reaction }),
       );
   },
 } satisfies CommandModule;

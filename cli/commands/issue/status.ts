@@ -36,7 +36,7 @@ export const issueStatus = {
   define(command, cli, run = runIssueStatus): void {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
-      .action((given: string) => run(cli, toRepositoryName(given)));
+      .action((repository: string) => run(cli, toRepositoryName(repository)));
   },
 } satisfies CommandModule;
 

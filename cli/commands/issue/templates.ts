@@ -18,7 +18,7 @@ export const listTemplates = {
   define(command, cli, run = runTemplateList): void {
     command
       .argument(...repositoryArgument)
-      .action((given: string) => run(cli, toRepositoryName(given)));
+      .action((repository: string) => run(cli, toRepositoryName(repository)));
   },
 } satisfies CommandModule;
 

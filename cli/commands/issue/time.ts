@@ -86,8 +86,8 @@ const addTime = {
       .argument("<duration>", "hours, minutes and seconds, such as 1h30m")
       .option("--on <date>", "the day of the work, such as 2026-11-20; now when absent", toDueDate)
       .option("--user <username>", "time of this user; for administrators")
-      .action((given: string, duration: string, options: { on?: string; user?: string }) =>
-        run(cli, { ...toIssueName(given), seconds: toSeconds(duration), ...options }),
+      .action((issue: string, duration: string, options: { on?: string; user?: string }) =>
+        run(cli, { ...toIssueName(issue), seconds: toSeconds(duration), ...options }),
       );
   },
 } satisfies CommandModule;
@@ -120,8 +120,8 @@ const deleteTime = {
       .argument(...issueArgument)
       .argument("[id]", "the id of the entry")
       .option("--all", "all of your time on the issue")
-      .action((given: string, id: string | undefined, options: { readonly all?: boolean }) =>
-        run(cli, { ...toIssueName(given), ...(id === undefined ? {} : { id }), ...options }),
+      .action((issue: string, id: string | undefined, options: { readonly all?: boolean }) =>
+        run(cli, { ...toIssueName(issue), ...(id === undefined ? {} : { id }), ...options }),
       );
   },
 } satisfies CommandModule;
@@ -148,7 +148,7 @@ const startTimer = {
   operations: [forge.startStopwatch],
   output: shape({ running: "boolean", issue: "string" }),
   define(command, cli, run = runStart): void {
-    command.argument(...issueArgument).action((given: string) => run(cli, toIssueName(given)));
+    command.argument(...issueArgument).action((issue: string) => run(cli, toIssueName(issue)));
   },
 } satisfies CommandModule;
 
@@ -171,8 +171,8 @@ const stopTimer = {
     command
       .argument(...issueArgument)
       .option("--discard", "drop the time instead of adding it to the issue")
-      .action((given: string, options: { readonly discard?: boolean }) =>
-        run(cli, { ...toIssueName(given), ...options }),
+      .action((issue: string, options: { readonly discard?: boolean }) =>
+        run(cli, { ...toIssueName(issue), ...options }),
       );
   },
 } satisfies CommandModule;
