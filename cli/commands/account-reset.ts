@@ -14,7 +14,7 @@ export const requestReset = {
   define(command, cli, run = runRequestReset): void {
     command
       .requiredOption("--email <address>", "a verified e-mail address of your account")
-      .action((options: RequestResetOptions) => run(cli, options));
+      .action((flags: RequestResetOptions) => run(cli, flags));
   },
 } satisfies CommandModule;
 
@@ -42,7 +42,7 @@ export const confirmReset = {
   define(command, cli, run = runConfirmReset): void {
     command
       .option("--password-stdin", "read the link and the new password, a line each")
-      .action((options: ConfirmResetOptions) => run(cli, options));
+      .action((flags: ConfirmResetOptions) => run(cli, flags));
   },
 } satisfies CommandModule;
 

@@ -60,7 +60,7 @@ const listActivities = {
         "only activities of the user, without those of others in watched repositories",
       )
       .option("--date <day>", "only of this day in UTC, such as 2026-11-23")
-      .action((options: ActivityOptions) => run(cli, options));
+      .action((flags: ActivityOptions) => run(cli, flags));
   },
 } satisfies CommandModule;
 

@@ -37,7 +37,7 @@ export const listJobs = {
         ]),
       )
       .option("--kind <kind>", "only jobs of this kind, such as cloud.analyze")
-      .action((options: JobListOptions) => run(cli, options));
+      .action((flags: JobListOptions) => run(cli, flags));
   },
 } satisfies CommandModule;
 

@@ -321,12 +321,12 @@ const transferRepo = {
         (
           repository: string,
           newOwner: string | undefined,
-          options: Pick<RepoTransferOptions, "accept" | "reject">,
+          flags: Pick<RepoTransferOptions, "accept" | "reject">,
         ) =>
           run(cli, {
             ...toRepositoryName(repository),
             ...(newOwner === undefined ? {} : { newOwner }),
-            ...options,
+            ...flags,
           }),
       );
   },

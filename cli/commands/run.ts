@@ -175,8 +175,8 @@ export const listJobs = {
     command
       .argument("<run>", "the run as OWNER/NAME/ID")
       .option("--attempt <number>", "of this attempt; the last one when absent", toPositiveInteger)
-      .action((runName: string, options: { readonly attempt?: number }) =>
-        run(cli, { ...toRunName(runName), ...options }),
+      .action((runName: string, flags: { readonly attempt?: number }) =>
+        run(cli, { ...toRunName(runName), ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -216,10 +216,10 @@ export const printLog = {
       .argument("<job>", "the job as OWNER/NAME/ID")
       .option("--follow", "print new lines until the job ends")
       .option("--step <step>", "only this step: its name, or its number from 1")
-      .action((runName: string, options: Pick<LogOptions, "follow" | "step">) => {
-        if (options.follow === true && options.step !== undefined)
+      .action((runName: string, flags: Pick<LogOptions, "follow" | "step">) => {
+        if (flags.follow === true && flags.step !== undefined)
           throw usageError("give --follow or --step, not both");
-        return run(cli, { ...toRunName(runName), ...options });
+        return run(cli, { ...toRunName(runName), ...flags });
       });
   },
 } satisfies CommandModule;
@@ -329,11 +329,11 @@ export const rerunRun = {
       .argument("<run>", "the run as OWNER/NAME/ID")
       .option("--failed", "only failed jobs, and those that need them")
       .option("--job <id>", "only this job, and those that need it", toPositiveInteger)
-      .action((runName: string, options: Omit<RerunOptions, keyof RunName>) => {
-        assertWaitFlags(options);
-        if (options.failed === true && options.job !== undefined)
+      .action((runName: string, flags: Omit<RerunOptions, keyof RunName>) => {
+        assertWaitFlags(flags);
+        if (flags.failed === true && flags.job !== undefined)
           throw usageError("give --failed or --job, not both");
-        return run(cli, { ...toRunName(runName), ...options });
+        return run(cli, { ...toRunName(runName), ...flags });
       });
   },
 } satisfies CommandModule;

@@ -46,7 +46,7 @@ export const register = {
         "run only jobs of these: OWNER/NAME, OWNER, or * (default)",
       )
       .option("--ephemeral", "run one job only")
-      .action((options: RegisterOptions) => run(cli, options));
+      .action((flags: RegisterOptions) => run(cli, flags));
   },
 } satisfies CommandModule;
 
@@ -113,7 +113,7 @@ export const runRunnerCommand = {
         "how long running jobs may continue after a stop signal",
         "10",
       )
-      .action((options: RunOptions) => run(cli, options));
+      .action((flags: RunOptions) => run(cli, flags));
   },
 } satisfies CommandModule;
 

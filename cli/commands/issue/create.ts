@@ -61,8 +61,8 @@ export const createIssue = {
       .option("-l, --label <name>", "add this label; may be repeated", addValue)
       .option("-m, --milestone <title>", "put it into this milestone")
       .option("--due <date>", "the due date, such as 2026-12-31", toDueDate)
-      .action((repository: string, options: Omit<IssueCreateOptions, keyof RepositoryName>) =>
-        run(cli, { ...toRepositoryName(repository), ...options }),
+      .action((repository: string, flags: Omit<IssueCreateOptions, keyof RepositoryName>) =>
+        run(cli, { ...toRepositoryName(repository), ...flags }),
       );
   },
 } satisfies CommandModule;

@@ -36,8 +36,8 @@ const listDependencies = {
     command
       .argument(...issueArgument)
       .option("--blocked", "list the issues that depend on this one")
-      .action((issue: string, options: { readonly blocked?: boolean }) =>
-        run(cli, { ...toIssueName(issue), ...options }),
+      .action((issue: string, flags: { readonly blocked?: boolean }) =>
+        run(cli, { ...toIssueName(issue), ...flags }),
       );
   },
 } satisfies CommandModule;

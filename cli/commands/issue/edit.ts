@@ -75,8 +75,8 @@ export const editIssue = {
       .option("--no-due", "remove the due date")
       .option("--close", "close it")
       .option("--reopen", "open it again")
-      .action((issue: string, options: Omit<IssueEditOptions, keyof IssueName>) =>
-        run(cli, { ...toIssueName(issue), ...options }),
+      .action((issue: string, flags: Omit<IssueEditOptions, keyof IssueName>) =>
+        run(cli, { ...toIssueName(issue), ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -163,8 +163,8 @@ function toStateCommand(state: "open" | "closed") {
       command
         .argument("<issue>", "the issue as OWNER/NAME#NUMBER")
         .option("-c, --comment <text>", 'add a comment first; "-" reads standard input')
-        .action((issue: string, options: { readonly comment?: string }) =>
-          run(cli, { ...toIssueName(issue), ...options }),
+        .action((issue: string, flags: { readonly comment?: string }) =>
+          run(cli, { ...toIssueName(issue), ...flags }),
         );
     },
   } satisfies CommandModule;

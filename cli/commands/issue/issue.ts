@@ -93,8 +93,8 @@ const listIssues = {
       .option("-m, --milestone <title>", "in this milestone")
       .option("--since <time>", "changed at this time or later, such as 2026-11-21T12:00:00Z")
       .option("--before <time>", "changed at this time or earlier")
-      .action((repository: string, options: Omit<IssueListOptions, keyof RepositoryName>) =>
-        run(cli, { ...toRepositoryName(repository), ...options }),
+      .action((repository: string, flags: Omit<IssueListOptions, keyof RepositoryName>) =>
+        run(cli, { ...toRepositoryName(repository), ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -137,8 +137,8 @@ export const viewIssue = {
       .argument("<issue>", "the issue as OWNER/NAME#NUMBER")
       .option("-c, --comments", "with its comments")
       .option("-w, --web", "open its page in the browser")
-      .action((issue: string, options: Pick<IssueViewOptions, "comments" | "web">) =>
-        run(cli, { ...toIssueName(issue), ...options }),
+      .action((issue: string, flags: Pick<IssueViewOptions, "comments" | "web">) =>
+        run(cli, { ...toIssueName(issue), ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -170,9 +170,7 @@ const commentIssue = {
       .argument("<issue>", "the issue as OWNER/NAME#NUMBER")
       .option("-b, --body <text>", 'the text, as Markdown; "-" reads standard input')
       .option("-F, --body-file <file>", 'a file with the text; "-" reads standard input')
-      .action((issue: string, options: TextFlags) =>
-        run(cli, { ...toIssueName(issue), ...options }),
-      );
+      .action((issue: string, flags: TextFlags) => run(cli, { ...toIssueName(issue), ...flags }));
   },
 } satisfies CommandModule;
 

@@ -18,8 +18,8 @@ export const lockIssue = {
     command
       .argument(...issueArgument)
       .option("--reason <text>", "why: off-topic, too heated, resolved or spam, or any text")
-      .action((issue: string, options: { readonly reason?: string }) =>
-        run(cli, { ...toIssueName(issue), ...options }),
+      .action((issue: string, flags: { readonly reason?: string }) =>
+        run(cli, { ...toIssueName(issue), ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -118,8 +118,8 @@ export const react = {
       .argument("<reaction>", "+1, -1, laugh, hooray, confused, heart, rocket or eyes")
       .option("--comment <id>", "react to this comment instead of the issue")
       .option("--remove", "remove the reaction")
-      .action((issue: string, reaction: string, options: Omit<ReactOptions, "reaction">) =>
-        run(cli, { ...toIssueName(issue), ...options, reaction }),
+      .action((issue: string, reaction: string, flags: Omit<ReactOptions, "reaction">) =>
+        run(cli, { ...toIssueName(issue), ...flags, reaction }),
       );
   },
 } satisfies CommandModule;

@@ -44,8 +44,8 @@ const listTimes = {
       .option("--user <username>", "of this user; needs write access")
       .option("--since <date>", "on this day or later, such as 2026-11-01", toDueDate)
       .option("--before <date>", "before this day, such as 2026-12-01", toDueDate)
-      .action((of: string | undefined, options: Omit<TimeListOptions, "of">) =>
-        run(cli, { ...(of === undefined ? {} : { of }), ...options }),
+      .action((of: string | undefined, flags: Omit<TimeListOptions, "of">) =>
+        run(cli, { ...(of === undefined ? {} : { of }), ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -86,8 +86,8 @@ const addTime = {
       .argument("<duration>", "hours, minutes and seconds, such as 1h30m")
       .option("--on <date>", "the day of the work, such as 2026-11-20; now when absent", toDueDate)
       .option("--user <username>", "time of this user; for administrators")
-      .action((issue: string, duration: string, options: { on?: string; user?: string }) =>
-        run(cli, { ...toIssueName(issue), seconds: toSeconds(duration), ...options }),
+      .action((issue: string, duration: string, flags: { on?: string; user?: string }) =>
+        run(cli, { ...toIssueName(issue), seconds: toSeconds(duration), ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -120,8 +120,8 @@ const deleteTime = {
       .argument(...issueArgument)
       .argument("[id]", "the id of the entry")
       .option("--all", "all of your time on the issue")
-      .action((issue: string, id: string | undefined, options: { readonly all?: boolean }) =>
-        run(cli, { ...toIssueName(issue), ...(id === undefined ? {} : { id }), ...options }),
+      .action((issue: string, id: string | undefined, flags: { readonly all?: boolean }) =>
+        run(cli, { ...toIssueName(issue), ...(id === undefined ? {} : { id }), ...flags }),
       );
   },
 } satisfies CommandModule;
@@ -171,8 +171,8 @@ const stopTimer = {
     command
       .argument(...issueArgument)
       .option("--discard", "drop the time instead of adding it to the issue")
-      .action((issue: string, options: { readonly discard?: boolean }) =>
-        run(cli, { ...toIssueName(issue), ...options }),
+      .action((issue: string, flags: { readonly discard?: boolean }) =>
+        run(cli, { ...toIssueName(issue), ...flags }),
       );
   },
 } satisfies CommandModule;

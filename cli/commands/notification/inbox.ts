@@ -34,7 +34,7 @@ export const inbox = {
   define(command, cli, run = runNotificationInbox): void {
     command
       .option("--repo <repository>", "only threads of this repository, as OWNER/NAME")
-      .action((options: NotificationInboxOptions) => run(cli, options));
+      .action((flags: NotificationInboxOptions) => run(cli, flags));
   },
 } satisfies CommandModule;
 

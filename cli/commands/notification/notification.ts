@@ -66,7 +66,7 @@ export const listNotifications = {
       .option("--since <time>", "changed at this time or later, such as 2026-11-21T12:00:00Z")
       .option("--before <time>", "changed at this time or earlier")
       .option("-f, --follow", "print new and changed threads as they arrive; --ndjson for scripts")
-      .action((options: NotificationListOptions) => run(cli, options));
+      .action((flags: NotificationListOptions) => run(cli, flags));
   },
 } satisfies CommandModule;
 
@@ -163,8 +163,8 @@ export const markNotifications = {
       .option("--all", "mark all unread threads")
       .option("--repo <repository>", "with --all: only threads of this repository, as OWNER/NAME")
       .option("--up-to <time>", "with --all: skip threads that changed after this time")
-      .action((ids: readonly string[], options: Omit<NotificationMarkOptions, "ids">) =>
-        run(cli, { ids, ...options }),
+      .action((ids: readonly string[], flags: Omit<NotificationMarkOptions, "ids">) =>
+        run(cli, { ids, ...flags }),
       );
   },
 } satisfies CommandModule;

@@ -25,8 +25,8 @@ export const watchRepository = {
     command
       .argument("<subject>", "a repository as OWNER/NAME, or an issue as OWNER/NAME#NUMBER")
       .option("--off", "stop watching")
-      .action((subject: string, options: { readonly off?: boolean }) =>
-        run(cli, { subject, ...options }),
+      .action((subject: string, flags: { readonly off?: boolean }) =>
+        run(cli, { subject, ...flags }),
       );
   },
 } satisfies CommandModule;

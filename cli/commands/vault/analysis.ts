@@ -49,13 +49,13 @@ export const setAnalysis = {
         new Option("--auto-analyze <state>", "analyse new files by itself").choices(["on", "off"]),
       )
       .option("--max-analyze <bytes>", "largest file that is analysed", toByteSize)
-      .action((options: AnalysisSetOptions) => {
-        if (Object.keys(options).length === 0)
+      .action((flags: AnalysisSetOptions) => {
+        if (Object.keys(flags).length === 0)
           throw usageError(
             "there is nothing to change",
             "give --cache-limit, --auto-analyze or --max-analyze",
           );
-        return run(cli, options);
+        return run(cli, flags);
       });
   },
 } satisfies CommandModule;

@@ -52,7 +52,7 @@ export const listDocuments = {
       .option("--no-topics", "only documents without a topic")
       .option("--type <type>", "only of this media type, such as application/pdf")
       .addOption(new Option("--status <status>", "only in this state").choices(statuses))
-      .action((options: DocumentListOptions) => run(cli, options));
+      .action((flags: DocumentListOptions) => run(cli, flags));
   },
 } satisfies CommandModule;
 

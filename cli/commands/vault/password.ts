@@ -56,7 +56,7 @@ export const resetPassword = {
   define(command, cli, run = runPasswordReset): void {
     command
       .requiredOption("--email <address>", "the account's e-mail address")
-      .action((options: PasswordResetOptions) => run(cli, options));
+      .action((flags: PasswordResetOptions) => run(cli, flags));
   },
 } satisfies CommandModule;
 

@@ -60,8 +60,8 @@ export const createToken = {
         "--expires <when>",
         "90d, 2027-01-31, or 2027-01-31T12:00:00Z; without it, the token does not expire",
       )
-      .action((name: string, options: Omit<TokenCreateOptions, "name">) =>
-        run(cli, { name, ...options }),
+      .action((name: string, flags: Omit<TokenCreateOptions, "name">) =>
+        run(cli, { name, ...flags }),
       );
   },
 } satisfies CommandModule;

@@ -15,7 +15,7 @@ export const listAudit = {
   operations: [vault.listAudit],
   output: listOf(vault.listAudit, "items"),
   define(command, cli, run = runAuditList): void {
-    addAuditFilter(command).action((options: AuditFilterOptions) => run(cli, options));
+    addAuditFilter(command).action((flags: AuditFilterOptions) => run(cli, flags));
   },
 } satisfies CommandModule;
 
@@ -46,7 +46,7 @@ export const exportAudit = {
   operations: [vault.exportAudit],
   output: { kind: "bytes" },
   define(command, cli, run = runAuditExport): void {
-    addAuditFilter(command).action((options: AuditFilterOptions) => run(cli, options));
+    addAuditFilter(command).action((flags: AuditFilterOptions) => run(cli, flags));
   },
 } satisfies CommandModule;
 

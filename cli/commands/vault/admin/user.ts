@@ -35,7 +35,7 @@ export const listVaultUsers = {
           "false",
         ]),
       )
-      .action((options: UserListOptions) => run(cli, options));
+      .action((flags: UserListOptions) => run(cli, flags));
   },
 } satisfies CommandModule;
 
@@ -59,7 +59,7 @@ export const createUser = {
       .requiredOption("--handle <handle>", "the user's name in the vault")
       .requiredOption("--email <address>", "where the link to choose a password goes")
       .addOption(new Option("--role <role>", "user when absent").choices(["user", "admin"]))
-      .action((options: UserCreateOptions) => run(cli, options));
+      .action((flags: UserCreateOptions) => run(cli, flags));
   },
 } satisfies CommandModule;
 

@@ -30,10 +30,10 @@ export const authorizeConnection = {
       )
       .option("--name <name>", "a name for the connection that will be made")
       .option("--connection <connection>", "renew the credentials of this one instead")
-      .action((provider: string, options: Omit<ConnectionAuthorizeOptions, "provider">) => {
-        if (options.name !== undefined && options.connection !== undefined)
+      .action((provider: string, flags: Omit<ConnectionAuthorizeOptions, "provider">) => {
+        if (flags.name !== undefined && flags.connection !== undefined)
           throw usageError("--name and --connection exclude each other");
-        return run(cli, { provider, ...options });
+        return run(cli, { provider, ...flags });
       });
   },
 } satisfies CommandModule;
