@@ -34,14 +34,14 @@ async function runPasswordChange(
   cli: CliContext,
   { fromInput }: PasswordChangeOptions,
 ): Promise<void> {
-  const { given, fresh } = await readTwoSecrets(cli, {
+  const { proof, newPassword } = await readTwoSecrets(cli, {
     fromInput,
     flag: "--password-stdin",
     first: "Present password:",
     second: "New password:",
   });
   const { body } = await cli.client.call(vault.changePassword, {
-    body: { current_password: given, new_password: fresh },
+    body: { current_password: proof, new_password: newPassword },
   });
   await cli.output.done(body, `Changed the password. ${toEndedText(body.sessions_revoked)}`);
 }
@@ -91,7 +91,7 @@ async function runPasswordConfirm(
   cli: CliContext,
   { fromInput }: PasswordConfirmOptions,
 ): Promise<void> {
-  const { given, fresh } = await readTwoSecrets(cli, {
+  const { proof, newPassword } = await readTwoSecrets(cli, {
     fromInput,
     flag: "--password-stdin",
     first: "Link from the mail:",
@@ -99,16 +99,16 @@ async function runPasswordConfirm(
   });
   const { body } = await cli.client.call(
     vault.confirmPasswordReset,
-    { body: { token: toToken(given), new_password: fresh } },
+    { body: { token: toToken(proof), new_password: newPassword } },
     { authorization: "none" },
   );
   await cli.output.done(body, body.message);
 }
 
 /** Returns the token of a link; a text that is not a link is the token itself. */
-function toToken(given: string): string {
-  const link = URL.canParse(given) ? new URL(given) : undefined;
-  return link?.searchParams.get("token") ?? given;
+function toToken(linkOrToken: string): string {
+  const link = URL.canParse(linkOrToken) ? new URL(linkOrToken) : undefined;
+  return link?.searchParams.get("token") ?? linkOrToken;
 }
 
 /** The lines of standard input, or the prompts in their place. */
@@ -124,14 +124,19 @@ interface TwoQuestions {
 async function readTwoSecrets(
   cli: Pick<CliContext, "io" | "prompts">,
   { fromInput, flag, first, second }: TwoQuestions,
-): Promise<{ readonly given: string; readonly fresh: string }> {
+): Promise<{ readonly proof: string; readonly newPassword: string }> {
   if (!fromInput) {
-    const given = await readSecret(cli, { fromInput, flag, question: first });
+    const proof = await readSecret(cli, { fromInput, flag, question: first });
     const rules = `${describeStrengthRules()}.`;
-    return { given, fresh: await readNewSecret(cli, { fromInput, flag, question: second, rules }) };
+    return {
+      proof,
+      newPassword: await readNewSecret(cli, { fromInput, flag, question: second, rules }),
+    };
   }
-  const [given = "", fresh = "", ...more] = (await cli.io.readInput(64 * 1024)).split(/\r?\n/);
-  if (given === "" || fresh === "" || more.length > 0)
+  const [proof = "", newPassword = "", ...more] = (await cli.io.readInput(64 * 1024)).split(
+    /\r?\n/,
+  );
+  if (proof === "" || newPassword === "" || more.length > 0)
     throw new CliError("missing_input", `${flag}: standard input must be two lines`);
-  return { given, fresh };
+  return { proof, newPassword };
 }

@@ -67,13 +67,13 @@ const toColumns = (names: ReadonlyMap<string, string>): readonly Column<Result>[
 /** Prints documents and analysed items that have all of the words, best first; with `--semantic` also similar texts. */
 async function runSearch(cli: CliContext, options: SearchOptions): Promise<void> {
   const { words, connection, type, from, to, semantic, ...rest } = options;
-  const wanted =
+  const selected =
     connection === undefined ? undefined : pickConnection(await readConnections(cli), connection);
   const query = {
     ...rest,
     q: words,
     ...(semantic === true ? { semantic: "true" as const } : {}),
-    ...(wanted === undefined ? {} : { connection_id: wanted.id }),
+    ...(selected === undefined ? {} : { connection_id: selected.id }),
     ...(type === undefined ? {} : { content_type: type }),
     ...(from === undefined ? {} : { from: toTime("--from", from) }),
     ...(to === undefined ? {} : { to: toTime("--to", to) }),
@@ -88,7 +88,7 @@ async function runSearch(cli: CliContext, options: SearchOptions): Promise<void>
   };
   await cli.output.list(
     {
-      first: async (wantedPage) => named(await source.first(wantedPage)),
+      first: async (pageRequest) => named(await source.first(pageRequest)),
       next: async (page) => named(await source.next(page)),
     },
     toColumns(names),
@@ -96,8 +96,8 @@ async function runSearch(cli: CliContext, options: SearchOptions): Promise<void>
 }
 
 /** A time as people write it, as the API takes it. */
-function toTime(flag: string, given: string): string {
-  const at = Date.parse(given);
+function toTime(flag: string, value: string): string {
+  const at = Date.parse(value);
   if (Number.isNaN(at))
     throw usageError(`${flag} takes a time such as 2026-11-20 or 2026-11-20T09:30:00Z`);
   return new Date(at).toISOString();

@@ -76,7 +76,7 @@ async function runCreate(
         ? (await cli.client.call(vault.createSystemTopic, input)).body
         : (await cli.client.call(vault.createTopic, input)).body,
     settings: (existing) => [
-      { flag: "--description", wanted: description, existing: existing.description },
+      { flag: "--description", requested: description, existing: existing.description },
     ],
     editedBy: "croft vault topic edit",
   });
@@ -110,17 +110,17 @@ export const editTopic = {
       .argument("<topic>", "the topic's name or id")
       .option("--name <name>", "another name")
       .option("--description <text>", "a new description")
-      .action((given: string, flags: Omit<TopicEditOptions, "topic">) =>
-        run(cli, { topic: given, ...flags }),
+      .action((topic: string, flags: Omit<TopicEditOptions, "topic">) =>
+        run(cli, { topic, ...flags }),
       );
   },
 } satisfies CommandModule;
 
 async function runEdit(cli: CliContext, options: TopicEditOptions): Promise<void> {
-  const { topic: given, ...changes } = options;
+  const { topic, ...changes } = options;
   if (Object.keys(changes).length === 0)
     throw usageError("nothing to change", "give --name or --description");
-  const { id } = await findTopic(cli, given);
+  const { id } = await findTopic(cli, topic);
   const { body } = await cli.client.call(vault.updateTopic, {
     params: { topic_id: id },
     body: changes,
@@ -136,12 +136,12 @@ export const deleteTopic = {
   define(command, cli, run = runDelete): void {
     command
       .argument("<topic>", "the topic's name or id")
-      .action((given: string) => run(cli, given));
+      .action((topic: string) => run(cli, topic));
   },
 } satisfies CommandModule;
 
-async function runDelete(cli: CliContext, given: string): Promise<void> {
-  const { id, name } = await findTopic(cli, given);
+async function runDelete(cli: CliContext, topic: string): Promise<void> {
+  const { id, name } = await findTopic(cli, topic);
   await cli.prompts.confirm(`Delete the topic ${name} and remove it from all documents?`);
   await cli.client.call(vault.deleteTopic, { params: { topic_id: id } });
   await cli.output.done({ deleted: true, id, name }, `Deleted the topic ${name}.`);
@@ -151,13 +151,13 @@ async function readTopics(cli: CliContext): Promise<WireTopic[]> {
   return (await cli.client.call(vault.listTopics)).body.items;
 }
 
-async function findTopic(cli: CliContext, given: string): Promise<WireTopic> {
-  const key = given.toLowerCase();
+async function findTopic(cli: CliContext, nameOrId: string): Promise<WireTopic> {
+  const key = nameOrId.toLowerCase();
   const found = (await readTopics(cli)).find(
     ({ id, name }) => id === key || name.toLowerCase() === key,
   );
   if (found !== undefined) return found;
-  throw new CliError("not_found", `there is no topic ${given}`, {
+  throw new CliError("not_found", `there is no topic ${nameOrId}`, {
     hint: "croft vault topic list shows the topics",
   });
 }

@@ -54,9 +54,9 @@ export const enableTotp = {
 
 /** Turns the second factor on and prints the backup codes, which are never shown again. All other sessions end. */
 async function runTotpEnable(cli: CliContext, { code }: TotpEnableOptions): Promise<void> {
-  const given = code ?? (await cli.prompts.text("Code of the app:", "<code>"));
+  const totpCode = code ?? (await cli.prompts.text("Code of the app:", "<code>"));
   const { body } = await cli.client.call(vault.enableTotp, {
-    body: { code: given.replace(/\s/g, "") },
+    body: { code: totpCode.replace(/\s/g, "") },
   });
   await cli.output.resource(body, [
     { header: "backup codes", cell: ({ backup_codes: codes }) => codes },

@@ -75,8 +75,8 @@ async function runUserCreate(
     find: () => findUser(cli, handle),
     create: async () => (await cli.client.call(vault.createUser, { body })).body,
     settings: (existing) => [
-      { flag: "--email", wanted: email.toLowerCase(), existing: existing.email.toLowerCase() },
-      { flag: "--role", wanted: role, existing: existing.role },
+      { flag: "--email", requested: email.toLowerCase(), existing: existing.email.toLowerCase() },
+      { flag: "--role", requested: role, existing: existing.role },
     ],
   });
   await cli.output.resource(value, managedUserColumns);

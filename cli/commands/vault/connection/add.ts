@@ -79,7 +79,7 @@ async function runConnectionAdd(cli: CliContext, options: ConnectionAddOptions):
       (await readConnections(cli)).find(({ display_name: shown }) => shown === name),
     create: () => addNew(cli, options),
     // The API does not tell the settings of a connection.
-    settings: (existing) => [{ flag: "PROVIDER", wanted: type, existing: existing.provider }],
+    settings: (existing) => [{ flag: "PROVIDER", requested: type, existing: existing.provider }],
   });
   await cli.output.resource(value, connectionColumns);
 }
@@ -166,9 +166,9 @@ function wrongSettingOf(answer: unknown): string | undefined {
 }
 
 /** The provider of this type; without one the person chooses among those that the server has. */
-async function findProvider(cli: CliContext, given: string | undefined): Promise<Provider> {
+async function findProvider(cli: CliContext, requestedType: string | undefined): Promise<Provider> {
   const { body } = await cli.client.call(vault.listProviders, { query: { per_page: 100 } });
-  const type = given ?? (await chooseProvider(cli, body.items));
+  const type = requestedType ?? (await chooseProvider(cli, body.items));
   const found = body.items.find((one) => one.type === type);
   const types = body.items.map((one) => one.type);
   if (found === undefined)
@@ -193,10 +193,10 @@ function chooseProvider(cli: CliContext, providers: readonly Provider[]): Promis
 }
 
 function collectSetting(
-  given: string,
-  known: Readonly<Record<string, string>> = {},
+  setting: string,
+  previous: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, string>> {
-  const at = given.indexOf("=");
-  if (at < 1) throw usageError(`--setting takes KEY=VALUE, not ${JSON.stringify(given)}`);
-  return { ...known, [given.slice(0, at)]: given.slice(at + 1) };
+  const at = setting.indexOf("=");
+  if (at < 1) throw usageError(`--setting takes KEY=VALUE, not ${JSON.stringify(setting)}`);
+  return { ...previous, [setting.slice(0, at)]: setting.slice(at + 1) };
 }

@@ -15,11 +15,11 @@ type Setting = Provider["settings"][number];
 export async function readOpenSettings(
   cli: CliContext,
   { settings: declared, type }: Provider,
-  given: Readonly<Record<string, string>>,
+  values: Readonly<Record<string, string>>,
   isWizard: boolean,
 ): Promise<Record<string, string>> {
-  for (const key of Object.keys(given)) assertOpen(key, declared, type);
-  const settings: Record<string, string> = { ...given };
+  for (const key of Object.keys(values)) assertOpen(key, declared, type);
+  const settings: Record<string, string> = { ...values };
   for (const setting of declared.filter(({ secret }) => !secret)) {
     const isNeeded = setting.required && setting.default === null;
     const known = settings[setting.name];
@@ -38,10 +38,10 @@ export async function readOpenSettings(
  */
 export function listMissing(
   { settings, sign_in: signIn, type }: Provider,
-  given: Readonly<Record<string, string>>,
+  values: Readonly<Record<string, string>>,
   fromInput: string | undefined,
 ): readonly { readonly flag: string; readonly isMissing: boolean }[] {
-  for (const key of Object.keys(given)) assertOpen(key, settings, type);
+  for (const key of Object.keys(values)) assertOpen(key, settings, type);
   if (signIn === "oauth") return [];
   const needed = settings.filter((one) => one.required && one.default === null);
   const read = fromInput?.split(",") ?? [];
@@ -49,7 +49,7 @@ export function listMissing(
   return [
     ...needed
       .filter(({ secret }) => !secret)
-      .map(({ name }) => ({ flag: `--setting ${name}=VALUE`, isMissing: !(name in given) })),
+      .map(({ name }) => ({ flag: `--setting ${name}=VALUE`, isMissing: !(name in values) })),
     {
       flag: `--credential-stdin ${secrets.join(",")}`,
       isMissing: secrets.some((name) => !read.includes(name)),
@@ -87,20 +87,20 @@ export async function readSecrets(
   fromInput: string | undefined,
 ): Promise<Record<string, string>> {
   const secrets = declared.filter(({ secret }) => secret);
-  const given = fromInput?.split(",") ?? [];
-  const unknown = given.find((key) => !secrets.some(({ name }) => name === key));
+  const keys = fromInput?.split(",") ?? [];
+  const unknown = keys.find((key) => !secrets.some(({ name }) => name === key));
   if (unknown !== undefined)
     throw usageError(
       `${type} has no secret setting ${JSON.stringify(unknown)}`,
       `its secret settings are: ${secrets.map(({ name }) => name).join(", ") || "none"}`,
     );
   const credentials =
-    given.length === 0 ? {} : await readSecretLines(cli, given, `--credential-stdin ${fromInput}`);
-  for (const { name } of secrets.filter((one) => one.required && !given.includes(one.name)))
+    keys.length === 0 ? {} : await readSecretLines(cli, keys, `--credential-stdin ${fromInput}`);
+  for (const { name } of secrets.filter((one) => one.required && !keys.includes(one.name)))
     credentials[name] = await readSecret(cli, {
       fromInput: false,
       question: `${name}:`,
-      flag: `--credential-stdin ${[...given, name].join(",")}`,
+      flag: `--credential-stdin ${[...keys, name].join(",")}`,
     });
   return credentials;
 }

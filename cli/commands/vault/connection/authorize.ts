@@ -165,11 +165,11 @@ function isRenewed(now: WireConnection, before: WireConnection): boolean {
 async function waitForChange(
   cli: CliContext,
   expiresAt: number,
-  isWanted: (connection: WireConnection) => boolean,
+  matches: (connection: WireConnection) => boolean,
 ): Promise<WireConnection> {
   for (;;) {
     await cli.system.sleep(pollMs, cli.signal);
-    const found = (await readConnections(cli)).find(isWanted);
+    const found = (await readConnections(cli)).find(matches);
     if (found !== undefined) return found;
     if (cli.clock() > expiresAt)
       throw new CliError("not_finished", "the sign-in was not completed in time", {

@@ -151,10 +151,10 @@ async function runConnectionEdit(
   { connection, name, credentials, credentialFromInput }: ConnectionEditOptions,
 ): Promise<void> {
   const { id } = pickConnection(await readConnections(cli), connection);
-  const given = credentialFromInput?.split(",") ?? [];
+  const keys = credentialFromInput?.split(",") ?? [];
   const flag = `--credential-stdin ${credentialFromInput}`;
-  const values = given.length === 0 ? {} : await readSecretLines(cli, given, flag);
-  for (const key of credentials.filter((one) => !given.includes(one)))
+  const values = keys.length === 0 ? {} : await readSecretLines(cli, keys, flag);
+  for (const key of credentials.filter((one) => !keys.includes(one)))
     values[key] = await readSecret(cli, {
       fromInput: false,
       question: `${key}:`,

@@ -114,10 +114,10 @@ export function createDownloadBatches(
         for (const line of bytes.toString("utf8").trimEnd().split("\n")) settle(line, find);
         continue;
       }
-      const facts = pax as Readonly<Record<string, string>> | null | undefined;
-      const entry = find(facts?.["CROFT.item_id"]);
+      const paxRecords = pax as Readonly<Record<string, string>> | null | undefined;
+      const entry = find(paxRecords?.["CROFT.item_id"]);
       if (entry === undefined) continue;
-      const sha256 = facts?.["CROFT.sha256"];
+      const sha256 = paxRecords?.["CROFT.sha256"];
       const isWhole =
         bytes.byteLength === size && (sha256 === undefined || sha256 === hashOf(bytes));
       if (!isWhole) throw new CliError("daemon_unreachable", "bytes of a batch arrived damaged");

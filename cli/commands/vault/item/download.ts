@@ -105,10 +105,10 @@ async function runItemDownload(cli: CliContext, options: ItemDownloadOptions): P
     );
     if (isSum) cli.io.note(toSummary("Downloaded", outcomes));
   } finally {
-    const { kept } = downloads;
-    if (kept > 0 && !cli.output.isMachine)
+    const { resumableParts } = downloads;
+    if (resumableParts > 0 && !cli.output.isMachine)
       cli.io.note(
-        `The received part of ${kept === 1 ? "1 file" : `${kept} files`} is kept in .croft-part files; the same command${isBatch ? " with --skip-existing" : ""} resumes the download.`,
+        `The received part of ${resumableParts === 1 ? "1 file" : `${resumableParts} files`} is kept in .croft-part files; the same command${isBatch ? " with --skip-existing" : ""} resumes the download.`,
       );
   }
 }

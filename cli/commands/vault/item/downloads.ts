@@ -61,7 +61,7 @@ interface Downloads {
    */
   tasks(words: readonly string[]): AsyncGenerator<Task<Downloaded>>;
   /** The number of part files that were kept for resuming. */
-  readonly kept: number;
+  readonly resumableParts: number;
   /** Prints the plan of a dry run. */
   showPlan(outcomes: readonly Outcome<Downloaded>[]): never;
 }
@@ -94,8 +94,8 @@ export function createDownloads(
 
   return {
     tasks,
-    get kept() {
-      return files.kept.size;
+    get resumableParts() {
+      return files.resumableParts.size;
     },
     showPlan(outcomes) {
       throw new DryRun({

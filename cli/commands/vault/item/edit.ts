@@ -68,7 +68,7 @@ async function runItemEdit(
   if (item === undefined) throw new CliError("not_found", `${word} is not there`);
   const folder = await mkdtemp(join(tmpdir(), "croft-edit-"));
   const path = join(folder, toFileName(item.name, platform));
-  let isKept = false;
+  let hasUnsavedEdit = false;
   try {
     const params = { connection_id: connection.id, item_id: id };
     await saveItem(
@@ -89,20 +89,20 @@ async function runItemEdit(
       const same = { kind: "unchanged", provider_item_id: id, name: item.name };
       return await cli.output.done(same, `${word} was not changed.`);
     }
-    isKept = true;
+    hasUnsavedEdit = true;
     const progress = { begin: () => undefined, update: () => undefined };
     const replaced = await replaceFile(cli, connection.id, item, path, progress);
-    isKept = false;
+    hasUnsavedEdit = false;
     await cli.output.done({ ...replaced }, `Replaced ${word}.`);
   } catch (error) {
-    if (!isKept) throw error;
+    if (!hasUnsavedEdit) throw error;
     const failure = toCliError(error);
     throw new CliError(failure.code, failure.message, {
       ...failure.details,
       hint: `your version is kept in ${path}`,
     });
   } finally {
-    if (!isKept) await rm(folder, { recursive: true, force: true });
+    if (!hasUnsavedEdit) await rm(folder, { recursive: true, force: true });
   }
 }
 

@@ -54,7 +54,7 @@ export function createFolderListings(
   /** Requested or about to be; the last one is listed first, which follows a walk into the depth. */
   const queue: Entry[] = [];
   const ahead = new Map<string, Promise<FolderContent>>();
-  const seen = new Set<string>();
+  const requested = new Set<string>();
   let running = 0;
 
   return {
@@ -69,7 +69,7 @@ export function createFolderListings(
   };
 
   function enqueue(id: string, levels: number): Promise<FolderContent> {
-    seen.add(id);
+    requested.add(id);
     const done = Promise.withResolvers<FolderContent>();
     // A failed walk discards the listings that were read ahead for it.
     done.promise.catch(() => undefined);
@@ -82,7 +82,7 @@ export function createFolderListings(
   function readAhead(items: readonly WireItem[], levels: number): void {
     if (levels <= 0) return;
     for (const { kind, provider_item_id: id } of items.toReversed())
-      if (kind === "folder" && !seen.has(id) && ahead.size < AHEAD_MAX)
+      if (kind === "folder" && !requested.has(id) && ahead.size < AHEAD_MAX)
         ahead.set(id, enqueue(id, levels));
   }
 

@@ -62,7 +62,7 @@ export const ONE_FILE_HINT = "--force replaces it, --output takes another name";
 export interface LocalFiles {
   readonly parts: PartFinder;
   /** Parts that were kept so that another run can resume them. */
-  readonly kept: Set<string>;
+  readonly resumableParts: Set<string>;
   /**
    * Renames a complete part to its name, atomically. Replaces an existing file only if `mayReplace`, and never one that
    * this run has written: on a case-insensitive file system two names can be one file. @throws CliError `conflict`
@@ -75,7 +75,7 @@ export function createLocalFiles(): LocalFiles {
   let turn: Promise<unknown> = Promise.resolve();
   return {
     parts: createPartFinder(),
-    kept: new Set(),
+    resumableParts: new Set(),
     put(part, path, mayReplace) {
       const putting = turn.then(async () => {
         if (mayReplace) await replace(part, path);
@@ -184,14 +184,14 @@ const nameBytesMax = 255;
 /** The start of a name that leaves room for `more` bytes behind it, cut between characters. */
 export function cutName(name: string, more: number): string {
   if (Buffer.byteLength(name) + more <= nameBytesMax) return name;
-  let kept = "";
+  let start = "";
   let bytes = more;
   for (const character of name) {
     bytes += Buffer.byteLength(character);
     if (bytes > nameBytesMax) break;
-    kept += character;
+    start += character;
   }
-  return kept;
+  return start;
 }
 
 /** A name that is too long loses the end of its stem and keeps its extension. */

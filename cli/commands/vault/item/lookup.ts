@@ -20,10 +20,10 @@ export async function findSource(
   finder: ItemFinder,
   address: ItemAddress,
 ): Promise<FoundItem> {
-  return withFacts(cli, await finder.find(address));
+  return withMetadata(cli, await finder.find(address));
 }
 
-async function withFacts(cli: CliContext, found: FoundItem): Promise<FoundItem> {
+async function withMetadata(cli: CliContext, found: FoundItem): Promise<FoundItem> {
   if (found.id === "" || found.item !== undefined) return found;
   try {
     const { body } = await cli.client.call(vault.getItemDetail, {
@@ -71,7 +71,7 @@ export function explainFailure(
     if (!(error instanceof CliError) || found.item !== undefined || found.id === "") throw error;
     if (error.code === "not_found") throw toUnknown("not_found", word, error);
     if (error.code !== "stale") throw error;
-    const known = await withFacts(cli, found).catch(() => undefined);
+    const known = await withMetadata(cli, found).catch(() => undefined);
     const isUnknown = known !== undefined && known.item === undefined;
     throw isUnknown ? toUnknown("not_found", word, error) : error;
   };
@@ -141,7 +141,7 @@ export async function assertVersion(
   found: FoundItem,
   etag: string,
 ): Promise<WireItem> {
-  const { item } = await withFacts(cli, found);
+  const { item } = await withMetadata(cli, found);
   if (item === undefined) throw preconditionFailed(word, etag);
   const { body } = await cli.client.call(vault.listItems, {
     params: { connection_id: found.connection.id },

@@ -49,17 +49,17 @@ export async function beginFolder(
 
 /** Opens a folder. One that is not new is listed on first use. */
 export function openRemoteFolder(
-  facts: Omit<RemoteFolder, "items">,
+  folder: Omit<RemoteFolder, "items">,
   listings: FolderListings,
 ): RemoteFolder {
   let reading: Promise<ReadonlyMap<string, WireItem>> | undefined;
   return {
-    ...facts,
-    items: () => (reading ??= facts.isNew ? Promise.resolve(new Map()) : read()),
+    ...folder,
+    items: () => (reading ??= folder.isNew ? Promise.resolve(new Map()) : read()),
   };
 
   async function read(): Promise<ReadonlyMap<string, WireItem>> {
-    const { items, failure } = await listings.read(facts.id);
+    const { items, failure } = await listings.read(folder.id);
     if (failure !== undefined) throw failure;
     return new Map(items.map((item) => [toKey(item.name), item]));
   }
@@ -114,8 +114,8 @@ export async function enterOrPlan(
     if (!(error instanceof DryRun)) throw error;
     const text = `${parent.text}/${name}`;
     const { connectionId } = parent;
-    const facts = { connectionId, id: `(the id of ${text})`, text, isNew: true };
-    return { folder: openRemoteFolder(facts, listings), plan: error };
+    const folder = { connectionId, id: `(the id of ${text})`, text, isNew: true };
+    return { folder: openRemoteFolder(folder, listings), plan: error };
   }
 }
 

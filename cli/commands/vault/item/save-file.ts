@@ -82,8 +82,8 @@ export async function saveItem(
   } catch (error) {
     source.opened?.stream.destroy();
     // A single download that was cancelled keeps no part.
-    const isUnwanted = target.signal?.aborted === true || useless.has(toCliError(error).code);
-    if (part !== undefined) await leave(part, files, isUnwanted);
+    const isDiscarded = target.signal?.aborted === true || useless.has(toCliError(error).code);
+    if (part !== undefined) await leave(part, files, isDiscarded);
     throw error;
   }
 }
@@ -198,11 +198,11 @@ const worthKeepingBytes = 1024 * 1024;
 /** Failures that another attempt would meet again, or that want the room back. */
 const useless: ReadonlySet<CliErrorCode> = new Set(["conflict", "file_error", "storage_full"]);
 
-async function leave(part: Part, files: LocalFiles, isUnwanted: boolean): Promise<void> {
+async function leave(part: Part, files: LocalFiles, isDiscarded: boolean): Promise<void> {
   const found = await stat(part.path).catch(() => undefined);
   if (found === undefined) return;
-  if (!isUnwanted && part.tag !== undefined && found.size >= worthKeepingBytes)
-    files.kept.add(part.path);
+  if (!isDiscarded && part.tag !== undefined && found.size >= worthKeepingBytes)
+    files.resumableParts.add(part.path);
   else await rm(part.path, { force: true });
 }
 

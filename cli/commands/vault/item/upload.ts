@@ -186,7 +186,7 @@ async function findDestination(
 
 function toFolder(cli: CliContext, { connection, id }: FoundItem, address: string): RemoteFolder {
   const text = address.replace(/\/$/, "");
-  const facts = { connectionId: connection.id, id, text, isNew: false };
+  const folder = { connectionId: connection.id, id, text, isNew: false };
   const listings = createFolderListings(cli, connection.id, { refresh: true, levels: 1 });
-  return openRemoteFolder(facts, listings);
+  return openRemoteFolder(folder, listings);
 }

@@ -75,23 +75,23 @@ interface UploadsOptions extends TransferOptions {
 export async function* createUploads(
   cli: CliContext,
   sources: readonly string[],
-  { folder: given, name: onlyName, plan: targetPlan }: UploadTarget,
+  { folder: targetFolder, name: onlyName, plan: targetPlan }: UploadTarget,
   { recursive, skipExisting, replace, etag, transfers, progress, batching }: UploadsOptions,
 ): AsyncGenerator<Task<UploadOutcome>> {
   const batches: UploadBatches | undefined =
-    batching && createUploadBatches(cli, given.connectionId, batching);
+    batching && createUploadBatches(cli, targetFolder.connectionId, batching);
   const replacements: UploadBatches | undefined =
-    batching && createUploadBatches(cli, given.connectionId, batching, vault.replaceBatch);
-  const listings = createFolderListings(cli, given.connectionId, {
+    batching && createUploadBatches(cli, targetFolder.connectionId, batching, vault.replaceBatch);
+  const listings = createFolderListings(cli, targetFolder.connectionId, {
     refresh: true,
     follow: createFollow(
-      given.id,
+      targetFolder.id,
       sources.map((source) => resolve(cli.system.workingDirectory, source)),
     ),
     // With the batches of folders, files and replacements an account has as many as it may have at one time.
     requests: 1,
   });
-  const target = openRemoteFolder(given, listings);
+  const target = openRemoteFolder(targetFolder, listings);
   const folders = batching && createFolderBatches(batching, target.connectionId);
   /** Outcomes of folders that are created while their files wait. */
   const creations: { readonly source: string; readonly creation: FolderCreation }[] = [];
