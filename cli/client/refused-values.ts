@@ -46,7 +46,7 @@ const forgePasswordRefusal = /^Password(?:IsRequired|Complexity|Pwned)$/;
  * The problems of values by their member in the bodies of `operations`. Members that are absent are no problem, and neither
  * are those of another type, because a flag is text.
  */
-export function findGivenProblems(
+export function findFlagProblems(
   operations: readonly AnyOperation[],
   values: Readonly<Record<string, string>>,
 ): readonly Problem[] {

@@ -77,7 +77,7 @@ async function readLinkAndPassword(
 }
 
 /** Returns the token of a link, or a text that is not a link as it is. */
-function toToken(given: string): string {
-  const link = URL.canParse(given) ? new URL(given) : undefined;
-  return link?.searchParams.get("code") ?? given;
+function toToken(linkOrToken: string): string {
+  const link = URL.canParse(linkOrToken) ? new URL(linkOrToken) : undefined;
+  return link?.searchParams.get("code") ?? linkOrToken;
 }

@@ -63,10 +63,10 @@ export const changePassword = {
 /** Changes the caller's password. Works before the first sign-in, and leaves tokens as they are. */
 async function runPasswordChange(
   cli: CliContext,
-  { username: given, passwordStdin, totp }: AccountPasswordOptions,
+  { username: usernameFlag, passwordStdin, totp }: AccountPasswordOptions,
 ): Promise<void> {
   const { forge: signedIn } = await cli.profiles.inUse();
-  const known = given ?? signedIn?.username;
+  const known = usernameFlag ?? signedIn?.username;
   await cli.prompts.require([
     { flag: "--username", isMissing: known === undefined },
     { flag: "--password-stdin", isMissing: passwordStdin !== true },

@@ -258,27 +258,27 @@ function toTarget(
   return { method: method === undefined ? usual : toMethod(method), path: first };
 }
 
-function toMethod(given: string): string {
-  const method = given.toUpperCase();
+function toMethod(value: string): string {
+  const method = value.toUpperCase();
   if (methods.includes(method)) return method;
-  throw usageError(`${JSON.stringify(given)} is not a method`, "croft api GET /api/v1/version");
+  throw usageError(`${JSON.stringify(value)} is not a method`, "croft api GET /api/v1/version");
 }
 
-function toService(given: string | undefined): ApiOptions["service"] {
-  return given === undefined ? undefined : toChoice("--service", ["forge", "vault"], given);
+function toService(value: string | undefined): ApiOptions["service"] {
+  return value === undefined ? undefined : toChoice("--service", ["forge", "vault"], value);
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function collectText(given: string, known: Fields = {}): Fields {
-  const [key, value] = split("--field", given);
-  return { ...known, [key]: value };
+function collectText(field: string, previous: Fields = {}): Fields {
+  const [key, value] = split("--field", field);
+  return { ...previous, [key]: value };
 }
 
-function collectTyped(given: string, known: Fields = {}): Fields {
-  const [key, value] = split("--typed-field", given);
+function collectTyped(field: string, previous: Fields = {}): Fields {
+  const [key, value] = split("--typed-field", field);
   try {
-    return { ...known, [key]: JSON.parse(value) as unknown };
+    return { ...previous, [key]: JSON.parse(value) as unknown };
   } catch {
     throw usageError(
       `--typed-field ${key} takes JSON, not ${JSON.stringify(value)}`,
@@ -298,20 +298,20 @@ const ownHeaders: ReadonlySet<string> = new Set([
   "user-agent",
 ]);
 
-function collectHeader(given: string, known: Headers = {}): Headers {
+function collectHeader(header: string, previous: Headers = {}): Headers {
   const [, name, value] =
-    /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/.exec(given) ?? [];
+    /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/.exec(header) ?? [];
   if (name === undefined || value === undefined)
-    throw usageError(`--header takes NAME:VALUE, not ${JSON.stringify(given)}`);
+    throw usageError(`--header takes NAME:VALUE, not ${JSON.stringify(header)}`);
   if (ownHeaders.has(name.toLowerCase()))
     throw usageError(`--header cannot set ${name}`, "--content-type, --profile and --input do");
-  return { ...known, [name]: value };
+  return { ...previous, [name]: value };
 }
 
 type Headers = Readonly<Record<string, string>>;
 
-function split(flag: string, given: string): readonly [string, string] {
-  const at = given.indexOf("=");
-  if (at < 1) throw usageError(`${flag} takes KEY=VALUE, not ${JSON.stringify(given)}`);
-  return [given.slice(0, at), given.slice(at + 1)];
+function split(flag: string, value: string): readonly [string, string] {
+  const at = value.indexOf("=");
+  if (at < 1) throw usageError(`${flag} takes KEY=VALUE, not ${JSON.stringify(value)}`);
+  return [value.slice(0, at), value.slice(at + 1)];
 }

@@ -185,10 +185,10 @@ async function checkMasterKey(cli: CliContext): Promise<string | Warning> {
     if (!existsSync(path)) throw missing(path, `copy it there from where it is kept, ${elsewhere}`);
     return `in ${path}`;
   }
-  const kept = await createMachineKeyring(cli)
+  const storedKey = await createMachineKeyring(cli)
     .get(record.account)
     .catch(() => undefined);
-  if (kept === undefined)
+  if (storedKey === undefined)
     throw missing("the system's keyring", `unlock the keyring by signing in, ${elsewhere}`);
   return {
     warning: "in the system's keyring; a service that starts at boot waits until it is unlocked",

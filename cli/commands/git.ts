@@ -53,7 +53,7 @@ async function runGitSetup(cli: CliContext, { undo }: GitSetupOptions): Promise<
   const keys = toKeys(url);
   const helper = await toCredentialHelper(cli);
   // An empty value clears the helpers of broader entries, so that no other program stores the token.
-  const wanted: readonly ConfigEntry[] = [
+  const ownEntries: readonly ConfigEntry[] = [
     { key: keys.helper, value: "" },
     { key: keys.helper, value: helper },
     ...(keys.useHttpPath === undefined ? [] : [{ key: keys.useHttpPath, value: "true" }]),
@@ -64,19 +64,19 @@ async function runGitSetup(cli: CliContext, { undo }: GitSetupOptions): Promise<
     throw new CliError("not_found", `git does not use croft for ${url}`, {
       hint: '"git config --global --get-regexp ^credential" shows what it uses',
     });
-  if (cli.flags.dryRun) throw new DryRun({ [undo ? "remove" : "write"]: wanted });
+  if (cli.flags.dryRun) throw new DryRun({ [undo ? "remove" : "write"]: ownEntries });
   if (await cli.prompts.canAsk())
-    for (const { key, value } of wanted) cli.io.note(`${key} = ${value}`);
+    for (const { key, value } of ownEntries) cli.io.note(`${key} = ${value}`);
   if (!undo) warnUnlessLasting(cli);
   const question = `${undo ? "Remove these entries from" : "Write these entries to"} your git configuration?`;
   await cli.prompts.confirm(question);
   await unset(cli, keys.helper);
   if (keys.useHttpPath !== undefined) await unset(cli, keys.useHttpPath);
-  const kept = others.map((value) => ({ key: keys.helper, value }));
-  for (const { key, value } of undo ? kept : [...kept, ...wanted])
+  const otherEntries = others.map((value) => ({ key: keys.helper, value }));
+  for (const { key, value } of undo ? otherEntries : [...otherEntries, ...ownEntries])
     await writeGit(cli, ["--add", key, value]);
   await cli.output.done(
-    { configured: !undo, url, entries: undo ? [] : wanted },
+    { configured: !undo, url, entries: undo ? [] : ownEntries },
     undo
       ? `git no longer uses croft for ${url}.`
       : `git uses your croft sign-in for ${url}. "croft git setup --undo" takes this back.`,
@@ -194,9 +194,9 @@ function parseAttributes(text: string): ReadonlyMap<string, string> {
 /** Whether the attributes name the daemon at `url`: its protocol, its host with the port, and a path below its own. */
 function isFor(request: ReadonlyMap<string, string>, url: string): boolean {
   const { origin, pathname } = new URL(url);
-  const given = `${request.get("protocol") ?? ""}://${request.get("host") ?? ""}`;
+  const address = `${request.get("protocol") ?? ""}://${request.get("host") ?? ""}`;
   // Parsed, so that a host in capitals and the port that belongs to a protocol make no difference.
-  if (!URL.canParse(given) || new URL(given).origin !== origin) return false;
+  if (!URL.canParse(address) || new URL(address).origin !== origin) return false;
   const base = pathname.replace(/\/+$/, "");
   return base === "" || `/${request.get("path") ?? ""}`.startsWith(`${base}/`);
 }

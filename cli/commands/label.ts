@@ -94,9 +94,9 @@ async function runLabelCreate(
         ? (await cli.client.call(forge.createOrgLabel, { params: place, body })).body
         : (await cli.client.call(forge.createLabel, { params: place, body })).body,
     settings: (existing) => [
-      { flag: "--color", wanted: toDigits(fields.color), existing: toDigits(existing.color) },
-      { flag: "--description", wanted: description, existing: existing.description },
-      { flag: "--exclusive", wanted: exclusive, existing: existing.exclusive },
+      { flag: "--color", requested: toDigits(fields.color), existing: toDigits(existing.color) },
+      { flag: "--description", requested: description, existing: existing.description },
+      { flag: "--exclusive", requested: exclusive, existing: existing.exclusive },
     ],
     editedBy: "croft label edit",
     withdraw: ({ id }) => removeLabel(cli, place, String(id)),
@@ -143,12 +143,12 @@ export const editLabel = {
 /** Changes a label and prints it. */
 async function runLabelEdit(
   cli: CliContext,
-  { place, label: given, archived, ...changes }: LabelEditOptions,
+  { place, label: labelName, archived, ...changes }: LabelEditOptions,
 ): Promise<void> {
   const body = { ...changes, ...(archived === undefined ? {} : { is_archived: archived }) };
   if (Object.keys(body).length === 0)
     throw new CliError("missing_input", "say what to change: --name, --color, --description");
-  const id = await findLabelId(cli, place, given);
+  const id = await findLabelId(cli, place, labelName);
   const { body: label } =
     "org" in place
       ? await cli.client.call(forge.editOrgLabel, { params: { ...place, id }, body })

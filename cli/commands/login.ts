@@ -202,7 +202,7 @@ export type AttemptOutcome =
 async function runLoginVault(cli: CliContext, options: LoginVaultOptions): Promise<void> {
   const profile = await cli.profiles.inUse();
   if (!cli.flags.dryRun) await cli.credentials.chooseStore(profile);
-  const attempt = (given: Attempt) => tryLogin(cli, given, options.remember);
+  const attempt = (credentials: Attempt) => tryLogin(cli, credentials, options.remember);
   const signedIn = await signIn(cli, options, attempt);
   await cli.profiles.updateProfile(profile.name, (one) => ({
     ...one,
@@ -221,7 +221,7 @@ type SignedIn = Extract<AttemptOutcome, { kind: "signed_in" }>;
 async function signIn(
   cli: CliContext,
   { email, passwordFromInput, factor }: LoginVaultOptions,
-  attempt: (given: Attempt) => Promise<AttemptOutcome>,
+  attempt: (credentials: Attempt) => Promise<AttemptOutcome>,
 ): Promise<SignedIn> {
   if (!passwordFromInput && (await cli.prompts.canAsk())) {
     const { showSignIn } = await import("../ui/sign-in.tsx");

@@ -80,7 +80,7 @@ async function deleteOwnToken(
   );
 }
 
-function toServices(given: string | undefined): readonly Service[] {
-  if (given === undefined) return ["forge", "vault"];
-  return [toChoice("logout", ["forge", "vault"], given)];
+function toServices(service: string | undefined): readonly Service[] {
+  if (service === undefined) return ["forge", "vault"];
+  return [toChoice("logout", ["forge", "vault"], service)];
 }

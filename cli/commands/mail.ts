@@ -78,8 +78,8 @@ const showMail = {
 async function runMailShow(cli: CliContext, id: string | undefined): Promise<void> {
   const { paths } = await cli.config();
   const { listOutbox, readOutbox } = await import("../../daemon/main.ts");
-  const wanted = id ?? (await listOutbox(paths))[0]?.id;
-  const mail = wanted === undefined ? undefined : await readOutbox(paths, wanted);
+  const mailId = id ?? (await listOutbox(paths))[0]?.id;
+  const mail = mailId === undefined ? undefined : await readOutbox(paths, mailId);
   if (mail === undefined)
     throw new CliError(
       "not_found",

@@ -105,9 +105,10 @@ const createMilestone = {
 /** Creates a milestone and prints it. */
 async function runMilestoneCreate(
   cli: CliContext,
-  { owner, repo, title, description: given, due, ifAbsent }: MilestoneCreateOptions,
+  { owner, repo, title, description: descriptionFlag, due, ifAbsent }: MilestoneCreateOptions,
 ): Promise<void> {
-  const description = given === undefined ? undefined : await readText(cli, given);
+  const description =
+    descriptionFlag === undefined ? undefined : await readText(cli, descriptionFlag);
   const { value } = await createIfAbsent<WireMilestone>(cli, {
     ifAbsent,
     title: `the milestone ${JSON.stringify(title)} of ${owner}/${repo}`,
@@ -121,8 +122,8 @@ async function runMilestoneCreate(
       return (await cli.client.call(forge.createMilestone, { params: { owner, repo }, body })).body;
     },
     settings: (existing) => [
-      { flag: "--description", wanted: description, existing: existing.description },
-      { flag: "--due", wanted: due?.slice(0, 10), existing: existing.due_on?.slice(0, 10) },
+      { flag: "--description", requested: description, existing: existing.description },
+      { flag: "--due", requested: due?.slice(0, 10), existing: existing.due_on?.slice(0, 10) },
     ],
     editedBy: "croft milestone edit",
     async withdraw({ id }) {

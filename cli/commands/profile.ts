@@ -123,7 +123,9 @@ async function runProfileAdd(
       if (cli.flags.dryRun) throw new DryRun({ add: { name, url, use } });
       return cli.profiles.updateProfile(name, (before) => ({ ...before, url }));
     },
-    settings: (existing) => [{ flag: "--url", wanted: url ?? undefined, existing: existing.url }],
+    settings: (existing) => [
+      { flag: "--url", requested: url ?? undefined, existing: existing.url },
+    ],
   });
   if (use && !cli.flags.dryRun) await cli.profiles.update((file) => ({ ...file, current: name }));
   const { current } = await cli.profiles.read();

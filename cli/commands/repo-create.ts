@@ -70,10 +70,10 @@ export const createRepo = {
       .option("--push", "push the current branch of the --source folder")
       .option("-c, --clone", "clone the new repository into the current folder")
       .option("--ssh", "use the address of SSH for the remote or the clone")
-      .action((given: string | undefined, { addReadme, ...rest }: RepoCreateFlags) => {
-        const { owner, name } = splitName(given);
+      .action((repository: string | undefined, { addReadme, ...rest }: RepoCreateFlags) => {
+        const { owner, name } = splitName(repository);
         const flags = { ...rest, ...(addReadme === true ? { init: true as const } : {}) };
-        assertFlags(given, flags);
+        assertFlags(repository, flags);
         return run(cli, {
           ...(name === undefined ? {} : { name }),
           ...(owner === undefined ? {} : { owner }),
@@ -84,10 +84,10 @@ export const createRepo = {
 } satisfies CommandModule;
 
 /** `owner/name` or a name alone as its parts. */
-function splitName(given: string | undefined): { owner?: string; name?: string } {
-  if (given === undefined) return {};
-  if (!given.includes("/")) return { name: given };
-  const { owner, repo } = toRepositoryName(given);
+function splitName(text: string | undefined): { owner?: string; name?: string } {
+  if (text === undefined) return {};
+  if (!text.includes("/")) return { name: text };
+  const { owner, repo } = toRepositoryName(text);
   return { owner, name: repo };
 }
 

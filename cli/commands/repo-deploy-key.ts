@@ -82,8 +82,8 @@ async function runAdd(cli: CliContext, options: DeployKeyAddOptions): Promise<vo
       return (await cli.client.call(forge.addDeployKey, { params, body })).body;
     },
     settings: (existing) => [
-      { flag: "--title", wanted: title, existing: existing.title },
-      { flag: "--allow-write", wanted: allowWrite === true, existing: !existing.read_only },
+      { flag: "--title", requested: title, existing: existing.title },
+      { flag: "--allow-write", requested: allowWrite === true, existing: !existing.read_only },
     ],
   });
   await cli.output.resource(value, columns);

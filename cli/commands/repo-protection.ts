@@ -113,31 +113,31 @@ async function runCreate(
   options: ProtectionOptions & IfAbsentFlag,
 ): Promise<void> {
   const { owner, repo, rule } = options;
-  const wanted = toBody(options);
+  const fields = toBody(options);
   const { value } = await createIfAbsent<WireBranchProtection>(cli, {
     ifAbsent: options.ifAbsent,
     title: `the rule ${rule} of ${owner}/${repo}`,
     find: async () =>
       (await cli.client.call(forge.getBranchProtection, { params: { owner, repo, rule } })).body,
     create: async () => {
-      const body = { rule_name: rule, ...wanted };
+      const body = { rule_name: rule, ...fields };
       return (
         await cli.client.call(forge.createBranchProtection, { params: { owner, repo }, body })
       ).body;
     },
     settings: (existing) => [
-      { flag: "--push", wanted: options.push, existing: existing.enable_push },
+      { flag: "--push", requested: options.push, existing: existing.enable_push },
       {
         flag: "--push-user",
-        wanted: options.pushUser?.toSorted().join(","),
+        requested: options.pushUser?.toSorted().join(","),
         existing: existing.push_whitelist_usernames.toSorted().join(","),
       },
       {
         flag: "--push-team",
-        wanted: options.pushTeam?.toSorted().join(","),
+        requested: options.pushTeam?.toSorted().join(","),
         existing: existing.push_whitelist_teams.toSorted().join(","),
       },
-      { flag: "--force-push", wanted: options.forcePush, existing: existing.enable_force_push },
+      { flag: "--force-push", requested: options.forcePush, existing: existing.enable_force_push },
     ],
     editedBy: "croft repo protection edit",
   });

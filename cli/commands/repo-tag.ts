@@ -78,14 +78,14 @@ export const createOne = {
 async function runCreate(cli: CliContext, options: TagCreateOptions): Promise<void> {
   const { owner, repo, tag, message, target } = options;
   const params = { owner, repo };
-  let wanted: string | undefined;
+  let targetSha: string | undefined;
   const { value } = await createIfAbsent<WireTag>(cli, {
     ifAbsent: options.ifAbsent,
     title: `the tag ${tag} of ${owner}/${repo}`,
     find: async () => {
       const { body } = await cli.client.call(forge.getTag, { params: { ...params, tag } });
       if (target !== undefined)
-        wanted = (await cli.client.call(forge.getCommit, { params: { ...params, sha: target } }))
+        targetSha = (await cli.client.call(forge.getCommit, { params: { ...params, sha: target } }))
           .body.sha;
       return body;
     },
@@ -94,8 +94,8 @@ async function runCreate(cli: CliContext, options: TagCreateOptions): Promise<vo
       return (await cli.client.call(forge.createTag, { params, body })).body;
     },
     settings: (existing) => [
-      { flag: "--target", wanted, existing: existing.commit.sha },
-      { flag: "--message", wanted: message?.trimEnd(), existing: existing.message.trimEnd() },
+      { flag: "--target", requested: targetSha, existing: existing.commit.sha },
+      { flag: "--message", requested: message?.trimEnd(), existing: existing.message.trimEnd() },
     ],
   });
   await cli.output.resource(value, tagColumns);

@@ -209,7 +209,7 @@ type RepoEditFlags = Omit<RepoEditOptions, keyof RepositoryName> & {
   readonly visibility?: string;
 };
 
-const toVisibility = (given: string) => toChoice("--visibility", ["public", "private"], given);
+const toVisibility = (value: string) => toChoice("--visibility", ["public", "private"], value);
 
 export const editRepo = {
   operations: [forge.editRepository, forge.addTopic, forge.deleteTopic],
@@ -234,7 +234,7 @@ export const editRepo = {
         "--archived <true|false>",
         "whether it is archived and takes no pushes, issues or comments",
       )
-      .action((given: string, { homepage, visibility, ...rest }: RepoEditFlags) => {
+      .action((repository: string, { homepage, visibility, ...rest }: RepoEditFlags) => {
         if (visibility !== undefined && rest.private !== undefined)
           throw usageError("--visibility and --private exclude each other");
         const flags = {
@@ -247,7 +247,7 @@ export const editRepo = {
             "nothing to change",
             "give at least one flag of those that --help lists",
           );
-        return run(cli, { ...toRepositoryName(given), ...flags });
+        return run(cli, { ...toRepositoryName(repository), ...flags });
       });
   },
 } satisfies CommandModule;

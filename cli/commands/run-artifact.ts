@@ -231,11 +231,11 @@ function noArtifact(run: number, name: string | undefined): CliError {
   return new CliError("not_found", `run ${run} has ${missing} that can be downloaded`);
 }
 
-function toRunOrRepository(given: string): RepositoryName & { readonly id?: number } {
-  const parts = given.split("/");
-  if (parts.length === 3) return toRunName(given);
+function toRunOrRepository(text: string): RepositoryName & { readonly id?: number } {
+  const parts = text.split("/");
+  if (parts.length === 3) return toRunName(text);
   const [owner, repo] = parts;
   if (parts.length !== 2 || !owner || !repo)
-    throw usageError(`expected OWNER/NAME/ID or OWNER/NAME, not ${JSON.stringify(given)}`);
+    throw usageError(`expected OWNER/NAME/ID or OWNER/NAME, not ${JSON.stringify(text)}`);
   return { owner, repo };
 }

@@ -86,18 +86,18 @@ const columns: readonly Column<Change>[] = [
 async function* listChanges(
   cli: CliContext,
   source: RunSource,
-  given: number | undefined,
+  runId: number | undefined,
 ): AsyncGenerator<Change> {
-  const id = given ?? (await source.listRuns())[0]?.id;
+  const id = runId ?? (await source.listRuns())[0]?.id;
   if (id === undefined) throw new CliError("not_found", "the repository has no runs");
-  const seen = new Map<number, string>();
+  const statuses = new Map<number, string>();
   for (;;) {
     // Fetched before the jobs: the list that follows then has every change until the end of the run.
     const run = await source.getRun(id);
     for (const job of await source.listJobs(id)) {
       const status = stateOf(job);
-      if (seen.get(job.id) === status) continue;
-      seen.set(job.id, status);
+      if (statuses.get(job.id) === status) continue;
+      statuses.set(job.id, status);
       yield { run: id, job: job.id, name: job.name, status, at: toMoment(job) };
     }
     if (hasEnded(run)) {
@@ -153,7 +153,7 @@ function createSource(cli: CliContext, { owner, repo }: RepositoryName): RunSour
   };
 }
 
-function toTarget(given: string): WatchOptions {
-  if (given.split("/").length > 2) return toRunName(given);
-  return { ...toRepositoryName(given), id: undefined };
+function toTarget(text: string): WatchOptions {
+  if (text.split("/").length > 2) return toRunName(text);
+  return { ...toRepositoryName(text), id: undefined };
 }

@@ -78,8 +78,8 @@ export const listRuns = {
       .option("--event <event>", "of this event, such as push")
       .option("--actor <username>", "started by this user")
       .option("--workflow <file>", "of this workflow, such as ci.yml")
-      .action((given: string | undefined, { org, user, ...filters }: RunListFlags) =>
-        run(cli, { of: toRunSource({ given, org, user }, filters), ...filters }),
+      .action((repository: string | undefined, { org, user, ...filters }: RunListFlags) =>
+        run(cli, { of: toRunSource({ repository, org, user }, filters), ...filters }),
       );
   },
 } satisfies CommandModule;
@@ -113,19 +113,19 @@ interface RunListFlags extends RunFilters {
 
 function toRunSource(
   {
-    given,
+    repository,
     org,
     user = false,
   }: {
-    readonly given: string | undefined;
+    readonly repository: string | undefined;
     readonly org: string | undefined;
     readonly user: boolean | undefined;
   },
   { workflow }: RunFilters,
 ): RunSource {
-  if ([given !== undefined, org !== undefined, user].filter(Boolean).length !== 1)
+  if ([repository !== undefined, org !== undefined, user].filter(Boolean).length !== 1)
     throw usageError("give one of OWNER/NAME, --org and --user");
-  if (given !== undefined) return { kind: "repository", ...toRepositoryName(given) };
+  if (repository !== undefined) return { kind: "repository", ...toRepositoryName(repository) };
   if (workflow !== undefined) throw usageError("--workflow needs a repository");
   return org === undefined ? { kind: "user" } : { kind: "organization", org };
 }
@@ -356,10 +356,10 @@ async function runRerun(cli: CliContext, options: RerunOptions): Promise<void> {
   await cli.output.done({ run: id, conclusion }, `Run ${id} ended as ${conclusion}.`);
 }
 
-function toPositiveInteger(given: string): number {
-  const id = Number(given);
+function toPositiveInteger(value: string): number {
+  const id = Number(value);
   if (Number.isSafeInteger(id) && id > 0) return id;
-  throw usageError(`expected a positive number, not ${JSON.stringify(given)}`);
+  throw usageError(`expected a positive number, not ${JSON.stringify(value)}`);
 }
 
 export const deleteRun = {

@@ -70,10 +70,10 @@ async function runRegister(cli: CliContext, options: RegisterOptions): Promise<v
     create: () =>
       registerRunner(cli, { token, level, name, labels, allow, isEphemeral: ephemeral }),
     settings: (existing) => [
-      { flag: "--name", wanted: name, existing: existing.name },
-      { flag: "--labels", wanted: labels, existing: existing.labels },
-      { flag: "--allow", wanted: options.allow, existing: existing.allow },
-      { flag: "--ephemeral", wanted: options.ephemeral, existing: existing.ephemeral },
+      { flag: "--name", requested: name, existing: existing.name },
+      { flag: "--labels", requested: labels, existing: existing.labels },
+      { flag: "--allow", requested: options.allow, existing: existing.allow },
+      { flag: "--ephemeral", requested: options.ephemeral, existing: existing.ephemeral },
     ],
   });
   warnOfHostJobs(cli, state);
@@ -174,8 +174,8 @@ export function warnOfHostJobs(cli: CliContext, { labels, allow }: RunnerState):
   );
 }
 
-function toNumber(flag: string, given: string, least: number, most: number): number {
-  const value = Number(given);
-  if (/^\d{1,9}$/.test(given) && value >= least && value <= most) return value;
-  throw usageError(`${flag} takes a number from ${least} to ${most}, not ${JSON.stringify(given)}`);
+function toNumber(flag: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (/^\d{1,9}$/.test(text) && value >= least && value <= most) return value;
+  throw usageError(`${flag} takes a number from ${least} to ${most}, not ${JSON.stringify(text)}`);
 }

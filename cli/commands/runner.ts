@@ -168,8 +168,8 @@ interface RunnerName {
   readonly id: number;
 }
 
-function toNamed(given: string, flags: LevelFlags): RunnerName {
-  const id = Number(given);
+function toNamed(text: string, flags: LevelFlags): RunnerName {
+  const id = Number(text);
   if (Number.isSafeInteger(id) && id > 0) return { level: toRunnerLevel(flags), id };
-  throw usageError(`a runner is named by its id, not ${JSON.stringify(given)}`);
+  throw usageError(`a runner is named by its id, not ${JSON.stringify(text)}`);
 }

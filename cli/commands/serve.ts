@@ -89,8 +89,8 @@ export const serve = {
 /** The flags of a line that are settings, without the common ones. */
 export function toSettingFlags(flags: ServeFlags): SettingFlags {
   const names = new Set<SettingName>(flagged.map(({ name }) => name));
-  const given = Object.entries(flags).filter(([name]) => names.has(name as SettingName));
-  return Object.fromEntries(given);
+  const settings = Object.entries(flags).filter(([name]) => names.has(name as SettingName));
+  return Object.fromEntries(settings);
 }
 
 export interface ServeOptions {

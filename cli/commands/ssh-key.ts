@@ -57,7 +57,7 @@ async function runKeyAdd(cli: CliContext, { file, title, ifAbsent }: KeyAddOptio
       const body = { title: title ?? toKeyTitle(file), key };
       return (await cli.client.call(forge.addOwnKey, { body })).body;
     },
-    settings: (existing) => [{ flag: "--title", wanted: title, existing: existing.title }],
+    settings: (existing) => [{ flag: "--title", requested: title, existing: existing.title }],
   });
   await cli.output.resource(value, keyColumns);
 }

@@ -58,7 +58,7 @@ export const createToken = {
 /** Creates an access token and prints its secret, which is never shown again. */
 async function runTokenCreate(cli: CliContext, options: TokenCreateOptions): Promise<void> {
   const { name, scope } = options;
-  const scopes = scope.flatMap((given) => given.split(",")).map((one) => one.trim());
+  const scopes = scope.flatMap((value) => value.split(",")).map((one) => one.trim());
   for (const word of scopes) if (word !== "") toChoice("--scope", scopeWords, word);
   const { username, authorization } = await findOwner(cli, options);
   const input = { params: { username }, body: { name, scopes } };

@@ -111,8 +111,8 @@ export const getVariable = {
 } satisfies CommandModule;
 
 /** Prints one variable. */
-async function runGet(cli: CliContext, given: VariableName): Promise<void> {
-  const { kind, params } = toCall(given);
+async function runGet(cli: CliContext, variable: VariableName): Promise<void> {
+  const { kind, params } = toCall(variable);
   const { body } = await cli.client.call(operations.get[kind], { params });
   await cli.output.resource(body, columns);
 }
@@ -189,10 +189,10 @@ export const deleteVariable = {
 } satisfies CommandModule;
 
 /** Deletes a variable. */
-async function runDelete(cli: CliContext, given: VariableName): Promise<void> {
-  const { name } = given;
+async function runDelete(cli: CliContext, variable: VariableName): Promise<void> {
+  const { name } = variable;
   await cli.prompts.confirm(`Delete variable ${name}?`);
-  const { kind, params } = toCall(given);
+  const { kind, params } = toCall(variable);
   await cli.client.call(operations.delete[kind], { params });
   await cli.output.done({ name }, `Deleted variable ${name}.`);
 }

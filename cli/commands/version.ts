@@ -32,10 +32,10 @@ export const showVersion = {
 /** Prints the version of croft, of Node and of the platform; with `check` also the latest release. */
 async function runVersion(cli: CliContext, { check }: VersionOptions): Promise<void> {
   const { nodeVersion, platform } = cli.system;
-  const facts = { version, node: nodeVersion, platform };
+  const info = { version, node: nodeVersion, platform };
   if (!check)
     return cli.output.text(`croft ${version}\n`, {
-      ...facts,
+      ...info,
       latest: null,
       is_latest: null,
       release_url: null,
@@ -44,7 +44,7 @@ async function runVersion(cli: CliContext, { check }: VersionOptions): Promise<v
   const isLatest = compareVersions(version, latest) >= 0;
   const verdict = isLatest ? "is the latest release" : `is older than ${latest}: ${url ?? ""}`;
   await cli.output.text(`croft ${version} ${verdict.trim()}\n`, {
-    ...facts,
+    ...info,
     latest,
     is_latest: isLatest,
     release_url: url,

@@ -105,9 +105,9 @@ async function readDefaultBranch(cli: CliContext, params: RepositoryName): Promi
   return body.default_branch;
 }
 
-function toInputs(given: readonly string[]): Record<string, string> {
+function toInputs(inputs: readonly string[]): Record<string, string> {
   return Object.fromEntries(
-    given.map((text) => {
+    inputs.map((text) => {
       const at = text.indexOf("=");
       if (at < 1) throw usageError(`--input takes NAME=VALUE, not ${JSON.stringify(text)}`);
       return [text.slice(0, at), text.slice(at + 1)];

@@ -45,8 +45,8 @@ export function toRunnerLevel(flags: Omit<LevelFlags, "instance">): ActionLevel 
 
 /** Reads the level; exactly one flag must be given. @throws CliError `usage` */
 export function toLevel({ repo, org, user, instance }: LevelFlags): ActionLevel {
-  const given = [repo, org, user, instance].filter((flag) => flag !== undefined && flag !== false);
-  if (given.length !== 1) throw usageError("give one of --repo, --org, --user and --instance");
+  const levels = [repo, org, user, instance].filter((flag) => flag !== undefined && flag !== false);
+  if (levels.length !== 1) throw usageError("give one of --repo, --org, --user and --instance");
   if (repo !== undefined) return { kind: "repository", params: toRepositoryName(repo) };
   if (org !== undefined) return { kind: "organization", params: { org } };
   return { kind: user === true ? "user" : "instance", params: {} };

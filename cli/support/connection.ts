@@ -10,8 +10,8 @@ import { readPages } from "../output/pages.ts";
 /** All connections of the caller. */
 export async function readConnections(cli: CliContext): Promise<readonly WireConnection[]> {
   const connections: WireConnection[] = [];
-  const wanted = { page: undefined, limit: undefined, all: true };
-  for await (const page of readPages(vaultPages(cli.client, vault.listConnections, {}), wanted))
+  const flags = { page: undefined, limit: undefined, all: true };
+  for await (const page of readPages(vaultPages(cli.client, vault.listConnections, {}), flags))
     connections.push(...page.items);
   return connections;
 }

@@ -87,13 +87,13 @@ function ended(child: ReturnType<typeof spawn>, signal: AbortSignal): Promise<nu
 export async function toCredentialHelper(cli: HelperDeps): Promise<string> {
   const { system, flags } = cli;
   const { url, urlSource, profile } = await cli.config();
-  const isGiven = urlSource === "flag" || urlSource === "environment";
+  const isUrlExplicit = urlSource === "flag" || urlSource === "environment";
   const toPath = (path: string | undefined) =>
     path === undefined || path === "" ? undefined : resolve(system.workingDirectory, path);
   const chosen = [
     ["--home", toPath(flags.home ?? system.env["CROFT_HOME"])],
     ["--config", toPath(flags.config ?? system.env["CROFT_CONFIG"])],
-    ["--url", isGiven ? (url ?? undefined) : undefined],
+    ["--url", isUrlExplicit ? (url ?? undefined) : undefined],
     ["--profile", profile],
     ["--credential-store", flags.credentialStore ?? system.env["CROFT_CREDENTIAL_STORE"]],
   ].flatMap(([name = "", value]) => (value === undefined || value === "" ? [] : [name, value]));

@@ -16,7 +16,7 @@ export function addIfAbsentFlag(command: Command): Command {
 export interface Setting {
   readonly flag: string;
   /** Undefined when the flag was not given; such a setting is not compared. */
-  readonly wanted: unknown;
+  readonly requested: unknown;
   readonly existing: unknown;
 }
 
@@ -102,12 +102,12 @@ function reportExisting<T>(
 ): Created<T> {
   const name = `${title.charAt(0).toUpperCase()}${title.slice(1)}`;
   const others = (settings?.(value) ?? []).filter(
-    ({ wanted, existing }) => wanted !== undefined && !isSame(wanted, existing),
+    ({ requested, existing }) => requested !== undefined && !isSame(requested, existing),
   );
   if (others.length === 0) cli.io.note(`${name} exists already; nothing was changed.`);
   else {
     const list = others.map(
-      ({ flag, wanted, existing }) => `${flag} is ${toWord(existing)}, not ${toWord(wanted)}`,
+      ({ flag, requested, existing }) => `${flag} is ${toWord(existing)}, not ${toWord(requested)}`,
     );
     const advice = editedBy === undefined ? "" : ` "${editedBy}" changes it.`;
     cli.io.warn(
@@ -118,8 +118,8 @@ function reportExisting<T>(
 }
 
 /** Numbers and true or false may come as words from flags. */
-function isSame(wanted: unknown, existing: unknown): boolean {
-  return String(wanted) === String(existing ?? "");
+function isSame(requested: unknown, existing: unknown): boolean {
+  return String(requested) === String(existing ?? "");
 }
 
 function toWord(value: unknown): string {

@@ -20,14 +20,14 @@ export function addIfMatchFlag(command: Command, help: string): Command {
 export function readIfMatch({ ifMatch, etag }: IfMatchFlags): string | undefined {
   if (ifMatch !== undefined && etag !== undefined)
     throw usageError("--etag is the former name of --if-match: give one of them");
-  const given = ifMatch ?? etag;
+  const value = ifMatch ?? etag;
   // An empty variable of a script must not become a change without a precondition.
-  if (given?.trim() === "")
+  if (value?.trim() === "")
     throw usageError(
       "--if-match takes an etag, not an empty text",
       '"croft vault item view ITEM --jq .etag" prints it',
     );
-  return given;
+  return value;
 }
 
 /** Whether two etags are one, with or without quotes. */

@@ -7,25 +7,25 @@ import { type Column, time } from "../output/cells.ts";
 import type { RepositoryName } from "./repository.ts";
 
 /** The value of `--state` of a list. @throws CliError `usage` */
-export function toListState(given: string): string {
-  return toChoice("--state", ["open", "closed", "all"], given);
+export function toListState(value: string): string {
+  return toChoice("--state", ["open", "closed", "all"], value);
 }
 
 /** A day such as 2026-12-31, or a time, as RFC 3339. @throws CliError `usage` */
-export function toDueDate(given: string): string {
-  const time = /^\d{4}-\d\d-\d\d$/.test(given) ? `${given}T00:00:00Z` : given;
+export function toDueDate(value: string): string {
+  const time = /^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00:00Z` : value;
   if (/^\d{4}-\d\d-\d\dT/.test(time) && !Number.isNaN(Date.parse(time))) return time;
-  throw usageError(`a date is written as 2026-12-31, not ${JSON.stringify(given)}`);
+  throw usageError(`a date is written as 2026-12-31, not ${JSON.stringify(value)}`);
 }
 
 /** Adds one more value of an option that may be repeated. */
-export function addValue(value: string, all: readonly string[] = []): readonly string[] {
-  return [...all, value];
+export function addValue(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, value];
 }
 
 /** Adds values of an option that may be repeated or has several, separated by commas. */
-export function addValues(value: string, all: readonly string[] = []): readonly string[] {
-  return [...all, ...value.split(",").map((word) => word.trim())];
+export function addValues(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, ...value.split(",").map((word) => word.trim())];
 }
 
 /** An issue in a table. */

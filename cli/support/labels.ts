@@ -10,10 +10,10 @@ import { type RepositoryName, toRepositoryName } from "./repository.ts";
 export type LabelPlace = RepositoryName | { readonly org: string };
 
 /** `OWNER/NAME` or `ORG` as its parts. @throws CliError `usage` */
-export function toLabelPlace(given: string): LabelPlace {
-  if (given.includes("/")) return toRepositoryName(given);
-  if (given === "") throw usageError("labels are named by OWNER/NAME, or by an organization");
-  return { org: given };
+export function toLabelPlace(text: string): LabelPlace {
+  if (text.includes("/")) return toRepositoryName(text);
+  if (text === "") throw usageError("labels are named by OWNER/NAME, or by an organization");
+  return { org: text };
 }
 
 /** The labels of a repository, or of an organization. */

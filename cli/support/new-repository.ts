@@ -68,13 +68,13 @@ export function repositorySettings(
   existing: WireRepository,
 ): readonly Setting[] {
   return [
-    { flag: "--description", wanted: flags.description, existing: existing.description },
-    { flag: "--private", wanted: flags.private, existing: existing.private },
-    { flag: "--as-template", wanted: flags.asTemplate, existing: existing.template },
-    { flag: "--default-branch", wanted: flags.defaultBranch, existing: existing.default_branch },
+    { flag: "--description", requested: flags.description, existing: existing.description },
+    { flag: "--private", requested: flags.private, existing: existing.private },
+    { flag: "--as-template", requested: flags.asTemplate, existing: existing.template },
+    { flag: "--default-branch", requested: flags.defaultBranch, existing: existing.default_branch },
     {
       flag: "--object-format",
-      wanted: flags.objectFormat,
+      requested: flags.objectFormat,
       existing: existing.object_format_name,
     },
   ];

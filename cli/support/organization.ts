@@ -71,11 +71,11 @@ export function organizationSettings(
   existing: WireOrganization,
 ): readonly Setting[] {
   return [
-    { flag: "--full-name", wanted: flags.fullName, existing: existing.full_name },
-    { flag: "--email", wanted: flags.email, existing: existing.email },
-    { flag: "--description", wanted: flags.description, existing: existing.description },
-    { flag: "--website", wanted: flags.website, existing: existing.website },
-    { flag: "--location", wanted: flags.location, existing: existing.location },
-    { flag: "--visibility", wanted: flags.visibility, existing: existing.visibility },
+    { flag: "--full-name", requested: flags.fullName, existing: existing.full_name },
+    { flag: "--email", requested: flags.email, existing: existing.email },
+    { flag: "--description", requested: flags.description, existing: existing.description },
+    { flag: "--website", requested: flags.website, existing: existing.website },
+    { flag: "--location", requested: flags.location, existing: existing.location },
+    { flag: "--visibility", requested: flags.visibility, existing: existing.visibility },
   ];
 }

@@ -15,10 +15,10 @@ export interface RepositoryName {
 export const repositoryArgument = ["<repository>", "the repository as OWNER/NAME"] as const;
 
 /** `owner/name` as its parts. @throws CliError `usage` */
-export function toRepositoryName(given: string): RepositoryName {
-  const [owner = "", repo = "", ...rest] = given.split("/");
+export function toRepositoryName(text: string): RepositoryName {
+  const [owner = "", repo = "", ...rest] = text.split("/");
   if (owner === "" || repo === "" || rest.length > 0)
-    throw usageError(`a repository is named OWNER/NAME, not ${JSON.stringify(given)}`);
+    throw usageError(`a repository is named OWNER/NAME, not ${JSON.stringify(text)}`);
   return { owner, repo };
 }
 
@@ -52,16 +52,16 @@ export interface IssueName extends RepositoryName {
 }
 
 /** `owner/name#number` as its parts. @throws CliError `usage` */
-export function toIssueName(given: string): IssueName {
-  const [repository = "", index = "", ...rest] = given.split("#");
+export function toIssueName(text: string): IssueName {
+  const [repository = "", index = "", ...rest] = text.split("#");
   if (!/^[1-9]\d{0,14}$/.test(index) || rest.length > 0)
-    throw usageError(`an issue is named OWNER/NAME#NUMBER, not ${JSON.stringify(given)}`);
+    throw usageError(`an issue is named OWNER/NAME#NUMBER, not ${JSON.stringify(text)}`);
   return { ...toRepositoryName(repository), index };
 }
 
 /** A text as it was given, or from standard input when it is `-`. */
-export async function readText(cli: CliContext, given: string): Promise<string> {
-  return given === "-" ? cli.io.readInput(TEXT_BYTES_MAX) : given;
+export async function readText(cli: CliContext, text: string): Promise<string> {
+  return text === "-" ? cli.io.readInput(TEXT_BYTES_MAX) : text;
 }
 
 /** The flags of a command that takes a longer text. */

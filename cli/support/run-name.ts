@@ -7,10 +7,10 @@ export interface RunName extends RepositoryName {
 }
 
 /** Reads `OWNER/NAME/ID`. Throws `usage` for anything else. */
-export function toRunName(given: string): RunName {
-  const at = given.lastIndexOf("/");
-  const id = Number(given.slice(at + 1));
+export function toRunName(text: string): RunName {
+  const at = text.lastIndexOf("/");
+  const id = Number(text.slice(at + 1));
   if (at === -1 || !Number.isSafeInteger(id) || id < 1)
-    throw usageError(`a run or job is named OWNER/NAME/ID, not ${JSON.stringify(given)}`);
-  return { ...toRepositoryName(given.slice(0, at)), id };
+    throw usageError(`a run or job is named OWNER/NAME/ID, not ${JSON.stringify(text)}`);
+  return { ...toRepositoryName(text.slice(0, at)), id };
 }

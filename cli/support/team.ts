@@ -22,11 +22,11 @@ export const teamColumns: readonly Column<WireTeam>[] = [
 ];
 
 /** Returns the id of a team. @throws CliError `usage` for another notation, `not_found` for an unknown team */
-export async function findTeamId(cli: CliContext, given: string): Promise<string> {
-  if (/^[1-9]\d{0,14}$/.test(given)) return given;
-  const [org = "", name = "", ...rest] = given.split("/");
+export async function findTeamId(cli: CliContext, nameOrId: string): Promise<string> {
+  if (/^[1-9]\d{0,14}$/.test(nameOrId)) return nameOrId;
+  const [org = "", name = "", ...rest] = nameOrId.split("/");
   if (org === "" || name === "" || rest.length > 0)
-    throw usageError(`a team is named ORG/TEAM or by its id, not ${JSON.stringify(given)}`);
+    throw usageError(`a team is named ORG/TEAM or by its id, not ${JSON.stringify(nameOrId)}`);
   const team = await findTeam(cli, org, name);
   if (team !== undefined) return String(team.id);
   throw new CliError("not_found", `${org} has no team ${name} that you may see`, {

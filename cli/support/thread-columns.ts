@@ -24,8 +24,8 @@ export const threadLines: readonly Column<WireThread>[] = [
 export type ThreadStatusName = "unread" | "read" | "pinned";
 
 /** Reads such a word. @throws CliError `usage` */
-export function toStatusName(flag: string): (given: string) => ThreadStatusName {
-  return (given) => toChoice(flag, ["unread", "read", "pinned"], given);
+export function toStatusName(flag: string): (value: string) => ThreadStatusName {
+  return (value) => toChoice(flag, ["unread", "read", "pinned"], value);
 }
 
 function toStatus({ unread, pinned }: WireThread): ThreadStatusName {

@@ -28,12 +28,12 @@ export function assertWaitFlags({ wait, timeout }: WaitFlags): void {
 }
 
 /** Returns milliseconds from `90`, `90s`, `10m` or `1h30m`. @throws CliError `usage` */
-export function toDuration(given: string): number {
+export function toDuration(value: string): number {
   const [whole, hours = "0", minutes = "0", seconds = "0"] =
-    /^(?:(\d{1,4})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s?)?$/.exec(given) ?? [];
+    /^(?:(\d{1,4})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s?)?$/.exec(value) ?? [];
   const total = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds);
   if (whole === undefined || whole === "" || total === 0)
-    throw usageError(`--timeout takes a duration such as 90s, 10m or 2h, not ${toJson(given)}`);
+    throw usageError(`--timeout takes a duration such as 90s, 10m or 2h, not ${toJson(value)}`);
   return total * 1000;
 }
 

@@ -44,24 +44,24 @@ async function addMistakes(error: CliError, failed: FailedCommand): Promise<CliE
   const { findUnknownValues } = await import("./usage-errors.ts");
   const unknown = findUnknownValues(leaf, line, module);
   const operations = module.takesValuesOf ?? [];
-  const values = operations.length === 0 ? {} : await readGivenValues(failed);
+  const values = operations.length === 0 ? {} : await readFlagValues(failed);
   const refused = Object.keys(values).length === 0 ? [] : await findRefused();
   const mistakes = [...unknown, ...refused].filter((each) => !error.message.includes(each));
   return mistakes.length === 0 ? error : reword(error, [error.message, ...mistakes].join("; "));
 
   async function findRefused(): Promise<readonly string[]> {
-    const { findGivenProblems } = await import("../client/refused-values.ts");
+    const { findFlagProblems: findGivenProblems } = await import("../client/refused-values.ts");
     return findGivenProblems(operations, values).map((problem) => toSentence(problem, leaf));
   }
 }
 
 /** The values of the line by the names that the wire has, with the password that is waiting on standard input. */
-async function readGivenValues({ leaf, cli }: FailedCommand): Promise<Record<string, string>> {
+async function readFlagValues({ leaf, cli }: FailedCommand): Promise<Record<string, string>> {
   const values: Record<string, string> = {};
   for (const option of leaf.options) {
-    const given: unknown = leaf.getOptionValue(option.attributeName());
+    const value: unknown = leaf.getOptionValue(option.attributeName());
     if (leaf.getOptionValueSource(option.attributeName()) !== "cli") continue;
-    if (typeof given === "string") values[option.name().replaceAll("-", "_")] = given;
+    if (typeof value === "string") values[option.name().replaceAll("-", "_")] = value;
     const isWaiting = !cli.io.isInputTerminal && !cli.system.stdin.destroyed;
     if (option.long === "--password-stdin" && isWaiting)
       values["password"] = await cli.io.readInput(64 * 1024);

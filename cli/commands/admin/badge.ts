@@ -60,8 +60,8 @@ async function runBadgeCreate(cli: CliContext, options: BadgeCreateOptions): Pro
       return (await cli.client.call(forge.createBadge, { body })).body;
     },
     settings: (existing) => [
-      { flag: "--description", wanted: description, existing: existing.description },
-      { flag: "--image-url", wanted: imageUrl, existing: existing.image_url },
+      { flag: "--description", requested: description, existing: existing.description },
+      { flag: "--image-url", requested: imageUrl, existing: existing.image_url },
     ],
   });
   await cli.output.resource(value, badgeColumns);

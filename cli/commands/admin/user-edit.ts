@@ -91,12 +91,12 @@ async function runUserCreate(cli: CliContext, options: UserCreateOptions): Promi
     settings: (existing) => [
       {
         flag: "--email",
-        wanted: options.email.toLowerCase(),
+        requested: options.email.toLowerCase(),
         existing: existing.email.toLowerCase(),
       },
-      { flag: "--full-name", wanted: options.fullName, existing: existing.full_name },
-      { flag: "--visibility", wanted: options.visibility, existing: existing.visibility },
-      { flag: "--restricted", wanted: options.restricted, existing: existing.restricted },
+      { flag: "--full-name", requested: options.fullName, existing: existing.full_name },
+      { flag: "--visibility", requested: options.visibility, existing: existing.visibility },
+      { flag: "--restricted", requested: options.restricted, existing: existing.restricted },
     ],
     editedBy: "croft admin user edit",
   });

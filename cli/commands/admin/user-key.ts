@@ -57,7 +57,9 @@ async function runUserKeyAdd(cli: CliContext, options: UserKeyAddOptions): Promi
     },
     create: async () =>
       (await cli.client.call(forge.addUserKey, { params, body: { title, key } })).body,
-    settings: (existing) => [{ flag: "--title", wanted: options.title, existing: existing.title }],
+    settings: (existing) => [
+      { flag: "--title", requested: options.title, existing: existing.title },
+    ],
   });
   await cli.output.resource(value, keyColumns);
 }

@@ -67,9 +67,9 @@ async function runUserList(cli: CliContext, query: UserListOptions): Promise<voi
 }
 
 /** The server takes every other word for false. */
-function toTrueFalse(flag: string): (given: string) => string {
-  return (given) => {
-    return toChoice(flag, ["true", "false"], given);
+function toTrueFalse(flag: string): (value: string) => string {
+  return (value) => {
+    return toChoice(flag, ["true", "false"], value);
   };
 }
 

@@ -93,15 +93,15 @@ function createQuickContext(cli: CliContext, words: readonly string[]) {
   const context = createContext(cli.system, { ...neverStopping, signal: ending.signal });
   // The last word is still being typed.
   const before = words.slice(0, -1);
-  const given = (flag: string) =>
+  const flagValue = (flag: string) =>
     before.includes(flag) ? before[before.indexOf(flag) + 1] : undefined;
   context.useFlags({
     ...noFlags,
     input: false,
-    profile: given("--profile") ?? cli.flags.profile,
-    url: given("--url") ?? cli.flags.url,
-    home: given("--home") ?? cli.flags.home,
-    config: given("--config") ?? cli.flags.config,
+    profile: flagValue("--profile") ?? cli.flags.profile,
+    url: flagValue("--url") ?? cli.flags.url,
+    home: flagValue("--home") ?? cli.flags.home,
+    config: flagValue("--config") ?? cli.flags.config,
   });
   return { context, signal: ending.signal, abort: () => ending.abort() };
 }

@@ -236,8 +236,8 @@ function findAbove(typed: string): string | undefined {
 
 /** The repository that a line names before the value: with `--repo`, or as its first argument. */
 function findRepository({ args, flags }: Question): RepositoryName | undefined {
-  const [given] = (flags.get("--repo") ?? args[0] ?? "").split("#");
-  const [owner = "", repo = ""] = (given ?? "").split("/");
+  const [repository] = (flags.get("--repo") ?? args[0] ?? "").split("#");
+  const [owner = "", repo = ""] = (repository ?? "").split("/");
   return owner === "" || repo === "" ? undefined : { owner, repo };
 }
 

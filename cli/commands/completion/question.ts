@@ -24,9 +24,9 @@ export async function readQuestion(
   cli: CliContext,
   words: readonly string[],
 ): Promise<Question | undefined> {
-  const given = words.at(-1) ?? "";
+  const lastWord = words.at(-1) ?? "";
   // PowerShell cannot send an empty word.
-  const typed = given === '""' ? "" : given;
+  const typed = lastWord === '""' ? "" : lastWord;
   const { path, verb, rest } = await findCommand(words.slice(0, -1), commands);
   const profiles = { completion: "profiles", typed, args: [], flags: new Map() } as const;
   if (verb === undefined) return rest.at(-1) === "--profile" ? profiles : undefined;

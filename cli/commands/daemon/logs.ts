@@ -229,22 +229,22 @@ function toRecord(line: string): LogRecord | undefined {
 function toShownLine(line: string): string {
   const record = toRecord(line);
   if (record === undefined) return sanitizeText(line);
-  const { time, level, message, ...facts } = record;
-  const shown = Object.entries(facts).map(([name, value]) => `${name}=${toJson(value)}`);
+  const { time, level, message, ...fields } = record;
+  const shown = Object.entries(fields).map(([name, value]) => `${name}=${toJson(value)}`);
   const head = [String(time), String(level).toUpperCase().padEnd(5), String(message)];
   return sanitizeText([...head, ...shown].join(" ")).replaceAll("\n", "\\n");
 }
 
-function toLines(given: string): number {
-  if (!/^\d{1,6}$/.test(given))
-    throw usageError(`--lines takes a whole number, not ${JSON.stringify(given)}`);
-  return Number(given);
+function toLines(value: string): number {
+  if (!/^\d{1,6}$/.test(value))
+    throw usageError(`--lines takes a whole number, not ${JSON.stringify(value)}`);
+  return Number(value);
 }
 
-function toLevel(given: string): Level {
-  const level = levels.find((one) => one === given.toLowerCase());
+function toLevel(value: string): Level {
+  const level = levels.find((one) => one === value.toLowerCase());
   if (level !== undefined) return level;
-  throw usageError(`--level takes ${levels.join(", ")}, not ${JSON.stringify(given)}`);
+  throw usageError(`--level takes ${levels.join(", ")}, not ${JSON.stringify(value)}`);
 }
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -255,12 +255,12 @@ const unitMs: Readonly<Record<string, number>> = {
 };
 
 /** A moment, or an age, as epoch milliseconds. */
-function toTime(flag: string, given: string, clock: () => number): number {
-  const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(given) ?? [];
+function toTime(flag: string, value: string, clock: () => number): number {
+  const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(value) ?? [];
   if (count !== undefined) return clock() - Number(count) * (unitMs[unit] ?? 0);
-  const at = /^\d{4}-\d\d-\d\d/.test(given) ? Date.parse(given) : Number.NaN;
+  const at = /^\d{4}-\d\d-\d\d/.test(value) ? Date.parse(value) : Number.NaN;
   if (!Number.isNaN(at)) return at;
   throw usageError(
-    `${flag} takes a time such as 2026-11-21T12:00:00Z or an age such as 15m, not ${JSON.stringify(given)}`,
+    `${flag} takes a time such as 2026-11-21T12:00:00Z or an age such as 15m, not ${JSON.stringify(value)}`,
   );
 }

@@ -221,8 +221,8 @@ async function runDaemonWait(
 }
 
 /** A whole number of seconds. */
-export function toSeconds(given: string): number {
-  if (!/^\d{1,6}$/.test(given))
-    throw usageError(`--timeout takes whole seconds, not ${JSON.stringify(given)}`);
-  return Number(given);
+export function toSeconds(value: string): number {
+  if (!/^\d{1,6}$/.test(value))
+    throw usageError(`--timeout takes whole seconds, not ${JSON.stringify(value)}`);
+  return Number(value);
 }

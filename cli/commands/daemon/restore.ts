@@ -193,7 +193,7 @@ async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): P
         });
       }),
   );
-  const { kept, keys, archive } = restored;
+  const { kept: previous, keys, archive } = restored;
   const advice = keyAdvice[keys];
   if (advice !== undefined) cli.io.warn(advice);
   // The restored config.yaml may name another folder than the one before.
@@ -204,9 +204,9 @@ async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): P
       `The repositories were restored to ${repositories}, but repositories_dir names ${repositoriesDir}: ` +
         "move them there, or remove the setting.",
     );
-  const before = kept === null ? "" : `; what was there is kept in ${kept}`;
+  const before = previous === null ? "" : `; what was there is kept in ${previous}`;
   await cli.output.done(
-    { restored: true, copy: archive, kept, data, files: restored.files, keys },
+    { restored: true, copy: archive, kept: previous, data, files: restored.files, keys },
     `Restored ${data} from ${archive}, made ${restored.createdAt}${before}.`,
   );
   if (keys !== "missing")
@@ -283,9 +283,9 @@ async function restoreDatabase(cli: CliContext, copy: string): Promise<void> {
       invalid_argument: "unsupported",
     });
   });
-  const kept = restored.kept === null ? "" : `; what was there is kept as ${restored.kept}`;
+  const before = restored.kept === null ? "" : `; what was there is kept as ${restored.kept}`;
   await cli.output.done(
     { restored: true, ...restored, data },
-    `Restored the database of ${data} from ${restored.copy}${kept}.`,
+    `Restored the database of ${data} from ${restored.copy}${before}.`,
   );
 }

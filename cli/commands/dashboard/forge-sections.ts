@@ -357,6 +357,6 @@ export async function firstPage<T>(
 
 /** Returns the rows that have the text in a cell, whatever its case. */
 export function withText(rows: readonly DashboardRow[], text: string): readonly DashboardRow[] {
-  const wanted = text.toLowerCase();
-  return rows.filter(({ cells }) => cells.some((cell) => cell.toLowerCase().includes(wanted)));
+  const query = text.toLowerCase();
+  return rows.filter(({ cells }) => cells.some((cell) => cell.toLowerCase().includes(query)));
 }

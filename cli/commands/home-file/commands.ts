@@ -90,11 +90,11 @@ async function runApply(cli: CliContext, { file }: ApplyOptions): Promise<void> 
     file === "-"
       ? await cli.io.readInput()
       : await readFile(resolve(cli.system.workingDirectory, file), "utf8");
-  const wanted = await parseHomeFile(text, file === "-" ? "standard input" : file);
+  const desired = await parseHomeFile(text, file === "-" ? "standard input" : file);
   const { readHome } = await import("./read-home.ts");
   const { planChanges } = await import("./plan.ts");
-  const present = await readHome(cli, { vault: wanted.vault_users.length > 0 });
-  const plan = planChanges(wanted, present);
+  const present = await readHome(cli, { vault: desired.vault_users.length > 0 });
+  const plan = planChanges(desired, present);
   const applied: AppliedChange[] = [];
   for (const change of plan) applied.push(await applyOne(cli, change));
   await cli.output.list(wholeList(applied), columns);

@@ -21,16 +21,16 @@ export interface Change {
  * Returns the changes that make `present` match `wanted`. Fields that the file omits keep their values, and nothing is
  * deleted. Users come first, because organizations are created for them.
  */
-export function planChanges(wanted: HomeFile, present: HomeFile): readonly Change[] {
+export function planChanges(desired: HomeFile, present: HomeFile): readonly Change[] {
   return [
-    ...planList("user", wanted.users, present.users, ({ username }) => username),
-    ...planTokens(wanted, present),
-    ...planList("organization", wanted.organizations, present.organizations, ({ name }) => name),
-    ...planList("hook", wanted.hooks, present.hooks, keyOfHook).map(withoutSecretAddress(wanted)),
-    ...planList("vault_user", wanted.vault_users, present.vault_users, ({ handle }) => handle).map(
+    ...planList("user", desired.users, present.users, ({ username }) => username),
+    ...planTokens(desired, present),
+    ...planList("organization", desired.organizations, present.organizations, ({ name }) => name),
+    ...planList("hook", desired.hooks, present.hooks, keyOfHook).map(withoutSecretAddress(desired)),
+    ...planList("vault_user", desired.vault_users, present.vault_users, ({ handle }) => handle).map(
       withoutVaultEdits,
     ),
-    ...planSettings(wanted, present),
+    ...planSettings(desired, present),
   ];
 }
 
@@ -42,12 +42,12 @@ const fixed: ReadonlySet<string> = new Set(["owner"]);
 /** Names differ by more than upper and lower case, as the daemon has it. */
 function planList<Entry extends object>(
   kind: Change["kind"],
-  wanted: readonly Entry[],
+  desired: readonly Entry[],
   present: readonly Entry[],
   nameOf: (entry: Entry) => string,
 ): Change[] {
   const byName = new Map(present.map((entry) => [nameOf(entry).toLowerCase(), entry]));
-  return wanted.flatMap((entry): Change[] => {
+  return desired.flatMap((entry): Change[] => {
     const name = nameOf(entry);
     const old = byName.get(name.toLowerCase()) as Readonly<Record<string, unknown>> | undefined;
     const changes = Object.entries(entry)
@@ -68,13 +68,13 @@ function isSame(from: unknown, to: unknown): boolean {
 }
 
 /** Values of tokens are secrets, so the owners make them. */
-function planTokens(wanted: HomeFile, present: HomeFile): Change[] {
+function planTokens(desired: HomeFile, present: HomeFile): Change[] {
   const known = new Set(
     present.users.flatMap(({ username, tokens = [] }) =>
       tokens.map(({ name }) => `${username.toLowerCase()}/${name}`),
     ),
   );
-  return wanted.users.flatMap(({ username, tokens = [] }) =>
+  return desired.users.flatMap(({ username, tokens = [] }) =>
     tokens
       .map(({ name }) => `${username.toLowerCase()}/${name}`)
       .filter((name) => !known.has(name))
@@ -105,8 +105,8 @@ function withoutVaultEdits(change: Change): Change {
   return { ...change, action: "skip", reason };
 }
 
-function planSettings(wanted: HomeFile, present: HomeFile): Change[] {
-  return Object.entries(wanted.settings)
+function planSettings(desired: HomeFile, present: HomeFile): Change[] {
+  return Object.entries(desired.settings)
     .map(([field, to]): FieldChange => ({ field, from: present.settings[field] ?? null, to }))
     .filter(({ from, to }) => !isSame(from, to))
     .map((change) => ({

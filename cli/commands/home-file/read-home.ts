@@ -97,7 +97,7 @@ async function readHooks(cli: CliContext, scope: HookEntry["scope"]): Promise<Ho
 /** A hook without secrets: the address of a chat service, or one with a password or query, is one itself. */
 export function toHookEntry(one: WireHook, scope: HookEntry["scope"]): HookEntry {
   const { url = "", ...config } = one.config;
-  const kept = Object.entries(config).filter(([name]) => publicMembers.has(name));
+  const publicSettings = Object.entries(config).filter(([name]) => publicMembers.has(name));
   const address = URL.parse(url);
   const isPlain =
     (one.type === "gitea" || one.type === "gogs") &&
@@ -110,7 +110,7 @@ export function toHookEntry(one: WireHook, scope: HookEntry["scope"]): HookEntry
     type: one.type,
     ...withText(one, ["name"]),
     ...(isPlain ? { url } : {}),
-    ...(kept.length === 0 ? {} : { config: Object.fromEntries(kept) }),
+    ...(publicSettings.length === 0 ? {} : { config: Object.fromEntries(publicSettings) }),
     events: one.events.toSorted(),
     ...withText(one, ["branch_filter"]),
     active: one.active,

@@ -100,8 +100,8 @@ async function runDependencyRemove(
 }
 
 /** The other issue may be a number in the same repository. @throws CliError `usage` */
-function toPair(given: string, other: string): DependencyOptions {
-  const { owner, repo, index } = toIssueName(given);
+function toPair(issue: string, other: string): DependencyOptions {
+  const { owner, repo, index } = toIssueName(issue);
   const isNumber = /^#?\d+$/.test(other);
   const named = isNumber ? `${owner}/${repo}#${other.replace("#", "")}` : other;
   return { owner, repo, index, other: toIssueName(named) };

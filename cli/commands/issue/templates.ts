@@ -32,18 +32,18 @@ async function runTemplateList(cli: CliContext, params: RepositoryName): Promise
 export async function findTemplate(
   { client }: CliContext,
   params: RepositoryName,
-  wanted: string,
+  nameOrFile: string,
 ): Promise<WireIssueTemplate> {
   const { body: templates } = await client.call(forge.listIssueTemplates, { params });
   const found = templates.find(
     ({ name, file_name: file }) =>
-      name === wanted || file === wanted || file.split("/").at(-1) === wanted,
+      name === nameOrFile || file === nameOrFile || file.split("/").at(-1) === nameOrFile,
   );
   if (found !== undefined) return found;
   const known = templates.map(({ name }) => name).join(", ");
   throw new CliError(
     "not_found",
-    `${params.owner}/${params.repo} has no issue template ${JSON.stringify(wanted)}${known === "" ? "" : `, but ${known}`}`,
+    `${params.owner}/${params.repo} has no issue template ${JSON.stringify(nameOrFile)}${known === "" ? "" : `, but ${known}`}`,
   );
 }
 

@@ -202,11 +202,11 @@ async function runStatus(cli: CliContext): Promise<void> {
 }
 
 /** `1h30m`, `45m` or `90s` in seconds. @throws CliError `usage` */
-function toSeconds(given: string): number {
+function toSeconds(value: string): number {
   const [, hours = "0", minutes = "0", seconds = "0"] =
-    /^(?:(\d{1,5})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?$/.exec(given) ?? [];
+    /^(?:(\d{1,5})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?$/.exec(value) ?? [];
   const total = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
-  if (total === 0) throw usageError(`a duration is written as 1h30m, not ${JSON.stringify(given)}`);
+  if (total === 0) throw usageError(`a duration is written as 1h30m, not ${JSON.stringify(value)}`);
   return total;
 }
 

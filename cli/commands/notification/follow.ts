@@ -33,7 +33,7 @@ export async function* listAndFollow(
     yield* listed.toReversed();
     const shown = new Set(listed.map((thread) => JSON.stringify(thread)));
     for await (const one of news) {
-      if (one.kind === "count" || !isWanted(one.thread, filter)) continue;
+      if (one.kind === "count" || !matchesFilter(one.thread, filter)) continue;
       // Threads that changed while the list was read are in both.
       if (shown.delete(JSON.stringify(one.thread))) continue;
       yield one.thread;
@@ -43,7 +43,7 @@ export async function* listAndFollow(
   }
 }
 
-function isWanted(
+function matchesFilter(
   { unread, pinned, subject, repository }: WireThread,
   { status, type, repo }: FollowFilter,
 ): boolean {

@@ -55,12 +55,18 @@ export const listNotifications = {
       .option(
         "--status <status>",
         "unread, read or pinned; may be repeated; unread and pinned when absent",
-        (given: string, all?: readonly ThreadStatusName[]) => [...(all ?? []), toStatus(given)],
+        (value: string, previous?: readonly ThreadStatusName[]) => [
+          ...(previous ?? []),
+          toStatus(value),
+        ],
       )
       .option(
         "--type <type>",
         "issue, pull, commit or repository; may be repeated",
-        (given: string, all?: readonly SubjectName[]) => [...(all ?? []), toSubjectName(given)],
+        (value: string, previous?: readonly SubjectName[]) => [
+          ...(previous ?? []),
+          toSubjectName(value),
+        ],
       )
       .option("--repo <repository>", "only threads of this repository, as OWNER/NAME")
       .option("--since <time>", "changed at this time or later, such as 2026-11-21T12:00:00Z")
@@ -103,8 +109,8 @@ export async function runNotificationList(
   await cli.output.stream(listAndFollow(cli, pages, filter), threadColumns);
 }
 
-function toSubjectName(given: string): SubjectName {
-  return toChoice("--type", ["issue", "pull", "commit", "repository"], given);
+function toSubjectName(value: string): SubjectName {
+  return toChoice("--type", ["issue", "pull", "commit", "repository"], value);
 }
 
 const countNotifications = {

@@ -62,10 +62,10 @@ function toUnits(
 ): Record<string, string> | undefined {
   if (units.length === 0) return undefined;
   return Object.fromEntries(
-    units.map((given) => {
-      const [unit = "", level = permission, ...rest] = given.split("=");
+    units.map((value) => {
+      const [unit = "", level = permission, ...rest] = value.split("=");
       if (unit === "" || rest.length > 0)
-        throw usageError(`--unit takes UNIT or UNIT=PERMISSION, not ${JSON.stringify(given)}`);
+        throw usageError(`--unit takes UNIT or UNIT=PERMISSION, not ${JSON.stringify(value)}`);
       return [unit.startsWith("repo.") ? unit : `repo.${unit}`, level];
     }),
   );
@@ -120,24 +120,24 @@ async function runCreate(cli: CliContext, options: TeamCreateOptions): Promise<v
 }
 
 function teamSettings(flags: TeamFlags, existing: WireTeam): readonly Setting[] {
-  const wanted = toUnits(flags.unit ?? [], flags.permission);
+  const units = toUnits(flags.unit ?? [], flags.permission);
   return [
-    { flag: "--description", wanted: flags.description, existing: existing.description },
-    { flag: "--permission", wanted: flags.permission, existing: existing.permission },
-    { flag: "--visibility", wanted: flags.visibility, existing: existing.visibility },
+    { flag: "--description", requested: flags.description, existing: existing.description },
+    { flag: "--permission", requested: flags.permission, existing: existing.permission },
+    { flag: "--visibility", requested: flags.visibility, existing: existing.visibility },
     {
       flag: "--all-repositories",
-      wanted: flags.allRepositories,
+      requested: flags.allRepositories,
       existing: existing.includes_all_repositories,
     },
     {
       flag: "--creates-repositories",
-      wanted: flags.createsRepositories,
+      requested: flags.createsRepositories,
       existing: existing.can_create_org_repo,
     },
     {
       flag: "--unit",
-      wanted: wanted && listUnits(wanted),
+      requested: units && listUnits(units),
       existing: listUnits(existing.units_map),
     },
   ];
@@ -175,10 +175,10 @@ export const editTeam = {
 
 /** Changes a team; absent fields keep their values. */
 async function runEdit(cli: CliContext, options: TeamEditOptions): Promise<void> {
-  const { team: given, name, ...flags } = options;
-  const team = await findTeamId(cli, given);
+  const { team, name, ...flags } = options;
+  const teamId = await findTeamId(cli, team);
   const { body } = await cli.client.call(forge.editTeam, {
-    params: { team },
+    params: { team: teamId },
     body: { name, ...toBody(flags) },
   });
   await cli.output.resource(body, teamColumns);

@@ -23,10 +23,10 @@ const listMembers = {
 } satisfies CommandModule;
 
 /** Prints the members of a team, by name. */
-async function runList(cli: CliContext, given: string): Promise<void> {
-  const team = await findTeamId(cli, given);
+async function runList(cli: CliContext, team: string): Promise<void> {
+  const teamId = await findTeamId(cli, team);
   await cli.output.list(
-    forgePages(cli.client, forge.listTeamMembers, { params: { team } }),
+    forgePages(cli.client, forge.listTeamMembers, { params: { team: teamId } }),
     personColumns,
   );
 }
@@ -43,12 +43,12 @@ const addMember = {
 } satisfies CommandModule;
 
 /** Adds a user to a team. */
-async function runAdd(cli: CliContext, given: string, username: string): Promise<void> {
-  const team = await findTeamId(cli, given);
-  await cli.client.call(forge.addTeamMember, { params: { team, member: username } });
+async function runAdd(cli: CliContext, team: string, username: string): Promise<void> {
+  const teamId = await findTeamId(cli, team);
+  await cli.client.call(forge.addTeamMember, { params: { team: teamId, member: username } });
   await cli.output.done(
-    { added: true, username, team: given },
-    `${username} is a member of the team ${given}.`,
+    { added: true, username, team },
+    `${username} is a member of the team ${team}.`,
   );
 }
 
@@ -65,12 +65,12 @@ const removeMember = {
 } satisfies CommandModule;
 
 /** Removes a user from a team, and with the last team from the organization. */
-async function runRemove(cli: CliContext, given: string, username: string): Promise<void> {
-  const team = await findTeamId(cli, given);
-  await cli.prompts.confirm(`Remove ${username} from the team ${given}?`);
-  await cli.client.call(forge.removeTeamMember, { params: { team, member: username } });
+async function runRemove(cli: CliContext, team: string, username: string): Promise<void> {
+  const teamId = await findTeamId(cli, team);
+  await cli.prompts.confirm(`Remove ${username} from the team ${team}?`);
+  await cli.client.call(forge.removeTeamMember, { params: { team: teamId, member: username } });
   await cli.output.done(
-    { removed: true, username, team: given },
-    `${username} is not a member of the team ${given}.`,
+    { removed: true, username, team },
+    `${username} is not a member of the team ${team}.`,
   );
 }

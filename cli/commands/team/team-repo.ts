@@ -23,10 +23,10 @@ const listRepositories = {
 } satisfies CommandModule;
 
 /** Prints the repositories of a team that the caller may read, by name. */
-async function runList(cli: CliContext, given: string): Promise<void> {
-  const team = await findTeamId(cli, given);
+async function runList(cli: CliContext, team: string): Promise<void> {
+  const teamId = await findTeamId(cli, team);
   await cli.output.list(
-    forgePages(cli.client, forge.listTeamRepositories, { params: { team } }),
+    forgePages(cli.client, forge.listTeamRepositories, { params: { team: teamId } }),
     repositoryColumns,
   );
 }
@@ -43,13 +43,13 @@ const addRepository = {
 } satisfies CommandModule;
 
 /** Gives a team a repository. */
-async function runAdd(cli: CliContext, given: string, repository: string): Promise<void> {
+async function runAdd(cli: CliContext, team: string, repository: string): Promise<void> {
   const { owner, repo } = toRepositoryName(repository);
-  const team = await findTeamId(cli, given);
-  await cli.client.call(forge.addTeamRepository, { params: { team, org: owner, repo } });
+  const teamId = await findTeamId(cli, team);
+  await cli.client.call(forge.addTeamRepository, { params: { team: teamId, org: owner, repo } });
   await cli.output.done(
-    { added: true, repository, team: given },
-    `The team ${given} has the repository ${repository}.`,
+    { added: true, repository, team },
+    `The team ${team} has the repository ${repository}.`,
   );
 }
 
@@ -66,13 +66,13 @@ const removeRepository = {
 } satisfies CommandModule;
 
 /** Takes a repository from a team. */
-async function runRemove(cli: CliContext, given: string, repository: string): Promise<void> {
+async function runRemove(cli: CliContext, team: string, repository: string): Promise<void> {
   const { owner, repo } = toRepositoryName(repository);
-  const team = await findTeamId(cli, given);
-  await cli.prompts.confirm(`Take ${repository} from the team ${given}?`);
-  await cli.client.call(forge.removeTeamRepository, { params: { team, org: owner, repo } });
+  const teamId = await findTeamId(cli, team);
+  await cli.prompts.confirm(`Take ${repository} from the team ${team}?`);
+  await cli.client.call(forge.removeTeamRepository, { params: { team: teamId, org: owner, repo } });
   await cli.output.done(
-    { removed: true, repository, team: given },
-    `The team ${given} does not have the repository ${repository} any more.`,
+    { removed: true, repository, team },
+    `The team ${team} does not have the repository ${repository} any more.`,
   );
 }

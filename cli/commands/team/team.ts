@@ -46,9 +46,9 @@ const viewTeam = {
 } satisfies CommandModule;
 
 /** Prints one team with its permissions. */
-async function runView(cli: CliContext, given: string): Promise<void> {
-  const team = await findTeamId(cli, given);
-  const { body } = await cli.client.call(forge.getTeam, { params: { team } });
+async function runView(cli: CliContext, team: string): Promise<void> {
+  const teamId = await findTeamId(cli, team);
+  const { body } = await cli.client.call(forge.getTeam, { params: { team: teamId } });
   await cli.output.resource(body, [
     ...teamColumns,
     { header: "description", cell: ({ description }) => description },
@@ -73,9 +73,9 @@ const deleteTeam = {
 } satisfies CommandModule;
 
 /** Deletes a team. */
-async function runDelete(cli: CliContext, given: string): Promise<void> {
-  const team = await findTeamId(cli, given);
-  await cli.prompts.confirm(`Delete the team ${given}?`);
-  await cli.client.call(forge.deleteTeam, { params: { team } });
-  await cli.output.done({ deleted: true, team: given }, `Deleted the team ${given}.`);
+async function runDelete(cli: CliContext, team: string): Promise<void> {
+  const teamId = await findTeamId(cli, team);
+  await cli.prompts.confirm(`Delete the team ${team}?`);
+  await cli.client.call(forge.deleteTeam, { params: { team: teamId } });
+  await cli.output.done({ deleted: true, team }, `Deleted the team ${team}.`);
 }
