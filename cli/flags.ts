@@ -1,5 +1,5 @@
-import { toChoice } from "./choices.ts";
 import type { Command, Option } from "commander";
+import { toChoice } from "./support/flag-values.ts";
 import { usageError } from "./errors.ts";
 
 /** The flags that every command takes, and those that only some kinds of commands take, as they were given. */

@@ -23,9 +23,9 @@ import {
   defineCommand,
   isCommonFlag,
   lineOf,
+  findCommand,
 } from "./tree/command-tree.ts";
 import type { CommandModule, Entry, Noun, Verb } from "./tree/entry.ts";
-import { findCommand } from "./tree/find-command.ts";
 import { addFolderRepository, takesFolder } from "./tree/folder-repository.ts";
 import { version } from "./version.ts";
 

@@ -121,3 +121,11 @@ function belongsTo(url: string, target: Target): boolean {
 function isSameOrigin(url: string, target: Target): boolean {
   return new URL(url).origin === new URL(target.url).origin;
 }
+
+/**
+ * Returns the header of Basic authentication, which the forge's token routes require; a token is accepted in place of the
+ * password.
+ */
+export function toBasic(username: string, secret: string): string {
+  return `Basic ${Buffer.from(`${username}:${secret}`, "utf8").toString("base64")}`;
+}

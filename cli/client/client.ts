@@ -5,14 +5,17 @@ import type { AnswerOf, AnyEndpoint, InputOf } from "../../daemon/contract/endpo
 import { CliError, DryRun } from "../errors.ts";
 import type { Service } from "../profile/credentials.ts";
 import { type Authorizer, type AuthorizerDeps, createAuthorizer } from "./authorize.ts";
-import type { ByteDownload } from "./bytes.ts";
-import type { ByteUpload } from "./multipart.ts";
-import type { AnyOperation, Operation } from "./operation.ts";
+import type { ByteDownload, ByteUpload } from "./bytes.ts";
+import type { AnyOperation, Operation } from "./operations.ts";
 import { toFailure } from "./outcomes.ts";
 import { toAddress, toPreview } from "./request.ts";
 import type { Target } from "./target.ts";
-import { createTransport, type IncomingResponse, type Transport } from "./transport.ts";
-import { createTrust } from "./trust.ts";
+import {
+  createTransport,
+  type IncomingResponse,
+  type Transport,
+  createTrust,
+} from "./transport.ts";
 import { parseJson } from "./vault-session.ts";
 
 /** Values for one call; the type requires the same ones as the endpoint. */

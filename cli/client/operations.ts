@@ -1,4 +1,6 @@
-import type { AnyEndpoint } from "../../daemon/contract/endpoint.ts";
+// cli/client: sends requests to the daemon: operations, transports, credentials, the vault session, errors of
+// responses. Start with client.ts; operations.ts lists the operations, transport.ts sends, authorize.ts adds the
+// credentials.
 import type * as adminEmails from "../../daemon/contract/forge/accounts/admin-emails.ts";
 import type * as adminUsers from "../../daemon/contract/forge/accounts/admin-users.ts";
 import type * as avatars from "../../daemon/contract/forge/accounts/avatars.ts";
@@ -80,8 +82,12 @@ import type * as vaultSearch from "../../daemon/contract/vault/search.ts";
 import type * as vaultShares from "../../daemon/contract/vault/shares.ts";
 import type * as vaultTokens from "../../daemon/contract/vault/tokens.ts";
 import type * as vaultTopics from "../../daemon/contract/vault/topics.ts";
-import type { Operation } from "./operation.ts";
 import table from "./operations.json" with { type: "json" };
+import type {
+  AnyEndpoint,
+  InputOf as EndpointInput,
+  Method,
+} from "../../daemon/contract/endpoint.ts";
 
 /** The operations of the endpoint values that contract modules export, under the same names. */
 type Operations<Modules> = {
@@ -182,3 +188,22 @@ export const forge = table.forge as unknown as Operations<Forge>;
 
 /** The operations of the vault, as `daemon/contract/vault` declares them. */
 export const vault = table.vault as unknown as Operations<Vault>;
+
+/** The part of an endpoint value that sending a request takes, without the schemas, whose loading takes long. */
+export interface Operation<E extends AnyEndpoint> {
+  readonly name: string;
+  readonly method: Method;
+  readonly path: E["path"];
+  /** Exists in types only: carries the endpoint's inputs and responses. */
+  readonly endpoint?: E;
+}
+
+/** An operation of any shape. */
+export interface AnyOperation {
+  readonly name: string;
+  readonly method: Method;
+  readonly path: string;
+}
+
+/** Params, query and body of an operation: `InputOf<typeof forge.listUsers>`. */
+export type InputOf<O> = O extends Operation<infer E> ? EndpointInput<E> : never;

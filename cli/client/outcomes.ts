@@ -1,7 +1,6 @@
 import { CliError, type CliErrorDetails, type Problem } from "../errors.ts";
 import type { CliErrorCode } from "../exit-codes.ts";
-import { findStorageMessage, type StorageMessage } from "./storage-messages.ts";
-import { vaultHints } from "./vault-hints.ts";
+import { vaultHints, findStorageMessage, type StorageMessage } from "./vault-hints.ts";
 import { asObject, type JsonObject } from "../support/json-object.ts";
 
 /** The parts of a response that decide between success and failure. */

@@ -2,7 +2,7 @@ import type { AnyEndpoint } from "../../daemon/contract/endpoint.ts";
 import { CliError, usageError } from "../errors.ts";
 import type { Page, PageSource } from "../output/pages.ts";
 import type { Answer, CallInput, CallOptions, Client, SuccessOf } from "./client.ts";
-import type { Operation } from "./operation.ts";
+import type { Operation } from "./operations.ts";
 
 /** The body of the 200 answer of `E`. */
 type BodyOf200<E extends AnyEndpoint> = Extract<SuccessOf<E>, { status: 200 }>["body"];

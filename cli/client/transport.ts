@@ -1,11 +1,13 @@
 import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from "node:http";
 import { Readable } from "node:stream";
 import type { SecureContext } from "node:tls";
+import { join } from "node:path";
 import { CliError } from "../errors.ts";
 import type { System } from "../system.ts";
 import type { RawBody } from "./raw-download.ts";
 import { isLoopbackHost } from "./target.ts";
-import type { Trust } from "./trust.ts";
+import type { CliEnvironment } from "../environment.ts";
+import { readTextFile } from "../profile/config.ts";
 
 /** One request as it goes out. */
 export interface OutgoingRequest {
@@ -210,4 +212,30 @@ function withLength({ headers, body, method }: OutgoingRequest): Record<string, 
   if (body instanceof Readable) return headers;
   if (body !== undefined) return { ...headers, "Content-Length": Buffer.byteLength(body) };
   return method === "GET" || method === "HEAD" ? headers : { ...headers, "Content-Length": 0 };
+}
+
+/** The certificates that https trusts; undefined for Node's default. */
+export type Trust = () => Promise<SecureContext | undefined>;
+
+/**
+ * Trusts the system's certificates and the self-signed one of this home's daemon (`--tls self`). That is not an authority
+ * and is valid only for the names of its own machine, so no other server can use it.
+ */
+export function createTrust(cli: Pick<CliEnvironment, "config">): Trust {
+  let known: Awaited<ReturnType<Trust>>;
+  // A missing file is read again at the next call: a daemon creates it at its first start.
+  return async () => (known ??= await read(cli));
+}
+
+async function read(cli: Pick<CliEnvironment, "config">): ReturnType<Trust> {
+  const { paths } = await cli.config();
+  try {
+    const own = readTextFile(join(paths.dataDirectory, "keys", "tls.crt"));
+    if (own === undefined) return undefined;
+    const { createSecureContext, getCACertificates } = await import("node:tls");
+    return createSecureContext({ ca: [...getCACertificates("default"), own] });
+  } catch {
+    // Another user's home, or a damaged file: its daemon is a stranger like others.
+    return undefined;
+  }
 }

@@ -51,3 +51,104 @@ export const sessionEnds: Readonly<Record<string, string>> = {
   "Session revoked": "your session in the vault was revoked",
   "Invalid or expired refresh token": "your session in the vault has expired or was revoked",
 };
+
+/** The message and hint for a failed change of a storage. */
+export interface StorageMessage {
+  readonly message: string;
+  readonly hint?: string;
+}
+
+const look = "list the folder again and retry";
+const later = 'try again later; "croft vault connection test" checks the storage';
+
+/** By `kind`, and where the reason makes a difference by `kind/reason`. */
+const words: Readonly<Record<string, StorageMessage>> = {
+  stale: { message: "the item was changed or deleted since it was listed", hint: look },
+  conflict: { message: "the name is taken", hint: "choose another name" },
+  "conflict/offset_mismatch": {
+    message: "another client sends the same upload",
+    hint: "repeat the upload when that one has ended",
+  },
+  "conflict/incomplete": { message: "the upload is not complete", hint: "repeat the upload" },
+  "conflict/hash_mismatch": {
+    message: "the bytes that arrived are not those of the file, so they were discarded",
+    hint: "repeat the upload",
+  },
+  reauth_required: { message: "the storage must be connected again" },
+  invalid_destination: { message: "the item cannot be moved there", hint: "name another folder" },
+  "invalid_destination/cross_connection": {
+    message: "the destination is in another storage",
+    hint: "download it and upload it there",
+  },
+  "invalid_destination/self_destination": { message: "a folder cannot be moved into itself" },
+  "invalid_destination/descendant_destination": {
+    message: "a folder cannot be moved into a folder of its own",
+  },
+  "invalid_destination/not_a_folder": {
+    message: "the destination is a file",
+    hint: 'name a folder; "croft vault item rename" gives an item another name',
+  },
+  unsupported_operation: {
+    message: "this storage cannot do that",
+    hint: '"croft vault connection view --json" shows what it can do',
+  },
+  "unsupported_preview/unsupported_format": {
+    message: "there is no preview of files of this kind",
+    hint: '"croft vault item download" gives the file itself',
+  },
+  "unsupported_preview/provider_error": {
+    message: "the storage did not give the file's bytes",
+    hint: later,
+  },
+  "invalid_name/too_long": {
+    message: "the name is too long for this storage",
+    hint: "choose a shorter one",
+  },
+  "invalid_name/path_too_long": {
+    message: "the path is too long for this storage",
+    hint: "choose a shorter name, or a folder higher up",
+  },
+  "invalid_name/forbidden_character": {
+    message: "the name has a character that this storage does not take",
+    hint: "choose another name",
+  },
+  invalid_name: {
+    message: "the storage does not take this name",
+    hint: "choose another name",
+  },
+  offline: { message: "the storage is not responding", hint: later },
+  "offline/rate_limited": {
+    message: "the storage limits requests",
+    hint: "try again later",
+  },
+  "failed/quota_exceeded": {
+    message: "the storage is full",
+    hint: "free some space and try again",
+  },
+  "failed/permission_denied": {
+    message: "the storage does not allow it",
+    hint: "its owner can give the connected account more rights",
+  },
+  "failed/locked": {
+    message: "the item is locked by another client",
+    hint: "try again later",
+  },
+  "failed/unknown_outcome": {
+    message: "the storage did not report the outcome",
+    hint: "list the folder again with --refresh to see what is there",
+  },
+  recording_failed: {
+    message: "the change succeeded at the storage, but recording it failed",
+    hint: "nothing is lost: the folder will be listed again, or at once with --refresh",
+  },
+};
+
+/**
+ * Returns the message for a typed outcome of the vault (vault API, Errors); undefined for an outcome without a message.
+ */
+export function findStorageMessage(
+  kind: string | undefined,
+  reason: string | undefined,
+): StorageMessage | undefined {
+  return words[`${kind}/${reason}`] ?? words[kind ?? ""];
+}

@@ -1,4 +1,4 @@
-import { toBasic } from "../client/basic.ts";
+import { toBasic } from "../client/authorize.ts";
 import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { shape } from "../output/spec.ts";

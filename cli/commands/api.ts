@@ -1,7 +1,7 @@
-import { apiOf } from "../../daemon/contract/api-of.ts";
-import { toChoice } from "../choices.ts";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { apiOf } from "../../daemon/contract/api-of.ts";
+import { toChoice } from "../support/flag-values.ts";
 import { failureOf } from "../client/client.ts";
 import { forge, vault } from "../client/operations.ts";
 import { parseJson } from "../client/vault-session.ts";

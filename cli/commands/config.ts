@@ -125,7 +125,7 @@ async function runConfigSet(cli: CliContext, { key, value }: ConfigSetOptions): 
   const { text, printed } = editConfig(cli, configFile, key, value);
   const result = { key, value: printed, path: configFile };
   if (cli.flags.dryRun) throw new DryRun({ set: result });
-  const { writePrivateFile } = await import("../profile/write-private-file.ts");
+  const { writePrivateFile } = await import("../profile/private-files.ts");
   await writePrivateFile(configFile, text);
   const sentence =
     value === undefined ? `Took ${key} out of ${configFile}.` : `Set ${key} in ${configFile}.`;

@@ -11,8 +11,7 @@ import { wholeList } from "../output/pages.ts";
 import { sanitizeLine } from "../output/sanitize.ts";
 import { unpagedList } from "../output/spec.ts";
 import { breakWords } from "../output/width.ts";
-import { createMachineKeyring } from "../profile/keyring.ts";
-import { probeStore } from "../profile/stores.ts";
+import { probeStore, createMachineKeyring } from "../profile/stores.ts";
 import type { CommandModule } from "../tree/entry.ts";
 import { parseObject } from "../support/json-object.ts";
 

@@ -8,9 +8,8 @@ import { toJson } from "../output/sanitize.ts";
 import { wrapPage } from "../output/width.ts";
 import { shapeList, toObjectSchema } from "../output/spec.ts";
 import { neverStopping } from "../report.ts";
-import { loadAllCommands } from "../tree/command-tree.ts";
+import { loadAllCommands, findCommand } from "../tree/command-tree.ts";
 import type { CommandModule } from "../tree/entry.ts";
-import { findCommand } from "../tree/find-command.ts";
 import type { CommandReference } from "../tree/reference.ts";
 import { commands } from "./root.ts";
 

@@ -1,4 +1,4 @@
-import { toBasic } from "../client/basic.ts";
+import { toBasic } from "../client/authorize.ts";
 import { forge, vault } from "../client/operations.ts";
 import { toStoredSession } from "../client/vault-session.ts";
 import type { CliContext } from "../context.ts";

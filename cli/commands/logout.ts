@@ -1,5 +1,5 @@
-import { toChoice } from "../choices.ts";
-import { toBasic } from "../client/basic.ts";
+import { toChoice } from "../support/flag-values.ts";
+import { toBasic } from "../client/authorize.ts";
 import { forge, vault } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";

@@ -1,4 +1,4 @@
-import { toChoice } from "../choices.ts";
+import { toChoice } from "../support/flag-values.ts";
 import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { resourceOf, shape } from "../output/spec.ts";
@@ -7,8 +7,8 @@ import {
   repositoryArgument,
   type RepositoryName,
   toRepositoryName,
+  createRepositoryList,
 } from "../support/repository.ts";
-import { createRepositoryList } from "../support/repository-list.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [

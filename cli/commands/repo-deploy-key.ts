@@ -11,8 +11,8 @@ import {
   repositoryArgument,
   type RepositoryName,
   toRepositoryName,
+  createRepositoryList,
 } from "../support/repository.ts";
-import { createRepositoryList } from "../support/repository-list.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [

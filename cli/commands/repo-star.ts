@@ -9,8 +9,8 @@ import {
   repositoryColumns,
   type RepositoryName,
   toRepositoryName,
+  createRepositoryList,
 } from "../support/repository.ts";
-import { createRepositoryList } from "../support/repository-list.ts";
 import type { CommandModule } from "../tree/entry.ts";
 
 export const starRepo = {

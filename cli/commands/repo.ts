@@ -1,4 +1,3 @@
-import { toChoice } from "../choices.ts";
 import { forge } from "../client/operations.ts";
 import { forgePages, forgeSearchPages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
@@ -6,7 +5,7 @@ import { CliError, usageError } from "../errors.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { addValues } from "../support/issues.ts";
 import { openPage } from "../support/person.ts";
-import { readTrueOrFalse } from "../support/flag-values.ts";
+import { readTrueOrFalse, toChoice } from "../support/flag-values.ts";
 import {
   repositoryColumns,
   repositoryLines,

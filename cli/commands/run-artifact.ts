@@ -14,7 +14,7 @@ import { readPages } from "../output/pages.ts";
 import { listOf, shape } from "../output/spec.ts";
 import { extractArchive } from "../support/extract-archive.ts";
 import type { RepositoryName } from "../support/repository.ts";
-import { type RunName, toRunName } from "../support/run-name.ts";
+import { type RunName, toRunName } from "../support/runs.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 import { toFileName } from "./vault/item/local-files.ts";
 

@@ -8,10 +8,14 @@ import { CliError, usageError } from "../errors.ts";
 import { type Column, time } from "../output/cells.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
-import { readJobLog } from "../support/job-log.ts";
-import { type RunName, toRunName } from "../support/run-name.ts";
 import { addWaitFlags, assertWaitFlags, type WaitFlags } from "../support/wait.ts";
-import { toGoodConclusion, waitForRun } from "../support/wait-for-run.ts";
+import {
+  toGoodConclusion,
+  waitForRun,
+  type RunName,
+  toRunName,
+  readJobLog,
+} from "../support/runs.ts";
 import { type CommandModule, type Entry, noun, verb } from "../tree/entry.ts";
 import { watchRun } from "./run-watch.ts";
 

@@ -185,7 +185,7 @@ async function toShown(
 ): Promise<ShownFirstStart | undefined> {
   if (firstStart === undefined) return undefined;
   if (cli.io.isOutputTerminal) return { ...firstStart, password_file: null };
-  const { writePrivateFile } = await import("../profile/write-private-file.ts");
+  const { writePrivateFile } = await import("../profile/private-files.ts");
   const path = await findFreeName(join(folder, "first-password"));
   await writePrivateFile(path, `${firstStart.password}\n`);
   return { ...firstStart, password: null, password_file: path };

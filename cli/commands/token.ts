@@ -1,4 +1,4 @@
-import { toChoice } from "../choices.ts";
+import { toChoice } from "../support/flag-values.ts";
 import { forge } from "../client/operations.ts";
 import { forgePages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { toBasic } from "../client/basic.ts";
+import { toBasic } from "../client/authorize.ts";
 import type { CallOptions } from "../client/client.ts";
 import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";

@@ -1,5 +1,4 @@
-import { createTransport } from "../client/transport.ts";
-import { createTrust } from "../client/trust.ts";
+import { createTransport, createTrust } from "../client/transport.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { shape } from "../output/spec.ts";

@@ -7,7 +7,7 @@ import { wholeList } from "../output/pages.ts";
 import { listOf, shape } from "../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
 import { addWaitFlags, assertWaitFlags, type WaitFlags } from "../support/wait.ts";
-import { toGoodConclusion, waitForRun } from "../support/wait-for-run.ts";
+import { toGoodConclusion, waitForRun } from "../support/runs.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [

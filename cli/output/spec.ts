@@ -1,4 +1,4 @@
-import type { AnyOperation } from "../client/operation.ts";
+import type { AnyOperation } from "../client/operations.ts";
 
 /** A JSON Schema, as far as croft makes them by hand. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

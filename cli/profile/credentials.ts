@@ -1,9 +1,14 @@
 import { join } from "node:path";
 import type { CliEnvironment } from "../environment.ts";
 import { CliError } from "../errors.ts";
-import { createMachineKeyring } from "./keyring.ts";
 import type { NamedProfile, Profiles } from "./profiles.ts";
-import { type CredentialStore, createFileStore, probeStore, type StoreKind } from "./stores.ts";
+import {
+  type CredentialStore,
+  createFileStore,
+  probeStore,
+  type StoreKind,
+  createMachineKeyring,
+} from "./stores.ts";
 
 /** The APIs that a profile may be signed in to. */
 export type Service = "forge" | "vault";

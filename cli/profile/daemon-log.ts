@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { escapeJson } from "../output/sanitize.ts";
 import type { OutputStream } from "../system.ts";
-import { makePrivateFolder } from "./make-private-folder.ts";
+import { makePrivateFolder } from "./private-files.ts";
 
 /** The destinations of the daemon's log lines. */
 export interface DaemonLog {

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { CliError } from "../errors.ts";
 import type { System } from "../system.ts";
-import { makePrivateFolder } from "./make-private-folder.ts";
+import { makePrivateFolder } from "./private-files.ts";
 import { parseObject } from "../support/json-object.ts";
 
 type Dependencies = Pick<System, "pid" | "clock" | "sleep" | "isProcessAlive">;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { CliEnvironment } from "../environment.ts";
 import { CliError } from "../errors.ts";
-import { readPrivateFile } from "./read-private-file.ts";
+import { readPrivateFile } from "./private-files.ts";
 import type { StoreKind } from "./stores.ts";
 import { asObject, parseObject } from "../support/json-object.ts";
 
@@ -82,7 +82,7 @@ export function createProfiles(cli: ProfilesDeps): Profiles {
     },
     async update(change) {
       const wire = toWire(change(await profiles.read()));
-      const { writePrivateFile } = await import("./write-private-file.ts");
+      const { writePrivateFile } = await import("./private-files.ts");
       await writePrivateFile(await path(), `${JSON.stringify(wire, null, 2)}\n`);
     },
     async updateProfile(name, change) {

@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { CliError } from "../errors.ts";
 import type { KeyringLibrary } from "../system.ts";
-import { readPrivateFile, removeFile } from "./read-private-file.ts";
+import { readPrivateFile, removeFile } from "./private-files.ts";
+import type { CliEnvironment } from "../environment.ts";
 
 export type StoreKind = "keyring" | "file";
 
@@ -22,7 +23,7 @@ export function createFileStore(folder: string): CredentialStore {
     kind: "file",
     get: async (key) => readPrivateFile(path(key)),
     async set(key, value) {
-      const { writePrivateFile } = await import("./write-private-file.ts");
+      const { writePrivateFile } = await import("./private-files.ts");
       await writePrivateFile(path(key), value);
     },
     delete: async (key) => removeFile(path(key)),
@@ -105,4 +106,12 @@ function unavailable(reason: string, cause?: unknown): CliError {
     hint: "--credential-store file keeps credentials in a file of mode 0600",
     cause,
   });
+}
+
+/** The keyring of this machine. The native library is loaded at the first call. */
+export function createMachineKeyring({
+  system,
+  markStuck,
+}: Pick<CliEnvironment, "system" | "markStuck">): CredentialStore {
+  return createKeyringStore({ load: system.keyring, sleep: system.sleep, onStuck: markStuck });
 }

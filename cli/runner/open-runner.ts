@@ -1,8 +1,7 @@
 import { arch } from "node:os";
 import { join } from "node:path";
 import { addressOf, findTarget } from "../client/target.ts";
-import { createTransport } from "../client/transport.ts";
-import { createTrust } from "../client/trust.ts";
+import { createTransport, createTrust } from "../client/transport.ts";
 import type { CliContext } from "../context.ts";
 import { readTextFile } from "../profile/config.ts";
 import { version } from "../version.ts";

@@ -1,7 +1,6 @@
 import { hostname } from "node:os";
 import { addressOf, type Target } from "../client/target.ts";
-import { createTransport } from "../client/transport.ts";
-import { createTrust } from "../client/trust.ts";
+import { createTransport, createTrust } from "../client/transport.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import type { ActionLevel } from "../support/action-level.ts";

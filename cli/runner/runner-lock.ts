@@ -1,7 +1,7 @@
 import { open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { CliError } from "../errors.ts";
-import { makePrivateFolder } from "../profile/make-private-folder.ts";
+import { makePrivateFolder } from "../profile/private-files.ts";
 import type { System } from "../system.ts";
 import { parseObject } from "../support/json-object.ts";
 

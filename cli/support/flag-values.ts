@@ -1,6 +1,6 @@
-import { toChoice } from "../choices.ts";
 import { readByteSize } from "../../daemon/settings/byte-size.ts";
 import { usageError } from "../errors.ts";
+import { suggest } from "../../daemon/settings/suggest.ts";
 
 /** The bytes that a flag's value means, spelled as in settings. @throws CliError `usage` */
 export function toByteSize(text: string): number {
@@ -17,4 +17,21 @@ export function toByteSize(text: string): number {
 export function readTrueOrFalse(flag: string, word: string | undefined): boolean | undefined {
   if (word === undefined) return undefined;
   return toChoice(flag, ["true", "false"], word) === "true";
+}
+
+/** Returns the choice that `value` names. @throws CliError `usage` that names the choices and the nearest one */
+export function toChoice<const Choice extends string>(
+  flag: string,
+  choices: readonly Choice[],
+  value: string,
+): Choice {
+  const found = choices.find((choice) => choice === value);
+  if (found === undefined) throw usageError(toChoiceMessage(flag, choices, value));
+  return found;
+}
+
+/** `--state takes open, closed or all, not "opne"; did you mean open?` */
+export function toChoiceMessage(flag: string, choices: readonly string[], value: string): string {
+  const words = [choices.slice(0, -1).join(", "), choices.at(-1)].filter((word) => word !== "");
+  return `${flag} takes ${words.join(" or ")}, not ${JSON.stringify(value)}${suggest(value, choices)}`;
 }

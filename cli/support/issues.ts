@@ -1,4 +1,4 @@
-import { toChoice } from "../choices.ts";
+import { toChoice } from "./flag-values.ts";
 import type { WireIssue } from "../../daemon/contract/forge/issues/issues.ts";
 import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";

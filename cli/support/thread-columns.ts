@@ -1,5 +1,5 @@
 import type { WireThread } from "../../daemon/contract/forge/notifications.ts";
-import { toChoice } from "../choices.ts";
+import { toChoice } from "./flag-values.ts";
 import { type Column, time } from "../output/cells.ts";
 
 /** Columns of a thread. Threads that the caller can no longer read have no title. */

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { WireToken } from "../../daemon/contract/forge/accounts/tokens.ts";
-import { toBasic } from "../client/basic.ts";
+import { toBasic } from "../client/authorize.ts";
 import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { AnyOperation } from "../client/operation.ts";
+import type { AnyOperation } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import type { OutputSpec } from "../output/spec.ts";
 

@@ -1,6 +1,6 @@
 import type { Command, CommanderError, Option } from "commander";
 import { suggest } from "../../daemon/settings/suggest.ts";
-import { toChoiceMessage } from "../choices.ts";
+import { toChoiceMessage } from "../support/flag-values.ts";
 import { completionOfFlag } from "../commands/completion/kinds.ts";
 import { CliError } from "../errors.ts";
 import { lineOf } from "./command-tree.ts";

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { commands } from "../../cli/commands/root.ts";
-import { findCommand } from "../../cli/tree/find-command.ts";
+import { findCommand } from "../../cli/tree/command-tree.ts";
 import { toShellLine } from "./examples/shell-line.ts";
 import { optionsOf } from "./support/parse-line.ts";
 

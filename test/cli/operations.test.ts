@@ -1,8 +1,7 @@
 import { glob } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { AnyOperation } from "../../cli/client/operation.ts";
-import { forge, vault } from "../../cli/client/operations.ts";
+import { forge, vault, type AnyOperation } from "../../cli/client/operations.ts";
 import { createContext } from "../../cli/context.ts";
 import { neverStopping } from "../../cli/report.ts";
 import { loadAllCommands } from "../../cli/tree/command-tree.ts";

@@ -1,5 +1,5 @@
 import type { WireJob } from "../../../daemon/contract/forge/actions/shapes.ts";
-import { toChoice } from "../../choices.ts";
+import { toChoice } from "../../support/flag-values.ts";
 import { forge } from "../../client/operations.ts";
 import { forgeFieldPages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";

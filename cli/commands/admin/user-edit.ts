@@ -1,6 +1,5 @@
 import type { WireUser } from "../../../daemon/contract/forge/accounts/users.ts";
-import type { InputOf } from "../../client/operation.ts";
-import { forge } from "../../client/operations.ts";
+import { forge, type InputOf } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import { usageError } from "../../errors.ts";
 import { resourceOf } from "../../output/spec.ts";

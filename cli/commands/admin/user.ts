@@ -1,7 +1,6 @@
-import { toChoice } from "../../choices.ts";
+import { toChoice } from "../../support/flag-values.ts";
 import type { WireUser } from "../../../daemon/contract/forge/accounts/users.ts";
-import type { InputOf } from "../../client/operation.ts";
-import { forge } from "../../client/operations.ts";
+import { forge, type InputOf } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { type Column, time } from "../../output/cells.ts";

@@ -1,7 +1,6 @@
 import type { Option } from "commander";
 import type { CliContext } from "../../context.ts";
-import { createLeaf, defineCommand } from "../../tree/command-tree.ts";
-import { findCommand } from "../../tree/find-command.ts";
+import { createLeaf, defineCommand, findCommand } from "../../tree/command-tree.ts";
 import { commands } from "../root.ts";
 import { type Completion, completionOfArgument, completionOfFlag } from "./kinds.ts";
 

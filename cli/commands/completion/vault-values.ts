@@ -1,8 +1,7 @@
 import { vault } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import { readConnections } from "../../support/connection.ts";
-import { createItemFinder } from "../../support/find-item.ts";
-import { toPathAddress } from "../../support/item-address.ts";
+import { toPathAddress, createItemFinder } from "../../support/items.ts";
 import type { VaultValueKind } from "../../tree/entry.ts";
 import type { Candidate, ValueFinder } from "./forge-values.ts";
 

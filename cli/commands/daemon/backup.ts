@@ -5,12 +5,11 @@ import { type BucketSetting, toBucketUrl } from "../../../daemon/settings/types.
 import type { CliContext } from "../../context.ts";
 import { CliError, DryRun, usageError } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
-import { withByteProgress } from "../../support/byte-progress.ts";
 import { toDaemonFailure } from "../../support/daemon-failures.ts";
 import { readNewSecret } from "../../support/secrets.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import { version } from "../../version.ts";
-import { ADDRESS_HELP, readBackupAddress } from "./backup-address.ts";
+import { ADDRESS_HELP, readBackupAddress, withByteProgress } from "./backup-address.ts";
 
 export interface DaemonBackupOptions {
   /** A new file, or `-` for standard output; undefined with `to`. */

@@ -6,8 +6,7 @@ import {
   isAlive,
   type Target,
 } from "../../client/target.ts";
-import { createTransport } from "../../client/transport.ts";
-import { createTrust } from "../../client/trust.ts";
+import { createTransport, createTrust } from "../../client/transport.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, DryRun, exitCodeOf, usageError } from "../../errors.ts";
 import { type Column, time } from "../../output/cells.ts";

@@ -8,12 +8,11 @@ import { CliError, DryRun, usageError } from "../../errors.ts";
 import { type Column, size, time } from "../../output/cells.ts";
 import { wholeList } from "../../output/pages.ts";
 import { shapeOrList } from "../../output/spec.ts";
-import { withByteProgress } from "../../support/byte-progress.ts";
 import { toDaemonFailure } from "../../support/daemon-failures.ts";
 import { readSecret } from "../../support/secrets.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import { version } from "../../version.ts";
-import { ADDRESS_HELP, readBackupAddress } from "./backup-address.ts";
+import { ADDRESS_HELP, readBackupAddress, withByteProgress } from "./backup-address.ts";
 
 export interface DaemonRestoreOptions {
   /** The archive of a whole home, `-` for standard input; with `from` the name of a backup, or `latest`. */

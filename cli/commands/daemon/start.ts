@@ -5,7 +5,7 @@ import { CliError, DryRun } from "../../errors.ts";
 import { type CliErrorCode, isErrorCode } from "../../exit-codes.ts";
 import { shape } from "../../output/spec.ts";
 import { daemonLogPath } from "../../profile/daemon-log.ts";
-import { makePrivateFolder } from "../../profile/make-private-folder.ts";
+import { makePrivateFolder } from "../../profile/private-files.ts";
 import type { SettingFlags } from "../../profile/settings.ts";
 import { type BackgroundProcess, startInBackground } from "../../support/background-process.ts";
 import type { CommandModule } from "../../tree/entry.ts";

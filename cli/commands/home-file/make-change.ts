@@ -166,7 +166,7 @@ async function setVaultStatus(cli: CliContext, handle: string, isActive: boolean
 async function writeSetting(cli: CliContext, key: string, value: unknown): Promise<null> {
   const { editConfig } = await import("../../profile/edit-config.ts");
   const { readPaths } = await import("../../profile/settings.ts");
-  const { writePrivateFile } = await import("../../profile/write-private-file.ts");
+  const { writePrivateFile } = await import("../../profile/private-files.ts");
   const { configFile } = readPaths(cli.system, cli.flags);
   const words = Array.isArray(value) ? value.join(",") : String(value);
   await writePrivateFile(configFile, editConfig(cli, configFile, key, words).text);

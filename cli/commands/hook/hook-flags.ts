@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { WireHook } from "../../../daemon/contract/forge/hooks/admin-hooks.ts";
-import type { InputOf } from "../../client/operation.ts";
-import type { forge } from "../../client/operations.ts";
+import type { forge, InputOf } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import { usageError } from "../../errors.ts";
 import { readTrueOrFalse } from "../../support/flag-values.ts";

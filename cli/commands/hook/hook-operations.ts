@@ -1,5 +1,4 @@
-import type { Operation } from "../../client/operation.ts";
-import { forge } from "../../client/operations.ts";
+import { forge, type Operation } from "../../client/operations.ts";
 
 const siteOperations = {
   list: forge.listHooks,

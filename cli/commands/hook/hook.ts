@@ -1,5 +1,5 @@
-import { toChoice } from "../../choices.ts";
 import type { Command } from "commander";
+import { toChoice } from "../../support/flag-values.ts";
 import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";

@@ -1,5 +1,5 @@
 import { toCliError } from "../../errors.ts";
-import type { WireItem } from "../../support/find-item.ts";
+import type { WireItem } from "../../support/items.ts";
 import type { TaskQueue } from "../task-queue.ts";
 import type { Dialogs } from "../dialogs.ts";
 import type { FolderView, Place } from "./folder-view.ts";

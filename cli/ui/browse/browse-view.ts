@@ -6,8 +6,7 @@ import { toBar } from "../../output/progress.ts";
 import { sanitizeLine, sanitizeText } from "../../output/sanitize.ts";
 import { cutEnd, padEnd, padStart, wrapWords } from "../../output/width.ts";
 import type { WireConnection } from "../../support/connection.ts";
-import type { WireItem } from "../../support/find-item.ts";
-import { toAddressText } from "../../support/item-address.ts";
+import { toAddressText, type WireItem } from "../../support/items.ts";
 import type { Message } from "../task-queue.ts";
 import {
   bodyHeight,

@@ -3,7 +3,7 @@
 // cli/commands/vault/item/browse.ts connects it to the daemon and the disk. Start here.
 import { toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
-import type { WireItem } from "../../support/find-item.ts";
+import type { WireItem } from "../../support/items.ts";
 import { createChangeListeners } from "../change-listeners.ts";
 import { createTaskQueue } from "../task-queue.ts";
 import type { Key } from "../keys.ts";

@@ -1,6 +1,6 @@
 import { type CliError, toCliError } from "../../errors.ts";
 import type { WireConnection } from "../../support/connection.ts";
-import type { WireItem } from "../../support/find-item.ts";
+import type { WireItem } from "../../support/items.ts";
 import { atTop, type ListWindow, moveTo } from "../list-window.ts";
 
 /** A place in a connection. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommonFlags, noFlags } from "../../../cli/flags.ts";
 import { readClientConfig } from "../../../cli/profile/config.ts";
-import { makePrivateFolder } from "../../../cli/profile/make-private-folder.ts";
+import { makePrivateFolder } from "../../../cli/profile/private-files.ts";
 import { skipUnless } from "../../support/skip.ts";
 import { fakeSystem, runCli, temporaryHome } from "../support/run-cli.ts";
 

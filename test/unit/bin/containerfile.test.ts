@@ -2,7 +2,7 @@ import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { commands } from "../../../cli/commands/root.ts";
-import { findCommand } from "../../../cli/tree/find-command.ts";
+import { findCommand } from "../../../cli/tree/command-tree.ts";
 
 const root = join(import.meta.dirname, "../../..");
 

@@ -5,8 +5,13 @@ import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import { listOf } from "../../../output/spec.ts";
 import { pickConnection, readConnections } from "../../../support/connection.ts";
-import { createItemFinder, type WireItem } from "../../../support/find-item.ts";
-import { type ItemAddress, toAddressText, toPathAddress } from "../../../support/item-address.ts";
+import {
+  type ItemAddress,
+  toAddressText,
+  toPathAddress,
+  createItemFinder,
+  type WireItem,
+} from "../../../support/items.ts";
 import type { System } from "../../../system.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import type { Browse, BrowseDeps } from "../../../ui/browse/browse.ts";

@@ -10,8 +10,13 @@ import {
   runTasks,
   type Task,
 } from "../../../support/batch.ts";
-import { createItemFinder, findItem } from "../../../support/find-item.ts";
-import { type ItemAddress, toAddressText, toPathAddress } from "../../../support/item-address.ts";
+import {
+  type ItemAddress,
+  toAddressText,
+  toPathAddress,
+  createItemFinder,
+  findItem,
+} from "../../../support/items.ts";
 import {
   addIfMatchFlag,
   explainPrecondition,

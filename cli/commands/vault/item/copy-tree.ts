@@ -3,8 +3,12 @@ import type { CliContext } from "../../../context.ts";
 import { CliError, DryRun } from "../../../errors.ts";
 import type { Progress } from "../../../output/progress.ts";
 import { failedTask, type Outcome, runTasks, type Task } from "../../../support/batch.ts";
-import type { FoundItem, ItemFinder, WireItem } from "../../../support/find-item.ts";
-import { toItemAddress } from "../../../support/item-address.ts";
+import {
+  toItemAddress,
+  type FoundItem,
+  type ItemFinder,
+  type WireItem,
+} from "../../../support/items.ts";
 import { findSource, isFolder, readFolder } from "./lookup.ts";
 import { carryOut } from "./carry-out.ts";
 import {

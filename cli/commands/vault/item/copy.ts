@@ -13,8 +13,12 @@ import {
   runTasks,
   type Task,
 } from "../../../support/batch.ts";
-import { createItemFinder, type FoundItem, type ItemFinder } from "../../../support/find-item.ts";
-import { toItemAddress } from "../../../support/item-address.ts";
+import {
+  toItemAddress,
+  createItemFinder,
+  type FoundItem,
+  type ItemFinder,
+} from "../../../support/items.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import { type Copied, copyTree, expectTree, planTrees, toCopyPlan } from "./copy-tree.ts";
 import { findFolder, findSource, isFolder } from "./lookup.ts";

@@ -4,8 +4,13 @@ import type { CliContext } from "../../../context.ts";
 import { CliError, DryRun, usageError } from "../../../errors.ts";
 import type { Progress } from "../../../output/progress.ts";
 import { failedTask, type Outcome, type Task } from "../../../support/batch.ts";
-import { createItemFinder, type WireItem } from "../../../support/find-item.ts";
-import { type ItemAddress, toAddressText, toItemAddress } from "../../../support/item-address.ts";
+import {
+  type ItemAddress,
+  toAddressText,
+  toItemAddress,
+  createItemFinder,
+  type WireItem,
+} from "../../../support/items.ts";
 import {
   assertFree,
   assertUnmoved,

@@ -1,7 +1,7 @@
 import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, toCliError } from "../../../errors.ts";
-import { findListingFailure, type WireItem } from "../../../support/find-item.ts";
+import { findListingFailure, type WireItem } from "../../../support/items.ts";
 import { type BatchLine, readBatchLines, toLineFailure } from "./batch-lines.ts";
 import { type FolderContent, readFolder } from "./lookup.ts";
 

@@ -8,8 +8,7 @@ import { sanitizeText } from "../../../output/sanitize.ts";
 import { toShellWord } from "../../../output/shell-word.ts";
 import { resourceOf, shape } from "../../../output/spec.ts";
 import { capabilityColumns } from "../../../support/connection.ts";
-import { createItemFinder, findItem } from "../../../support/find-item.ts";
-import { toItemAddress } from "../../../support/item-address.ts";
+import { toItemAddress, createItemFinder, findItem } from "../../../support/items.ts";
 import {
   addWaitFlags,
   assertWaitFlags,

@@ -4,8 +4,12 @@ import { usageError } from "../../../errors.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { type Page, type PageSource, wholeList } from "../../../output/pages.ts";
 import { listOf, shapeList } from "../../../output/spec.ts";
-import { createItemFinder, findListingFailure, type WireItem } from "../../../support/find-item.ts";
-import { toItemAddress } from "../../../support/item-address.ts";
+import {
+  toItemAddress,
+  createItemFinder,
+  findListingFailure,
+  type WireItem,
+} from "../../../support/items.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import { createFolderListings } from "./folder-listings.ts";
 import { findSource, explainFailure } from "./lookup.ts";

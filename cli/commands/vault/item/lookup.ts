@@ -2,14 +2,15 @@ import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import type { CliErrorCode } from "../../../exit-codes.ts";
+import { isSameEtag, preconditionFailed } from "../../../support/if-match.ts";
 import {
+  type ItemAddress,
+  toItemAddress,
   findListingFailure,
   type FoundItem,
   type ItemFinder,
   type WireItem,
-} from "../../../support/find-item.ts";
-import { isSameEtag, preconditionFailed } from "../../../support/if-match.ts";
-import { type ItemAddress, toItemAddress } from "../../../support/item-address.ts";
+} from "../../../support/items.ts";
 
 /**
  * Resolves an address to its place and the known facts of the item there. An id that was never listed may still be the

@@ -1,8 +1,12 @@
 import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
-import type { FoundItem, ItemFinder } from "../../../support/find-item.ts";
-import { type ItemAddress, noSuchItem } from "../../../support/item-address.ts";
+import {
+  type ItemAddress,
+  noSuchItem,
+  type FoundItem,
+  type ItemFinder,
+} from "../../../support/items.ts";
 
 type PathAddress = Extract<ItemAddress, { readonly kind: "path" }>;
 

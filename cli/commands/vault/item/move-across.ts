@@ -4,7 +4,7 @@ import type { CliContext } from "../../../context.ts";
 import { CliError, toCliError } from "../../../errors.ts";
 import type { Progress } from "../../../output/progress.ts";
 import { type Outcome, runTasks, type Task } from "../../../support/batch.ts";
-import type { FoundItem, ItemFinder } from "../../../support/find-item.ts";
+import type { FoundItem, ItemFinder } from "../../../support/items.ts";
 import { copyFile, findFile } from "./copy.ts";
 import {
   type CopiedTree,

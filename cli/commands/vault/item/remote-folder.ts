@@ -1,7 +1,7 @@
 import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, DryRun } from "../../../errors.ts";
-import type { WireItem } from "../../../support/find-item.ts";
+import type { WireItem } from "../../../support/items.ts";
 import type { FolderBatches, FolderCreation } from "./folder-batch.ts";
 import type { FolderListings } from "./folder-listings.ts";
 

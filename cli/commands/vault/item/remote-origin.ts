@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { vault } from "../../../client/operations.ts";
 import { CliError } from "../../../errors.ts";
-import type { WireItem } from "../../../support/find-item.ts";
+import type { WireItem } from "../../../support/items.ts";
 import { BATCHED_BYTES_MAX, createDownloadBatches } from "./download-batch.ts";
 import type { SyncedFolder, SyncStep } from "./sync-plan.ts";
 import type { Origin } from "./sync-remote.ts";

@@ -2,7 +2,7 @@ import { vault } from "../../../client/operations.ts";
 import { parseJson } from "../../../client/vault-session.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
-import type { WireItem } from "../../../support/find-item.ts";
+import type { WireItem } from "../../../support/items.ts";
 import { type Content, openSource, type Uploaded } from "./send-file.ts";
 import type { TransferProgress } from "./transfer.ts";
 

@@ -2,7 +2,7 @@ import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
-import type { WireItem } from "../../../support/find-item.ts";
+import type { WireItem } from "../../../support/items.ts";
 import { createFolderListings } from "./folder-listings.ts";
 import { createFileNames } from "./local-files.ts";
 import { COARSE_TIME_MS } from "./transfer.ts";

@@ -7,8 +7,12 @@ import { size, toSizeText } from "../../../output/cells.ts";
 import { unpagedList } from "../../../output/spec.ts";
 import type { Progress } from "../../../output/progress.ts";
 import { finishBatch, resultFields, runTasks } from "../../../support/batch.ts";
-import { createItemFinder } from "../../../support/find-item.ts";
-import { isConnectionAddress, noSuchItem, toItemAddress } from "../../../support/item-address.ts";
+import {
+  isConnectionAddress,
+  noSuchItem,
+  toItemAddress,
+  createItemFinder,
+} from "../../../support/items.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import { carryOut, type Done, toTask } from "./carry-out.ts";
 import { createRemoteOrigin } from "./remote-origin.ts";

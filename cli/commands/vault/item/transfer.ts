@@ -6,7 +6,7 @@ import { CliError, usageError } from "../../../errors.ts";
 import { toSizeText } from "../../../output/cells.ts";
 import type { Progress, Transfer } from "../../../output/progress.ts";
 import type { Outcome } from "../../../support/batch.ts";
-import type { WireItem } from "../../../support/find-item.ts";
+import type { WireItem } from "../../../support/items.ts";
 
 /** Options that `upload` and `download` share. */
 export interface TransferOptions {

@@ -1,11 +1,11 @@
-import { toShellWord } from "../../../output/shell-word.ts";
 import type { z } from "zod";
+import { toShellWord } from "../../../output/shell-word.ts";
 import type { listTrash } from "../../../../daemon/contract/vault/cloud/trash.ts";
 import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
-import { type PageSource } from "../../../output/pages.ts";
+import type { PageSource } from "../../../output/pages.ts";
 import { listOf, shape, unpagedList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../../support/batch.ts";
 import {
@@ -13,7 +13,7 @@ import {
   readConnections,
   type WireConnection,
 } from "../../../support/connection.ts";
-import { toItemAddress } from "../../../support/item-address.ts";
+import { toItemAddress } from "../../../support/items.ts";
 import { type CommandModule, type Entry, verb } from "../../../tree/entry.ts";
 import { withRetries } from "./transfer.ts";
 

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, toCliError } from "../../../errors.ts";
-import type { WireItem } from "../../../support/find-item.ts";
+import type { WireItem } from "../../../support/items.ts";
 import { type BatchLine, readBatchLines, toLineFailure } from "./batch-lines.ts";
 import type { FileUpload, Uploaded } from "./send-file.ts";
 import type { Retries, TransferProgress } from "./transfer.ts";

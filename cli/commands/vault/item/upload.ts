@@ -4,8 +4,13 @@ import { usageError } from "../../../errors.ts";
 import { size } from "../../../output/cells.ts";
 import { type FieldType, unpagedList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runTasks } from "../../../support/batch.ts";
-import { createItemFinder, type FoundItem } from "../../../support/find-item.ts";
-import { noSuchItem, toAddressText, toItemAddress } from "../../../support/item-address.ts";
+import {
+  noSuchItem,
+  toAddressText,
+  toItemAddress,
+  createItemFinder,
+  type FoundItem,
+} from "../../../support/items.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import { findFolder } from "./lookup.ts";
 import type { Uploaded } from "./send-file.ts";

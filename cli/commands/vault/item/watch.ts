@@ -3,7 +3,7 @@ import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { unpagedList } from "../../../output/spec.ts";
-import { createItemFinder, type WireItem } from "../../../support/find-item.ts";
+import { createItemFinder, type WireItem } from "../../../support/items.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import { findFolder, readFolder } from "./lookup.ts";
 import { withRetries } from "./transfer.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isConnectionAddress } from "../../../../../cli/support/item-address.ts";
+import { isConnectionAddress } from "../../../../../cli/support/items.ts";
 
 test.each([
   ["home:/docs", true, true],

@@ -10,7 +10,7 @@ import { type ItemListOptions, listItems } from "../../../../../cli/commands/vau
 import { toFileName } from "../../../../../cli/commands/vault/item/local-files.ts";
 import { type ItemUploadOptions, upload } from "../../../../../cli/commands/vault/item/upload.ts";
 import { run } from "../../../../../cli/main.ts";
-import { toItemAddress } from "../../../../../cli/support/item-address.ts";
+import { toItemAddress } from "../../../../../cli/support/items.ts";
 import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../../../support/fake-daemon.ts";
 import { toBatchListing } from "../../../support/fake-storage.ts";
 import { optionsOf } from "../../../support/parse-line.ts";

@@ -1,9 +1,25 @@
+import { StringDecoder } from "node:string_decoder";
+import { usageError, CliError } from "../errors.ts";
+import { type RepositoryName, toRepositoryName } from "./repository.ts";
 import type { WireRun } from "../../daemon/contract/forge/actions/shapes.ts";
 import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
-import { CliError } from "../errors.ts";
-import type { RunName } from "./run-name.ts";
 import { waitUntilEnded } from "./wait.ts";
+import type { Client } from "../client/client.ts";
+
+export interface RunName extends RepositoryName {
+  /** The id of a run or job. */
+  readonly id: number;
+}
+
+/** Reads `OWNER/NAME/ID`. Throws `usage` for anything else. */
+export function toRunName(text: string): RunName {
+  const at = text.lastIndexOf("/");
+  const id = Number(text.slice(at + 1));
+  if (at === -1 || !Number.isSafeInteger(id) || id < 1)
+    throw usageError(`a run or job is named OWNER/NAME/ID, not ${JSON.stringify(text)}`);
+  return { ...toRepositoryName(text.slice(0, at)), id };
+}
 
 /** Conclusions other than a failure. */
 const goodEnds: ReadonlySet<string> = new Set(["success", "skipped", "neutral"]);
@@ -39,4 +55,24 @@ export function toGoodConclusion({ owner, repo, id }: RunName, run: WireRun): st
       hint: `"croft run jobs ${owner}/${repo}/${id}" lists its jobs, "croft run log" prints the log of one`,
     },
   );
+}
+
+/** Reads the log of a job as it arrives, in pieces of whole rows; of `rows` 0 all from the first one on. */
+export async function* readJobLog(
+  client: Client,
+  { owner, repo, id }: RunName,
+  { from, rows = 0 }: { readonly from: number; readonly rows?: number },
+): AsyncGenerator<string> {
+  const { stream } = await client.download(forge.getJobLog, {
+    params: { owner, repo, job_id: id },
+    query: { from_row: from, rows },
+  });
+  const decoder = new StringDecoder("utf8");
+  let rest = "";
+  for await (const chunk of stream) {
+    const text = rest + decoder.write(chunk as Buffer);
+    const end = text.lastIndexOf("\n") + 1;
+    rest = text.slice(end);
+    if (end > 0) yield text.slice(0, end);
+  }
 }
