@@ -15,6 +15,7 @@ import {
 import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../support/if-absent.ts";
 import { readTrueOrFalse } from "../support/flag-values.ts";
 import { type CommandModule, type Entry, noun, verb } from "../tree/entry.ts";
+import { readPicture } from "../support/picture.ts";
 
 export const entries: readonly Entry[] = [
   verb("list", "List the organizations that you are a member of", () => listOrganizations, {
@@ -26,7 +27,7 @@ export const entries: readonly Entry[] = [
   verb("rename", "Rename an organization", () => renameOrg),
   verb("delete", "Delete an organization", () => deleteOrg, { aliases: ["rm"] }),
   verb("permission", "Show the permissions of a user in an organization", () => showPermission),
-  noun("avatar", "Manage the picture of an organization", () => import("./org-avatar.ts")),
+  noun("avatar", "Manage the picture of an organization", async () => ({ entries: avatarEntries })),
   noun("hook", "Hooks of all repositories of an organization", async () => ({
     entries: (await import("./hook/hook.ts")).organizationEntries,
   })),
@@ -204,4 +205,45 @@ async function runPermission(cli: CliContext, name: string, username: string): P
     { header: "owner", cell: ({ is_owner: isOwner }) => isOwner },
     { header: "creates repositories", cell: ({ can_create_repository: creates }) => creates },
   ]);
+}
+
+const avatarEntries: readonly Entry[] = [
+  verb("set", "Upload the picture of an organization", () => setAvatar),
+  verb("delete", "Delete the picture and use the generated one", () => deleteAvatar, {
+    aliases: ["rm"],
+  }),
+];
+
+const setAvatar = {
+  operations: [forge.setOrganizationAvatar],
+  output: shape({ set: "boolean", name: "string" }),
+  define(command, cli, run = runAvatarSet): void {
+    command
+      .argument(...nameArgument)
+      .argument("<file>", "a PNG, JPEG, GIF or WebP image")
+      .action((name: string, file: string) => run(cli, name, file));
+  },
+} satisfies CommandModule;
+
+/** Uploads the picture of an organization. */
+async function runAvatarSet(cli: CliContext, name: string, file: string): Promise<void> {
+  const image = await readPicture(cli, file);
+  await cli.client.call(forge.setOrganizationAvatar, { params: { org: name }, body: { image } });
+  await cli.output.done({ set: true, name }, `Uploaded the picture of ${name}.`);
+}
+
+const deleteAvatar = {
+  operations: [forge.deleteOrganizationAvatar],
+  output: shape({ deleted: "boolean", name: "string" }),
+  destructive: true,
+  define(command, cli, run = runAvatarDelete): void {
+    command.argument(...nameArgument).action((name: string) => run(cli, name));
+  },
+} satisfies CommandModule;
+
+/** Deletes the uploaded picture of an organization. */
+async function runAvatarDelete(cli: CliContext, name: string): Promise<void> {
+  await cli.prompts.confirm(`Delete the picture of ${name}?`);
+  await cli.client.call(forge.deleteOrganizationAvatar, { params: { org: name } });
+  await cli.output.done({ deleted: true, name }, `Deleted the picture of ${name}.`);
 }

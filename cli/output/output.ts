@@ -3,9 +3,8 @@ import { type CommonFlags, isMachineOutput } from "../flags.ts";
 import type { Io } from "../io.ts";
 import { type Column, toExactCell, toHumanCell } from "./cells.ts";
 import { type Page, type PageSource, readPages } from "./pages.ts";
-import { assertKnownFields, selectFields } from "./select.ts";
 import { toEffectRows } from "./effect.ts";
-import type { OutputSpec } from "./spec.ts";
+import { type OutputSpec, assertKnownFields, selectFields } from "./spec.ts";
 import { sanitizeLine, sanitizeText, toJson, toRowField } from "./sanitize.ts";
 
 /** Prints results on standard output, in the format that the flags and the terminal select. */
@@ -81,7 +80,7 @@ export function createOutput({
 
   /** Returns the fields that it names. @throws CliError `usage` when it is not a template */
   async function checkTemplate(template: string): Promise<readonly string[]> {
-    const { compileTemplate, toTemplateFields } = await import("./template.ts");
+    const { compileTemplate, toTemplateFields } = await import("./formats.ts");
     compileTemplate(template);
     return toTemplateFields(template);
   }
@@ -168,7 +167,7 @@ export function createOutput({
       return io.write(print(items, true));
     }
     if (flags.format === "yaml") {
-      const { toYaml } = await import("./yaml.ts");
+      const { toYaml } = await import("./formats.ts");
       return io.write(toYaml(value));
     }
     // Indented for people's eyes only; a pipe gets one line.
@@ -185,7 +184,7 @@ export function createOutput({
   async function itemPrinter(): Promise<(item: unknown) => Promise<string>> {
     const { template, jq } = flags;
     if (template !== undefined) {
-      const { compileTemplate } = await import("./template.ts");
+      const { compileTemplate } = await import("./formats.ts");
       const fill = compileTemplate(template);
       return async (item) => `${fill(item)}\n`;
     }
@@ -207,7 +206,7 @@ export function createOutput({
 
   /** Returns the printer for `--format csv|tsv`: a header line, then one line an item. The first item names the columns. */
   async function separatedPrinter() {
-    const { toCsvLine, toTsvLine } = await import("./separated.ts");
+    const { toCsvLine, toTsvLine } = await import("./formats.ts");
     const toLine = flags.format === "csv" ? toCsvLine : toTsvLine;
     let names = columnNames;
     return (items: readonly unknown[], withHeader: boolean): string => {

@@ -22,7 +22,7 @@ export const exportHome = {
 /** Prints the home as YAML, without secrets. A caller who may not list the users of the vault gets the rest. */
 async function runExport(cli: CliContext): Promise<void> {
   const { canReadVault, readHome } = await import("./read-home.ts");
-  const { toYaml } = await import("../../output/yaml.ts");
+  const { toYaml } = await import("../../output/formats.ts");
   const hasVault = await canReadVault(cli);
   if (!hasVault)
     cli.io.note('The users of the vault are left out: "croft login vault" as an administrator.');

@@ -6,8 +6,13 @@ import type { CliContext } from "../../context.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "../../support/repository.ts";
 import { type CommandModule, type Entry, noun, verb } from "../../tree/entry.ts";
-import { deliveryColumns, deliveryDetailsColumns, hookColumns } from "./hook-columns.ts";
-import { type HookScope, hookOperations } from "./hook-operations.ts";
+import {
+  type HookScope,
+  hookOperations,
+  deliveryColumns,
+  deliveryDetailsColumns,
+  hookColumns,
+} from "./hook-operations.ts";
 import {
   addHookEditFlags,
   addHookFlags,

@@ -27,7 +27,7 @@ export const entries: readonly Entry[] = [
   verb(
     "status",
     "List open issues that concern you",
-    async () => (await import("./status.ts")).issueStatus,
+    async () => (await import("./search.ts")).issueStatus,
   ),
   verb("view", "Show an issue and its comments", () => viewIssue),
   verb(
@@ -54,7 +54,7 @@ export const entries: readonly Entry[] = [
   verb(
     "templates",
     "List the issue templates of a repository",
-    async () => (await import("./templates.ts")).listTemplates,
+    async () => (await import("./create.ts")).listTemplates,
   ),
   noun("dependency", "Manage dependencies of issues", () => import("./dependency.ts")),
   noun("time", "Track time on issues", () => import("./time.ts")),

@@ -5,7 +5,7 @@ import type { CliContext } from "../../context.ts";
 import { CliError, exitCodeOf, toErrorLine, usageError } from "../../errors.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
 import { resultFields, runBatch } from "../../support/batch.ts";
-import { toRepositoryName } from "../../support/repository.ts";
+import { toRepositoryName, toIssueName } from "../../support/repository.ts";
 import {
   threadColumns,
   threadLines,
@@ -13,6 +13,9 @@ import {
   toStatusName,
 } from "../../support/thread-columns.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
+import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
+import { followThreads } from "../../client/follow-threads.ts";
+import { type PageSource, readPages } from "../../output/pages.ts";
 
 export const entries: readonly Entry[] = [
   verb("list", "List your notification threads", () => listNotifications, { aliases: ["ls"] }),
@@ -24,11 +27,7 @@ export const entries: readonly Entry[] = [
   verb("count", "Count your unread threads", () => countNotifications),
   verb("view", "Show a thread", () => viewNotification),
   verb("mark", "Mark threads as read, unread or pinned", () => markNotifications),
-  verb(
-    "watch",
-    "Watch or unwatch a repository or an issue",
-    async () => (await import("./watch.ts")).watchRepository,
-  ),
+  verb("watch", "Watch or unwatch a repository or an issue", () => watchRepository),
 ];
 
 type SubjectName = "issue" | "pull" | "commit" | "repository";
@@ -100,7 +99,6 @@ export async function runNotificationList(
           query,
         });
   if (follow !== true) return cli.output.list(pages, threadColumns);
-  const { listAndFollow } = await import("./follow.ts");
   const filter = {
     ...(status === undefined ? {} : { status }),
     ...(type === undefined ? {} : { type }),
@@ -235,4 +233,102 @@ async function markAll(
 
 function toThreads(count: number): string {
   return `${count} ${count === 1 ? "thread" : "threads"}`;
+}
+
+/** Selects the threads that `--follow` prints; without members, all. */
+interface FollowFilter {
+  readonly status?: readonly ThreadStatusName[];
+  readonly type?: readonly string[];
+  /** OWNER/NAME. */
+  readonly repo?: string;
+}
+
+/**
+ * Yields the threads of a list, the last changed at the end, and then each thread that changes, until the caller stops. The
+ * event stream is opened before the list is read, so that no change between the two is missed.
+ */
+async function* listAndFollow(
+  cli: CliContext,
+  pages: PageSource<WireThread>,
+  filter: FollowFilter,
+): AsyncGenerator<WireThread, void, void> {
+  const news = followThreads(cli, {
+    onConnection: (isOpen) => {
+      if (!isOpen) cli.io.note("Connection lost; reconnecting.");
+    },
+  });
+  try {
+    await news.next();
+    const listed: WireThread[] = [];
+    for await (const { items } of readPages(pages, cli.flags)) listed.push(...items);
+    yield* listed.toReversed();
+    const shown = new Set(listed.map((thread) => JSON.stringify(thread)));
+    for await (const one of news) {
+      if (one.kind === "count" || !matchesFilter(one.thread, filter)) continue;
+      // Threads that changed while the list was read are in both.
+      if (shown.delete(JSON.stringify(one.thread))) continue;
+      yield one.thread;
+    }
+  } finally {
+    await news.return();
+  }
+}
+
+function matchesFilter(
+  { unread, pinned, subject, repository }: WireThread,
+  { status, type, repo }: FollowFilter,
+): boolean {
+  const is = unread ? "unread" : pinned ? "pinned" : "read";
+  return (
+    (status?.includes(is) ?? is !== "read") &&
+    (type?.includes(subject?.type.toLowerCase() ?? "") ?? true) &&
+    (repo === undefined || repository?.full_name.toLowerCase() === repo.toLowerCase())
+  );
+}
+
+interface NotificationWatchOptions {
+  /** `owner/name`, or `owner/name#number`. */
+  readonly subject: string;
+  readonly off?: boolean;
+}
+
+export const watchRepository = {
+  operations: [
+    forge.watchRepository,
+    forge.unwatchRepository,
+    forge.subscribeToIssue,
+    forge.unsubscribeFromIssue,
+    forge.getCurrentUser,
+  ],
+  output: shape({ watching: "boolean", subject: "string" }),
+  /** Unwatching can be undone, so it needs no confirmation. */
+  destructive: false,
+  define(command, cli, run = runNotificationWatch): void {
+    command
+      .argument("<subject>", "a repository as OWNER/NAME, or an issue as OWNER/NAME#NUMBER")
+      .option("--off", "stop watching")
+      .action((subject: string, flags: { readonly off?: boolean }) =>
+        run(cli, { subject, ...flags }),
+      );
+  },
+} satisfies CommandModule;
+
+/** Subscribes the caller to a repository or to one issue, or unsubscribes. */
+async function runNotificationWatch(
+  cli: CliContext,
+  { subject, off = false }: NotificationWatchOptions,
+): Promise<void> {
+  if (subject.includes("#")) {
+    const { owner, repo, index } = toIssueName(subject);
+    const { body: user } = await cli.client.call(forge.getCurrentUser, {});
+    const params = { owner, repo, index, user: user.login };
+    if (off) await cli.client.call(forge.unsubscribeFromIssue, { params });
+    else await cli.client.call(forge.subscribeToIssue, { params });
+  } else {
+    const params = { ...toRepositoryName(subject) };
+    if (off) await cli.client.call(forge.unwatchRepository, { params });
+    else await cli.client.call(forge.watchRepository, { params });
+  }
+  const sentence = off ? `No longer watching ${subject}.` : `Watching ${subject}.`;
+  await cli.output.done({ watching: !off, subject }, sentence);
 }

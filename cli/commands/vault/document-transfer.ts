@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { mkdir, rm, stat } from "node:fs/promises";
+import { mkdir, rm, stat, readdir } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { z } from "zod";
@@ -20,8 +20,7 @@ import {
   waitUntilEnded,
 } from "../../support/wait.ts";
 import type { CommandModule } from "../../tree/entry.ts";
-import { documentLines } from "./document-columns.ts";
-import { listFiles, uploadFile } from "./document-files.ts";
+import { documentLines, describeMissingText } from "./document-columns.ts";
 import {
   assertFree,
   createFileNames,
@@ -31,7 +30,6 @@ import {
 } from "./item/local-files.ts";
 import { openSource } from "./item/send-file.ts";
 import { trackTransfer, withRetries } from "./item/transfer.ts";
-import { describeMissingText } from "./missing-text.ts";
 
 type WireDocument = z.output<typeof documentSchema>;
 
@@ -238,4 +236,56 @@ async function saveDocument(
     await rm(part, { force: true });
   }
   return { id, path, size: body.size_bytes };
+}
+
+/** Returns the files, and those in folders at any depth, in order. Links and devices in folders are left out. */
+export async function listFiles(
+  cli: CliContext,
+  words: readonly string[],
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const word of words) {
+    const path = resolve(cli.system.workingDirectory, word);
+    const isFolder = await stat(path).then(
+      (stats) => stats.isDirectory(),
+      // The upload reports what is missing.
+      () => false,
+    );
+    if (!isFolder) {
+      found.push(word);
+      continue;
+    }
+    const entries = await readdir(path, { recursive: true, withFileTypes: true });
+    const inside = entries.filter((entry) => entry.isFile());
+    found.push(...inside.map((entry) => join(entry.parentPath, entry.name)).toSorted());
+  }
+  if (found.length === 0) throw usageError(`${words.join(", ")} has no files`);
+  return found;
+}
+
+/** Uploads one file, or standard input, as a document. */
+export async function uploadFile(
+  cli: CliContext,
+  path: string,
+  filename: string,
+  progress: Progress,
+) {
+  const source = await openSource(cli, path);
+  return trackTransfer(progress, filename, (shown) => {
+    shown.begin(source.size);
+    return cli.client.upload(
+      vault.uploadDocument,
+      {},
+      {
+        fields: { filename },
+        fileField: "file",
+        filename,
+        contentType: "application/octet-stream",
+        size: source.size,
+        canRestart: source.canRestart,
+        open: source.open,
+        onProgress: shown.update,
+      },
+    );
+  }).finally(() => source.close?.());
 }

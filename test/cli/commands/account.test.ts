@@ -1,8 +1,12 @@
-import { expect, test, vi } from "vitest";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { requestReset, type RequestResetOptions } from "../../../cli/commands/account-reset.ts";
-import { type AccountPasswordOptions, changePassword } from "../../../cli/commands/account.ts";
+import { expect, test, vi } from "vitest";
+import {
+  type AccountPasswordOptions,
+  changePassword,
+  requestReset,
+  type RequestResetOptions,
+} from "../../../cli/commands/account.ts";
 import { startTestDaemon } from "../../support/daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";

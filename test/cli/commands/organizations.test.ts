@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { editOrg, type OrgEditOptions } from "../../../cli/commands/org.ts";
-import { createTeam, type TeamCreateOptions } from "../../../cli/commands/team/team-edit.ts";
+import { createTeam, type TeamCreateOptions } from "../../../cli/commands/team/team.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { type Ran, runCli, temporaryHome } from "../support/run-cli.ts";

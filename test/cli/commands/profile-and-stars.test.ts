@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type AccountEditOptions, editAccount } from "../../../cli/commands/account-profile.ts";
+import { type AccountEditOptions, editAccount } from "../../../cli/commands/account.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 import { optionsOf } from "../support/parse-line.ts";

@@ -27,7 +27,7 @@ import {
 import type { CommandModule } from "../../../tree/entry.ts";
 import { planTrees, toCopyPlan } from "./copy-tree.ts";
 import { assertVersion, explainFailure, findFolder } from "./lookup.ts";
-import { findMissingFolder, makeFolders } from "./make-folders.ts";
+import { findMissingFolder, makeFolders } from "./folder-batch.ts";
 import { moveAcross, type MovedItem, moveTreeAcross } from "./move-across.ts";
 import { createRetries, withRetries } from "./transfer.ts";
 

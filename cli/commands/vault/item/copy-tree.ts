@@ -10,16 +10,16 @@ import {
   type WireItem,
 } from "../../../support/items.ts";
 import { findSource, isFolder, readFolder } from "./lookup.ts";
-import { carryOut } from "./carry-out.ts";
 import {
   planSync,
   readRemoteTree,
   type SyncedFolder,
   type SyncStep,
   type Tree,
+  carryOut,
 } from "./sync-plan.ts";
 import { createRemoteOrigin } from "./remote-origin.ts";
-import { createRemoteSide } from "./sync-remote.ts";
+import { createRemoteSide } from "./sync-sides.ts";
 import type { Retries } from "./transfer.ts";
 
 /** Paths of connections have no characters that a local disk could refuse. */

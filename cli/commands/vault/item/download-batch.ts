@@ -6,7 +6,7 @@ import { CliError, toCliError } from "../../../errors.ts";
 import { type BatchLine, parseBatchLine, toLineFailure } from "./batch-lines.ts";
 
 /** Files up to this size, in bytes, come in batches; the daemon reads files of this size ahead. */
-export const BATCHED_BYTES_MAX = 256 * 1024;
+export const SMALL_DOWNLOAD_BYTES_MAX = 256 * 1024;
 
 /** Files of one request, and requests at one time: while one is written to the disk here, the next is read. */
 const FILES_MAX = 200;

@@ -20,11 +20,11 @@ import {
   makeLocalFolder,
   openLocalFolder,
 } from "./local-files.ts";
-import { createFolderListings, type FolderListings } from "./folder-listings.ts";
+import { createFolderListings, type FolderListings } from "./remote-folders.ts";
 import { findSource, isFolder } from "./lookup.ts";
 import { type FileSource, streamItem, toFile } from "./receive-file.ts";
 import {
-  BATCHED_BYTES_MAX,
+  SMALL_DOWNLOAD_BYTES_MAX,
   createDownloadBatches,
   type DownloadBatches,
 } from "./download-batch.ts";
@@ -216,7 +216,7 @@ export function createDownloads(
       source.opened?.stream.destroy();
       return { path, size: source.size, skipped: null };
     }
-    const isSmall = (item?.size ?? Infinity) <= BATCHED_BYTES_MAX && !source.opened;
+    const isSmall = (item?.size ?? Infinity) <= SMALL_DOWNLOAD_BYTES_MAX && !source.opened;
     if (batching !== undefined && isSmall && "folder" in place)
       return trackTransfer(progress, title, async (shown) => {
         const mayReplace = cli.flags.force;

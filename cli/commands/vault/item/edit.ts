@@ -12,7 +12,7 @@ import { addIfMatchFlag, type IfMatchFlags, readIfMatch } from "../../../support
 import type { CommandModule } from "../../../tree/entry.ts";
 import { createLocalFiles, toFileName } from "./local-files.ts";
 import { assertVersion, findSource, isFolder } from "./lookup.ts";
-import { replaceFile } from "./replace-file.ts";
+import { replaceFile } from "./send-file.ts";
 import { saveItem } from "./save-file.ts";
 
 interface ItemEditOptions {

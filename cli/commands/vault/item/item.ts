@@ -16,7 +16,7 @@ import {
   waitUntilEnded,
 } from "../../../support/wait.ts";
 import { type CommandModule, type Entry, noun, verb } from "../../../tree/entry.ts";
-import { describeMissingText } from "../missing-text.ts";
+import { describeMissingText } from "../document-columns.ts";
 import { explainFailure } from "./lookup.ts";
 import { streamItem } from "./receive-file.ts";
 

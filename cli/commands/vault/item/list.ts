@@ -11,7 +11,7 @@ import {
   type WireItem,
 } from "../../../support/items.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
-import { createFolderListings } from "./folder-listings.ts";
+import { createFolderListings } from "./remote-folders.ts";
 import { findSource, explainFailure } from "./lookup.ts";
 
 export interface ItemListOptions {

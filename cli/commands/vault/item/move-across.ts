@@ -14,7 +14,7 @@ import {
   toAddress,
   type TreeCopy,
 } from "./copy-tree.ts";
-import { BATCHED_BYTES_MAX, createDownloadBatches } from "./download-batch.ts";
+import { SMALL_DOWNLOAD_BYTES_MAX, createDownloadBatches } from "./download-batch.ts";
 import { itemOf } from "./remote-origin.ts";
 import { readRemoteTree, type SyncedFolder } from "./sync-plan.ts";
 import { BATCHED_AT_ONCE, createLimit, type Retries } from "./transfer.ts";
@@ -124,7 +124,8 @@ function createHasher(
   const batches = createDownloadBatches(cli, connectionId);
   const alone = createLimit(FILES_AT_ONCE);
   return async (id, size) => {
-    if ((size ?? Infinity) > BATCHED_BYTES_MAX) return alone(() => hashItem(cli, connectionId, id));
+    if ((size ?? Infinity) > SMALL_DOWNLOAD_BYTES_MAX)
+      return alone(() => hashItem(cli, connectionId, id));
     const bytes = await repeat(connectionId, () => batches.download(id));
     return createHash("sha256").update(bytes).digest("hex");
   };

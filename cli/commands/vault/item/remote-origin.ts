@@ -3,9 +3,9 @@ import { Readable } from "node:stream";
 import { vault } from "../../../client/operations.ts";
 import { CliError } from "../../../errors.ts";
 import type { WireItem } from "../../../support/items.ts";
-import { BATCHED_BYTES_MAX, createDownloadBatches } from "./download-batch.ts";
+import { SMALL_DOWNLOAD_BYTES_MAX, createDownloadBatches } from "./download-batch.ts";
 import type { SyncedFolder, SyncStep } from "./sync-plan.ts";
-import type { Origin } from "./sync-remote.ts";
+import type { Origin } from "./sync-sides.ts";
 import type { Retries } from "./transfer.ts";
 
 /** The files of another connection, with the hashes of those that were read. */
@@ -20,7 +20,7 @@ export function createRemoteOrigin(retries: Retries, { connectionId }: SyncedFol
   const hashes = new Map<string, string>();
   return {
     hashes,
-    smallBytesMax: BATCHED_BYTES_MAX,
+    smallBytesMax: SMALL_DOWNLOAD_BYTES_MAX,
     async prepare(step) {
       const { provider_item_id: id } = itemOf(step);
       const bytes = await repeat(connectionId, () => batches.download(id));

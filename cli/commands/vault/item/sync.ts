@@ -14,11 +14,9 @@ import {
   createItemFinder,
 } from "../../../support/items.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
-import { carryOut, type Done, toTask } from "./carry-out.ts";
 import { createRemoteOrigin } from "./remote-origin.ts";
 import { findFolder } from "./lookup.ts";
-import { findMissingFolder, makeFolders, type MissingFolder } from "./make-folders.ts";
-import { createLocalSide } from "./sync-local.ts";
+import { findMissingFolder, makeFolders, type MissingFolder } from "./folder-batch.ts";
 import {
   planSync,
   readLocalTree,
@@ -27,8 +25,11 @@ import {
   type SyncSide,
   type SyncStep,
   type Tree,
+  carryOut,
+  type Done,
+  toTask,
 } from "./sync-plan.ts";
-import { createLocalOrigin, createRemoteSide } from "./sync-remote.ts";
+import { createLocalOrigin, createRemoteSide, createLocalSide } from "./sync-sides.ts";
 import { createRetries, type Retries } from "./transfer.ts";
 
 export interface ItemSyncOptions {

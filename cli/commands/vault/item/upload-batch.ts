@@ -10,7 +10,7 @@ import type { FileUpload, Uploaded } from "./send-file.ts";
 import type { Retries, TransferProgress } from "./transfer.ts";
 
 /** Files up to this size, in bytes, go in batches: larger ones gain nothing and can be repeated on their own. */
-export const BATCHED_BYTES_MAX = 1024 * 1024;
+export const SMALL_UPLOAD_BYTES_MAX = 1024 * 1024;
 
 /** Bounds of one request, within those of the daemon. */
 const FILES_MAX = 1_000;

@@ -25,8 +25,12 @@ import {
   type TransferFlags,
   type TransferOptions,
 } from "./transfer.ts";
-import { createFolderListings } from "./folder-listings.ts";
-import { enterOrPlan, openRemoteFolder, type RemoteFolder } from "./remote-folder.ts";
+import {
+  enterOrPlan,
+  openRemoteFolder,
+  type RemoteFolder,
+  createFolderListings,
+} from "./remote-folders.ts";
 import { createUploads, type UploadTarget } from "./uploads.ts";
 
 const uploadFields: Readonly<Record<string, FieldType>> = {

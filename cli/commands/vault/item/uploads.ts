@@ -7,7 +7,6 @@ import type { Progress } from "../../../output/progress.ts";
 import { failedTask, type Task } from "../../../support/batch.ts";
 import { explainPrecondition, isSameEtag, preconditionFailed } from "../../../support/if-match.ts";
 import { createFolderBatches, type FolderCreation } from "./folder-batch.ts";
-import { createFolderListings, type Follow } from "./folder-listings.ts";
 import {
   beginFolder,
   enterOrPlan,
@@ -16,12 +15,13 @@ import {
   openRemoteFolder,
   type RemoteFolder,
   toKey,
-} from "./remote-folder.ts";
-import { replaceFile } from "./replace-file.ts";
+  createFolderListings,
+  type Follow,
+} from "./remote-folders.ts";
 import { isResumed, uploadResumably } from "./resume-upload.ts";
-import { type FileUpload, type Uploaded, uploadFile } from "./send-file.ts";
+import { type FileUpload, type Uploaded, uploadFile, replaceFile } from "./send-file.ts";
 import {
-  BATCHED_BYTES_MAX,
+  SMALL_UPLOAD_BYTES_MAX,
   type BatchedFile,
   createUploadBatches,
   fitsIntoHead,
@@ -236,7 +236,7 @@ export async function* createUploads(
     if (source === "-" || !fitsIntoHead(entry)) return false;
     const path = resolve(cli.system.workingDirectory, source);
     const found = await stat(path).catch(() => undefined);
-    return found?.isFile() === true && found.size <= BATCHED_BYTES_MAX;
+    return found?.isFile() === true && found.size <= SMALL_UPLOAD_BYTES_MAX;
   }
 }
 

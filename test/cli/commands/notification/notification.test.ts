@@ -3,8 +3,8 @@ import {
   listNotifications,
   markNotifications,
   type NotificationMarkOptions,
+  watchRepository,
 } from "../../../../cli/commands/notification/notification.ts";
-import { watchRepository } from "../../../../cli/commands/notification/watch.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";

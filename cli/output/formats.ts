@@ -1,5 +1,44 @@
+import { Document, isScalar, Scalar, visit } from "yaml";
+import { sanitizeText, toJson, toRowField, unsafeInJson } from "./sanitize.ts";
 import { usageError } from "../errors.ts";
-import { sanitizeText, toJson } from "./sanitize.ts";
+
+/** One line of RFC 4180 CSV, with its line end. Values are exact: nothing is done against formulas. */
+export function toCsvLine(values: readonly unknown[]): string {
+  return `${values.map((value) => quoteCsv(sanitizeText(toFieldText(value)))).join(",")}\r\n`;
+}
+
+/** One line of tab-separated values, with its line end. */
+export function toTsvLine(values: readonly unknown[]): string {
+  return `${values.map((value) => toRowField(toFieldText(value))).join("\t")}\n`;
+}
+
+/** A JSON value in one field: text as it is, nothing for null, structures as JSON. */
+function toFieldText(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "object" ? toJson(value) : String(value);
+}
+
+function quoteCsv(text: string): string {
+  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Returns `value` as YAML; control and format characters are escapes in double-quoted scalars. */
+export function toYaml(value: unknown): string {
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar(_, node) {
+      if (isScalar(node) && typeof node.value === "string" && node.value.search(unsafeInJson) >= 0)
+        node.type = Scalar.QUOTE_DOUBLE;
+    },
+  });
+  return document.toString({ lineWidth: 0 }).replace(unsafeInJson, toYamlEscape);
+}
+
+/** YAML has no surrogate pairs: a code point beyond U+FFFF is one `\U` escape. */
+function toYamlEscape(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16);
+  return code.length > 4 ? `\\U${code.padStart(8, "0")}` : `\\u${code.padStart(4, "0")}`;
+}
 
 /**
  * Compiles a template: `{{.name}}` and `{{.owner.login}}` are replaced by values of an item, `{{.}}` by the item as JSON;
