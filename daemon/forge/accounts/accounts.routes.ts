@@ -95,8 +95,8 @@ function userRoutes({ users, ownPassword, passwordResets, urls }: AccountService
       body: toUserView(caller.user, caller.user, urls),
     })),
     handle(searchUsers, async ({ caller, query }) => {
-      const wanted = { term: query.q, id: query.uid };
-      const { users: page, total } = await users.searchVisible(wanted, query, caller);
+      const search = { term: query.q, id: query.uid };
+      const { users: page, total } = await users.searchVisible(search, query, caller);
       const data = page.map((user) => toUserView(user, caller?.user, urls));
       return { status: 200, body: { ok: true, data }, total };
     }),

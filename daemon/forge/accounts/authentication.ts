@@ -106,15 +106,15 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
     request: ServerRequest,
     field: (name: string) => string,
   ): Promise<Method | "wrong" | undefined> {
-    let given = false;
+    let hasToken = false;
     for (const secret of [field("token"), field("access_token"), headerToken(request)]) {
       if (!secret) continue;
-      given = true;
+      hasToken = true;
       const owner = (await tokens.find(secret)) ?? (await findTaskCaller(secret));
       if (owner !== undefined) return { ...owner, method: "token" };
     }
     const basic = basicPair(request);
-    if (basic === undefined) return given ? "wrong" : undefined;
+    if (basic === undefined) return hasToken ? "wrong" : undefined;
     return (await findByBasic(basic, request)) ?? "wrong";
   }
 

@@ -49,9 +49,9 @@ export function createOwnEmails(db: Database): OwnEmails {
             );
           const added: ForgeEmail[] = [];
           for (const email of emails) {
-            const wanted = { userId: user.id, email, isVerified: actor.isAdmin, isPrimary: false };
+            const record = { userId: user.id, email, isVerified: actor.isAdmin, isPrimary: false };
             if ((await findEmail(tx, email)) !== undefined) throw inUse(email);
-            added.push(await insertEmail(tx, wanted));
+            added.push(await insertEmail(tx, record));
           }
           return added;
         })

@@ -45,10 +45,7 @@ export interface PublicKeys {
   /** Deletes a key of the caller. Throws `not_found` for an unknown id and for another user's. */
   deleteOwn(user: ForgeUser, id: number): Promise<void>;
   /** Adds a key (forge behaviour, 9.1). Throws `unprocessable` for an invalid key, a known key and a used title. */
-  add(
-    username: string,
-    wanted: { readonly title: string; readonly key: string },
-  ): Promise<OwnedKey>;
+  add(username: string, input: { readonly title: string; readonly key: string }): Promise<OwnedKey>;
   /**
    * Deletes a key with the rights of the user in the path: a site administrator's any, others their own. Throws
    * `not_found` for an unknown id and for a private user's key where the token is for public things only, `forbidden`

@@ -46,7 +46,7 @@ export interface Organizations {
    * Creates an organization that a user owns (forge behaviour, 10.2). Throws `unprocessable` for an owner that is an
    * organization, an invalid name and a taken one, `forbidden` for a user who may not create organizations.
    */
-  create(ownerName: string, wanted: NewOrganization): Promise<ForgeUser>;
+  create(ownerName: string, input: NewOrganization): Promise<ForgeUser>;
   /**
    * Returns the organization of this name. Throws `not_found` if it is hidden from the caller, `forbidden` if the caller's
    * token is for public things only.
@@ -95,8 +95,8 @@ export function createOrganizations({
         isPublicOnly: isPublicOnly(caller),
       }),
 
-    async create(ownerName, wanted) {
-      const taken = () => new AppError("unprocessable", nameTakenText(wanted.name));
+    async create(ownerName, input) {
+      const taken = () => new AppError("unprocessable", nameTakenText(input.name));
       const avatarHash = Buffer.from(random(AVATAR_BYTES)).toString("hex");
       try {
         return await db.transaction(async (tx) => {
@@ -105,10 +105,10 @@ export function createOrganizations({
           if (owner.kind === "organization") throw targetIsOrganization();
           if (!owner.isAdmin && !owner.allowCreateOrganization)
             throw new AppError("forbidden", "user is not allowed to create organizations");
-          assertUsableName(wanted.name);
-          if ((await findUserByName(tx, wanted.name)) !== undefined) throw taken();
-          await deleteRedirect(tx, wanted.name);
-          const organization = await insertUser(tx, toNewOrganization(wanted, avatarHash, tx.now));
+          assertUsableName(input.name);
+          if ((await findUserByName(tx, input.name)) !== undefined) throw taken();
+          await deleteRedirect(tx, input.name);
+          const organization = await insertUser(tx, toNewOrganization(input, avatarHash, tx.now));
           await insertOwnersTeam(tx, organization.id, owner.id);
           await publishOrganization?.(tx, organization, owner);
           return organization;
@@ -125,12 +125,12 @@ export function createOrganizations({
 }
 
 function toNewOrganization(
-  wanted: NewOrganization,
+  input: NewOrganization,
   avatarHash: string,
   now: number,
 ): Parameters<typeof insertUser>[1] {
   return {
-    ...wanted,
+    ...input,
     kind: "organization",
     keepEmailPrivate: false,
     loginSource: 0,

@@ -47,7 +47,7 @@ export interface Tokens {
   create(
     creator: TokenCreator,
     username: string,
-    wanted: { readonly name: string; readonly scopes: readonly string[] },
+    input: { readonly name: string; readonly scopes: readonly string[] },
   ): Promise<MadeToken>;
   /** Deletes a token by id, or by name if that is not a positive number. Throws `not_found`. */
   delete(username: string, idOrName: string): Promise<void>;

@@ -70,7 +70,7 @@ export interface Users {
    * unknown login source, `invalid_argument` for the password, `unprocessable` for name and address, `conflict` for a taken
    * name or address.
    */
-  create(wanted: NewUser): Promise<ForgeUser>;
+  create(input: NewUser): Promise<ForgeUser>;
   /** See `editUser`. */
   edit(username: string, edit: UserEdit): Promise<ForgeUser>;
   /** See `renameUser`. */
@@ -93,7 +93,7 @@ export interface Users {
   get(username: string, caller: ForgeCaller | undefined): Promise<ForgeUser>;
   /** Returns a page of the individuals that the caller may see and the term matches; of one account unless `id` is 0. */
   searchVisible(
-    wanted: { readonly term: string; readonly id: number },
+    search: { readonly term: string; readonly id: number },
     window: PageWindow,
     caller: ForgeCaller | undefined,
   ): Promise<UserPage>;
@@ -131,25 +131,24 @@ export function createUsers(deps: UsersDeps): Users {
       return listUsers(db, { ...query, visibility: "public" }, toRows(window), cursors);
     },
 
-    async create(wanted) {
-      if (wanted.sourceId !== 0)
-        throw new AppError("unprocessable", `login source does not exist [id: ${wanted.sourceId}]`);
-      const broken = await rules.findBroken(wanted.password);
+    async create(input) {
+      if (input.sourceId !== 0)
+        throw new AppError("unprocessable", `login source does not exist [id: ${input.sourceId}]`);
+      const broken = await rules.findBroken(input.password);
       if (broken !== undefined) throw new AppError("invalid_argument", brokenTexts[broken.rule]);
-      assertUsableName(wanted.username);
-      const fault = findEmailFault(wanted.email);
+      assertUsableName(input.username);
+      const fault = findEmailFault(input.email);
       if (fault !== undefined) throw new AppError("unprocessable", fault);
       // Checked before the expensive hash, and again by the constraints.
-      if ((await findUserByName(db, wanted.username)) !== undefined)
-        throw nameTaken(wanted.username);
-      if ((await findEmail(db, wanted.email)) !== undefined) throw emailTaken(wanted.email);
-      const passwordHash = await passwords.hash(wanted.password);
+      if ((await findUserByName(db, input.username)) !== undefined) throw nameTaken(input.username);
+      if ((await findEmail(db, input.email)) !== undefined) throw emailTaken(input.email);
+      const passwordHash = await passwords.hash(input.password);
       try {
-        return await db.transaction((tx) => insertPerson(tx, wanted, passwordHash));
+        return await db.transaction((tx) => insertPerson(tx, input, passwordHash));
       } catch (error) {
         if (!isConflict(error)) throw error;
-        if (error.constraint?.includes("lower_email")) throw emailTaken(wanted.email);
-        throw error.constraint?.includes("lower_name") ? nameTaken(wanted.username) : error;
+        if (error.constraint?.includes("lower_email")) throw emailTaken(input.email);
+        throw error.constraint?.includes("lower_name") ? nameTaken(input.username) : error;
       }
     },
 
@@ -174,12 +173,12 @@ export function createUsers(deps: UsersDeps): Users {
       return user;
     },
 
-    searchVisible: (wanted, window, caller) =>
+    searchVisible: (search, window, caller) =>
       searchPeople(
         db,
         {
-          ...wanted,
-          id: toUserId(wanted.id),
+          ...search,
+          id: toUserId(search.id),
           viewer: caller?.user,
           isPublicOnly: isPublicOnly(caller),
         },
@@ -191,47 +190,47 @@ export function createUsers(deps: UsersDeps): Users {
 
   async function insertPerson(
     tx: Transaction,
-    wanted: NewUser,
+    input: NewUser,
     passwordHash: string,
   ): Promise<ForgeUser> {
-    const createdAt = wanted.createdAt ?? clock();
-    await deleteRedirect(tx, wanted.username);
+    const createdAt = input.createdAt ?? clock();
+    await deleteRedirect(tx, input.username);
     const user = await insertUser(tx, {
       kind: "individual",
-      name: wanted.username,
-      fullName: wanted.fullName,
-      email: wanted.email.toLowerCase(),
+      name: input.username,
+      fullName: input.fullName,
+      email: input.email.toLowerCase(),
       keepEmailPrivate: false,
       loginSource: 0,
-      loginName: wanted.loginName,
+      loginName: input.loginName,
       passwordHash,
-      mustChangePassword: wanted.mustChangePassword,
+      mustChangePassword: input.mustChangePassword,
       isActive: true,
-      isAdmin: wanted.isAdmin,
-      isRestricted: wanted.restricted,
+      isAdmin: input.isAdmin,
+      isRestricted: input.restricted,
       prohibitLogin: false,
       twoFactorEnabled: false,
       allowGitHook: false,
       allowImportLocal: false,
       allowCreateOrganization: true,
       maxRepoCreation: -1,
-      visibility: wanted.visibility,
+      visibility: input.visibility,
       website: "",
       location: "",
       description: "",
       language: "",
-      avatarHash: toAvatarHash(wanted.email),
+      avatarHash: toAvatarHash(input.email),
       repoAdminChangeTeamAccess: false,
       createdAt,
       updatedAt: createdAt,
     });
     await insertEmail(tx, {
       userId: user.id,
-      email: wanted.email,
+      email: input.email,
       isVerified: true,
       isPrimary: true,
     });
-    if (wanted.notify) await queueWelcomeMail?.(tx, user);
+    if (input.notify) await queueWelcomeMail?.(tx, user);
     return user;
   }
 }
