@@ -121,9 +121,9 @@ export function createActions(deps: ActionsDeps) {
 
     async getRun(path: RunPath, caller: ForgeCaller | undefined): Promise<RunDetails> {
       const { owned, run } = await openRun(path, caller, "");
-      const [seen] = await seeRuns(caller, [run]);
-      if (seen === undefined) throw notFound();
-      return { ...seen, repository: { ...seen.repository, access: owned.access } };
+      const [details] = await loadRunDetails(caller, [run]);
+      if (details === undefined) throw notFound();
+      return { ...details, repository: { ...details.repository, access: owned.access } };
     },
 
     /** Throws `invalid_argument` while the run is in progress. */
@@ -165,12 +165,12 @@ export function createActions(deps: ActionsDeps) {
     async getAttempt(path: AttemptPath, caller: ForgeCaller | undefined): Promise<RunDetails> {
       const { owned, run } = await openRun(path, caller, `/attempts/${path.attempt}`);
       const jobs = await listRunJobs(db, run.id, path.attempt);
-      const [seen] = await seeRuns(caller, [run]);
+      const [details] = await loadRunDetails(caller, [run]);
       const isKnown = path.attempt >= 1 && path.attempt <= run.attempt;
-      if (seen === undefined || !isKnown) throw notFound();
-      const repository = { ...seen.repository, access: owned.access };
-      if (path.attempt === run.attempt || jobs.length === 0) return { ...seen, repository };
-      return { ...seen, run: toFormerAttempt(run, path.attempt, jobs), repository };
+      if (details === undefined || !isKnown) throw notFound();
+      const repository = { ...details.repository, access: owned.access };
+      if (path.attempt === run.attempt || jobs.length === 0) return { ...details, repository };
+      return { ...details, run: toFormerAttempt(run, path.attempt, jobs), repository };
     },
 
     async listJobsOfAttempt(
@@ -221,9 +221,9 @@ export function createActions(deps: ActionsDeps) {
 
     async getJob(path: JobPath, caller: ForgeCaller | undefined): Promise<JobDetails> {
       const job = await openJob(path, caller, "");
-      const [seen] = await seeJobs([job]);
-      if (seen === undefined) throw notFound();
-      return seen;
+      const [details] = await loadJobDetails([job]);
+      if (details === undefined) throw notFound();
+      return details;
     },
 
     /** Finds the log of a job, which may still grow. Throws `not_found` for a job that no runner has taken, and once it has expired. */
@@ -283,10 +283,10 @@ export function createActions(deps: ActionsDeps) {
       ...(query.file === undefined ? {} : { workflowFile: query.file }),
     };
     const found = await listRuns(db, filter, toRows(query));
-    return { runs: await seeRuns(caller, found.runs), total: found.total };
+    return { runs: await loadRunDetails(caller, found.runs), total: found.total };
   }
 
-  async function seeRuns(
+  async function loadRunDetails(
     caller: ForgeCaller | undefined,
     runs: readonly ActionRun[],
   ): Promise<RunDetails[]> {
@@ -296,7 +296,7 @@ export function createActions(deps: ActionsDeps) {
     const actors = new Map((await listUsersByIds(db, actorIds)).map((user) => [user.id, user]));
     const repositories = await loadRepositories(db, runs);
     const watchers = await countWatchers(db, [...repositories.keys()]);
-    const seen: RunDetails[] = [];
+    const details: RunDetails[] = [];
     for (const run of runs) {
       const owned = repositories.get(run.repositoryId);
       if (owned === undefined) continue;
@@ -311,17 +311,17 @@ export function createActions(deps: ActionsDeps) {
       const actor = actors.get(run.actorId ?? toUserId(-1));
       const { triggerActorId } = run;
       const triggerActor = triggerActorId === undefined ? actor : actors.get(triggerActorId);
-      seen.push({ run, repository, actor, triggerActor });
+      details.push({ run, repository, actor, triggerActor });
     }
-    return seen;
+    return details;
   }
 
   async function findJobs(filter: JobFilter, window: PageWindow, isDescending: boolean) {
     const found = await listJobs(db, filter, { ...toRows(window), isDescending });
-    return { jobs: await seeJobs(found.jobs), total: found.total };
+    return { jobs: await loadJobDetails(found.jobs), total: found.total };
   }
 
-  async function seeJobs(jobs: readonly ActionJob[]): Promise<JobDetails[]> {
+  async function loadJobDetails(jobs: readonly ActionJob[]): Promise<JobDetails[]> {
     const repositories = await loadRepositories(db, jobs);
     const found = await listTasksOfJobs(
       db,
@@ -333,16 +333,16 @@ export function createActions(deps: ActionsDeps) {
       found.map(({ id }) => id),
     );
     const runs = new Map<RunId, ActionRun | undefined>();
-    const seen: JobDetails[] = [];
+    const details: JobDetails[] = [];
     for (const job of jobs) {
       if (!runs.has(job.runId)) runs.set(job.runId, await findRun(db, job.runId));
       const run = runs.get(job.runId);
       const owned = repositories.get(job.repositoryId);
       const task = taskOf.get(job.originalJobId ?? job.id);
       if (run !== undefined && owned !== undefined)
-        seen.push({ owned, run, job, task, steps: steps.get(task?.id ?? toTaskId(-1)) ?? [] });
+        details.push({ owned, run, job, task, steps: steps.get(task?.id ?? toTaskId(-1)) ?? [] });
     }
-    return seen;
+    return details;
   }
 }
 

@@ -127,7 +127,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     addresses,
     bytesMax: deps.limits.artifactBytesMax,
     runBytesMax: deps.limits.runArtifactBytesMax,
-    keptMs: deps.limits.artifactDays * DAY_MS,
+    retentionMs: deps.limits.artifactDays * DAY_MS,
   });
   const open = (tx: Transaction, runId: RunId) => openRun(tx, urls, runId);
   const reruns = createReruns({ db, engine, open });

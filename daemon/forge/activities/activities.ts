@@ -78,8 +78,12 @@ export function createForgeActivities({
       },
       async comment(tx, action, { owned, issue, actor, comment }) {
         if (action !== "created") return;
-        const said = { kind: "comment_issue", issueId: issue.id, commentId: comment.id } as const;
-        await record(tx, { ...owned, actor }, [said]);
+        const activity = {
+          kind: "comment_issue",
+          issueId: issue.id,
+          commentId: comment.id,
+        } as const;
+        await record(tx, { ...owned, actor }, [activity]);
       },
     },
   };

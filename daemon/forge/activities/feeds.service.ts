@@ -189,9 +189,18 @@ export function createFeeds({
         (activity.commentId !== undefined && comment === undefined);
       if (owned === undefined || actor === undefined || isGone) return [];
       const author = people.get(comment?.authorId ?? toUserId(-1));
-      const said = issue &&
+      const commentDetails = issue &&
         comment && { owned, issue, comment, author, attachments: files.get(comment.id) ?? [] };
-      return [{ activity, receiverId: receiverId ?? actor.id, actor, owned, issue, comment: said }];
+      return [
+        {
+          activity,
+          receiverId: receiverId ?? actor.id,
+          actor,
+          owned,
+          issue,
+          comment: commentDetails,
+        },
+      ];
     });
   }
 }

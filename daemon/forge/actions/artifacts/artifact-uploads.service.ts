@@ -56,7 +56,7 @@ export interface ArtifactUploadsDeps {
   /** All artifacts of a run. */
   readonly runBytesMax: number;
   /** The longest time that an artifact is kept, and that of one that names no other. */
-  readonly keptMs: number;
+  readonly retentionMs: number;
 }
 
 /** The content type of an artifact that is an archive of files. */
@@ -79,7 +79,7 @@ const APPENDED = "appended:";
 export type ArtifactUploads = ReturnType<typeof createArtifactUploads>;
 
 export function createArtifactUploads(deps: ArtifactUploadsDeps) {
-  const { db, store, addresses, clock, newUuid, bytesMax, runBytesMax, keptMs } = deps;
+  const { db, store, addresses, clock, newUuid, bytesMax, runBytesMax, retentionMs } = deps;
   const blocksMax = Math.max(BLOCKS_MAX, Math.ceil(bytesMax / BLOCK_BYTES));
   /** Artifacts that are being assembled: a client that lost the response retries while the first request still runs. */
   const completing = new Map<ArtifactId, Promise<void>>();
@@ -90,7 +90,7 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
       { name, contentType, expiresAt }: NewArtifact,
     ): Promise<string> {
       const { taskId, runId, repositoryId, attempt } = task;
-      const longest = clock() + keptMs;
+      const longest = clock() + retentionMs;
       const artifact = await db.transaction(async (tx) => {
         const { count } = await countRunArtifacts(tx, runId);
         if (count >= RUN_ARTIFACTS_MAX)
@@ -133,7 +133,7 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
         if (ready === undefined || ready.size !== promised.size) throw uploadNotFound();
         return ready.id;
       }
-      const underWay = completing.get(pending.id) ?? putTogether(pending, promised);
+      const underWay = completing.get(pending.id) ?? assemble(pending, promised);
       completing.set(pending.id, underWay);
       await underWay.finally(() => completing.delete(pending.id));
       return pending.id;
@@ -204,7 +204,7 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
     return left;
   }
 
-  async function putTogether(
+  async function assemble(
     artifact: ActionArtifact,
     promised: { readonly size: number; readonly sha256: string | undefined },
   ): Promise<void> {
@@ -238,9 +238,9 @@ async function joinBlocks(
         throw new AppError("unavailable", "the bytes of a block are missing or damaged");
       for await (const chunk of block) await writer.write(chunk as Buffer);
     }
-    const facts = await writer.seal();
+    const digests = await writer.seal();
     await writer.publish();
-    return facts;
+    return digests;
   } finally {
     await writer.discard();
   }

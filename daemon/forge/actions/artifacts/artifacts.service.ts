@@ -153,13 +153,13 @@ export function createArtifacts({
     };
     const { artifacts, total } = await listArtifacts(db, filter, toRows(query));
     const runs = new Map<RunId, ActionRun | undefined>();
-    const seen: ArtifactDetails[] = [];
+    const details: ArtifactDetails[] = [];
     for (const artifact of artifacts) {
       if (!runs.has(artifact.runId)) runs.set(artifact.runId, await findRun(db, artifact.runId));
       const run = runs.get(artifact.runId);
-      if (run !== undefined) seen.push({ owned, run, artifact });
+      if (run !== undefined) details.push({ owned, run, artifact });
     }
-    return { artifacts: seen, total };
+    return { artifacts: details, total };
   }
 
   async function getArtifact(
@@ -169,8 +169,8 @@ export function createArtifacts({
   ): Promise<ArtifactDetails> {
     const owned = await open(path, caller, `/artifacts/${path.artifact_id}${rest}`);
     const artifact = await findArtifact(db, toArtifactId(path.artifact_id));
-    const isSeen = artifact?.repositoryId === owned.repository.id && artifact.state !== "pending";
-    const run = isSeen ? await findRun(db, artifact.runId) : undefined;
+    const isListed = artifact?.repositoryId === owned.repository.id && artifact.state !== "pending";
+    const run = isListed ? await findRun(db, artifact.runId) : undefined;
     if (artifact === undefined || run === undefined) throw artifactNotFound();
     return { owned, run, artifact };
   }

@@ -85,14 +85,14 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
       answer(async () => {
         const runner = await authenticate(context);
         if (state === undefined) throw new RunnerRefusal("update task: missing state");
-        const seen = await tasks.report(runner, toTaskId(toId(state.id)), {
+        const reported = await tasks.report(runner, toTaskId(toId(state.id)), {
           result: toResult(state.result),
           steps: state.steps.slice(0, STEPS_MAX).map(toStep),
           outputs,
         });
         return {
-          state: { id: state.id, result: toWireResult(seen.status) },
-          sentOutputs: seen.outputs,
+          state: { id: state.id, result: toWireResult(reported.status) },
+          sentOutputs: reported.outputs,
         };
       }),
 

@@ -57,21 +57,25 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
     const run = await findRun(tx, runId);
     if (run === undefined) return;
     await reports.run(tx, run);
-    await moveOn(tx, runId, new Set());
+    await advanceRun(tx, runId, new Set());
   }
 
   /** Decides every job of a run that can be decided, then the run itself. Idempotent. */
   function advance(tx: Transaction, runId: RunId): Promise<void> {
-    return moveOn(tx, runId);
+    return advanceRun(tx, runId);
   }
 
-  /** @param given the jobs that have been reported; by default those that the run has */
-  async function moveOn(tx: Transaction, runId: RunId, given?: ReadonlySet<JobId>): Promise<void> {
+  /** @param alreadyReported the jobs that have been reported; by default those that the run has */
+  async function advanceRun(
+    tx: Transaction,
+    runId: RunId,
+    alreadyReported?: ReadonlySet<JobId>,
+  ): Promise<void> {
     const opened = await open(tx, runId);
     if (opened === undefined) return;
     const { run } = opened;
     let jobs = await listRunJobs(tx, run.id, run.attempt);
-    const reported = given ?? new Set(jobs.map(({ id }) => id));
+    const reported = alreadyReported ?? new Set(jobs.map(({ id }) => id));
     if (!run.isHeld)
       while ((await decide(tx, opened, jobs)) || (await calls.settle(tx, opened, jobs)))
         jobs = await listRunJobs(tx, run.id, run.attempt);

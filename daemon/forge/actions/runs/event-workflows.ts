@@ -46,8 +46,8 @@ export function createEventWorkflows(deps: EventWorkflowsDeps) {
 
     job: {
       kind: EVENT_JOB,
-      async run(given) {
-        const { repositoryId, event, actorId, key, payload } = parsePayload(eventJobSchema, given);
+      async run(job) {
+        const { repositoryId, event, actorId, key, payload } = parsePayload(eventJobSchema, job);
         if (event === "workflow_run" && (await followsTooMany(payload))) return;
         const actor = actorId === undefined ? undefined : await findUserById(db, toUserId(actorId));
         await start({ repositoryId, event, actor, key, payload });

@@ -40,11 +40,11 @@ export function createRunHooks({
         // The times of the file are in the repository, which a transaction does not read.
         at: toWireTime(run.createdAt),
       };
-      const seen = { run, repository: { ...repository, access: "none" as const } };
+      const details = { run, repository: { ...repository, access: "none" as const } };
       const payload = {
         action: toPhase(run.status),
         workflow: toWorkflowView(workflow, urls),
-        workflow_run: toRunView({ ...seen, actor, triggerActor }, urls),
+        workflow_run: toRunView({ ...details, actor, triggerActor }, urls),
         ...ends,
       };
       await publisher.publish(tx, {

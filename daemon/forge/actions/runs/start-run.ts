@@ -58,10 +58,10 @@ export function createRunStarter({
      */
     async start(
       tx: Transaction,
-      given: RunTrigger,
+      requestedTrigger: RunTrigger,
       workflow: Workflow,
     ): Promise<ActionRun | undefined> {
-      const trigger = await complete(tx, given);
+      const trigger = await complete(tx, requestedTrigger);
       const vars = await readVariables(tx, trigger.owned.repository);
       const run = await insertRun(tx, {
         ...toRow(trigger),

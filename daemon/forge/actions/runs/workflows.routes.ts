@@ -21,12 +21,12 @@ export function workflowRoutes({
 }): Route[] {
   return [
     handle(listWorkflows, async ({ caller, params }) => {
-      const seen = await workflows.list(params, caller);
+      const details = await workflows.list(params, caller);
       return {
         status: 200,
         body: {
-          workflows: seen.map((each) => toWorkflowView(each, urls)),
-          total_count: seen.length,
+          workflows: details.map((each) => toWorkflowView(each, urls)),
+          total_count: details.length,
         },
       };
     }),

@@ -79,7 +79,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
     async dispatch(
       path: WorkflowPath,
       caller: ForgeCaller,
-      given: {
+      input: {
         readonly ref: string;
         readonly inputs?: Readonly<Record<string, string>> | null | undefined;
       },
@@ -87,9 +87,9 @@ export function createWorkflows(deps: WorkflowsDeps) {
       const owned = await open(path, caller, "");
       assertReaches(owned, "write");
       const { repository, owner } = owned;
-      const target = await findRef(owned, given.ref);
+      const target = await findRef(owned, input.ref);
       if (target === undefined)
-        throw new AppError("not_found", `ref ${JSON.stringify(given.ref)} doesn't exist`);
+        throw new AppError("not_found", `ref ${JSON.stringify(input.ref)} doesn't exist`);
       const { head, ref } = target;
       const { folder, files } = await refusing(() => readWorkflowFiles(deps, repository, head.id));
       const file = files.find((each) => isNamed(each, folder, path.workflow_id));
@@ -103,7 +103,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
       const event = workflow.triggers["workflow_dispatch"];
       if (event === undefined)
         throw new AppError("unprocessable", `${file.name} has no event workflow_dispatch`);
-      const inputs = readDispatchInputs(event.inputs ?? {}, given.inputs ?? {});
+      const inputs = readDispatchInputs(event.inputs ?? {}, input.inputs ?? {});
       if (typeof inputs === "string") throw new AppError("unprocessable", inputs);
       const { user: actor } = caller;
       const source = { owned, commit: head.id, folder, file: file.name, actor };
@@ -148,12 +148,12 @@ export function createWorkflows(deps: WorkflowsDeps) {
     if (head === undefined) return [];
     const { folder, files } = await refusing(() => readWorkflowFiles(deps, repository, head.id));
     const disabled = await listDisabledWorkflows(db, repository.id);
-    const seen: WorkflowDetails[] = [];
+    const details: WorkflowDetails[] = [];
     for (const { name: file, text } of files) {
       const workflow = await parser.parse({ file, text, ownerId: owner.id });
       const name = typeof workflow === "string" || workflow.name === "" ? file : workflow.name;
       const isDisabled = disabled.has(file);
-      seen.push({
+      details.push({
         owned: { repository, owner },
         file,
         folder,
@@ -162,7 +162,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
         at: head.author.at,
       });
     }
-    return seen;
+    return details;
   }
 
   async function getDetails(owned: OwnedRepository, id: string): Promise<WorkflowDetails> {

@@ -30,27 +30,27 @@ export function createVariables({ db }: { readonly db: Database }) {
     get: (level: ActionLevel, written: string): Promise<ActionVariable> => get(db, level, written),
 
     /** Throws `conflict` when the name is taken, `invalid_argument` for a value that is too long. */
-    async create(level: ActionLevel, written: string, given: VariableInput): Promise<void> {
+    async create(level: ActionLevel, written: string, input: VariableInput): Promise<void> {
       const name = toSettingName(written);
-      const value = toSettingValue(given.value);
+      const value = toSettingValue(input.value);
       await db.transaction(async (tx) => {
         if ((await variableRows.find(tx, level, name)) !== undefined) throw taken(name);
         assertRoom((await variableRows.list(tx, level, { limit: 1, offset: 0 })).total);
-        await insertVariable(tx, level, { name, value, description: given.description ?? "" });
+        await insertVariable(tx, level, { name, value, description: input.description ?? "" });
       });
     },
 
     /** Throws as `create` does. */
-    async edit(level: ActionLevel, written: string, given: VariableInput): Promise<void> {
-      const value = toSettingValue(given.value);
-      const name = given.name ? toSettingName(given.name) : undefined;
+    async edit(level: ActionLevel, written: string, input: VariableInput): Promise<void> {
+      const value = toSettingValue(input.value);
+      const name = input.name ? toSettingName(input.name) : undefined;
       try {
         await db.transaction(async (tx) => {
           const variable = await get(tx, level, written);
           await updateVariable(tx, variable.id, {
             name: name ?? variable.name,
             value,
-            description: given.description ?? variable.description,
+            description: input.description ?? variable.description,
           });
         });
       } catch (error) {

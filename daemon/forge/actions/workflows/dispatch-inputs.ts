@@ -10,19 +10,23 @@ const VALUES_CHARACTERS_MAX = 65_535;
  */
 export function readDispatchInputs(
   declared: Mapping,
-  given: Readonly<Record<string, string>>,
+  supplied: Readonly<Record<string, string>>,
 ): Mapping | string {
   const names = Object.keys(declared);
-  const unknown = Object.keys(given).find((name) => !names.includes(name));
+  const unknown = Object.keys(supplied).find((name) => !names.includes(name));
   if (unknown !== undefined) return `unknown input ${JSON.stringify(unknown)}`;
   if (names.length > INPUTS_MAX) return `a workflow has at most ${INPUTS_MAX} inputs`;
-  const length = Object.values(given).reduce((sum, value) => sum + value.length, 0);
+  const length = Object.values(supplied).reduce((sum, value) => sum + value.length, 0);
   if (length > VALUES_CHARACTERS_MAX)
     return `the inputs have at most ${VALUES_CHARACTERS_MAX} characters`;
   const values: Record<string, ExpressionValue> = {};
   for (const [name, declaration] of Object.entries(declared)) {
     const input = isMapping(declaration) ? declaration : {};
-    const value = readInput(name, input, Object.hasOwn(given, name) ? given[name] : undefined);
+    const value = readInput(
+      name,
+      input,
+      Object.hasOwn(supplied, name) ? supplied[name] : undefined,
+    );
     if ("refusal" in value) return value.refusal;
     values[name] = value.value;
   }
@@ -32,13 +36,13 @@ export function readDispatchInputs(
 function readInput(
   name: string,
   input: Mapping,
-  given: string | undefined,
+  supplied: string | undefined,
 ): { readonly value: ExpressionValue } | { readonly refusal: string } {
   const byDefault = input["default"] ?? null;
-  const isMissing = given === undefined || given === "";
+  const isMissing = supplied === undefined || supplied === "";
   if (isMissing && input["required"] === true && byDefault === null)
     return { refusal: `the input ${name} is required` };
-  const text = given ?? (byDefault === null ? "" : toText(byDefault));
+  const text = supplied ?? (byDefault === null ? "" : toText(byDefault));
   switch (input["type"]) {
     case "boolean":
       if (!["true", "false", ""].includes(text))

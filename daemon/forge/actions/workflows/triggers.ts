@@ -158,10 +158,10 @@ function matchesPaths(
 
 function accepts(
   name: string,
-  wanted: readonly string[] | undefined,
+  included: readonly string[] | undefined,
   ignored: readonly string[] | undefined,
 ): boolean {
-  if (wanted !== undefined) return (compileFilter(wanted) ?? never)(name);
+  if (included !== undefined) return (compileFilter(included) ?? never)(name);
   return ignored === undefined || !(compileFilter(ignored) ?? never)(name);
 }
 

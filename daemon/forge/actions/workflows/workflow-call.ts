@@ -169,10 +169,10 @@ export function evaluateCallInputs(
   const { github = null, vars = null } = caller.contexts;
   const values: Record<string, ExpressionValue> = {};
   for (const [name, input] of Object.entries(inputs)) {
-    const given = Object.hasOwn(call.with, name)
+    const value = Object.hasOwn(call.with, name)
       ? evaluateDeep(call.with[name] ?? null, caller)
       : evaluateDeep(input.default, { contexts: { github, vars } });
-    values[name] = toInput(name, input.type, given);
+    values[name] = toInput(name, input.type, value);
   }
   return values;
 }

@@ -217,8 +217,8 @@ function findCycle(jobs: readonly JobDefinition[]): readonly string[] | undefine
   if (start === undefined) return undefined;
   const path: string[] = [];
   for (let key: string | undefined = start; key !== undefined;) {
-    const seen: number = path.indexOf(key);
-    if (seen !== -1) return [...path.slice(seen), key];
+    const visitedAt: number = path.indexOf(key);
+    if (visitedAt !== -1) return [...path.slice(visitedAt), key];
     path.push(key);
     key = open.get(key)?.find((need) => open.has(need));
   }

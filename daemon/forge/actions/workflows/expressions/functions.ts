@@ -129,8 +129,8 @@ function assertCount(
   most: number,
 ): void {
   if (values.length >= least && values.length <= most) return;
-  const wanted = least === most ? `${least}` : `${least} to ${most}`;
-  throw new ExpressionError(`${name} takes ${wanted} values, not ${values.length}`);
+  const arity = least === most ? `${least}` : `${least} to ${most}`;
+  throw new ExpressionError(`${name} takes ${arity} values, not ${values.length}`);
 }
 
 function assertState(name: string, state: ConditionState | undefined): void {

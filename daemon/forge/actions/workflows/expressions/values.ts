@@ -71,8 +71,8 @@ export function memberOf(value: ExpressionValue, key: ExpressionValue): Expressi
   }
   const name = toText(key);
   if (Object.hasOwn(value, name)) return value[name] ?? null;
-  const wanted = name.toLowerCase();
-  const found = Object.keys(value).find((each) => each.toLowerCase() === wanted);
+  const lowerName = name.toLowerCase();
+  const found = Object.keys(value).find((each) => each.toLowerCase() === lowerName);
   return found === undefined ? null : (value[found] ?? null);
 }
 
