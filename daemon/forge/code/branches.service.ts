@@ -110,21 +110,21 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
     async update(
       request: CodeRequest & { readonly caller: ForgeCaller },
       name: string,
-      wanted: { readonly commit: string; readonly expected: string; readonly isForced: boolean },
+      update: { readonly commit: string; readonly expected: string; readonly isForced: boolean },
     ): Promise<void> {
       await access.write(request, async (code) => {
         assertNotEmpty(code);
         const before = await getHead(code, name);
-        const after = (await findRevision(code, wanted.commit))?.commitId;
+        const after = (await findRevision(code, update.commit))?.commitId;
         if (after === undefined)
-          throw new AppError("unprocessable", `commit does not exist [id: ${wanted.commit}]`);
-        if (wanted.expected !== "" && wanted.expected !== before)
+          throw new AppError("unprocessable", `commit does not exist [id: ${update.commit}]`);
+        if (update.expected !== "" && update.expected !== before)
           throw new AppError(
             "unprocessable",
-            `the branch is at ${before}, not at ${wanted.expected}`,
+            `the branch is at ${before}, not at ${update.expected}`,
           );
         if (after === before) return;
-        if (!wanted.isForced && !(await isAncestor(code.git, code.directory, before, after)))
+        if (!update.isForced && !(await isAncestor(code.git, code.directory, before, after)))
           throw new AppError("unprocessable", "the update is not a fast-forward: it needs force");
         await write(code, request.caller, [{ ref: HEADS + name, before, after }], movedMeanwhile);
       });

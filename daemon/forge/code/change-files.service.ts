@@ -132,12 +132,12 @@ export function createFileChanges({
   function toSignatures(user: ForgeUser, wish: CommitWish) {
     const own = toCommitPerson(user);
     const toPerson = (
-      given: CommitWish["author"],
+      person: CommitWish["author"],
       other: CommitWish["author"],
       at: string | undefined,
     ): DatedPerson => {
-      const name = clean(given.name) || clean(other.name) || own.name;
-      const email = clean(given.email) || clean(other.email) || own.email;
+      const name = clean(person.name) || clean(other.name) || own.name;
+      const email = clean(person.email) || clean(other.email) || own.email;
       return { name, email, ...toDate(at, clock()) };
     };
     return {
@@ -234,11 +234,11 @@ function describe(operations: readonly FileOperation[]): string {
 }
 
 /** Returns a time of a request as git writes it; `now` if the request has none. */
-function toDate(given: string | undefined, now: number): Pick<DatedPerson, "seconds" | "zone"> {
-  const epochMs = toRequestTime(given);
-  if (given === undefined || epochMs === undefined)
+function toDate(time: string | undefined, now: number): Pick<DatedPerson, "seconds" | "zone"> {
+  const epochMs = toRequestTime(time);
+  if (time === undefined || epochMs === undefined)
     return { seconds: Math.floor(now / 1000), zone: "+0000" };
-  const zone = /([+-]\d\d):(\d\d)$/.exec(given);
+  const zone = /([+-]\d\d):(\d\d)$/.exec(time);
   const seconds = Math.max(Math.floor(epochMs / 1000), 0);
   return { seconds, zone: zone === null ? "+0000" : `${zone[1]}${zone[2]}` };
 }

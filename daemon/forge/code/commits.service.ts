@@ -128,9 +128,9 @@ export function createCommits({
     },
 
     /** Returns the commits of the head that the base lacks, the newest first, at most `COMPARED_COMMITS_MAX`. */
-    async compare(request: CodeRequest, given: string, parts: CommitParts): Promise<CommitList> {
+    async compare(request: CodeRequest, range: string, parts: CommitParts): Promise<CommitList> {
       return read(request, async (code, objects) => {
-        const [base, head] = await getEnds(code, toComparison(given), objects.find);
+        const [base, head] = await getEnds(code, toComparison(range), objects.find);
         const query = { ...toReadOptions(code), tip: head, not: base };
         const [ids, total] = await Promise.all([
           listHistory(code.git, query, { limit: COMPARED_COMMITS_MAX, offset: 0 }),
@@ -143,10 +143,10 @@ export function createCommits({
     /** Streams the diff of a comparison, or its commits as patches. */
     async compareText(
       request: CodeRequest,
-      given: string,
+      range: string,
       format: "diff" | "patch",
     ): Promise<CodeStream> {
-      const comparison = toComparison(given);
+      const comparison = toComparison(range);
       return streamGit(access, request, async (code) => {
         const [base, head] = await getEnds(code, comparison);
         return format === "diff"
@@ -207,8 +207,8 @@ async function getCommit(code: OpenedCode, name: string, find?: ObjectSession["f
 }
 
 /** Splits `base...head` or `base..head`. The names of branches have no `..`. */
-function toComparison(given: string): Comparison {
-  const [, base, separator, head] = /^(.*?)(\.{2,3})(.*)$/s.exec(given) ?? [];
+function toComparison(range: string): Comparison {
+  const [, base, separator, head] = /^(.*?)(\.{2,3})(.*)$/s.exec(range) ?? [];
   if (base === undefined || head === undefined) throw notFound();
   return { base, head, separator: separator === ".." ? ".." : "..." };
 }
@@ -221,9 +221,9 @@ async function getEnds(
   return [await getCommitId(code, base, find), await getCommitId(code, head, find)];
 }
 
-function toTime(name: string, given: string): string | undefined {
-  if (given === "") return undefined;
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(given))
+function toTime(name: string, text: string): string | undefined {
+  if (text === "") return undefined;
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(text))
     throw new AppError("unprocessable", `invalid '${name}' format, expected ISO 8601 (RFC3339)`);
-  return given;
+  return text;
 }

@@ -164,9 +164,9 @@ function toOperation(
 }
 
 function toWish(body: CommitBody): CommitWish {
-  const toPerson = (given: CommitBody["author"]) => ({
-    name: given?.name ?? "",
-    email: given?.email ?? "",
+  const toPerson = (person: CommitBody["author"]) => ({
+    name: person?.name ?? "",
+    email: person?.email ?? "",
   });
   return {
     message: body.message ?? "",

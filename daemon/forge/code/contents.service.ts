@@ -67,11 +67,11 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
   return {
     async get(
       request: CodeRequest,
-      given: string,
+      requestedPath: string,
       ref: string,
       parts: ContentParts = ALL_PARTS,
     ): Promise<ContentsList> {
-      const path = cleanPath(given);
+      const path = cleanPath(requestedPath);
       return access.read(request, async (code) =>
         withObjectSession(code.git, code, (objects) =>
           getWith(objects, code, { path, ref, parts }),
@@ -99,10 +99,10 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
   ): Promise<ContentsList> {
     const { repository } = code.owned;
     const named = ref.trim() === "" ? repository.defaultBranch : ref.trim();
-    const facts = { owned: code.owned, ref: named };
+    const target = { owned: code.owned, ref: named };
     if (repository.isEmpty && path === "")
       return {
-        ...facts,
+        ...target,
         revision: { kind: "branch", name: named, commitId: "" },
         isFolder: true,
         entries: [],
@@ -111,7 +111,7 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
     const revision = await getRevision(code, named, objects.find);
     if (path === "")
       return {
-        ...facts,
+        ...target,
         revision,
         isFolder: true,
         ...(await listFolder(
@@ -134,11 +134,11 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
     if (found.entry.type === "tree") {
       const place = { path, tree: found.entry.id };
       const folder = await listFolder(code, objects, revision, place, parts);
-      return { ...facts, revision, isFolder: true, ...folder };
+      return { ...target, revision, isFolder: true, ...folder };
     }
     const entries = await addDetails(code, commitId, [found]);
     return {
-      ...facts,
+      ...target,
       revision,
       isFolder: false,
       entries: entries.map((each) => ({ ...each, content })),

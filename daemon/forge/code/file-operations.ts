@@ -30,26 +30,26 @@ const kinds = {
  * Converts the operation of a request. Refuses with `unprocessable` an unknown one, a malformed path, and content that is
  * not base64.
  */
-export function toFileOperation(given: {
+export function toFileOperation(request: {
   readonly operation: string;
   readonly path: string;
   readonly fromPath: string;
   readonly sha: string;
   readonly content: string;
 }): FileOperation {
-  const { operation } = given;
+  const { operation } = request;
   if (!isOperation(operation))
     throw new AppError(
       "unprocessable",
-      `invalid file operation: ${operation} ${given.path}, supported operations are create, update, delete`,
+      `invalid file operation: ${operation} ${request.path}, supported operations are create, update, delete`,
     );
-  const path = cleanFilePath(given.path);
+  const path = cleanFilePath(request.path);
   return {
     kind: kinds[operation],
     path,
-    fromPath: given.fromPath === "" ? path : cleanFilePath(given.fromPath),
-    sha: given.sha,
-    content: operation === "rename" ? undefined : decode(given.content),
+    fromPath: request.fromPath === "" ? path : cleanFilePath(request.fromPath),
+    sha: request.sha,
+    content: operation === "rename" ? undefined : decode(request.content),
     isUpload: operation === "upload",
   };
 }

@@ -40,12 +40,12 @@ export function toReferenceView(
 /** Returns the one ref whose whole name was given, else all whose names begin so. */
 export function toRefsView(
   refs: readonly RefEntry[],
-  given: string,
+  prefix: string,
   addresses: CodeAddresses,
 ): WireReference | WireReference[] {
   const list = refs.map((ref) => toReferenceView(ref, addresses));
   const [only] = list;
-  return only !== undefined && list.length === 1 && only.ref === `refs/${given}` ? only : list;
+  return only !== undefined && list.length === 1 && only.ref === `refs/${prefix}` ? only : list;
 }
 
 export function toTreeView(

@@ -11,29 +11,29 @@ const IGNORED = /[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu;
  * Returns a path of a repository without empty parts and `.`; empty for the top folder. Throws `unprocessable` for a
  * path that leaves the repository or enters git's own folder on any system: `..`, and `.git` in all its spellings.
  */
-export function cleanPath(given: string): string {
-  const parts = given.split("/").filter((part) => part !== "" && part !== ".");
+export function cleanPath(requestedPath: string): string {
+  const parts = requestedPath.split("/").filter((part) => part !== "" && part !== ".");
   const isBad =
-    !given.isWellFormed() ||
-    Buffer.byteLength(given) > PATH_BYTES_MAX ||
+    !requestedPath.isWellFormed() ||
+    Buffer.byteLength(requestedPath) > PATH_BYTES_MAX ||
     parts.some(
       (part) => part === ".." || Buffer.byteLength(part) > PART_BYTES_MAX || isGitFolder(part),
     );
-  if (isBad || given.includes("\0"))
+  if (isBad || requestedPath.includes("\0"))
     throw new AppError(
       "unprocessable",
-      `path contains a malformed path component [path: ${given}]`,
+      `path contains a malformed path component [path: ${requestedPath}]`,
     );
   return parts.join("/");
 }
 
 /** Returns the path of a file; the top folder is refused as `cleanPath` refuses. */
-export function cleanFilePath(given: string): string {
-  const path = cleanPath(given);
+export function cleanFilePath(requestedPath: string): string {
+  const path = cleanPath(requestedPath);
   if (path === "")
     throw new AppError(
       "unprocessable",
-      `path contains a malformed path component [path: ${given}]`,
+      `path contains a malformed path component [path: ${requestedPath}]`,
     );
   return path;
 }

@@ -52,8 +52,8 @@ export function createRawFiles({
     /**
      * Returns a file. Without a ref, and if the default branch has no file at the path, the path may begin with a ref.
      */
-    async get(request: CodeRequest, given: string, ref: string): Promise<RawFile> {
-      const path = cleanFilePath(given);
+    async get(request: CodeRequest, requestedPath: string, ref: string): Promise<RawFile> {
+      const path = cleanFilePath(requestedPath);
       const code = await access.open(request);
       try {
         const { entry, last } = await findFile(code, path, ref.trim());
@@ -77,10 +77,10 @@ export function createRawFiles({
     },
 
     /** Refuses with `invalid_argument` an unknown format, with `not_found` an unknown revision. */
-    async archive(request: CodeRequest, given: string): Promise<Archive> {
-      const kind = archives.find(({ ending }) => given.endsWith(ending));
-      if (kind === undefined) throw new AppError("invalid_argument", `unknown format: ${given}`);
-      const ref = given.slice(0, -kind.ending.length);
+    async archive(request: CodeRequest, fileName: string): Promise<Archive> {
+      const kind = archives.find(({ ending }) => fileName.endsWith(ending));
+      if (kind === undefined) throw new AppError("invalid_argument", `unknown format: ${fileName}`);
+      const ref = fileName.slice(0, -kind.ending.length);
       const code = await access.open(request);
       try {
         const revision = ref === "" ? undefined : await findRevision(code, ref);

@@ -92,8 +92,8 @@ export function refRoutes({
     }),
     handle(createTag, async (input) => {
       const { tag_name: name, message, target } = input.body;
-      const wanted = { name, message: message ?? "", target: target ?? "" };
-      const { owned, tag } = await tags.create(toCodeRequest(input, "/tags"), wanted);
+      const newTag = { name, message: message ?? "", target: target ?? "" };
+      const { owned, tag } = await tags.create(toCodeRequest(input, "/tags"), newTag);
       return { status: 201, body: toTagView(tag, toCodeAddresses(owned, urls)) };
     }),
     handle(deleteTag, async (input) => {

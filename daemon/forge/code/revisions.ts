@@ -23,11 +23,11 @@ const ABBREVIATION_MIN = 4;
  */
 export async function findRevision(
   code: OpenedCode,
-  given: string,
+  requestedName: string,
   find: ObjectSession["find"] = findIn(code),
 ): Promise<Revision | undefined> {
   const candidates = toCandidates(
-    given === "" || given === "HEAD" ? "" : given,
+    requestedName === "" || requestedName === "HEAD" ? "" : requestedName,
     code.owned.repository.defaultBranch,
   );
   if (candidates.length === 0) return undefined;
@@ -48,14 +48,14 @@ function findIn({ git, directory, signal }: OpenedCode): ObjectSession["find"] {
 /** Finds a revision as `findRevision` does. Refuses with `not_found`. */
 export async function getRevision(
   code: OpenedCode,
-  given: string,
+  requestedName: string,
   find?: ObjectSession["find"],
 ): Promise<Revision> {
-  const found = await findRevision(code, given, find);
+  const found = await findRevision(code, requestedName, find);
   if (found === undefined)
-    throw given === ""
+    throw requestedName === ""
       ? notFound()
-      : new AppError("not_found", `object does not exist [id: ${given}, rel_path: ]`);
+      : new AppError("not_found", `object does not exist [id: ${requestedName}, rel_path: ]`);
   return found;
 }
 
@@ -115,31 +115,34 @@ const ANCESTOR_STEPS = /^(.+?)((?:\^|~\d{0,6}){1,32})$/s;
  */
 export async function getCommitId(
   code: OpenedCode,
-  given: string,
+  requestedName: string,
   find: ObjectSession["find"] = findIn(code),
 ): Promise<string> {
-  const [, name, steps] = ANCESTOR_STEPS.exec(given) ?? [];
+  const [, name, steps] = ANCESTOR_STEPS.exec(requestedName) ?? [];
   if (name === undefined || steps === undefined)
-    return (await getRevision(code, given, find)).commitId;
+    return (await getRevision(code, requestedName, find)).commitId;
   const { commitId } = await getRevision(code, name, find);
   const [found] = await find([`${commitId}${steps}`]);
   if (found === undefined)
-    throw new AppError("not_found", `object does not exist [id: ${given}, rel_path: ]`);
+    throw new AppError("not_found", `object does not exist [id: ${requestedName}, rel_path: ]`);
   return found.id;
 }
 
-function toCandidates(given: string, defaultBranch: string) {
+function toCandidates(requestedName: string, defaultBranch: string) {
   const branch = (name: string) =>
     ({ kind: "branch", name, expression: `refs/heads/${name}` }) as const;
   const tag = (name: string) => ({ kind: "tag", name, expression: `refs/tags/${name}` }) as const;
   const commit = (name: string) => ({ kind: "commit", name, expression: name }) as const;
-  if (given === "") return [branch(defaultBranch)];
-  const isId = /^[0-9a-f]+$/i.test(given) && given.length >= ABBREVIATION_MIN && given.length <= 64;
-  const isWholeId = isId && (given.length === 40 || given.length === 64);
-  if (!isRefName(given)) return [];
-  if (given.startsWith("refs/heads/")) return [branch(given.slice(11))];
-  if (given.startsWith("refs/tags/")) return [tag(given.slice(10))];
+  if (requestedName === "") return [branch(defaultBranch)];
+  const isId =
+    /^[0-9a-f]+$/i.test(requestedName) &&
+    requestedName.length >= ABBREVIATION_MIN &&
+    requestedName.length <= 64;
+  const isWholeId = isId && (requestedName.length === 40 || requestedName.length === 64);
+  if (!isRefName(requestedName)) return [];
+  if (requestedName.startsWith("refs/heads/")) return [branch(requestedName.slice(11))];
+  if (requestedName.startsWith("refs/tags/")) return [tag(requestedName.slice(10))];
   // A caller that pins a commit by its whole id must not get a branch of the same name.
-  if (isWholeId) return [commit(given), branch(given), tag(given)];
-  return [branch(given), tag(given), ...(isId ? [commit(given)] : [])];
+  if (isWholeId) return [commit(requestedName), branch(requestedName), tag(requestedName)];
+  return [branch(requestedName), tag(requestedName), ...(isId ? [commit(requestedName)] : [])];
 }

@@ -53,10 +53,10 @@ export function createSeveralFiles({
     /** Returns the settings of the `.editorconfig` in the top folder for a file. Refuses with `not_found` without one. */
     async readEditorConfig(
       request: CodeRequest,
-      given: string,
+      requestedPath: string,
       ref: string,
     ): Promise<Record<string, string>> {
-      const path = cleanFilePath(given);
+      const path = cleanFilePath(requestedPath);
       return access.read(request, async (code) => {
         const revision = await getRevision(code, ref.trim());
         const { git, directory, signal } = code;

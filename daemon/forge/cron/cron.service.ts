@@ -77,12 +77,12 @@ export function createCronTasks(deps: CronDeps): CronTasks {
       const from = (page - 1) * limit;
       const records = await listCronRecords(db);
       const due = new Map((await listDueTimes(db)).map(({ kind, runAt }) => [kind, runAt]));
-      const seen = tasks.slice(from, from + limit).map((task) => ({
+      const statuses = tasks.slice(from, from + limit).map((task) => ({
         task,
         nextAt: due.get(toScheduleKind(toScheduleName(task))) ?? nexts.get(task.name)?.(clock()),
         record: records.get(task.name),
       }));
-      return { tasks: seen, total: tasks.length };
+      return { tasks: statuses, total: tasks.length };
     },
 
     async run(name) {

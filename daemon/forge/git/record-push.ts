@@ -53,12 +53,12 @@ export function createPushRecorder({
       return;
     }
     const directory = await locate(repository);
-    const [facts, sizeKib] = await Promise.all([
+    const [branchList, sizeKib] = await Promise.all([
       readBranches(git, directory),
       readSizeKib(git, directory),
     ]);
-    const isNew = facts.head === undefined || !facts.branches.includes(facts.head);
-    const chosen = isNew ? chooseDefaultBranch(facts, [repository.defaultBranch]) : undefined;
+    const isNew = branchList.head === undefined || !branchList.branches.includes(branchList.head);
+    const chosen = isNew ? chooseDefaultBranch(branchList, [repository.defaultBranch]) : undefined;
     // The first branch pushed to an empty repository becomes its default when the configured one is missing.
     if (repository.isEmpty && chosen !== undefined) await writeHead(git, directory, chosen);
     const defaultBranch =
@@ -66,8 +66,8 @@ export function createPushRecorder({
     await db.transaction(async (tx) => {
       if (!(await deletePush(tx, noteId))) return;
       await updateRepository(tx, repository.id, {
-        isEmpty: facts.branches.length === 0,
-        branchCount: facts.branches.length,
+        isEmpty: branchList.branches.length === 0,
+        branchCount: branchList.branches.length,
         sizeKib,
         updatedAt: tx.now,
         ...defaultBranch,

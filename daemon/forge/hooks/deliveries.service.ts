@@ -30,7 +30,7 @@ export interface DeliveryLog {
   list(
     home: HookHome,
     hookId: HookId,
-    wanted: PageWindow & { readonly state: string },
+    query: PageWindow & { readonly state: string },
   ): Promise<{ readonly deliveries: readonly HookDelivery[]; readonly total: number }>;
   /** Returns a delivery. Throws `not_found`, and `forbidden` if the token does not grant reading its payload. */
   get(path: DeliveryPath, caller: Pick<ForgeCaller, "scope">): Promise<HookDeliveryDetails>;

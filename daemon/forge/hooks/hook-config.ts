@@ -23,8 +23,8 @@ export function getOption(config: HookConfig, key: string): string {
   return value;
 }
 
-export function toContentType(given: string): "json" | "form" {
-  if (given === "json" || given === "form") return given;
+export function toContentType(value: string): "json" | "form" {
+  if (value === "json" || value === "form") return value;
   throw unprocessable("Invalid content type");
 }
 
@@ -35,12 +35,12 @@ export function assertHookUrl(url: string): void {
 
 /** Returns whether a hook is a system hook, by Go's boolean literals; absent is false. Throws `unprocessable`. */
 export function toIsSystem(config: HookConfig): boolean {
-  const given = Object.hasOwn(config, "is_system_webhook")
+  const value = Object.hasOwn(config, "is_system_webhook")
     ? config["is_system_webhook"]
     : undefined;
-  if (given === undefined) return false;
-  if (/^(?:1|t|T|TRUE|true|True)$/.test(given)) return true;
-  if (/^(?:0|f|F|FALSE|false|False)$/.test(given)) return false;
+  if (value === undefined) return false;
+  if (/^(?:1|t|T|TRUE|true|True)$/.test(value)) return true;
+  if (/^(?:0|f|F|FALSE|false|False)$/.test(value)) return false;
   throw unprocessable("Invalid is_system_webhook value");
 }
 

@@ -76,7 +76,7 @@ export interface Hooks {
    * Creates a hook. Throws `unprocessable` or `invalid_argument` in the order and words of section 13.1, and
    * `unprocessable` if a repository or an owner has `HOOKS_MAX` hooks.
    */
-  create(home: HookHome, wanted: NewHook): Promise<OpenedHook>;
+  create(home: HookHome, input: NewHook): Promise<OpenedHook>;
   /** Throws `not_found`, also for a hook of another home. */
   get(home: HookHome, id: HookId): Promise<OpenedHook>;
   /**
@@ -118,18 +118,18 @@ export function createHooks({
       return { hooks: hooks.map(open), total };
     },
 
-    async create(home, wanted) {
-      const { config } = wanted;
-      assertBranchFilter(wanted.branchFilter);
-      assertHookType(wanted.type);
+    async create(home, input) {
+      const { config } = input;
+      assertBranchFilter(input.branchFilter);
+      assertHookType(input.type);
       const url = getOption(config, "url");
       const contentType = toContentType(getOption(config, "content_type"));
       assertHookUrl(url);
       const scope = home === "instance" ? toInstanceScope(config) : home.kind;
-      const slack = wanted.type === "slack" ? toSlackOptions(config) : undefined;
+      const slack = input.type === "slack" ? toSlackOptions(config) : undefined;
       const secret = Object.hasOwn(config, "secret") ? (config["secret"] ?? "") : "";
-      assertSendable(secret, wanted.authorizationHeader);
-      const target = { url, secret, authorizationHeader: wanted.authorizationHeader };
+      assertSendable(secret, input.authorizationHeader);
+      const target = { url, secret, authorizationHeader: input.authorizationHeader };
       const hook = await db.transaction(async (tx) => {
         if (home !== "instance" && (await countHooksOf(tx, home)) >= HOOKS_MAX)
           throw new AppError("unprocessable", `${NAMES[home.kind]} has at most ${HOOKS_MAX} hooks`);
@@ -139,13 +139,13 @@ export function createHooks({
             scope,
             repositoryId: home !== "instance" && home.kind === "repository" ? home.id : undefined,
             ownerId: home !== "instance" && home.kind === "owner" ? home.id : undefined,
-            kind: wanted.type,
-            name: wanted.name.trim(),
+            kind: input.type,
+            name: input.name.trim(),
             contentType,
-            events: toHookEvents(orPush(wanted.events)),
-            branchFilter: wanted.branchFilter,
+            events: toHookEvents(orPush(input.events)),
+            branchFilter: input.branchFilter,
             slack,
-            isActive: wanted.isActive,
+            isActive: input.isActive,
           },
           (id) => targets.seal(id, target),
         );
@@ -161,9 +161,9 @@ export function createHooks({
         const present = targets.open(hook);
         const target = toTarget(present, changes);
         // A copied header is a site administrator's secret: a repository administrator must not redirect it.
-        const isKept =
+        const keepsHeader =
           changes.authorizationHeader === undefined && present.authorizationHeader !== "";
-        if (home !== "instance" && isKept && target.url !== present.url)
+        if (home !== "instance" && keepsHeader && target.url !== present.url)
           throw new AppError(
             "unprocessable",
             "the authorization header is not kept for another address",

@@ -49,13 +49,13 @@ export function createRepositoryHooks(deps: RepositoryHooksDeps): RepositoryHook
   return {
     open: async (path, caller, rest) => toHome(await open(path, caller, rest)),
 
-    async test(path, given, caller) {
+    async test(path, requestedRef, caller) {
       const owned = await open(path, caller, `/hooks/${path.id}/tests`);
       const { hook } = await hooks.get(toHome(owned), path.id);
-      const ref = toRef(given.trim(), owned);
+      const ref = toRef(requestedRef.trim(), owned);
       const payload = ref && (await describeHead(owned, ref, caller.user));
       if (payload === undefined) {
-        if (given.trim() !== "") throw notFound();
+        if (requestedRef.trim() !== "") throw notFound();
         return;
       }
       await db.transaction(async (tx) => {
@@ -98,8 +98,8 @@ const toHome = ({ repository }: OwnedRepository): HookPlace => ({
 });
 
 /** Returns a full ref name; undefined for an invalid name. */
-function toRef(given: string, { repository }: OwnedRepository): string | undefined {
-  const name = given === "" ? repository.defaultBranch : given;
+function toRef(requestedRef: string, { repository }: OwnedRepository): string | undefined {
+  const name = requestedRef === "" ? repository.defaultBranch : requestedRef;
   if (!isRefName(name)) return undefined;
   return name.startsWith("refs/") ? name : `refs/heads/${name}`;
 }

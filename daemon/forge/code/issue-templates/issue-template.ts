@@ -167,9 +167,9 @@ function toContactLink(
 
 /** A list of names, or one text with commas between them; null when absent. */
 function toNames(value: Mapping, key: string): string[] | null {
-  const given = value[key];
-  if (given === undefined || given === null) return null;
-  const names = Array.isArray(given) ? given : String(given).split(",");
+  const list = value[key];
+  if (list === undefined || list === null) return null;
+  const names = Array.isArray(list) ? list : String(list).split(",");
   if (names.some((name) => name !== null && typeof name === "object"))
     throw new Fault(`'${key}' should be a list of names`);
   return names.map((name) => String(name).trim()).filter((name) => name !== "");
