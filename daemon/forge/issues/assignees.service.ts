@@ -33,11 +33,11 @@ export function createAssignees({
   return {
     /** Assigns users besides those who are assigned; idempotent. Refuses with `forbidden` a caller without write access. */
     add: (path: IssuePath, caller: ForgeCaller, names: readonly string[]) =>
-      change(path, caller, names, (before, given) => [...new Set([...before, ...given])]),
+      change(path, caller, names, (before, named) => [...new Set([...before, ...named])]),
 
     /** Removes users from the assignees; idempotent. Refuses as `add` does. */
     remove: (path: IssuePath, caller: ForgeCaller, names: readonly string[]) =>
-      change(path, caller, names, (before, given) => before.filter((id) => !given.includes(id))),
+      change(path, caller, names, (before, named) => before.filter((id) => !named.includes(id))),
 
     /** Refuses with `not_found` a user who may not read the issues of the repository. */
     async assertAssignable(
@@ -71,18 +71,18 @@ export function createAssignees({
     path: IssuePath,
     caller: ForgeCaller,
     names: readonly string[],
-    combine: (before: readonly UserId[], given: readonly UserId[]) => readonly UserId[],
+    combine: (before: readonly UserId[], named: readonly UserId[]) => readonly UserId[],
   ): Promise<IssueDetails> {
     const opened = await openIssues(db, path, caller, `/issues/${path.index}/assignees`);
     const { id } = await openIssue(db, opened, path.index);
     assertMayWrite(opened);
     assertNotArchived(opened);
-    const given = await findAssignees(db, opened, names);
+    const named = await findAssignees(db, opened, names);
     const actor = caller.user;
     return db.transaction(async (tx) => {
       const issue = await findIssueById(tx, id);
       if (issue === undefined) throw notFound();
-      const after = combine(await listAssignees(tx, id), given);
+      const after = combine(await listAssignees(tx, id), named);
       await changes.assign(tx, { owned: opened, issue, actor }, after);
       return loadIssueDetails(tx, opened, issue, actor);
     });

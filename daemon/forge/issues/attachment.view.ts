@@ -37,10 +37,17 @@ export function toAttachmentAnswer({ attachment, open }: OpenedAttachment): Byte
 }
 
 /** Returns the file of a form. Throws `unprocessable` when the file is missing or has another field name. */
-export function toUploadedFile({ file }: MultipartForm<unknown>, givenName: string): UploadedFile {
+export function toUploadedFile(
+  { file }: MultipartForm<unknown>,
+  requestedName: string,
+): UploadedFile {
   if (file === undefined) throw missing();
   if (file.field !== "attachment") throw unexpected(file);
-  return { name: givenName || file.filename || "attachment", stream: file.stream, size: file.size };
+  return {
+    name: requestedName || file.filename || "attachment",
+    stream: file.stream,
+    size: file.size,
+  };
 }
 
 const missing = () => new AppError("unprocessable", "[Attachment]: Required");

@@ -273,9 +273,9 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
 }
 
 /** Returns the last segment of a name, without control characters. Refuses with `unprocessable` an empty and a long one. */
-function toFileName(given: string): string {
-  const name = given
-    .slice(Math.max(given.lastIndexOf("/"), given.lastIndexOf("\\")) + 1)
+function toFileName(requestedName: string): string {
+  const name = requestedName
+    .slice(Math.max(requestedName.lastIndexOf("/"), requestedName.lastIndexOf("\\")) + 1)
     .replace(/\p{Cc}/gu, "")
     .toWellFormed()
     .trim();

@@ -87,8 +87,8 @@ export function trackedTimeRoutes({
     ),
     handle(times.addIssueTime, async ({ caller, params, body }) => {
       const createdAt = toRequestTime(body.created);
-      const wanted = { seconds: body.time, createdAt, userName: body.user_name ?? "" };
-      const added = await trackedTimes.add(params, caller, wanted);
+      const input = { seconds: body.time, createdAt, userName: body.user_name ?? "" };
+      const added = await trackedTimes.add(params, caller, input);
       return { status: 200, body: toTrackedTimeView(added, urls) };
     }),
     handle(times.resetIssueTimes, async ({ caller, params }) => {

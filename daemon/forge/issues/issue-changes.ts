@@ -42,10 +42,10 @@ export function createIssueChanges({
   async function changeLabels(
     tx: Transaction,
     change: IssueChange,
-    wanted: readonly ForgeLabel[],
+    newLabels: readonly ForgeLabel[],
   ): Promise<void> {
     const { issue, actor } = change;
-    const labels = withoutExcluded(wanted);
+    const labels = withoutExcluded(newLabels);
     if (labels.length > LABELS_MAX)
       throw new AppError("unprocessable", `an issue has at most ${LABELS_MAX} labels`);
     const before = await listIssueLabels(tx, issue.id);
@@ -145,11 +145,11 @@ function withoutExcluded(labels: readonly ForgeLabel[]): ForgeLabel[] {
     const scope = toExclusiveScope(label);
     if (scope !== undefined) last.set(scope, label.id);
   }
-  const kept = labels.filter((label) => {
+  const remaining = labels.filter((label) => {
     const scope = toExclusiveScope(label);
     return scope === undefined || last.get(scope) === label.id;
   });
-  return [...new Map(kept.map((label) => [label.id, label])).values()];
+  return [...new Map(remaining.map((label) => [label.id, label])).values()];
 }
 
 function toLabelEvent({ id, name, color, description }: ForgeLabel, removed: boolean): NewEvent {

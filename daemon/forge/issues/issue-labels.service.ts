@@ -40,17 +40,17 @@ export function createIssueLabels({
     },
 
     /** Adds labels by id or name; unknown ones are ignored. A label replaces another one of its exclusive scope. */
-    add: (path: IssuePath, caller: ForgeCaller, wanted: readonly (number | string)[]) =>
-      change(path, caller, wanted, (before, given) => [...before, ...given]),
+    add: (path: IssuePath, caller: ForgeCaller, idsOrNames: readonly (number | string)[]) =>
+      change(path, caller, idsOrNames, (before, named) => [...before, ...named]),
 
     /** Replaces all labels of an issue. */
-    replace: (path: IssuePath, caller: ForgeCaller, wanted: readonly (number | string)[]) =>
-      change(path, caller, wanted, (_before, given) => [...given]),
+    replace: (path: IssuePath, caller: ForgeCaller, idsOrNames: readonly (number | string)[]) =>
+      change(path, caller, idsOrNames, (_before, named) => [...named]),
 
     /** Takes a label off an issue; idempotent. Throws `unprocessable` for a label that the repository does not have. */
     remove: (path: IssuePath, caller: ForgeCaller, labelId: number) =>
-      change(path, caller, [labelId], (before, given) => {
-        if (given.length === 0)
+      change(path, caller, [labelId], (before, named) => {
+        if (named.length === 0)
           throw new AppError("unprocessable", `label does not exist [label_id: ${labelId}]`);
         return before.filter(({ id }) => id !== labelId);
       }),
@@ -59,8 +59,8 @@ export function createIssueLabels({
   async function change(
     path: IssuePath,
     caller: ForgeCaller,
-    wanted: readonly (number | string)[],
-    combine: (before: readonly ForgeLabel[], given: readonly ForgeLabel[]) => ForgeLabel[],
+    idsOrNames: readonly (number | string)[],
+    combine: (before: readonly ForgeLabel[], named: readonly ForgeLabel[]) => ForgeLabel[],
   ): Promise<LabelDetails[]> {
     const place = await openIssues(db, path, caller, `/issues/${path.index}/labels`);
     assertMayWrite(place);
@@ -68,11 +68,11 @@ export function createIssueLabels({
     return db.transaction(async (tx) => {
       const issue = await findIssueById(tx, id);
       if (issue === undefined) throw notFound();
-      const given = await listUsableLabels(tx, place.repository, {
-        ids: wanted.filter((each) => typeof each === "number").map(toLabelId),
-        names: wanted.filter((each) => typeof each === "string"),
+      const named = await listUsableLabels(tx, place.repository, {
+        ids: idsOrNames.filter((each) => typeof each === "number").map(toLabelId),
+        names: idsOrNames.filter((each) => typeof each === "string"),
       });
-      const labels = combine(await listIssueLabels(tx, id), given);
+      const labels = combine(await listIssueLabels(tx, id), named);
       await changes.changeLabels(tx, { owned: place, issue, actor: caller.user }, labels);
       return (await listIssueLabels(tx, id)).map((label) => ({ label, place }));
     });

@@ -82,12 +82,12 @@ export function createIssues({
 }) {
   return {
     /** See `listRepositoryIssues`. */
-    list: (path: RepositoryPath, caller: ForgeCaller | undefined, wanted: IssueListOptions) =>
-      listRepositoryIssues(db, path, caller, wanted),
+    list: (path: RepositoryPath, caller: ForgeCaller | undefined, query: IssueListOptions) =>
+      listRepositoryIssues(db, path, caller, query),
 
     /** See `searchIssues`. */
-    search: (caller: ForgeCaller | undefined, wanted: IssueSearchOptions) =>
-      searchIssues(db, caller, wanted),
+    search: (caller: ForgeCaller | undefined, query: IssueSearchOptions) =>
+      searchIssues(db, caller, query),
 
     /** See `listAssignableUsers`. */
     listAssignable: (path: RepositoryPath, caller: ForgeCaller | undefined) =>
@@ -102,24 +102,24 @@ export function createIssues({
     async create(
       path: RepositoryPath,
       caller: ForgeCaller,
-      wanted: NewIssue,
+      input: NewIssue,
     ): Promise<IssueDetails> {
       const opened = await openIssues(db, path, caller, "/issues");
       assertNotArchived(opened);
       const mayWrite = canWrite(opened);
       const { user } = caller;
-      const assignees = mayWrite ? await findAssignees(db, opened, wanted.assignees ?? []) : [];
-      const text = `${wanted.title}\n\n${wanted.body}`;
+      const assignees = mayWrite ? await findAssignees(db, opened, input.assignees ?? []) : [];
+      const text = `${input.title}\n\n${input.body}`;
       const mentioned = await findMentionedIds(text);
       return db.transaction(async (tx) => {
         const issue = await insertIssue(tx, {
           repositoryId: opened.repository.id,
           authorId: user.id,
-          title: wanted.title,
-          body: wanted.body,
-          ref: wanted.ref,
-          isClosed: wanted.isClosed && mayWrite,
-          dueAt: mayWrite ? wanted.dueAt : undefined,
+          title: input.title,
+          body: input.body,
+          ref: input.ref,
+          isClosed: input.isClosed && mayWrite,
+          dueAt: mayWrite ? input.dueAt : undefined,
         });
         await insertMentions(tx, issue.id, mentioned);
         await notify(tx, { issue, actorId: user.id, text });
@@ -127,11 +127,11 @@ export function createIssues({
         await events.issue(tx, "issues", "opened", change);
         if (!mayWrite) return loadIssueDetails(tx, opened, issue, user);
         const { repository } = opened;
-        const ids = wanted.labelIds;
+        const ids = input.labelIds;
         const labels = await listUsableLabels(tx, repository, { ids, names: [] });
         await changes.changeLabels(tx, change, labels);
-        await assertMilestone(tx, repository.id, wanted.milestoneId);
-        const today = await changes.changeMilestone(tx, change, wanted.milestoneId);
+        await assertMilestone(tx, repository.id, input.milestoneId);
+        const today = await changes.changeMilestone(tx, change, input.milestoneId);
         await changes.assign(tx, { ...change, issue: today }, assignees);
         return loadIssueDetails(tx, opened, today, user);
       });
@@ -153,11 +153,11 @@ export function createIssues({
     async listComments(
       path: IssuePath,
       caller: ForgeCaller | undefined,
-      wanted: { readonly since: string; readonly before: string },
+      query: { readonly since: string; readonly before: string },
     ): Promise<{ readonly comments: readonly CommentDetails[]; readonly total: number }> {
       const owned = await openIssues(db, path, caller, `/issues/${path.index}/comments`);
       const issue = await openIssue(db, owned, path.index);
-      const filter = { issueId: issue.id, ...toQueryRange(wanted) };
+      const filter = { issueId: issue.id, ...toQueryRange(query) };
       const { comments, total } = await listComments(db, filter, COMMENTS_MOST);
       const people = await findPeople(
         db,
@@ -230,22 +230,22 @@ export function createIssues({
   async function edit(
     path: IssuePath,
     caller: ForgeCaller,
-    given: IssueEdit,
+    requestedEdit: IssueEdit,
   ): Promise<IssueDetails> {
     const opened = await openIssues(db, path, caller, `/issues/${path.index}`);
     const before = await openIssue(db, opened, path.index);
     const { user } = caller;
     assertMayChange(opened, before.authorId, user);
-    const kept = { assignees: undefined, dueAt: undefined, milestoneId: undefined };
-    const wanted = canWrite(opened) ? given : { ...given, ...kept };
-    const assignees = wanted.assignees && (await findAssignees(db, opened, wanted.assignees));
-    const mentioned = await findMentionedIds(wanted.body ?? "");
+    const writersOnly = { assignees: undefined, dueAt: undefined, milestoneId: undefined };
+    const edits = canWrite(opened) ? requestedEdit : { ...requestedEdit, ...writersOnly };
+    const assignees = edits.assignees && (await findAssignees(db, opened, edits.assignees));
+    const mentioned = await findMentionedIds(edits.body ?? "");
     return db.transaction(async (tx) => {
       let issue = await updateIssue(
         tx,
         before.id,
-        toChanges(wanted, before, tx.now),
-        wanted.ifVersion,
+        toChanges(edits, before, tx.now),
+        edits.ifVersion,
       );
       if (issue === undefined) {
         if ((await findIssueById(tx, before.id)) === undefined) throw notFound();
@@ -253,13 +253,13 @@ export function createIssues({
       }
       if (issue.isClosed && !before.isClosed) await assertClosable(tx, opened, issue.id);
       await insertMentions(tx, issue.id, mentioned);
-      await insertEvents(tx, issue.id, user.id, toEditEvents(wanted, before, issue));
+      await insertEvents(tx, issue.id, user.id, toEditEvents(edits, before, issue));
       if (issue.isClosed && !before.isClosed) await finishStopwatch(tx, user.id, issue.id);
       const change = { owned: opened, issue, actor: user };
       await publishEdits(tx, change, before);
       if (assignees !== undefined) await changes.assign(tx, change, assignees);
-      if (wanted.milestoneId !== undefined) {
-        const milestoneId = wanted.milestoneId ?? undefined;
+      if (edits.milestoneId !== undefined) {
+        const milestoneId = edits.milestoneId ?? undefined;
         await assertMilestone(tx, opened.repository.id, milestoneId);
         issue = await changes.changeMilestone(tx, change, milestoneId);
       }
@@ -344,8 +344,8 @@ async function assertClosable(
     );
 }
 
-function toChanges(wanted: IssueEdit, before: ForgeIssue, now: number): ChangedMembers {
-  const { title, body, ref, isClosed, dueAt } = wanted;
+function toChanges(edits: IssueEdit, before: ForgeIssue, now: number): ChangedMembers {
+  const { title, body, ref, isClosed, dueAt } = edits;
   return {
     ...(title === undefined ? {} : { title }),
     ...(body === undefined ? {} : { body }),

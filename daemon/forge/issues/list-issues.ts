@@ -51,7 +51,7 @@ export async function listRepositoryIssues(
   db: Database,
   path: RepositoryPath,
   caller: ForgeCaller | undefined,
-  wanted: IssueListOptions,
+  query: IssueListOptions,
 ): Promise<{ readonly issues: readonly IssueDetails[]; readonly total: number }> {
   const opened = await openRepository(db, path, caller, "/issues", "repo.issues");
   const { settings } = opened.repository;
@@ -60,20 +60,20 @@ export async function listRepositoryIssues(
     if (settings["has_pull_requests"] === false) throw notFound();
     return { issues: [], total: 0 };
   }
-  const state = wanted.state.toLowerCase();
+  const state = query.state.toLowerCase();
   const filter: IssueFilter = {
     within: { repositoryId: opened.repository.id },
     state: state === "closed" || state === "all" ? state : "open",
-    term: wanted.q,
-    labelIds: await listLabelIds(db, opened.repository.id, toNames(wanted.labels)),
+    term: query.q,
+    labelIds: await listLabelIds(db, opened.repository.id, toNames(query.labels)),
     milestoneIds: await findMilestones(opened.repository.id),
-    authorId: await findNamed(wanted.created_by),
-    assigneeId: await findNamed(wanted.assigned_by),
-    mentionedId: await findNamed(wanted.mentioned_by),
-    ...toQueryRange(wanted),
+    authorId: await findNamed(query.created_by),
+    assigneeId: await findNamed(query.assigned_by),
+    mentionedId: await findNamed(query.mentioned_by),
+    ...toQueryRange(query),
   };
-  if (wanted.type === "pulls") return { issues: [], total: 0 };
-  const found = await listIssues(db, filter, toRows(wanted));
+  if (query.type === "pulls") return { issues: [], total: 0 };
+  const found = await listIssues(db, filter, toRows(query));
   const issues: IssueDetails[] = [];
   for (const issue of found.issues)
     issues.push(await loadIssueDetails(db, opened, issue, caller?.user));
@@ -82,7 +82,7 @@ export async function listRepositoryIssues(
   /** Unknown milestones are ignored, as in the reference. */
   async function findMilestones(repositoryId: RepositoryId): Promise<MilestoneId[]> {
     const ids: MilestoneId[] = [];
-    for (const name of toNames(wanted.milestones)) {
+    for (const name of toNames(query.milestones)) {
       const found =
         (await findMilestone(db, repositoryId, { title: name })) ??
         (/^\d{1,15}$/.test(name)

@@ -26,8 +26,8 @@ export function createIssueReader(db: Queries, caller: ForgeCaller | undefined):
     return reading;
   };
 
-  async function read(given: ForgeIssue | IssueId): Promise<IssueDetails | undefined> {
-    const issue = typeof given === "number" ? await findIssueById(db, given) : given;
+  async function read(issueOrId: ForgeIssue | IssueId): Promise<IssueDetails | undefined> {
+    const issue = typeof issueOrId === "number" ? await findIssueById(db, issueOrId) : issueOrId;
     if (issue === undefined) return undefined;
     const owned = await findReadable(issue.repositoryId);
     return owned && loadIssueDetails(db, owned, issue, caller?.user);

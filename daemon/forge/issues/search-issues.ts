@@ -46,20 +46,20 @@ export interface IssueSearchOptions extends PageWindow {
 export async function searchIssues(
   db: Database,
   caller: ForgeCaller | undefined,
-  wanted: IssueSearchOptions,
+  query: IssueSearchOptions,
 ): Promise<{ readonly issues: readonly IssueDetails[]; readonly total: number }> {
   const viewer = caller?.user;
-  const range = toQueryRange(wanted);
-  if (wanted.team !== "" && wanted.owner === "")
+  const range = toQueryRange(query);
+  if (query.team !== "" && query.owner === "")
     throw new AppError("invalid_argument", "Owner organisation is required for filtering on team");
-  const owner = wanted.owner === "" ? undefined : await findOwner(wanted.owner);
+  const owner = query.owner === "" ? undefined : await findOwner(query.owner);
   const teamId =
-    owner === undefined || wanted.team === "" ? undefined : await findTeamId(owner, wanted.team);
-  const isAboutCaller = wanted.assigned || wanted.created || wanted.mentioned;
+    owner === undefined || query.team === "" ? undefined : await findTeamId(owner, query.team);
+  const isAboutCaller = query.assigned || query.created || query.mentioned;
   // Pull requests are not supported, and only they are reviewed.
-  const isAboutReviews = wanted.type === "pulls" || wanted.review_requested || wanted.reviewed;
+  const isAboutReviews = query.type === "pulls" || query.review_requested || query.reviewed;
   if (isAboutReviews || (isAboutCaller && viewer === undefined)) return { issues: [], total: 0 };
-  const state = wanted.state.toLowerCase();
+  const state = query.state.toLowerCase();
   const filter: IssueFilter = {
     within: {
       reader: viewer,
@@ -68,17 +68,17 @@ export async function searchIssues(
       teamId,
     },
     state: state === "closed" || state === "all" ? state : "open",
-    term: wanted.q,
+    term: query.q,
     labelIds: [],
-    labelNames: toNames(wanted.labels),
-    milestoneTitles: toNames(wanted.milestones),
-    ...(wanted.assigned ? { assigneeId: viewer?.id } : {}),
-    ...(wanted.created ? { authorId: viewer?.id } : {}),
-    ...(wanted.mentioned ? { mentionedId: viewer?.id } : {}),
+    labelNames: toNames(query.labels),
+    milestoneTitles: toNames(query.milestones),
+    ...(query.assigned ? { assigneeId: viewer?.id } : {}),
+    ...(query.created ? { authorId: viewer?.id } : {}),
+    ...(query.mentioned ? { mentionedId: viewer?.id } : {}),
     ...range,
   };
-  const first = toRepositoryId(wanted.priority_repo_id);
-  const window = { ...toRows(wanted), ...(first > 0 ? { firstRepositoryId: first } : {}) };
+  const first = toRepositoryId(query.priority_repo_id);
+  const window = { ...toRows(query), ...(first > 0 ? { firstRepositoryId: first } : {}) };
   const found = await listIssues(db, filter, window);
   const issues: IssueDetails[] = [];
   for (const issue of found.issues) {

@@ -70,12 +70,12 @@ export function createTimelines({
     async list(
       path: IssuePath,
       caller: ForgeCaller | undefined,
-      wanted: TimelineOptions,
+      query: TimelineOptions,
     ): Promise<TimelineDetails> {
       const owned = await openIssues(db, path, caller, `/issues/${path.index}/timeline`);
       const issue = await openIssue(db, owned, path.index);
-      const filter = { issueId: issue.id, ...toQueryRange(wanted) };
-      const { entries, total } = await listTimeline(db, filter, toRows(wanted));
+      const filter = { issueId: issue.id, ...toQueryRange(query) };
+      const { entries, total } = await listTimeline(db, filter, toRows(query));
       const people = await findPeople(
         db,
         entries.flatMap(({ authorId, details }) => [authorId, details.assigneeId]),
@@ -104,11 +104,11 @@ export function createTimelines({
     async listComments(
       path: RepositoryPath,
       caller: ForgeCaller | undefined,
-      wanted: TimelineOptions,
+      query: TimelineOptions,
     ): Promise<{ readonly comments: readonly CommentDetails[]; readonly total: number }> {
       const owned = await openIssues(db, path, caller, "/issues/comments");
-      const filter = { repositoryId: owned.repository.id, ...toQueryRange(wanted) };
-      const { comments, total } = await listCommentsOfRepository(db, filter, toRows(wanted));
+      const filter = { repositoryId: owned.repository.id, ...toQueryRange(query) };
+      const { comments, total } = await listCommentsOfRepository(db, filter, toRows(query));
       const people = await findPeople(
         db,
         comments.map(({ authorId }) => authorId),

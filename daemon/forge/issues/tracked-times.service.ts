@@ -82,24 +82,24 @@ export function createTrackedTimes({
     async listOfIssue(
       path: IssuePath,
       caller: ForgeCaller,
-      wanted: TimeListOptions,
+      query: TimeListOptions,
     ): Promise<TimePage> {
       const opened = await open(path, caller, `/issues/${path.index}/times`);
       const issue = await openIssue(db, opened, path.index);
-      const userId = await findUserFilter(opened, caller, wanted.user);
-      return list({ issueId: issue.id, userId, ...toQueryRange(wanted) }, caller, wanted);
+      const userId = await findUserFilter(opened, caller, query.user);
+      return list({ issueId: issue.id, userId, ...toQueryRange(query) }, caller, query);
     },
 
     /** Lists the times of a repository. A caller without write access sees only their own ones. */
     async listOfRepository(
       path: RepositoryPath,
       caller: ForgeCaller,
-      wanted: TimeListOptions,
+      query: TimeListOptions,
     ): Promise<TimePage> {
       const opened = await open(path, caller, "/times");
-      const userId = await findUserFilter(opened, caller, wanted.user);
-      const range = toQueryRange(wanted);
-      return list({ repositoryId: opened.repository.id, userId, ...range }, caller, wanted);
+      const userId = await findUserFilter(opened, caller, query.user);
+      const range = toQueryRange(query);
+      return list({ repositoryId: opened.repository.id, userId, ...range }, caller, query);
     },
 
     /** Lists the times of a user in a repository; for that user and for administrators. */
@@ -116,8 +116,8 @@ export function createTrackedTimes({
     },
 
     /** Lists the caller's own times in all repositories that the caller may read. */
-    listOwn: (caller: ForgeCaller, wanted: Omit<TimeListOptions, "user">): Promise<TimePage> =>
-      list({ userId: caller.user.id, ...toQueryRange(wanted) }, caller, wanted),
+    listOwn: (caller: ForgeCaller, query: Omit<TimeListOptions, "user">): Promise<TimePage> =>
+      list({ userId: caller.user.id, ...toQueryRange(query) }, caller, query),
 
     /**
      * Adds time to an issue. `userName` is for administrators, who may add the time of another user; of other callers it
@@ -126,16 +126,16 @@ export function createTrackedTimes({
     async add(
       path: IssuePath,
       caller: ForgeCaller,
-      wanted: {
+      input: {
         readonly seconds: number;
         readonly createdAt: number | undefined;
         readonly userName: string;
       },
     ): Promise<TimeDetails> {
       const { opened, issue } = await openToTrack(path, caller, "times");
-      const mayName = wanted.userName !== "" && reaches(opened.access, "admin");
-      const user = mayName ? await getUser(wanted.userName) : caller.user;
-      const { seconds, createdAt = clock() } = wanted;
+      const mayName = input.userName !== "" && reaches(opened.access, "admin");
+      const user = mayName ? await getUser(input.userName) : caller.user;
+      const { seconds, createdAt = clock() } = input;
       const time = await db.transaction(async (tx) => {
         const row = { issueId: issue.id, userId: user.id, seconds, createdAt };
         const added = await insertTrackedTime(tx, row);
@@ -243,9 +243,9 @@ export function createTrackedTimes({
     caller: ForgeCaller,
     name: string,
   ): Promise<UserId | undefined> {
-    const wanted = name.trim() === "" ? undefined : (await getUser(name.trim())).id;
-    if (canWrite(opened) || wanted === caller.user.id) return wanted;
-    if (wanted !== undefined) throw notAllowed();
+    const userId = name.trim() === "" ? undefined : (await getUser(name.trim())).id;
+    if (canWrite(opened) || userId === caller.user.id) return userId;
+    if (userId !== undefined) throw notAllowed();
     return caller.user.id;
   }
 

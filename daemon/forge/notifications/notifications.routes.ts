@@ -32,12 +32,12 @@ export interface NotificationRoutesDeps {
 /** Routes of a user's notification threads (forge behaviour, 19). */
 export function notificationRoutes(deps: NotificationRoutesDeps): Route[] {
   const { notifications, streams, urls, clock } = deps;
-  const list = async (caller: ForgeCaller, request: ServerRequest, wanted: ThreadListOptions) => {
-    const found = await notifications.listSince(caller, wanted, modifiedSince(request.headers));
+  const list = async (caller: ForgeCaller, request: ServerRequest, options: ThreadListOptions) => {
+    const found = await notifications.listSince(caller, options, modifiedSince(request.headers));
     return toThreadListAnswer(found, urls, clock());
   };
-  const markAll = async (caller: ForgeCaller, wanted: MarkAllOptions) => {
-    const { threads, total } = await notifications.markAll(caller, wanted);
+  const markAll = async (caller: ForgeCaller, options: MarkAllOptions) => {
+    const { threads, total } = await notifications.markAll(caller, options);
     return { status: 205, body: threads.map((each) => toThreadView(each, urls)), total } as const;
   };
   return [

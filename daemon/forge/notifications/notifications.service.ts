@@ -59,12 +59,12 @@ export interface ChangedThreads {
 /** The notification threads of a user. */
 export interface Notifications {
   /** Lists the caller's threads. Refuses invalid times with `unprocessable` and a hidden repository with `not_found`. */
-  list(caller: ForgeCaller, wanted: ThreadListOptions): Promise<ThreadPage>;
+  list(caller: ForgeCaller, options: ThreadListOptions): Promise<ThreadPage>;
   /**
    * Sets the status of the caller's threads in one statement. Returns the first `MARKED_SHOWN_MAX` changed threads and
    * the count of all. Refuses an invalid time with `invalid_argument`.
    */
-  markAll(caller: ForgeCaller, wanted: MarkAllOptions): Promise<ThreadPage>;
+  markAll(caller: ForgeCaller, options: MarkAllOptions): Promise<ThreadPage>;
   countUnread(caller: ForgeCaller): Promise<number>;
   /** Returns a thread of the caller, or of any user for a site administrator, as its recipient sees it. */
   get(caller: ForgeCaller, id: number): Promise<ThreadDetails>;
@@ -77,7 +77,7 @@ export interface Notifications {
    */
   listSince(
     caller: ForgeCaller,
-    wanted: ThreadListOptions,
+    options: ThreadListOptions,
     known: Date | undefined,
   ): Promise<ChangedThreads>;
 }
@@ -89,24 +89,24 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
   return {
     list,
 
-    async listSince(caller, wanted, known) {
+    async listSince(caller, options, known) {
       const { changedAt } = await findMailbox(db, caller.user.id);
       const isKnown =
         known !== undefined && wholeSeconds(known.getTime()) >= wholeSeconds(changedAt);
-      if (isKnown && wanted.repository === undefined) return { changedAt, found: undefined };
-      return { changedAt, found: await list(caller, wanted) };
+      if (isKnown && options.repository === undefined) return { changedAt, found: undefined };
+      return { changedAt, found: await list(caller, options) };
     },
 
-    async markAll(caller, wanted) {
-      const lastRead = assertQueryTime(wanted.lastReadAt, "invalid_argument");
+    async markAll(caller, options) {
+      const lastRead = assertQueryTime(options.lastReadAt, "invalid_argument");
       const filter: ThreadFilter = {
         userId: caller.user.id,
-        repositoryId: await findRepositoryId(caller, wanted.repository),
-        statuses: wanted.all ? [] : (wanted.statuses ?? ["unread"]),
+        repositoryId: await findRepositoryId(caller, options.repository),
+        statuses: options.all ? [] : (options.statuses ?? ["unread"]),
         kinds: [],
         before: lastRead?.to,
       };
-      const { status } = wanted;
+      const { status } = options;
       const { threads, total } = await db.transaction(async (tx) => {
         const found = await listThreads(tx, filter, { limit: MARKED_SHOWN_MAX, offset: 0 });
         const marked: ForgeThread[] = found.map((thread) => ({
@@ -142,16 +142,16 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
     },
   };
 
-  async function list(caller: ForgeCaller, wanted: ThreadListOptions): Promise<ThreadPage> {
-    const range = toQueryRange(wanted);
+  async function list(caller: ForgeCaller, options: ThreadListOptions): Promise<ThreadPage> {
+    const range = toQueryRange(options);
     const filter: ThreadFilter = {
       userId: caller.user.id,
-      repositoryId: await findRepositoryId(caller, wanted.repository),
-      statuses: wanted.all ? [] : (wanted.statuses ?? ["unread", "pinned"]),
-      kinds: wanted.kinds ?? [],
+      repositoryId: await findRepositoryId(caller, options.repository),
+      statuses: options.all ? [] : (options.statuses ?? ["unread", "pinned"]),
+      kinds: options.kinds ?? [],
       ...range,
     };
-    const rows = toRows(wanted);
+    const rows = toRows(options);
     const total = await countThreads(db, filter);
     const threads = rows.offset < total ? await listThreads(db, filter, rows) : [];
     return { threads: await loadThreadDetails(db, threads, caller.user), total };

@@ -65,12 +65,12 @@ export function assertQueryTime(
 }
 
 /** Returns the inclusive range of milliseconds that two times in whole seconds span (forge behaviour, 19.1). */
-export function toQueryRange(wanted: { readonly since: string; readonly before: string }): {
+export function toQueryRange(query: { readonly since: string; readonly before: string }): {
   readonly since: number | undefined;
   readonly before: number | undefined;
 } {
-  const before = assertQueryTime(wanted.before, "unprocessable");
-  const since = assertQueryTime(wanted.since, "unprocessable");
+  const before = assertQueryTime(query.before, "unprocessable");
+  const since = assertQueryTime(query.since, "unprocessable");
   // Responses show stored times in whole seconds, so they are compared in whole seconds.
   return {
     since: since && Math.floor(since.from / 1000) * 1000,
