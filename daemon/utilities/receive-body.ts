@@ -1,10 +1,14 @@
 import type { Readable, Transform } from "node:stream";
-import type { ObjectFacts, ObjectStore, ObjectWriter } from "../../storage/objects/object-store.ts";
+import type {
+  ObjectDigests,
+  ObjectStore,
+  ObjectWriter,
+} from "../../storage/objects/object-store.ts";
 import { AppError } from "../errors.ts";
 
 /** Bytes that have arrived whole. They are nothing yet: `publish` keeps them, `discard` is called in any case. */
 export interface Received {
-  readonly facts: ObjectFacts;
+  readonly digests: ObjectDigests;
   publish(): Promise<void>;
   discard(): Promise<void>;
 }
@@ -77,8 +81,8 @@ export function pipeBody(content: Readable, stream: Transform): void {
 }
 
 /** The sealed bytes of a writer. */
-export function toReceived(writer: ObjectWriter, facts: ObjectFacts): Received {
-  return { facts, publish: () => writer.publish(), discard: () => writer.discard() };
+export function toReceived(writer: ObjectWriter, digests: ObjectDigests): Received {
+  return { digests, publish: () => writer.publish(), discard: () => writer.discard() };
 }
 
 /** The refusal of an upload over its limit. */

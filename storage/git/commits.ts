@@ -3,7 +3,7 @@ import { readRecords } from "./records.ts";
 import { type CommitSignature, toRfc3339 } from "./signatures.ts";
 
 /** A commit with the files that it changes against its first parent. */
-export interface CommitFacts {
+export interface CommitWithFiles {
   readonly id: string;
   readonly message: string;
   readonly author: CommitSignature;
@@ -31,7 +31,7 @@ export async function readCommits(
   directory: string,
   range: readonly string[],
   limit: number,
-): Promise<CommitFacts[]> {
+): Promise<CommitWithFiles[]> {
   const records = readRecords(
     git,
     [
@@ -78,7 +78,7 @@ export async function findCommitId(
 }
 
 /** Parses the records of `git log -z --name-status`: eight fields, then pairs of a letter and a path. */
-async function parseLog(records: AsyncIterable<string>): Promise<CommitFacts[]> {
+async function parseLog(records: AsyncIterable<string>): Promise<CommitWithFiles[]> {
   const commits: MutableCommit[] = [];
   let fields: string[] = [];
   let letter: string | undefined;
@@ -107,7 +107,7 @@ async function parseLog(records: AsyncIterable<string>): Promise<CommitFacts[]> 
   return commits;
 }
 
-interface MutableCommit extends CommitFacts {
+interface MutableCommit extends CommitWithFiles {
   readonly added: string[];
   readonly removed: string[];
   readonly modified: string[];

@@ -9,14 +9,14 @@ export interface ObjectIdentity {
 }
 
 /** Size and digests of an object; digests are lower-case hex. */
-export interface ObjectFacts extends ObjectIdentity {
+export interface ObjectDigests extends ObjectIdentity {
   readonly sha512: string;
   readonly sha1: string;
   readonly md5: string;
 }
 
 /** An object that is being written. Every writer must end with `publish` or `discard`. */
-export interface ObjectWriter<Digests extends ObjectIdentity = ObjectFacts> {
+export interface ObjectWriter<Digests extends ObjectIdentity = ObjectDigests> {
   /** Bytes written so far. */
   readonly size: number;
   /** Appends bytes. Throws `StorageError` `full` when the disk is full. */

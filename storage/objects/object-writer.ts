@@ -3,7 +3,7 @@ import { open, rm, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { isDiskFull } from "../system-errors.ts";
 import { StorageError } from "../engine/database.ts";
-import type { ObjectFacts, ObjectIdentity, ObjectWriter } from "./object-store.ts";
+import type { ObjectDigests, ObjectIdentity, ObjectWriter } from "./object-store.ts";
 
 export interface WriterDeps {
   /** The folder of staging files. Recovery on startup empties it. */
@@ -25,7 +25,7 @@ export function createObjectWriter(
     sha1: createHash("sha1"),
     md5: createHash("md5"),
   };
-  return createWriter<ObjectFacts>(deps, {
+  return createWriter<ObjectDigests>(deps, {
     place,
     update: (chunk) => {
       for (const hash of Object.values(others)) hash.update(chunk);

@@ -80,7 +80,7 @@ export function createAvatars({
     });
     try {
       await received.publish();
-      const { sha256, size } = received.facts;
+      const { sha256, size } = received.digests;
       await db.transaction(async (tx) => {
         const today = await findUserById(tx, account.id);
         if (today === undefined) throw notFound();

@@ -1,5 +1,5 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import type { CommitFacts } from "../../../storage/git/commits.ts";
+import type { CommitWithFiles } from "../../../storage/git/commits.ts";
 import {
   type NewActivity,
   setPushContent,
@@ -94,7 +94,7 @@ function toPushContent(
 function toRange(
   { defaultBranch }: ForgeRepository,
   { ref, before, after }: RefChange,
-  commits: readonly CommitFacts[],
+  commits: readonly CommitWithFiles[],
 ): string | undefined {
   if (!ref.startsWith("refs/heads/")) return undefined;
   if (before !== undefined) return `${before}...${after}`;
@@ -102,7 +102,7 @@ function toRange(
   return `${defaultBranch.split("/").map(encodeURIComponent).join("/")}...${after}`;
 }
 
-function toCommit({ id, message, author, committer }: CommitFacts) {
+function toCommit({ id, message, author, committer }: CommitWithFiles) {
   return {
     Sha1: id,
     Message: message.slice(0, MESSAGE_CHARACTERS_MAX),

@@ -1,5 +1,5 @@
 import {
-  type CommitFacts,
+  type CommitWithFiles,
   countCommits,
   findCommitId,
   readCommits,
@@ -18,11 +18,11 @@ export interface CommitReaderDeps {
 /** The commits that a push brought to one ref. */
 export interface PushCommits {
   /** Newest first, up to the requested count. */
-  readonly commits: readonly CommitFacts[];
+  readonly commits: readonly CommitWithFiles[];
   /** The count of all. */
   readonly total: number;
   /** The commit that the ref names after the push. */
-  readonly head: CommitFacts | undefined;
+  readonly head: CommitWithFiles | undefined;
 }
 
 /** Reads the commits of a push. Returns undefined when the files are missing or git cannot read them. */
@@ -60,7 +60,7 @@ export function createPushReader({ git, locate }: CommitReaderDeps): ReadPush {
 export type FindCommit = (
   repository: ForgeRepository,
   name: string,
-) => Promise<CommitFacts | undefined>;
+) => Promise<CommitWithFiles | undefined>;
 
 export function createCommitFinder({ git, locate }: CommitReaderDeps): FindCommit {
   return async (repository, name) => {

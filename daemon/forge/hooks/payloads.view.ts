@@ -1,5 +1,5 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import type { CommitFacts } from "../../../storage/git/commits.ts";
+import type { CommitWithFiles } from "../../../storage/git/commits.ts";
 import type { CommitSignature } from "../../../storage/git/signatures.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
@@ -120,7 +120,7 @@ export function toPushDetails(
 ) {
   const home = toUrl(urls, `/${owner.name}/${repository.name}`);
   const nothing = "0".repeat(repository.objectFormat === "sha256" ? 64 : 40);
-  const toCommit = (commit: CommitFacts) => toCommitView(commit, home, pushed.usernames);
+  const toCommit = (commit: CommitWithFiles) => toCommitView(commit, home, pushed.usernames);
   return {
     ref,
     before: before ?? nothing,
@@ -154,7 +154,7 @@ function toCompareUrl(
  * @param usernames account names by lower-case address
  */
 export function toCommitView(
-  commit: CommitFacts,
+  commit: CommitWithFiles,
   home: string,
   usernames: ReadonlyMap<string, string>,
 ) {

@@ -1,5 +1,5 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import type { CommitFacts } from "../../../storage/git/commits.ts";
+import type { CommitWithFiles } from "../../../storage/git/commits.ts";
 import { findEmail } from "../../../storage/tables/forge/accounts/emails.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { isVisibleTo } from "../accounts/users.service.ts";
@@ -28,7 +28,7 @@ export async function toPushedCommits(
 /** Anyone can make a commit with any address: the payload must not reveal that a hidden account has it. */
 async function findUsernames(
   db: Queries,
-  commits: readonly CommitFacts[],
+  commits: readonly CommitWithFiles[],
   viewer: ForgeUser | undefined,
 ): Promise<ReadonlyMap<string, string>> {
   const emails = new Set(
@@ -45,7 +45,7 @@ async function findUsernames(
   return names;
 }
 
-function withinBounds(commits: readonly CommitFacts[]): CommitFacts[] {
+function withinBounds(commits: readonly CommitWithFiles[]): CommitWithFiles[] {
   let room = FILES_MAX;
   const take = (paths: readonly string[]) => {
     const taken = paths.slice(0, room);

@@ -127,7 +127,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       const options = { bytesMax, declaredBytes: file.size };
       const received = await receiveBody(store, file.stream, options);
       try {
-        const { sha256, size } = received.facts;
+        const { sha256, size } = received.digests;
         await received.publish();
         const { contentType } = await findShownType(await readHead(sha256, size));
         return await db.transaction(async (tx) => {

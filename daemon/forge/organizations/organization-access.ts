@@ -108,8 +108,8 @@ export async function findVisibleTeamId(
   if (team === undefined) return undefined;
   const opened = await open(db, organization, caller);
   const isInTeam = caller !== undefined && (await isTeamMember(db, team.id, caller.user.id));
-  const isSeen = opened.isOwner || isInTeam || visibleTeams(opened).includes(team.visibility);
-  return isSeen ? team.id : undefined;
+  const isVisible = opened.isOwner || isInTeam || visibleTeams(opened).includes(team.visibility);
+  return isVisible ? team.id : undefined;
 }
 
 /** Finds a team as `openTeam` does, and throws `forbidden` unless the caller owns the organization. */

@@ -67,29 +67,29 @@ export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
       const isNarrow =
         caller === undefined || isPublicOnly(caller) || caller.user.isRestricted === true;
       const query = { kind: "organization", term: "", loginName: "", sort: "name" } as const;
-      const seen = isNarrow
+      const visibility = isNarrow
         ? ({ visibility: "public" } as const)
         : { isNotPrivate: !caller.user.isAdmin };
-      return listUsers(db, { ...query, descending: false, ...seen }, toRows(window), cursors);
+      return listUsers(db, { ...query, descending: false, ...visibility }, toRows(window), cursors);
     },
 
     /**
      * Creates an organization that the caller owns. Throws as `Organizations.create` does, and `forbidden` for one that is
      * not public by a token for public things only, and when the caller is in as many organizations as allowed.
      */
-    async create(wanted: NewOrganization, caller: ForgeCaller): Promise<ForgeUser> {
-      if (isPublicOnly(caller) && wanted.visibility !== "public")
+    async create(input: NewOrganization, caller: ForgeCaller): Promise<ForgeUser> {
+      if (isPublicOnly(caller) && input.visibility !== "public")
         throw new AppError("forbidden", "token scope is limited to public orgs");
       if (!caller.user.isAdmin && !caller.user.allowCreateOrganization)
         throw new AppError("forbidden", "not allowed to create org");
-      assertEmail(wanted.email);
+      assertEmail(input.email);
       const window = { limit: 1, offset: 0, isPublicOnly: false };
       if ((await listOrganizationsOf(db, caller.user.id, window)).total >= ORGANIZATIONS_MAX)
         throw new AppError(
           "forbidden",
           `you are a member of ${ORGANIZATIONS_MAX} organizations already`,
         );
-      return organizations.create(caller.user.name, wanted);
+      return organizations.create(caller.user.name, input);
     },
 
     /** Throws `unprocessable` for a malformed e-mail address. */

@@ -52,8 +52,8 @@ export function createTeamRepositories({
     async list(id: number, window: PageWindow, caller: ForgeCaller): Promise<RepositoryPage> {
       const { team } = await openTeam(db, id, caller);
       const all = { term: "", includesDescription: false, isPublicOnly: false } as const;
-      const wanted = { ...all, teamId: team.id, sort: "alpha", descending: false } as const;
-      return lists.search(wanted, window, caller);
+      const filter = { ...all, teamId: team.id, sort: "alpha", descending: false } as const;
+      return lists.search(filter, window, caller);
     },
 
     /** Throws `not_found` for a repository that the team does not have. */

@@ -112,18 +112,18 @@ export function createTeams({ db }: { readonly db: Database }) {
     get: (id: number, caller: ForgeCaller): Promise<TeamDetails> => openTeam(db, id, caller),
 
     /** Throws `unprocessable` for a taken or reserved name, and when the organization has as many teams as allowed. */
-    async create(name: string, wanted: NewTeam, caller: ForgeCaller): Promise<TeamDetails> {
+    async create(name: string, input: NewTeam, caller: ForgeCaller): Promise<TeamDetails> {
       const { organization } = await openAsOwner(db, name, caller, "/teams");
-      assertUsableName(wanted.name);
+      assertUsableName(input.name);
       const orgId = organization.id;
       const team = await db
         .transaction(async (tx) => {
           if ((await countTeams(tx, orgId)) >= TEAMS_MAX)
             throw new AppError("unprocessable", `an organization has at most ${TEAMS_MAX} teams`);
-          return insertTeam(tx, { ...wanted, orgId });
+          return insertTeam(tx, { ...input, orgId });
         })
         .catch((error: unknown) => {
-          throw isConflict(error) ? nameTaken(orgId, wanted.name) : error;
+          throw isConflict(error) ? nameTaken(orgId, input.name) : error;
         });
       return { team, organization };
     },

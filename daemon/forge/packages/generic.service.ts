@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
-import type { ObjectFacts, ObjectStore } from "../../../storage/objects/object-store.ts";
+import type { ObjectDigests, ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { Database, Queries } from "../../../storage/engine/database.ts";
 import {
   deleteFile,
@@ -75,7 +75,7 @@ export function createGenericPackages(deps: GenericPackagesDeps): GenericPackage
         declaredBytes: Number(headers["content-length"] ?? 0),
       });
       try {
-        const { facts } = received;
+        const { digests: facts } = received;
         assertChecksums(headers, facts);
         if ((await findGenericFile(db, key)) !== undefined) throw fileExists();
         await received.publish();
@@ -83,7 +83,7 @@ export function createGenericPackages(deps: GenericPackagesDeps): GenericPackage
           recordFile(
             tx,
             events,
-            { ...key, metadata: "{}", facts },
+            { ...key, metadata: "{}", digests: facts },
             { actor: caller.user, mustBeNew: false },
           ),
         );
@@ -158,10 +158,10 @@ const digestNames = { "sha-256": "sha256", "sha-512": "sha512" } as const;
  * Compares the digests of an upload with its headers: `X-Checksum-Sha256` and the like in hex, `Content-Digest` and
  * `Repr-Digest` of RFC 9530. Refuses a mismatch with `invalid_argument`.
  */
-export function assertChecksums(headers: IncomingHttpHeaders, facts: ObjectFacts): void {
+export function assertChecksums(headers: IncomingHttpHeaders, digests: ObjectDigests): void {
   for (const [header, digest] of Object.entries(hexHeaders)) {
     const claimed = headers[header];
-    if (typeof claimed === "string" && claimed.trim().toLowerCase() !== facts[digest])
+    if (typeof claimed === "string" && claimed.trim().toLowerCase() !== digests[digest])
       throw wrongDigest(header);
   }
   for (const header of digestHeaders) {
@@ -169,7 +169,7 @@ export function assertChecksums(headers: IncomingHttpHeaders, facts: ObjectFacts
     if (typeof value !== "string") continue;
     for (const [, name = "", claimed] of value.matchAll(/([a-z0-9-]+)=:([A-Za-z0-9+/=]*):/g)) {
       if (!Object.hasOwn(digestNames, name)) continue;
-      const digest = facts[digestNames[name as keyof typeof digestNames]];
+      const digest = digests[digestNames[name as keyof typeof digestNames]];
       if (claimed !== Buffer.from(digest, "hex").toString("base64")) throw wrongDigest(header);
     }
   }

@@ -19,12 +19,12 @@ export async function loadRepositoryDetails(
   ids: readonly (RepositoryId | undefined)[],
   caller: Pick<ForgeCaller, "user" | "scope"> | undefined,
 ): Promise<ReadonlyMap<RepositoryId, RepositoryDetails>> {
-  const wanted = [...new Set(ids)].filter((id) => id !== undefined);
-  if (wanted.length === 0) return new Map();
-  const found = await findRepositoriesByIds(db, wanted);
+  const repositoryIds = [...new Set(ids)].filter((id) => id !== undefined);
+  if (repositoryIds.length === 0) return new Map();
+  const found = await findRepositoriesByIds(db, repositoryIds);
   const ownerIds = found.map(({ ownerId }) => ownerId);
   const owners = new Map((await listUsersByIds(db, ownerIds)).map((owner) => [owner.id, owner]));
-  const watchers = await countWatchers(db, wanted);
+  const watchers = await countWatchers(db, repositoryIds);
   const details = new Map<RepositoryId, RepositoryDetails>();
   for (const repository of found) {
     const owner = owners.get(repository.ownerId);

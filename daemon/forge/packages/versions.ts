@@ -9,7 +9,7 @@ import {
   linkPackage,
   openPackage,
 } from "../../../storage/tables/forge/packages/packages.ts";
-import type { ObjectFacts } from "../../../storage/objects/object-store.ts";
+import type { ObjectDigests } from "../../../storage/objects/object-store.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
@@ -26,7 +26,7 @@ export interface NewFile {
   readonly filename: string;
   /** JSON; stored when the version is new. */
   readonly metadata: string;
-  readonly facts: ObjectFacts;
+  readonly digests: ObjectDigests;
 }
 
 /**
@@ -61,7 +61,11 @@ export async function recordFile(
       metadata: file.metadata,
     }));
   if (version === undefined) throw versionExists();
-  const added = await insertFile(tx, { ...file.facts, versionId: version.id, name: file.filename });
+  const added = await insertFile(tx, {
+    ...file.digests,
+    versionId: version.id,
+    name: file.filename,
+  });
   if (added === undefined) throw fileExists();
   if (known === undefined) await events.created?.(tx, { package: opened, version, owner, actor });
   return { package: opened, version };

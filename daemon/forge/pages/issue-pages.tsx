@@ -147,7 +147,7 @@ async function showIssue(context: PageContext, params: PageParams, failed?: stri
         <h2>
           <bdi>{issue.title}</bdi> <span className="quiet">{`#${issue.number}`}</span>
         </h2>
-        <IssueFacts issue={issue} />
+        <IssueProperties issue={issue} />
         <Dependencies title="Depends on" issues={blockers} home={head.full_name} />
         <Dependencies title="Blocks" issues={blocked} home={head.full_name} />
         <article className="card">
@@ -254,7 +254,7 @@ function toReference({ repository, number }: WireIssue, home: string): string {
   return repository.full_name === home ? `#${number}` : `${repository.full_name}#${number}`;
 }
 
-function IssueFacts({ issue }: { issue: WireIssue }) {
+function IssueProperties({ issue }: { issue: WireIssue }) {
   const assignees = issue.assignees ?? [];
   return (
     <dl>

@@ -76,9 +76,9 @@ export function toPageNumber({ query }: ServerRequest): number {
 }
 
 /** A path of the query to go back to; the start page for anything that could leave this server. */
-export function toLocalPath(given: string | null): string {
-  const isLocal = given !== null && /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(given);
-  return isLocal ? given : "/";
+export function toLocalPath(path: string | null): string {
+  const isLocal = path !== null && /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(path);
+  return isLocal ? path : "/";
 }
 
 /** Segments as a path. */

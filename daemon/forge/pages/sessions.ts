@@ -39,7 +39,7 @@ export interface Sessions {
    */
   signIn(
     request: ServerRequest,
-    given: { readonly name: string; readonly password: string; readonly code: string },
+    credentials: { readonly name: string; readonly password: string; readonly code: string },
   ): Promise<Session>;
   /** Ends a session. Idempotent. */
   signOut(session: Session): Promise<void>;

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
-import type { CommitFacts } from "../../../storage/git/commits.ts";
+import type { CommitWithFiles } from "../../../storage/git/commits.ts";
 import {
   type CommitState,
   commitStates,
@@ -32,7 +32,10 @@ import { toUserId } from "../../../storage/tables/forge/ids.ts";
 /** Publishes a status to hooks, in the transaction that creates it. */
 export type PublishStatus = (
   tx: Transaction,
-  event: StatusDetails & { readonly commit: CommitFacts; readonly author: ForgeUser | undefined },
+  event: StatusDetails & {
+    readonly commit: CommitWithFiles;
+    readonly author: ForgeUser | undefined;
+  },
 ) => Promise<void>;
 
 /** A commit status with the related rows that its view shows. The creator is undefined once the account is deleted. */

@@ -149,7 +149,7 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
     const allowed = await db.transaction((tx) => findSpace(tx, artifactId, blockId));
     const received = await receiveBody(store, body, { bytesMax: allowed, declaredBytes });
     try {
-      const { size, sha256 } = received.facts;
+      const { size, sha256 } = received.digests;
       await received.publish();
       await db.transaction(async (tx) => {
         // Other blocks may have arrived meanwhile.

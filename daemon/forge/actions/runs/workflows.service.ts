@@ -8,7 +8,7 @@ import {
 } from "../../../../storage/tables/forge/actions/workflows.ts";
 import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
-import type { CommitFacts } from "../../../../storage/git/commits.ts";
+import type { CommitWithFiles } from "../../../../storage/git/commits.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
 import { openRepository } from "../../issues/issue-access.ts";
 import { notFound } from "../../refusals.ts";
@@ -178,7 +178,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
   async function findRef(
     { repository }: OwnedRepository,
     name: string,
-  ): Promise<{ readonly ref: string; readonly head: CommitFacts } | undefined> {
+  ): Promise<{ readonly ref: string; readonly head: CommitWithFiles } | undefined> {
     const short = name.replace(/^refs\/(?:heads|tags)\//, "");
     const head = await refusing(() => findCommit(repository, short));
     if (head === undefined) return undefined;

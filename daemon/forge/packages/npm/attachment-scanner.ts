@@ -42,11 +42,11 @@ interface Level {
  * string of 104,857,600 characters.
  */
 export function createDocumentScanner(sink: AttachmentSink, bytesMax: number): DocumentScanner {
-  const kept: Buffer[] = [];
+  const buffered: Buffer[] = [];
   /** The part of the current chunk to buffer: one slice instead of one for each token. */
   let run: { readonly chunk: Buffer; readonly from: number; to: number } | undefined;
   const levels: Level[] = [];
-  let keptBytes = 0;
+  let bufferedBytes = 0;
   let state: "between" | "text" | "escape" | "content" = "between";
   /** The slices of the member name being scanned; undefined in other strings. */
   let key: Buffer[] | undefined;
@@ -61,7 +61,9 @@ export function createDocumentScanner(sink: AttachmentSink, bytesMax: number): D
 
     finish() {
       try {
-        return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(kept)));
+        return JSON.parse(
+          new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(buffered)),
+        );
       } catch (error) {
         throw new AppError("invalid_argument", "the document is not valid JSON", { cause: error });
       }
@@ -178,8 +180,8 @@ export function createDocumentScanner(sink: AttachmentSink, bytesMax: number): D
 
   function keep(chunk: Buffer, from: number, to: number): void {
     if (from === to) return;
-    keptBytes += to - from;
-    if (keptBytes > bytesMax)
+    bufferedBytes += to - from;
+    if (bufferedBytes > bytesMax)
       throw new AppError(
         "too_large",
         `The document is larger than ${bytesMax} bytes, the attachment not counted.`,
@@ -192,7 +194,7 @@ export function createDocumentScanner(sink: AttachmentSink, bytesMax: number): D
   }
 
   function closeRun(): void {
-    if (run !== undefined) kept.push(run.chunk.subarray(run.from, run.to));
+    if (run !== undefined) buffered.push(run.chunk.subarray(run.from, run.to));
     run = undefined;
   }
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ObjectFacts } from "../../../../storage/objects/object-store.ts";
+import type { ObjectDigests } from "../../../../storage/objects/object-store.ts";
 import { AppError } from "../../../errors.ts";
 import { assertNpmTag, isNpmVersion } from "./names.ts";
 
@@ -72,7 +72,7 @@ export function toNpmDocument(value: unknown, name: string): NpmDocument {
 export function toNpmVersionInput(
   document: NpmDocument,
   name: string,
-  attachment: { readonly name: string; readonly facts: ObjectFacts },
+  attachment: { readonly name: string; readonly digests: ObjectDigests },
 ): NpmVersionInput {
   const versions = Object.entries(document.versions ?? {});
   const [only] = versions;
@@ -81,9 +81,9 @@ export function toNpmVersionInput(
   const [version, { dist, readme, ...manifest }] = only;
   if (!isNpmVersion(version) || manifest.version !== version) throw invalid("invalid version");
   if (manifest.name !== name) throw invalid("the version is of another package than the URL");
-  assertBytes(dist ?? {}, attachment.facts);
+  assertBytes(dist ?? {}, attachment.digests);
   const length = document._attachments?.[attachment.name]?.length;
-  if (length !== undefined && length !== attachment.facts.size)
+  if (length !== undefined && length !== attachment.digests.size)
     throw invalid("the attachment is not as long as the document says");
   if (Buffer.byteLength(JSON.stringify(manifest)) > MANIFEST_BYTES_MAX)
     throw new AppError("too_large", `The manifest is larger than ${MANIFEST_BYTES_MAX} bytes.`);
@@ -115,17 +115,17 @@ function toTags(document: NpmDocument, version: string): string[] {
 
 function assertBytes(
   claimed: { readonly integrity?: string | undefined; readonly shasum?: string | undefined },
-  facts: ObjectFacts,
+  digests: ObjectDigests,
 ): void {
-  if (facts.size === 0) throw invalid("the tarball is empty");
+  if (digests.size === 0) throw invalid("the tarball is empty");
   const { shasum, integrity } = claimed;
-  if (shasum !== undefined && shasum.toLowerCase() !== facts.sha1)
+  if (shasum !== undefined && shasum.toLowerCase() !== digests.sha1)
     throw invalid("the tarball does not match its shasum");
   if (integrity === undefined) return;
   for (const claim of integrity.trim().split(/\s+/)) {
     const [algorithm, digest] = claim.split("?")[0]?.split(/-(.*)/) ?? [];
     if (algorithm !== "sha512" && algorithm !== "sha256" && algorithm !== "sha1") continue;
-    if (digest !== Buffer.from(facts[algorithm], "hex").toString("base64"))
+    if (digest !== Buffer.from(digests[algorithm], "hex").toString("base64"))
       throw invalid("the tarball does not match its integrity");
   }
 }

@@ -137,15 +137,15 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
       await db.transaction(async (tx) => {
         const found = await getChangeable(tx, owner, name, at.revision);
         const versions = await listVersions(tx, found.id);
-        const isKept = ({ version }: ForgePackageVersion) =>
+        const isInDocument = ({ version }: ForgePackageVersion) =>
           findMember(document.versions, version) !== undefined;
-        if (!versions.some(isKept))
+        if (!versions.some(isInDocument))
           throw new AppError("invalid_argument", "no version would be left; delete the package");
         for (const version of versions) {
-          if (!isKept(version))
+          if (!isInDocument(version))
             await removeVersion(tx, events, { package: found, version, owner, actor: caller.user });
         }
-        await applyDeprecations(tx, versions.filter(isKept), document);
+        await applyDeprecations(tx, versions.filter(isInDocument), document);
         await applyTags(tx, found, document);
         await ensureLatest(tx, found);
       });
@@ -236,10 +236,10 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
     caller: ForgeCaller,
   ): Promise<void> {
     const document = toNpmDocument(upload.document, name);
-    const { facts } = received;
-    const wanted = toNpmVersionInput(document, name, { name: attachmentName, facts });
+    const { digests: facts } = received;
+    const publication = toNpmVersionInput(document, name, { name: attachmentName, digests: facts });
     const known = await findPackage(db, { ownerId: owner.id, type: NPM, name });
-    if (known !== undefined && (await findVersion(db, known.id, wanted.version)) !== undefined)
+    if (known !== undefined && (await findVersion(db, known.id, publication.version)) !== undefined)
       throw versionExists();
     await received.publish();
     await db.transaction(async (tx) => {
@@ -250,18 +250,18 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
           ownerId: owner.id,
           type: NPM,
           name,
-          version: wanted.version,
-          filename: toTarballName(name, wanted.version),
-          metadata: JSON.stringify(wanted.metadata),
-          facts,
+          version: publication.version,
+          filename: toTarballName(name, publication.version),
+          metadata: JSON.stringify(publication.metadata),
+          digests: facts,
         },
         {
           actor: caller.user,
           mustBeNew: true,
-          linkTo: toRepositoryName(wanted.metadata.manifest["repository"], owner, urls),
+          linkTo: toRepositoryName(publication.metadata.manifest["repository"], owner, urls),
         },
       );
-      for (const tag of wanted.tags)
+      for (const tag of publication.tags)
         await setTag(tx, recorded.package.id, tag, recorded.version.id);
       await ensureLatest(tx, recorded.package);
     });

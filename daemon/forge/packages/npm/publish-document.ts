@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type {
-  ObjectFacts,
+  ObjectDigests,
   ObjectStore,
   ObjectWriter,
 } from "../../../../storage/objects/object-store.ts";
@@ -35,7 +35,7 @@ export async function readNpmUpload(
 ): Promise<NpmUpload> {
   let name: string | undefined;
   let writer: ObjectWriter | undefined;
-  let facts: ObjectFacts | undefined;
+  let digests: ObjectDigests | undefined;
   const discard = async () => writer?.discard();
   const scanner = createDocumentScanner(
     {
@@ -52,7 +52,7 @@ export async function readNpmUpload(
         await writer.write(bytes);
       },
       async end() {
-        facts = await writer?.seal();
+        digests = await writer?.seal();
       },
     },
     DOCUMENT_BYTES_MAX,
@@ -60,7 +60,7 @@ export async function readNpmUpload(
   try {
     for await (const chunk of readChunks(body)) await scanner.push(chunk);
     const document = scanner.finish();
-    return { document, attachment: toAttachment(name, writer, facts), discard };
+    return { document, attachment: toAttachment(name, writer, digests), discard };
   } catch (error) {
     await discard();
     throw error;
@@ -70,8 +70,8 @@ export async function readNpmUpload(
 function toAttachment(
   name: string | undefined,
   writer: ObjectWriter | undefined,
-  facts: ObjectFacts | undefined,
+  digests: ObjectDigests | undefined,
 ): NpmUpload["attachment"] {
-  if (name === undefined || writer === undefined || facts === undefined) return undefined;
-  return { name, received: toReceived(writer, facts) };
+  if (name === undefined || writer === undefined || digests === undefined) return undefined;
+  return { name, received: toReceived(writer, digests) };
 }

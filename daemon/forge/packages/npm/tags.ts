@@ -17,11 +17,11 @@ export async function applyDeprecations(
   document: NpmDocument,
 ): Promise<void> {
   for (const record of versions) {
-    const wanted = findMember(document.versions, record.version);
-    if (wanted === undefined) continue;
+    const manifestOfVersion = findMember(document.versions, record.version);
+    if (manifestOfVersion === undefined) continue;
     const metadata = toMetadata(record);
     const { deprecated: before, ...manifest } = metadata.manifest;
-    const { deprecated } = wanted;
+    const { deprecated } = manifestOfVersion;
     // npm removes a deprecation with an empty text.
     const isDeprecated =
       deprecated === true || (typeof deprecated === "string" && deprecated !== "");
@@ -40,11 +40,11 @@ export async function applyTags(
   { id }: ForgePackage,
   document: NpmDocument,
 ): Promise<void> {
-  const wanted = new Map(listDocumentTags(document));
+  const newTags = new Map(listDocumentTags(document));
   const versions = await listVersions(tx, id);
   for (const [tag, version] of await listTags(tx, id))
-    if (wanted.get(tag) !== version) await deleteTag(tx, id, tag);
-  for (const [tag, version] of wanted) {
+    if (newTags.get(tag) !== version) await deleteTag(tx, id, tag);
+  for (const [tag, version] of newTags) {
     const record = versions.find((each) => each.version === version);
     if (record !== undefined) await setTag(tx, id, tag, record.id);
   }

@@ -98,13 +98,13 @@ function join(base: string, path: string): string {
 }
 
 function cleanPath(path: string): string {
-  const kept: string[] = [];
+  const segments: string[] = [];
   for (const segment of path.split("/")) {
     if (segment === "" || segment === ".") continue;
-    if (segment === "..") kept.pop();
-    else kept.push(segment);
+    if (segment === "..") segments.pop();
+    else segments.push(segment);
   }
-  return kept.join("/");
+  return segments.join("/");
 }
 
 function stripSubPath(context: string, subPath: string): string {

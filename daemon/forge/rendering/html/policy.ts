@@ -130,15 +130,16 @@ export function vetAttributes(
   classes: ClassPolicy,
 ): Record<string, string> {
   const allowed = allowedAttributes[element] ?? [];
-  const kept: Record<string, string> = {};
+  const vettedAttributes: Record<string, string> = {};
   for (const [name, written] of Object.entries(attributes)) {
     if (!allowed.includes(name)) continue;
     const value = withoutControls(written);
     const vetted = vetValue(element, name, value, classes);
-    if (vetted !== undefined) kept[vetted.name] = vetted.value;
+    if (vetted !== undefined) vettedAttributes[vetted.name] = vetted.value;
   }
-  if ((element === "a" || element === "area") && kept["href"] !== undefined) addRelations(kept);
-  return kept;
+  if ((element === "a" || element === "area") && vettedAttributes["href"] !== undefined)
+    addRelations(vettedAttributes);
+  return vettedAttributes;
 }
 
 function vetValue(
@@ -184,28 +185,28 @@ function vetClasses(element: string, value: string, policy: ClassPolicy) {
     (element === "span" && /^\w{1,2}$/.test(name)) ||
     (element === "li" && /^(?:checked|unchecked|indeterminate)$/.test(name));
   const names = value.split(/\s+/).filter((name) => name !== "");
-  const kept =
+  const allowedNames =
     policy.kind === "rendered"
       ? names.filter((name) => isEngineClass(name) || isAuthors(name))
       : names.every(isAuthors)
         ? names.slice(0, 1)
         : [];
-  return kept.length === 0 ? undefined : { name: "class", value: kept.join(" ") };
+  return allowedNames.length === 0 ? undefined : { name: "class", value: allowedNames.join(" ") };
 }
 
 const colourValue =
   /^(?:#[0-9a-f]{3,8}|[a-z]{1,30}|(?:rgb|hsl)a?\(\s{0,3}[\d.]{1,8}(?:deg)?%?(?:[\s,/]{1,3}[\d.]{1,8}%?){2,3}\s{0,3}\))$/i;
 
 function vetStyle(value: string) {
-  const kept: string[] = [];
+  const declarations: string[] = [];
   for (const declaration of value.slice(0, 1000).split(";")) {
     const [property = "", ...rest] = declaration.split(":");
     const name = property.trim().toLowerCase();
     const colour = rest.join(":").trim();
     if ((name === "color" || name === "background-color") && colourValue.test(colour))
-      kept.push(`${name}: ${colour}`);
+      declarations.push(`${name}: ${colour}`);
   }
-  return kept.length === 0 ? undefined : { name: "style", value: kept.join("; ") };
+  return declarations.length === 0 ? undefined : { name: "style", value: declarations.join("; ") };
 }
 
 /** Whether a URL is relative or has a scheme that carries no code. It must parse and have no blanks inside. */

@@ -75,9 +75,9 @@ export function postProcess(html: string, options: PostProcessOptions): PostProc
       onopentag(name, attributes) {
         if (open.length === DEPTH_MAX) throw new RenderLimitError("elements nest too deep");
         if (droppedElements.has(name)) dropped += 1;
-        const isKept = dropped === 0 && elements.has(name);
-        open.push(isKept);
-        if (!isKept) return;
+        const isAllowed = dropped === 0 && elements.has(name);
+        open.push(isAllowed);
+        if (!isAllowed) return;
         flushText();
         if (name === "a") links += 1;
         if (name === "code" || name === "pre") verbatim += 1;

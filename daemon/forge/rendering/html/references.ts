@@ -65,7 +65,7 @@ export function findMentions(text: string, max: number): Set<string> {
   const names = new Set<string>();
   const name = /[0-9A-Za-z](?:[-._]?[0-9A-Za-z]){0,99}/y;
   let at = text.indexOf("@");
-  for (let seen = 0; at !== -1 && seen < MENTION_CANDIDATES_MAX; seen += 1) {
+  for (let candidates = 0; at !== -1 && candidates < MENTION_CANDIDATES_MAX; candidates += 1) {
     if (names.size >= max) break;
     name.lastIndex = at + 1;
     const found = name.exec(text)?.[0];

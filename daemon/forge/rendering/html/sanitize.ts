@@ -86,9 +86,9 @@ function removeBareElements(html: string): string {
   const open: boolean[] = [];
   return html.replace(bareTag, (tag) => {
     if (tag.startsWith("</")) return open.pop() === true ? tag : "";
-    const isKept = tag.includes("=");
-    if (!tag.endsWith(" />")) open.push(isKept);
-    return isKept ? tag : "";
+    const hasAttribute = tag.includes("=");
+    if (!tag.endsWith(" />")) open.push(hasAttribute);
+    return hasAttribute ? tag : "";
   });
 }
 

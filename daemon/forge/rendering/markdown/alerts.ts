@@ -42,11 +42,11 @@ const marker = new RegExp(
 function markAlerts(state: StateCore): void {
   const { tokens } = state;
   if (!tokens.some(({ type }) => type === "blockquote_open")) return;
-  const kept: Token[] = [];
+  const output: Token[] = [];
   for (let index = 0; index < tokens.length; index += 1) {
     const quote = tokens[index];
     if (quote === undefined) break;
-    kept.push(quote);
+    output.push(quote);
     const inline = tokens[index + 2];
     if (
       quote.type !== "blockquote_open" ||
@@ -60,10 +60,10 @@ function markAlerts(state: StateCore): void {
     quote.meta = { alert };
     const title = new state.Token("alert_title", "", 0);
     title.content = alert;
-    kept.push(title);
+    output.push(title);
     inline.content = inline.content.slice(found[0].length);
     // A paragraph with nothing but the marker is removed.
     if (inline.content.trim() === "") index += 3;
   }
-  state.tokens = kept;
+  state.tokens = output;
 }
